@@ -1,0 +1,67 @@
+"""irtool: `opt` and `llc` for Relay.
+
+Everything public is here; each name is imported on first use, so that `import irtool` costs nothing::
+
+    import irtool
+
+    module = irtool.infer_types(irtool.parse(open("net.relay").read(), filename="net.relay"))
+    module = irtool.run_passes(module, "SimplifyInference,FuseOps")
+    print(irtool.to_text(module))
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .backends import build
+    from .diagnostics import Diagnostic, IrError
+    from .infer import infer_types
+    from .interp import evaluate
+    from .ir import Module
+    from .ir.structural import structural_equal, structural_hash
+    from .parser import parse, parse_expr
+    from .passes import run_passes
+    from .printer import to_text
+
+_WHERE = {
+    "parse": ".parser",
+    "parse_expr": ".parser",
+    "to_text": ".printer",
+    "infer_types": ".infer",
+    "evaluate": ".interp",
+    "run_passes": ".passes",
+    "build": ".backends",
+    "structural_equal": ".ir.structural",
+    "structural_hash": ".ir.structural",
+    "Module": ".ir",
+    "IrError": ".diagnostics",
+    "Diagnostic": ".diagnostics",
+}
+
+__all__ = [
+    "Diagnostic",
+    "IrError",
+    "Module",
+    "__version__",
+    "build",
+    "evaluate",
+    "infer_types",
+    "parse",
+    "parse_expr",
+    "run_passes",
+    "structural_equal",
+    "structural_hash",
+    "to_text",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        value = getattr(importlib.import_module(_WHERE[name], __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'irtool' has no attribute {name!r}")

@@ -1,0 +1,197 @@
+"""Where things are in the source, and what is said about them.
+
+`Source` is one text with a name, `Span` a range of it, `Diagnostic` one message about a span, and `IrError` the
+exception that carries one or more diagnostics out of irtool. `render` draws them the way compilers do::
+
+    net.relay:3:8: error: unknown operator nn.conv2D
+      %0 = nn.conv2D(%x, %w);
+           ^^^^^^^^^
+    help: did you mean nn.conv2d?
+"""
+
+from __future__ import annotations
+
+import difflib
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+_WIDEST = 160
+"""Longest stretch of a source line that is drawn; a caret in a 100 MB line must not print 100 MB."""
+
+
+class Source:
+    """A named text. Line starts are computed on first use only."""
+
+    __slots__ = ("_starts", "name", "text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self._starts: list[int] | None = None
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """1-based line and column of a character offset."""
+        starts = self._starts
+        if starts is None:
+            starts = [0]
+            find = self.text.find
+            at = find("\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = find("\n", at + 1)
+            self._starts = starts
+        line = bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
+    def __repr__(self) -> str:
+        return f"Source({self.name!r}, {len(self.text)} characters)"
+
+
+class Span:
+    """Characters `start` to `end` (exclusive) of a source."""
+
+    __slots__ = ("end", "source", "start")
+
+    def __init__(self, source: Source, start: int, end: int) -> None:
+        self.source = source
+        self.start = start
+        self.end = end
+
+    @property
+    def line(self) -> int:
+        """1-based line of the first character."""
+        return self.source.position(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        """1-based column of the first character."""
+        return self.source.position(self.start)[1]
+
+    @property
+    def location(self) -> str:
+        """`name:line:column`."""
+        line, column = self.source.position(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+    def __repr__(self) -> str:
+        return f"Span({self.location})"
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message. `level` is `error` or `warning`; `notes` and `help` are printed below the source line."""
+
+    message: str
+    span: Span | None = None
+    level: str = "error"
+    notes: tuple[str, ...] = ()
+    help: str = ""
+    filename: str = ""
+
+    @property
+    def location(self) -> str:
+        """`file:line:col`, or as much of it as is known."""
+        return self.span.location if self.span is not None else self.filename
+
+    def __str__(self) -> str:
+        where = self.location
+        return f"{where + ': ' if where else ''}{self.level}: {self.message}"
+
+
+class IrError(Exception):
+    """The input was rejected: exit code 1. Carries every diagnostic that was found."""
+
+    exit_code = 1
+
+    def __init__(self, diagnostics: Diagnostic | str | Iterable[Diagnostic], span: Span | None = None, **extra) -> None:
+        if isinstance(diagnostics, str):
+            diagnostics = Diagnostic(diagnostics, span, **extra)
+        if isinstance(diagnostics, Diagnostic):
+            diagnostics = (diagnostics,)
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        super().__init__("\n".join(map(str, self.diagnostics)))
+
+
+class UsageError(IrError):
+    """The command was used wrongly (unknown pass, bad option): exit code 2."""
+
+    exit_code = 2
+
+
+class InternalError(IrError):
+    """A bug in irtool itself (a pass broke the module): exit code 3."""
+
+    exit_code = 3
+
+
+class ToolError(IrError):
+    """A program outside irtool failed (the C compiler, a built executable): exit code 4."""
+
+    exit_code = 4
+
+
+@dataclass
+class Diagnostics:
+    """Collects what a stage has to say; `check()` raises once if any of it is an error."""
+
+    items: list[Diagnostic] = field(default_factory=list)
+
+    def error(self, message: str, span: Span | None = None, **extra) -> None:
+        self.items.append(Diagnostic(message, span, "error", **extra))
+
+    def warn(self, message: str, span: Span | None = None, **extra) -> None:
+        self.items.append(Diagnostic(message, span, "warning", **extra))
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        return [d for d in self.items if d.level == "error"]
+
+    def check(self) -> None:
+        if any(d.level == "error" for d in self.items):
+            raise IrError(self.items)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`did you mean X?` for the nearest known name, or the empty string."""
+    known = list(known)
+    folded: dict[str, str] = {}
+    for k in known:
+        folded.setdefault(k.lower(), k)
+    if name.lower() in folded:
+        return f"did you mean {folded[name.lower()]}?"
+    tails = sorted(k for k in known if k.rsplit(".", 1)[-1] == name.rsplit(".", 1)[-1])
+    if tails:
+        return f"did you mean {tails[0]}?"
+    found = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"did you mean {found[0]}?" if found else ""
+
+
+def render(diagnostics: Sequence[Diagnostic] | IrError) -> str:
+    """The text shown to a person: message, source line, caret, notes, help."""
+    if isinstance(diagnostics, IrError):
+        diagnostics = diagnostics.diagnostics
+    return "\n".join(_render_one(d) for d in diagnostics)
+
+
+def _render_one(d: Diagnostic) -> str:
+    lines = [str(d)]
+    if d.span is not None:
+        lines += _excerpt(d.span)
+    lines += [f"note: {n}" for n in d.notes]
+    if d.help:
+        lines.append(f"help: {d.help}")
+    return "\n".join(lines)
+
+
+def _excerpt(span: Span) -> list[str]:
+    text, start = span.source.text, min(span.start, len(span.source.text))
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", start)
+    last = len(text) if last < 0 else last
+    end = min(max(span.end, start + 1), max(last, start + 1))
+    left = max(first, start - _WIDEST // 2)
+    right = min(last, left + _WIDEST)
+    shown = "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text[left:right])
+    pad = "".join("\t" if c == "\t" else " " for c in text[left:start])
+    return ["  " + shown, "  " + pad + "^" * max(1, min(end, right) - start)]

@@ -1,0 +1,85 @@
+"""Dimensions of shapes, and integers in attributes: ints, 64-bit literals, `?`, symbolic variables and arithmetic on them.
+
+A dimension is a plain `int` almost always. `Int64` is an int that was written `1i64` and prints so. `ANY` is `?`.
+`DimVar` is a symbolic variable and `DimExpr` arithmetic on dimensions; both come from metadata sections.
+"""
+
+from __future__ import annotations
+
+from typing import Union
+
+
+class Int64(int):
+    """An int that the peer holds as a 64-bit literal: prints as `1i64`, equals and hashes as the int."""
+
+    __slots__ = ()
+
+
+class _Any:
+    """The unknown dimension. There is one, `ANY`; it equals itself only."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "?"
+
+    def __reduce__(self) -> str:
+        return "ANY"
+
+
+ANY = _Any()
+
+
+class DimVar:
+    """A symbolic dimension, compared by identity. `nonnegative` marks the peer's `tir.SizeVar`."""
+
+    __slots__ = ("dtype", "name", "nonnegative")
+
+    def __init__(self, name: str, dtype: str = "int32", nonnegative: bool = False) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.nonnegative = nonnegative
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class DimExpr:
+    """Arithmetic on dimensions: `op` is the peer's node name without `tir.` (`Add`, `Mul`, `FloorDiv`, `Cast`, `Max` …)."""
+
+    __slots__ = ("_hash", "dtype", "op", "operands")
+
+    def __init__(self, op: str, operands: tuple[object, ...], dtype: str = "int32") -> None:
+        self.op = op
+        self.operands = operands
+        self.dtype = dtype
+        self._hash = hash((op, operands, dtype))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        stack: list[tuple[object, object]] = [(self, other)]
+        while stack:
+            a, b = stack.pop()
+            if a is b:
+                continue
+            if isinstance(a, DimExpr):
+                if (
+                    not isinstance(b, DimExpr)
+                    or a._hash != b._hash
+                    or a.op != b.op
+                    or a.dtype != b.dtype
+                    or len(a.operands) != len(b.operands)
+                ):
+                    return False
+                stack.extend(zip(a.operands, b.operands, strict=True))
+            elif isinstance(b, DimExpr) or a != b:
+                return False
+        return True
+
+    def __repr__(self) -> str:
+        return f"{self.op}({', '.join(map(repr, self.operands))})"
+
+
+Dim = Union[int, _Any, DimVar, DimExpr]

@@ -1,0 +1,330 @@
+"""Expressions of Relay.
+
+Nodes are immutable (the type checker enforces it; nothing does at run time, where it would cost) and compared by
+identity: a node used twice is *shared*, and the body of a function is a DAG. `Let` stays `Let`. Every node has a `span`
+(None where no text stands behind it) and a `checked_type` (None until type inference has run over it).
+
+`children` gives the expressions directly below a node, in the order in which they are evaluated; the variables that a
+node binds (parameters, `let` variables, pattern variables) are not among them. `rebuild` makes the same node over other
+children; the copy has no `checked_type`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+
+from ..diagnostics import Span
+from .types import FuncType, GlobalTypeVar, Type
+from .types import TypeVar as RelayTypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .adt import Clause
+
+C = TypeVar("C", bound=type)
+
+
+@dataclass_transform(eq_default=False, frozen_default=True)
+def node(cls: C) -> C:
+    """A slotted dataclass compared by identity; frozen for the type checker only, since nodes are built by the million."""
+    return dataclass(eq=False, slots=True, repr=False)(cls)  # type: ignore[return-value]
+
+
+class Expr:
+    """Base of all expressions."""
+
+    __slots__ = ("__weakref__",)
+    span: Span | None
+    checked_type: Type | None
+
+    def __repr__(self) -> str:
+        from .show import show_expr
+
+        return show_expr(self)
+
+
+@node
+class Var(Expr):
+    """A local variable. `name` is a hint: two variables of the same name are different variables.
+
+    `virtual_device` is the peer's `VirtualDevice(…)` annotation, or None.
+    """
+
+    name: str
+    type_annotation: Type | None = None
+    span: Span | None = None
+    checked_type: Type | None = None
+    virtual_device: Any = None
+
+
+@node
+class GlobalVar(Expr):
+    """A reference to the module's function of that name."""
+
+    name: str
+    span: Span | None = None
+    checked_type: Type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MissingData:
+    """Stands for the data of a constant whose metadata section was cut off: `meta[relay.Constant][index]`."""
+
+    index: int
+    key: str = "relay.Constant"
+
+
+@node
+class Constant(Expr):
+    """A tensor value. `dtype` names what the array holds where numpy has no such type (bfloat16 as uint16 bits).
+
+    `data` is a numpy array that nobody may write to, or `MissingData`, in which case `type_annotation` says what is
+    known of its type.
+    """
+
+    data: np.ndarray | MissingData
+    dtype: str = ""
+    type_annotation: Type | None = None
+    span: Span | None = None
+    checked_type: Type | None = None
+
+    def __post_init__(self) -> None:
+        if not self.dtype and not isinstance(self.data, MissingData):
+            object.__setattr__(self, "dtype", str(self.data.dtype))
+
+    @property
+    def is_scalar(self) -> bool:
+        """True for a tensor of rank 0 whose value is known."""
+        return not isinstance(self.data, MissingData) and self.data.ndim == 0
+
+
+@node
+class Op(Expr):
+    """An operator as a value. `operator` is its class; get one with `irtool.ops.op(name)`, which makes it once."""
+
+    name: str
+    operator: Any
+    span: Span | None = None
+    checked_type: Type | None = None
+
+
+@node
+class Constructor(Expr):
+    """A constructor of an algebraic data type; one object per constructor of a module."""
+
+    name: str
+    inputs: tuple[Type, ...]
+    belong_to: GlobalTypeVar
+    tag: int = -1
+    span: Span | None = None
+    checked_type: Type | None = None
+
+
+@node
+class Tuple(Expr):
+    """`(a, b, …)`."""
+
+    fields: tuple[Expr, ...]
+    span: Span | None = None
+    checked_type: Type | None = None
+
+
+@node
+class TupleGetItem(Expr):
+    """`tuple.index`."""
+
+    tuple: Expr
+    index: int
+    span: Span | None = None
+    checked_type: Type | None = None
+
+
+@node
+class Call(Expr):
+    """`op(args…, attr=…)`.
+
+    `attrs` is an instance of the operator's class where `op` is an `Op`, a `DictAttrs` where other attributes were
+    written on the call of a function, None otherwise.
+    """
+
+    op: Expr
+    args: tuple[Expr, ...]
+    attrs: Any = None
+    type_args: tuple[Type, ...] = ()
+    span: Span | None = None
+    checked_type: Type | None = None
+
+
+@node
+class Function(Expr):
+    """`fn [type_params] (params) -> ret_type { body }`; a module's `def` is one too.
+
+    `attrs` are the function attributes (`Primitive=1`), in order. `name` is the peer's debugging hint, never printed.
+    """
+
+    params: tuple[Var, ...]
+    body: Expr
+    ret_type: Type | None = None
+    type_params: tuple[RelayTypeVar, ...] = ()
+    attrs: Mapping[str, Any] = None  # type: ignore[assignment]  # None stands for no attributes, see __post_init__
+    span: Span | None = None
+    checked_type: Type | None = None
+    virtual_device: Any = None
+
+    def __post_init__(self) -> None:
+        if self.attrs is None:
+            object.__setattr__(self, "attrs", {})
+
+    @property
+    def func_type(self) -> FuncType:
+        """The type that the annotations alone say; raises ValueError where one is missing."""
+        types = [p.type_annotation for p in self.params]
+        if self.ret_type is None or any(t is None for t in types):
+            raise ValueError("the function is not fully annotated")
+        return FuncType(tuple(types), self.ret_type, self.type_params)  # type: ignore[arg-type]
+
+
+@node
+class Let(Expr):
+    """`let var = value; body`."""
+
+    var: Var
+    value: Expr
+    body: Expr
+    span: Span | None = None
+    checked_type: Type | None = None
+
+
+@node
+class If(Expr):
+    """`if (cond) { true_branch } else { false_branch }`."""
+
+    cond: Expr
+    true_branch: Expr
+    false_branch: Expr
+    span: Span | None = None
+    checked_type: Type | None = None
+
+
+@node
+class Match(Expr):
+    """`match (data) { clauses }`; `match?` is incomplete and may fail to match at run time."""
+
+    data: Expr
+    clauses: tuple[Clause, ...]
+    complete: bool = True
+    span: Span | None = None
+    checked_type: Type | None = None
+
+
+@node
+class RefCreate(Expr):
+    """`ref(value)`."""
+
+    value: Expr
+    span: Span | None = None
+    checked_type: Type | None = None
+
+
+@node
+class RefRead(Expr):
+    """`ref_read(ref)`."""
+
+    ref: Expr
+    span: Span | None = None
+    checked_type: Type | None = None
+
+
+@node
+class RefWrite(Expr):
+    """`ref_write(ref, value)`; its value is `()`."""
+
+    ref: Expr
+    value: Expr
+    span: Span | None = None
+    checked_type: Type | None = None
+
+
+class DictAttrs(dict):
+    """Attributes written on the call of something that is not an operator, in order."""
+
+    __slots__ = ()
+
+
+LEAVES = (Var, GlobalVar, Constant, Op, Constructor)
+
+_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Tuple: lambda e: e.fields,
+    TupleGetItem: lambda e: (e.tuple,),
+    Call: lambda e: (e.op, *e.args),
+    Function: lambda e: (e.body,),
+    Let: lambda e: (e.value, e.body),
+    If: lambda e: (e.cond, e.true_branch, e.false_branch),
+    Match: lambda e: (e.data, *[c.body for c in e.clauses]),
+    RefCreate: lambda e: (e.value,),
+    RefRead: lambda e: (e.ref,),
+    RefWrite: lambda e: (e.ref, e.value),
+    **{leaf: lambda e: () for leaf in LEAVES},
+}
+
+
+def children(e: Expr) -> tuple[Expr, ...]:
+    """The expressions directly below `e`, in order of evaluation."""
+    return _CHILDREN[e.__class__](e)
+
+
+def _rebuild_match(e: Match, k: Sequence[Expr]) -> Match:
+    from .adt import Clause
+
+    clauses = tuple(Clause(c.pattern, b, c.span) for c, b in zip(e.clauses, k[1:], strict=True))
+    return Match(k[0], clauses, e.complete, e.span)
+
+
+_REBUILD: dict[type, Callable[[Any, Sequence[Expr]], Expr]] = {
+    Tuple: lambda e, k: Tuple(tuple(k), e.span),
+    TupleGetItem: lambda e, k: TupleGetItem(k[0], e.index, e.span),
+    Call: lambda e, k: Call(k[0], tuple(k[1:]), e.attrs, e.type_args, e.span),
+    Function: lambda e, k: Function(
+        e.params, k[0], e.ret_type, e.type_params, e.attrs, e.span, None, e.virtual_device
+    ),
+    Let: lambda e, k: Let(e.var, k[0], k[1], e.span),
+    If: lambda e, k: If(k[0], k[1], k[2], e.span),
+    Match: _rebuild_match,
+    RefCreate: lambda e, k: RefCreate(k[0], e.span),
+    RefRead: lambda e, k: RefRead(k[0], e.span),
+    RefWrite: lambda e, k: RefWrite(k[0], k[1], e.span),
+}
+
+
+def rebuild(e: Expr, kids: Sequence[Expr]) -> Expr:
+    """`e` over other children; `e` itself if they are the same objects."""
+    old = children(e)
+    for a, b in zip(old, kids, strict=True):
+        if a is not b:
+            return _REBUILD[e.__class__](e, kids)
+    return e
+
+
+def with_function(
+    f: Function,
+    *,
+    params: tuple[Var, ...] | None = None,
+    body: Expr | None = None,
+    ret_type: Type | None = None,
+    type_params: tuple[RelayTypeVar, ...] | None = None,
+    attrs: Mapping[str, Any] | None = None,
+) -> Function:
+    """A copy of `f` with some parts replaced and no `checked_type`."""
+    return Function(
+        f.params if params is None else params,
+        f.body if body is None else body,
+        f.ret_type if ret_type is None else ret_type,
+        f.type_params if type_params is None else type_params,
+        f.attrs if attrs is None else attrs,
+        f.span,
+        None,
+        f.virtual_device,
+    )

@@ -1,0 +1,114 @@
+"""Rewriting expressions bottom-up: shared nodes stay shared, unchanged nodes stay the same objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from .adt import Clause, Pattern, PatternConstructor, PatternTuple, PatternVar
+from .expr import _CHILDREN, _REBUILD, Expr, Function, Let, Match, Var
+from .types import Type
+from .walk import binders, post_order
+
+Leave = Callable[[Expr, Expr], Expr]
+Enter = Callable[[Expr], "Expr | None"]
+
+
+def rewrite(
+    root: Expr, leave: Leave, enter: Enter | None = None, memo: dict[Expr, Expr] | None = None
+) -> Expr:
+    """Rewrites `root` in post-order.
+
+    `leave(old, new)` is called once for each node: `new` is `old` over its rewritten children (the very same object where
+    none changed), and what it returns takes the node's place. `enter(old)`, called before the children are looked at,
+    may return a replacement, and then nothing below `old` is visited. `memo` maps old nodes to new ones and may be
+    shared between calls. Binders are left as they are: see `substitute` and `with_binders`.
+    """
+    memo = {} if memo is None else memo
+    stack: list[Expr | None] = [root]
+    while stack:
+        e = stack.pop()
+        if e is None:
+            e = stack.pop()
+            assert e is not None
+            kids = _CHILDREN[e.__class__](e)
+            new = e
+            for k in kids:
+                if memo[k] is not k:
+                    new = _REBUILD[e.__class__](e, [memo[k] for k in kids])
+                    break
+            memo[e] = leave(e, new)
+            continue
+        if e in memo:
+            continue
+        if enter is not None:
+            replacement = enter(e)
+            if replacement is not None:
+                memo[e] = replacement
+                continue
+        kids = _CHILDREN[e.__class__](e)
+        if not kids:
+            memo[e] = leave(e, e)
+            continue
+        stack.append(e)
+        stack.append(None)
+        stack.extend(kids[::-1])
+    return memo[root]
+
+
+def substitute(root: Expr, values: Mapping[Var, Expr]) -> Expr:
+    """Replaces free occurrences of variables. No capture can happen: variables are objects, not names."""
+    if not values:
+        return root
+    memo: dict[Expr, Expr] = dict(values)  # type: ignore[arg-type]
+    return rewrite(root, lambda old, new: new, memo=memo)
+
+
+def with_binders(e: Expr, renamed: Mapping[Var, Var]) -> Expr:
+    """`e` with the variables that it binds itself replaced (its children are left alone)."""
+    if not any(v in renamed for v in binders(e)):
+        return e
+    if isinstance(e, Function):
+        params = tuple(renamed.get(p, p) for p in e.params)
+        return Function(params, e.body, e.ret_type, e.type_params, e.attrs, e.span, None, e.virtual_device)
+    if isinstance(e, Let):
+        return Let(renamed.get(e.var, e.var), e.value, e.body, e.span)
+    assert isinstance(e, Match)
+    clauses = tuple(Clause(_rename(c.pattern, renamed), c.body, c.span) for c in e.clauses)
+    return Match(e.data, clauses, e.complete, e.span)
+
+
+def _rename(pattern: Pattern, renamed: Mapping[Var, Var]) -> Pattern:
+    done: dict[Pattern, Pattern] = {}
+    stack = [(pattern, False)]
+    while stack:
+        p, ready = stack.pop()
+        if isinstance(p, PatternVar):
+            done[p] = PatternVar(renamed[p.var], p.span) if p.var in renamed else p
+        elif isinstance(p, PatternConstructor | PatternTuple):
+            if not ready:
+                stack.append((p, True))
+                stack.extend((q, False) for q in p.patterns)
+                continue
+            parts = tuple(done[q] for q in p.patterns)
+            done[p] = (
+                PatternConstructor(p.constructor, parts, p.span)
+                if isinstance(p, PatternConstructor)
+                else PatternTuple(parts, p.span)
+            )
+        else:
+            done[p] = p
+    return done[pattern]
+
+
+def refresh(root: Expr, annotate: Callable[[Var], Type | None] | None = None) -> Expr:
+    """A copy of `root` in which every bound variable is a new object of the same name.
+
+    Needed wherever the same code comes to stand twice (inlining, gradients). `annotate(v)` may give another annotation.
+    """
+    renamed: dict[Var, Var] = {}
+    for e in post_order(root):
+        for v in binders(e):
+            ty = annotate(v) if annotate is not None else v.type_annotation
+            renamed[v] = Var(v.name, ty, v.span, None, v.virtual_device)
+    memo: dict[Expr, Expr] = dict(renamed)  # type: ignore[arg-type]
+    return rewrite(root, lambda old, new: with_binders(new, renamed), memo=memo)

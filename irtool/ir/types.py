@@ -1,0 +1,199 @@
+"""Types of Relay: tensors, tuples, functions, references, algebraic data, and the unknown.
+
+Types are immutable values: equal when their structure is equal (`TypeVar` and `IncompleteType`: when they are the same
+object). Each computes its hash when built, from its parts' cached hashes, and compares with an explicit stack, so a type
+may be nested as deeply as memory allows.
+"""
+
+from __future__ import annotations
+
+from typing import Union
+
+from ..diagnostics import Span
+from .dims import Dim
+
+
+class Type:
+    """Base of all types. `span` is None unless a parser set it; it takes no part in comparison."""
+
+    __slots__ = ("_hash", "span")
+    _hash: int
+    span: Span | None
+
+    def _parts(self) -> tuple[object, ...]:
+        """What equality compares, in order; nested types among them."""
+        raise NotImplementedError
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Type) or self._hash != other._hash:
+            return False
+        stack: list[tuple[object, object]] = [(self, other)]
+        while stack:
+            a, b = stack.pop()
+            if a is b:
+                continue
+            if isinstance(a, Type):
+                if type(a) is not type(b) or isinstance(a, _BY_IDENTITY) or a._hash != b._hash:  # type: ignore[union-attr]
+                    return False
+                pa, pb = a._parts(), b._parts()  # type: ignore[union-attr]
+                if len(pa) != len(pb):
+                    return False
+                stack.extend(zip(pa, pb, strict=True))
+            elif a != b:
+                return False
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __repr__(self) -> str:
+        from .show import show_type
+
+        return show_type(self)
+
+
+class TensorType(Type):
+    """A tensor of `shape` (ints, symbolic dimensions or `ANY`; `()` is a scalar) and `dtype` (`"float32"`)."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[Dim, ...], dtype: str = "float32", span: Span | None = None) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.span = span
+        self._hash = hash((shape, dtype))
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.shape, self.dtype)
+
+    @property
+    def is_static(self) -> bool:
+        """True if every dimension is an int."""
+        return all(isinstance(d, int) for d in self.shape)
+
+
+class TupleType(Type):
+    """The type of a tuple."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: tuple[Type, ...], span: Span | None = None) -> None:
+        self.fields = fields
+        self.span = span
+        self._hash = hash(("tuple", *[f._hash for f in fields]))
+
+    def _parts(self) -> tuple[object, ...]:
+        return self.fields
+
+
+class FuncType(Type):
+    """`fn [type_params] (arg_types) -> ret_type`. Bound `TypeVar`s compare by identity here; `structural_equal` renames."""
+
+    __slots__ = ("arg_types", "ret_type", "type_params")
+
+    def __init__(
+        self,
+        arg_types: tuple[Type, ...],
+        ret_type: Type,
+        type_params: tuple[TypeVar, ...] = (),
+        span: Span | None = None,
+    ) -> None:
+        self.arg_types = arg_types
+        self.ret_type = ret_type
+        self.type_params = type_params
+        self.span = span
+        self._hash = hash(("fn", len(type_params), *[a._hash for a in arg_types], ret_type._hash))
+
+    def _parts(self) -> tuple[object, ...]:
+        return (*self.type_params, self.ret_type, *self.arg_types)
+
+
+class RefType(Type):
+    """The type of a mutable reference to a `value`."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Type, span: Span | None = None) -> None:
+        self.value = value
+        self.span = span
+        self._hash = hash(("ref", value._hash))
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.value,)
+
+
+class TypeCall(Type):
+    """A type definition applied to arguments: `List[int32]`."""
+
+    __slots__ = ("args", "func")
+
+    def __init__(self, func: Type, args: tuple[Type, ...], span: Span | None = None) -> None:
+        self.func = func
+        self.args = args
+        self.span = span
+        self._hash = hash(("call", func._hash, *[a._hash for a in args]))
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.func, *self.args)
+
+
+class TypeVar(Type):
+    """A type parameter; compared by identity. `kind` is `type`, `shape`, `base` or `constraint`."""
+
+    __slots__ = ("kind", "name")
+
+    def __init__(self, name: str, kind: str = "type", span: Span | None = None) -> None:
+        self.name = name
+        self.kind = kind
+        self.span = span
+        self._hash = id(self) >> 4
+
+    def _parts(self) -> tuple[object, ...]:
+        return ()
+
+
+class GlobalTypeVar(Type):
+    """The name of a type definition; equal by name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, span: Span | None = None) -> None:
+        self.name = name
+        self.span = span
+        self._hash = hash(("global type", name))
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.name,)
+
+
+class IncompleteType(Type):
+    """A type that is not known yet (`_` in text); compared by identity."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: str = "type", span: Span | None = None) -> None:
+        self.kind = kind
+        self.span = span
+        self._hash = id(self) >> 4
+
+    def _parts(self) -> tuple[object, ...]:
+        return ()
+
+
+_BY_IDENTITY = (TypeVar, IncompleteType)
+
+AnyType = Union[TensorType, TupleType, FuncType, RefType, TypeCall, TypeVar, GlobalTypeVar, IncompleteType]
+
+
+def scalar(dtype: str) -> TensorType:
+    """The type of a scalar."""
+    return TensorType((), dtype)
+
+
+UNIT = TupleType(())
+"""The type of `()`."""

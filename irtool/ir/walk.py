@@ -1,0 +1,121 @@
+"""Walking over expressions without recursion."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable
+from typing import Any
+
+from .adt import bound_vars
+from .expr import _CHILDREN, Expr, Function, GlobalVar, Let, Match, Var
+
+
+def post_order(*roots: Expr, enter: Callable[[Expr], bool] | None = None) -> list[Expr]:
+    """Every node reachable from the roots, once, children before parents, left to right.
+
+    `enter(e)` returning False keeps the walk from going below `e` (`e` itself is listed).
+    """
+    seen: set[Expr] = set()
+    order: list[Expr] = []
+    stack: list[Expr | None] = list(reversed(roots))
+    while stack:
+        e = stack.pop()
+        if e is None:
+            order.append(stack.pop())  # type: ignore[arg-type]
+            continue
+        if e in seen:
+            continue
+        seen.add(e)
+        kids = _CHILDREN[e.__class__](e)
+        if not kids or (enter is not None and not enter(e)):
+            order.append(e)
+            continue
+        stack.append(e)
+        stack.append(None)
+        stack.extend(kids[::-1])
+    return order
+
+
+def use_counts(*roots: Expr) -> Counter[Expr]:
+    """How many edges lead to each node (a root counts one for being a root)."""
+    counts: Counter[Expr] = Counter(roots)
+    for e in post_order(*roots):
+        counts.update(_CHILDREN[e.__class__](e))
+    return counts
+
+
+def binders(e: Expr) -> tuple[Var, ...]:
+    """The variables that this node itself binds."""
+    if isinstance(e, Function):
+        return e.params
+    if isinstance(e, Let):
+        return (e.var,)
+    if isinstance(e, Match):
+        return tuple(v for c in e.clauses for v in bound_vars(c.pattern))
+    return ()
+
+
+def bound_variables(*roots: Expr) -> list[Var]:
+    """Every variable bound below the roots, in post-order of its binder."""
+    return [v for e in post_order(*roots) for v in binders(e)]
+
+
+def free_variables(*roots: Expr) -> list[Var]:
+    """Variables used below the roots and bound nowhere below them, in order of first use."""
+    order = post_order(*roots)
+    bound = {v for e in order for v in binders(e)}
+    return [e for e in order if isinstance(e, Var) and e not in bound]
+
+
+def global_names(*roots: Expr) -> list[str]:
+    """Names of the global functions referred to, in order of first use."""
+    return list(dict.fromkeys(e.name for e in post_order(*roots) if isinstance(e, GlobalVar)))
+
+
+def let_chain(e: Expr) -> tuple[list[Let], Expr]:
+    """The `let`s at the head of `e`, outermost first, and the body below them."""
+    lets: list[Let] = []
+    while isinstance(e, Let):
+        lets.append(e)
+        e = e.body
+    return lets, e
+
+
+def trampoline(generator: Generator[Any, Any, Any]) -> Any:
+    """Runs code written as if it were recursive, in constant Python stack.
+
+    Where a recursive function would call `visit(x)`, a generator writes `yield visit(x)` and is sent its result::
+
+        def depth(e):
+            return 1 + max([(yield depth(c)) for c in children(e)], default=0)   # not in a comprehension, though: a loop
+
+        trampoline(depth(e))
+    """
+    stack = [generator]
+    value: Any = None
+    error: BaseException | None = None
+    while stack:
+        try:
+            if error is not None:
+                raised, error = error, None
+                step = stack[-1].throw(raised)
+            else:
+                step = stack[-1].send(value)
+        except StopIteration as stop:
+            stack.pop()
+            value = stop.value
+        except BaseException as raised:  # noqa: BLE001 - handed to the generator that waits for this one
+            stack.pop()
+            error = raised
+        else:
+            stack.append(step)
+            value = None
+    if error is not None:
+        raise error
+    return value
+
+
+def names_used(roots: Iterable[Expr]) -> set[str]:
+    """Every name of a local variable that occurs below the roots, bound or used."""
+    order = post_order(*roots)
+    return {v.name for e in order for v in (*binders(e), *((e,) if isinstance(e, Var) else ()))}

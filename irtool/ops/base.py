@@ -1,0 +1,292 @@
+"""What an operator is: one class that carries its attributes and all of its meaning.
+
+An operator is a frozen dataclass. Its fields are its attributes, in the peer's order and with the peer's defaults (a
+field without default is required and always printed); an *instance* is the `attrs` of a call. Its methods are its
+meaning::
+
+    @operator("nn.leaky_relu", "data", pattern=Pattern.ELEMWISE)
+    @dataclass(frozen=True)
+    class LeakyRelu(Operator):
+        '''`x` where positive, `alpha * x` elsewhere.'''
+
+        alpha: float
+
+        def relate(self, types, reporter):                  # type rule, in both directions
+            return identity(types, reporter)
+
+        def evaluate(self, x):                              # numpy reference
+            return np.where(x > 0, x, x.dtype.type(self.alpha) * x)
+
+        def compute(self, inputs, out_type):                # tensor expression
+            (x,) = inputs
+            return te.compute(x.shape, lambda *i: te.select(x[i] > 0, x[i], x[i] * self.alpha))
+"""
+
+from __future__ import annotations
+
+import enum
+import types as pytypes
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NewType, Protocol, TypeVar
+
+from ..diagnostics import IrError, nearest
+from ..diagnostics import Span
+from ..ir import Call, Expr, Op, Type
+from ..ir.dims import ANY, DimExpr, DimVar, Int64
+from ..plugin import Plugin, Registry, type_hints
+
+DType = NewType("DType", str)
+"""A dtype attribute: `"float32"`; the empty string where the peer leaves it void."""
+
+
+class Pattern(enum.IntEnum):
+    """How an operator may be fused with its neighbours (the peer's `OpPatternKind`)."""
+
+    ELEMWISE = 0
+    BROADCAST = 1
+    INJECTIVE = 2
+    COMM_REDUCE = 3
+    OUT_ELEMWISE_FUSABLE = 4
+    TUPLE = 7
+    OPAQUE = 8
+
+
+class RelationError(Exception):
+    """Raised by a type rule that refuses its arguments; inference adds the place and the types."""
+
+
+class Reporter(Protocol):
+    """What a type rule may do beside returning the result's type."""
+
+    def assign(self, index: int, type: Type) -> None:
+        """Unifies the type of argument `index` with `type` (this is how weights get their types)."""
+
+    def unify(self, a: Type, b: Type) -> Type:
+        """Unifies two types; raises RelationError if they differ."""
+
+    def argument(self, index: int) -> Expr | None:
+        """The argument's expression, where inference has it at hand (rules that need a constant's value)."""
+
+    @property
+    def out(self) -> Type:
+        """What is known of the result's type so far (an IncompleteType if nothing is)."""
+
+
+class Operator(Plugin):
+    """Base of all operators. See the module's docstring for an example.
+
+    Class attributes:
+        arguments: names of the inputs, in order.
+        variadic: True where the number of arguments is not fixed (the arity is then not checked).
+        pattern: fusion pattern; None where the peer registers none (which counts as opaque).
+        stateful: True if two calls with the same inputs may differ (never merged or removed).
+        support_level: the peer's documentation level, 1 (basic) to 10.
+        attrs_name: name of the peer's attribute class, `relay.attrs.Conv2DAttrs`, used in metadata; empty if it has none.
+        declares_attrs: False where the peer's operator takes attributes without declaring them, so that its printer
+            writes `meta[relay.attrs.X][0]` in their place.
+        vendor: True where no meaning can be given; evaluating such a call is an error that says so.
+    """
+
+    arguments: ClassVar[tuple[str, ...]] = ()
+    variadic: ClassVar[bool] = False
+    pattern: ClassVar[Pattern | None] = None
+    stateful: ClassVar[bool] = False
+    support_level: ClassVar[int] = 10
+    attrs_name: ClassVar[str] = ""
+    declares_attrs: ClassVar[bool] = True
+    vendor: ClassVar[bool] = False
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the result, or None if the arguments' types do not decide it yet.
+
+        `types` are the argument types as far as they are known (`IncompleteType` where nothing is). Raises RelationError,
+        with a sentence that names the axis and both values, where the rule refuses.
+        """
+        raise NotImplementedError(f"{self.name} has no type rule")
+
+    def evaluate(self, *args: Any) -> Any:
+        """The numpy reference: arrays in, an array (or a tuple of arrays) out; a tuple argument is a Python tuple."""
+        raise NotImplementedError(f"{self.name} has no reference")
+
+    def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
+        """The tensor expression (or a list of them, one per result); `inputs` are `te.Tensor`s, tuples flattened."""
+        raise NotImplementedError(f"{self.name} has no tensor expression")
+
+    @classmethod
+    def make(cls, attributes: Mapping[str, Any] | None = None, span: Span | None = None) -> Operator:
+        """An instance with these attributes, checked and coerced. Raises IrError at `span` where one is wrong."""
+        attributes = attributes or {}
+        if not attributes:
+            cached = cls.__dict__.get("_default_instance")
+            if cached is not None:
+                return cached
+        known = {f.name for f in cls.fields()}
+        hints = type_hints(cls)
+        values = {}
+        for key, value in attributes.items():
+            if key not in known:
+                have = f"it has {', '.join(f.name for f in cls.fields())}" if known else "it has none"
+                raise IrError(f"{cls.name} has no attribute {key} ({have})", span, help=nearest(key, known))
+            try:
+                values[key] = coerce(value, hints[key])
+            except (TypeError, ValueError, OverflowError) as error:
+                raise IrError(f"attribute {key} of {cls.name}: {error}", span) from None
+        missing = [f.name for f in cls.fields() if f.name not in values and _required(f)]
+        if missing:
+            raise IrError(f"{cls.name} needs the attribute {missing[0]}", span)
+        made = cls(**values)
+        if not attributes:
+            cls._default_instance = made  # type: ignore[attr-defined]
+        return made
+
+
+def _required(field: Any) -> bool:
+    import dataclasses
+
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+operators: Registry[type[Operator]] = Registry("operator", "irtool.ops")
+"""Every operator by name."""
+
+O = TypeVar("O", bound=type[Operator])  # noqa: E741
+
+
+def operator(
+    name: str,
+    *arguments: str,
+    pattern: Pattern | None = None,
+    attrs: str = "",
+    level: int = 10,
+    stateful: bool = False,
+    variadic: bool = False,
+    declares_attrs: bool = True,
+    vendor: bool = False,
+) -> Callable[[O], O]:
+    """Class decorator: registers an operator under its name with the names of its arguments.
+
+    `attrs` is the peer's attribute class without `relay.attrs.` (`Conv2DAttrs`), `level` its support level.
+    """
+
+    def file(cls: O) -> O:
+        cls.arguments = arguments
+        cls.pattern = pattern
+        cls.stateful = stateful
+        cls.variadic = variadic
+        cls.support_level = level
+        cls.attrs_name = f"relay.attrs.{attrs}" if attrs else ""
+        cls.declares_attrs = declares_attrs
+        cls.vendor = vendor
+        return operators.register(name)(cls)
+
+    return file
+
+
+_OPS: dict[str, Op] = {}
+
+
+def op(name: str) -> Op:
+    """The `Op` node of that operator: one object per name. Raises UsageError for an unknown one."""
+    found = _OPS.get(name)
+    if found is None:
+        found = _OPS[name] = Op(name, operators.get(name))
+    return found
+
+
+def call(name: str, *args: Expr, span: Span | None = None, **attributes: Any) -> Call:
+    """A call of an operator, as passes write it: `call("nn.dense", x, w, units=10)`."""
+    node = op(name)
+    return Call(node, args, node.operator.make(attributes), (), span)
+
+
+def is_call_to(e: Expr, *names: str) -> bool:
+    """True if `e` is a call of one of these operators."""
+    return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name in names
+
+
+_DTYPE = r"(?:bool|int\d+|uint\d+|float\d+|bfloat\d+|handle|void)(?:x\d+)?|custom\[\w+\]\d+"
+
+
+def coerce(value: Any, hint: Any) -> Any:
+    """`value` as the kind of attribute that `hint` names; TypeError or ValueError with a sentence where it is another.
+
+    Kinds: `int`, `float`, `bool`, `str`, `DType`, `tuple[X, ...]`, `X | None`, `dict`, and `Any` (taken as it is).
+    Integers are accepted for floats and bools, and 0/1 bools for integers, as the peer's reader does.
+    """
+    import re
+
+    if hint is Any or hint is object:
+        return value
+    origin = typing.get_origin(hint)
+    if origin in (typing.Union, pytypes.UnionType):
+        options = typing.get_args(hint)
+        if value is None:
+            if type(None) in options:
+                return None
+            raise TypeError("must not be None")
+        error: Exception = TypeError("no value fits")
+        for option in options:
+            if option is not type(None):
+                try:
+                    return coerce(value, option)
+                except (TypeError, ValueError) as e:
+                    error = e
+        raise error
+    if origin is tuple:
+        item = typing.get_args(hint)[0]
+        if isinstance(value, tuple | list):
+            return tuple(coerce(v, item) for v in value)
+        raise TypeError(f"expected a list, not {_show(value)}")
+    if hint is DType:
+        if value is None or value == "":
+            return ""
+        if isinstance(value, str) and re.fullmatch(_DTYPE, value):
+            return value
+        raise ValueError(f"{_show(value)} is not a dtype")
+    if hint is bool:
+        if isinstance(value, bool) or (isinstance(value, int) and value in (0, 1)):
+            return bool(value)
+        raise TypeError(f"expected True or False, not {_show(value)}")
+    if hint is int:
+        if isinstance(value, bool):
+            return int(value)
+        if isinstance(value, int | DimVar | DimExpr) or value is ANY:
+            return value
+        raise TypeError(f"expected an integer, not {_show(value)}")
+    if hint is float:
+        if isinstance(value, bool):
+            return float(value)
+        if isinstance(value, int | float):
+            return float(value)
+        raise TypeError(f"expected a number, not {_show(value)}")
+    if hint is str:
+        if isinstance(value, str):
+            return value
+        raise TypeError(f"expected a string, not {_show(value)}")
+    if hint is dict or origin is dict:
+        if isinstance(value, Mapping):
+            return dict(value)
+        raise TypeError(f"expected a dictionary, not {_show(value)}")
+    return value
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, Int64):
+        return f"{int(value)}i64"
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+__all__ = [
+    "DType",
+    "Operator",
+    "Pattern",
+    "RelationError",
+    "Reporter",
+    "call",
+    "coerce",
+    "is_call_to",
+    "op",
+    "operator",
+    "operators",
+]
