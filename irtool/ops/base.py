@@ -86,6 +86,10 @@ class Operator(Plugin):
         declares_attrs: False where the peer's operator takes attributes without declaring them, so that its printer
             writes `meta[relay.attrs.X][0]` in their place.
         vendor: True where no meaning can be given; evaluating such a call is an error that says so.
+        reshapes: True if the result holds the input's elements in the same order (reshape, squeeze, expand_dims …).
+        noncomputational: True if a call stands for no kernel of its own (annotations, memory, quantized operators that
+            are rewritten before code is made); such a call is neither fused nor folded.
+        shape_from_data: True if the result's shape depends on the values of an argument.
     """
 
     arguments: ClassVar[tuple[str, ...]] = ()
@@ -96,6 +100,9 @@ class Operator(Plugin):
     attrs_name: ClassVar[str] = ""
     declares_attrs: ClassVar[bool] = True
     vendor: ClassVar[bool] = False
+    reshapes: ClassVar[bool] = False
+    noncomputational: ClassVar[bool] = False
+    shape_from_data: ClassVar[bool] = False
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the result, or None if the arguments' types do not decide it yet.
