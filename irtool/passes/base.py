@@ -1,0 +1,183 @@
+"""What a pass is.
+
+A pass is a frozen dataclass: its fields are its options under the peer's parameter names, its docstring is its manual
+and shows before ⇒ after. A `FunctionPass` transforms one function at a time and never sees those that are marked as
+finished; a `ModulePass` transforms the module; a `Sequential` runs others. The runner, not the pass, selects functions,
+infers types, verifies and prints::
+
+    @register_pass("FastMath", level=4, required=("InferType",))
+    @dataclass(frozen=True)
+    class FastMath(FunctionPass):
+        '''Replaces exp, tanh, erf and softmax by faster, less exact forms. …'''
+
+        def transform(self, function, module, context):
+            return rewrite(function, self.leave)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from ..diagnostics import UsageError, nearest
+from ..ir import Function, Module
+from ..plugin import Plugin, Registry, type_hints
+from .context import PassContext, PassInfo
+
+
+class Pass(Plugin):
+    """Base of all passes.
+
+    Class attributes:
+        level: the opt level from which a `Sequential` runs the pass.
+        required: names of the passes that run before it.
+        info_name: the name in the peer's `PassInfo`, which required/disabled lists use; mostly the pass's own name.
+        config: keys of `PassContext.config` that the pass reads, with their kinds.
+    """
+
+    level: ClassVar[int] = 0
+    required: ClassVar[tuple[str, ...]] = ()
+    info_name: ClassVar[str] = ""
+    config: ClassVar[Mapping[str, Any]] = {}
+
+    @property
+    def info(self) -> PassInfo:
+        """The pass's `PassInfo`."""
+        return PassInfo(self.level, self.info_name or self.name, self.required)
+
+    def apply(self, module: Module, context: PassContext) -> Module:
+        """The module after the pass. Called by the runner; call the pass itself (`p(module)`) instead."""
+        raise NotImplementedError
+
+    def __call__(self, module: Module, context: PassContext | None = None) -> Module:
+        """Runs the pass under `context` (the current one by default) with its prerequisites and instruments."""
+        from .runner import run_pass
+
+        return run_pass(self, module, context or PassContext.current())
+
+    @classmethod
+    def make(cls, options: Mapping[str, Any] | None = None) -> Pass:
+        """An instance with these options, checked. Raises UsageError for an unknown option or a value of the wrong kind."""
+        from ..ops.base import coerce
+
+        known = {f.name: f for f in cls.fields()}
+        hints = type_hints(cls)
+        values = {}
+        for key, value in (options or {}).items():
+            if key not in known:
+                have = f"it has {', '.join(known)}" if known else "it has none"
+                raise UsageError(f"pass {cls.name} has no option {key} ({have})", help=nearest(key, known))
+            try:
+                values[key] = coerce(value, hints[key])
+            except (TypeError, ValueError) as error:
+                raise UsageError(f"option {key} of pass {cls.name}: {error}") from None
+        for name, field in known.items():
+            if (
+                name not in values
+                and field.default is dataclasses.MISSING
+                and field.default_factory is dataclasses.MISSING
+            ):
+                raise UsageError(f"pass {cls.name} needs the option {name}: write {cls.name}{{{name}=…}}")
+        return cls(**values)
+
+    def text(self) -> str:
+        """`Name{option=value …}` with the options that are not at their defaults."""
+        from .pipeline import show_value
+
+        shown = []
+        for f in self.fields():
+            value = getattr(self, f.name)
+            if f.default is dataclasses.MISSING or value != f.default:
+                shown.append(f"{f.name}={show_value(value)}")
+        return f"{self.name}{{{' '.join(shown)}}}" if shown else self.name
+
+
+def is_optimizable(function: Any) -> bool:
+    """Whether function passes see it: a Relay function not marked Primitive, Compiler, Extern or SkipOptimization."""
+    return isinstance(function, Function) and not any(
+        function.attrs.get(mark) for mark in ("Primitive", "Compiler", "Extern", "SkipOptimization")
+    )
+
+
+class FunctionPass(Pass):
+    """A pass that transforms each optimizable function on its own."""
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        """The function after the pass; the same object if nothing changed. Types need not be inferred."""
+        raise NotImplementedError
+
+    def apply(self, module: Module, context: PassContext) -> Module:
+        functions = dict(module.functions)
+        for name, function in module.functions.items():
+            if is_optimizable(function):
+                functions[name] = self.transform(function, module, context)
+        return module.with_functions(functions)
+
+
+class ModulePass(Pass):
+    """A pass that transforms the module as a whole."""
+
+    def transform(self, module: Module, context: PassContext) -> Module:
+        """The module after the pass; the same object if nothing changed. Types need not be inferred."""
+        raise NotImplementedError
+
+    def apply(self, module: Module, context: PassContext) -> Module:
+        return self.transform(module, context)
+
+
+class Sequential(Pass):
+    """Passes one after the other; each runs only where the context enables it."""
+
+    def passes(self) -> Sequence[Pass]:
+        """The passes, in order."""
+        raise NotImplementedError
+
+    def apply(self, module: Module, context: PassContext) -> Module:
+        from .runner import run_pass
+
+        for p in self.passes():
+            if context.pass_enabled(p.info):
+                module = run_pass(p, module, context)
+        return module
+
+
+@dataclasses.dataclass(frozen=True)
+class PassList(Sequential):
+    """An anonymous `Sequential` over given passes."""
+
+    items: tuple[Pass, ...] = ()
+    name: ClassVar[str] = "sequential"
+
+    def passes(self) -> Sequence[Pass]:
+        return self.items
+
+    def text(self) -> str:
+        return ",".join(p.text() for p in self.items)
+
+
+passes: Registry[type[Pass]] = Registry("pass", "irtool.passes")
+"""Every pass by name."""
+
+P = TypeVar("P", bound=type[Pass])
+
+
+def register_pass(
+    name: str,
+    *,
+    level: int = 0,
+    required: tuple[str, ...] = (),
+    info_name: str = "",
+    config: Mapping[str, Any] | None = None,
+) -> Callable[[P], P]:
+    """Class decorator: registers a pass under its name (and under `info_name`, where the peer's `PassInfo` has another)."""
+
+    def file(cls: P) -> P:
+        cls.level = level
+        cls.required = required
+        cls.info_name = info_name
+        cls.config = config or {}
+        aliases = (info_name,) if info_name and info_name not in (name, "sequential") else ()
+        return passes.register(name, *aliases)(cls)
+
+    return file

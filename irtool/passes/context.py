@@ -1,0 +1,144 @@
+"""The context that passes run under: level, what is required or disabled, options, target, instruments."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import UsageError
+from ..ir import Module
+from ..ir.target import Target
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+@dataclass(frozen=True)
+class PassInfo:
+    """What the context needs to know of a pass: its level, its name, and the passes that must run before it."""
+
+    opt_level: int
+    name: str
+    required: tuple[str, ...] = ()
+
+
+class PassInstrument:
+    """Hooks around passes. Every method may be overridden; none needs to be."""
+
+    def enter_pass_ctx(self) -> None:
+        """The context was entered."""
+
+    def exit_pass_ctx(self) -> None:
+        """The context was left."""
+
+    def should_run(self, module: Module, info: PassInfo) -> bool:
+        """False keeps the pass from running (required passes run all the same)."""
+        return True
+
+    def run_before_pass(self, module: Module, info: PassInfo) -> None:
+        """The pass is about to run on `module`."""
+
+    def run_after_pass(self, module: Module, info: PassInfo) -> None:
+        """The pass has run; `module` is its result, types inferred."""
+
+
+class PassContext:
+    """A context; `with PassContext(opt_level=3): …` makes it the current one of this thread.
+
+    Attributes:
+        opt_level: passes of a higher level are skipped in a `Sequential` unless required.
+        required_pass, disabled_pass: pass names; a name in both is refused.
+        config: options of single passes, `{"relay.FuseOps.max_depth": 10}`; unknown keys and wrong kinds are refused.
+        instruments: see PassInstrument.
+        target: what code is made for.
+        exported: functions that count as entry points whatever their name (those that `func(…)` selected).
+        infer_seconds: time spent in type inference so far.
+    """
+
+    _local = threading.local()
+
+    def __init__(
+        self,
+        opt_level: int = 2,
+        required_pass: Iterable[str] = (),
+        disabled_pass: Iterable[str] = (),
+        config: Mapping[str, Any] | None = None,
+        instruments: Iterable[PassInstrument] = (),
+        target: str | Target | None = None,
+        exported: Iterable[str] = (),
+    ) -> None:
+        self.opt_level = opt_level
+        self.required_pass = frozenset(required_pass)
+        self.disabled_pass = frozenset(disabled_pass)
+        self.config = check_config(config or {})
+        self.instruments = tuple(instruments)
+        self.target = Target.parse(target) if target is not None else None
+        self.exported = frozenset(exported)
+        self.infer_seconds = 0.0
+        both = sorted(self.required_pass & self.disabled_pass)
+        if both:
+            raise UsageError(f"pass {both[0]} is both required and disabled")
+
+    @classmethod
+    def current(cls) -> PassContext:
+        """The innermost context that was entered in this thread, or a default one."""
+        stack = getattr(cls._local, "stack", None)
+        return stack[-1] if stack else PassContext()
+
+    def __enter__(self) -> PassContext:
+        if not hasattr(self._local, "stack"):
+            self._local.stack = []
+        self._local.stack.append(self)
+        for i in self.instruments:
+            i.enter_pass_ctx()
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._local.stack.pop()
+        for i in self.instruments:
+            i.exit_pass_ctx()
+
+    def pass_enabled(self, info: PassInfo) -> bool:
+        """Whether a `Sequential` runs this pass: disabled wins, then required, then the level decides."""
+        if info.name in self.disabled_pass:
+            return False
+        return info.name in self.required_pass or self.opt_level >= info.opt_level
+
+    def option(self, key: str, default: Any) -> Any:
+        """The value of a config key, or `default`."""
+        return self.config.get(key, default)
+
+    def infer(self, module: Module) -> Module:
+        """Infers types; the time is counted apart from the passes' own."""
+        from ..infer import infer_types
+
+        start = time.perf_counter()
+        try:
+            return infer_types(module)
+        finally:
+            self.infer_seconds += time.perf_counter() - start
+
+
+def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """`config` with its values coerced to the kinds that the passes declare. Raises UsageError for anything else."""
+    if not config:
+        return {}
+    from ..diagnostics import nearest
+    from ..ops.base import coerce
+    from .base import passes
+
+    known: dict[str, Any] = {}
+    for cls in passes:
+        known.update(cls.config)
+    checked = {}
+    for key, value in config.items():
+        if key not in known:
+            raise UsageError(f"unknown pass option {key}", help=nearest(key, known))
+        try:
+            checked[key] = coerce(value, known[key])
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"pass option {key}: {error}") from None
+    return checked

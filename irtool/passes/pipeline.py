@@ -1,0 +1,217 @@
+"""The text form of pipelines: `SimplifyInference,FuseOps{fuse_opt_level=2},func("^main$", FastMath),default<O3>`.
+
+pipeline := item ("," item)*
+item     := NAME options? | "func" "(" STRING "," pipeline ")" | "default" "<" "O" DIGIT ">"
+options  := "{" (KEY "=" value)* "}"          (commas between options are allowed)
+value    := number | "string" | word | True | False | None | [value, …] | {value: value, …}
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..diagnostics import Source, Span, UsageError, nearest
+
+if TYPE_CHECKING:
+    from .base import Pass
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+      | (?P<number>[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.]))
+      | (?P<word>[A-Za-z_][\w.\-/]*)
+      | (?P<mark>[{}\[\]()<>=,:])
+      | (?P<end>$)
+    )""",
+    re.VERBOSE,
+)
+_CONSTANTS = {"True": True, "true": True, "False": False, "false": False, "None": None, "none": None, "null": None}
+_DEEPEST = 64
+"""Nesting allowed in a pipeline: far beyond any use, and within Python's own stack."""
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.source = Source("<passes>", text)
+        self.text = text
+        self.at = 0
+        self.depth = 0
+        self.kind = self.token = ""
+        self.start = 0
+        self.step()
+
+    def step(self) -> str:
+        """Moves to the next token; returns the one left behind."""
+        old = self.token
+        match = _TOKEN.match(self.text, self.at)
+        if match is None:
+            self.start = self.at + len(self.text[self.at :]) - len(self.text[self.at :].lstrip())
+            self.token = self.text[self.start]
+            self.fail(f"unexpected {self.token!r}")
+        self.kind = match.lastgroup or ""
+        self.token = match[self.kind]
+        self.start = match.start(self.kind)
+        self.at = match.end()
+        return old
+
+    def fail(self, message: str, **extra: Any) -> NoReturn:
+        span = Span(self.source, self.start, self.start + max(1, len(self.token)))
+        raise UsageError(f"in the pipeline: {message}", span, **extra)
+
+    def expect(self, mark: str) -> None:
+        if self.token != mark or self.kind == "string":
+            found = f"found {self.token!r}" if self.token else "the text ends here"
+            self.fail(f"expected {mark!r}; {found}")
+        self.step()
+
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            self.fail("nested too deeply")
+
+    def pipeline(self, closing: str) -> list[Pass]:
+        items = [self.item()]
+        while self.token == ",":
+            self.step()
+            if self.kind == "end" or self.token == closing:
+                break
+            items.append(self.item())
+        return items
+
+    def item(self) -> Pass:
+        from .base import PassList, passes
+
+        if self.kind != "word":
+            self.fail("expected the name of a pass" + (f"; found {self.token!r}" if self.token else ""))
+        start, name = self.start, self.step()
+        if name == "func" and self.token == "(":
+            return self.func()
+        if name == "default" and self.token == "<":
+            return self.default()
+        cls = passes.find(name)
+        if cls is None:
+            span = Span(self.source, start, start + len(name))
+            raise UsageError(f"unknown pass {name}", span, help=nearest(name, [*passes.names(), "default<O3>"]))
+        options = self.options() if self.token == "{" else {}
+        made = cls.make(options)
+        return made if not isinstance(made, list) else PassList(tuple(made))
+
+    def func(self) -> Pass:
+        from .base import PassList
+        from .runner import ApplyPassToFunction
+
+        self.deeper()
+        self.expect("(")
+        if self.kind != "string":
+            self.fail("func(…) takes a regular expression in quotes first")
+        regex = self.value()
+        self.expect(",")
+        inner = self.pipeline(")")
+        self.expect(")")
+        self.depth -= 1
+        return ApplyPassToFunction(inner[0] if len(inner) == 1 else PassList(tuple(inner)), regex)
+
+    def default(self) -> Pass:
+        from .pipelines import Default
+
+        self.expect("<")
+        match = re.fullmatch(r"O([0-4])", self.token)
+        if match is None:
+            self.fail("expected a level from O0 to O4")
+        self.step()
+        self.expect(">")
+        return Default(int(match[1]))
+
+    def options(self) -> dict[str, Any]:
+        self.expect("{")
+        values: dict[str, Any] = {}
+        while self.token != "}":
+            if self.kind != "word":
+                self.fail("expected an option as name=value")
+            key = self.step()
+            if key in values:
+                self.fail(f"option {key} is given twice")
+            self.expect("=")
+            values[key] = self.value()
+            if self.token == ",":
+                self.step()
+        self.step()
+        return values
+
+    def value(self) -> Any:
+        if self.kind == "string":
+            text = self.step()
+            inner = text[1:-1]
+            # A backslash stands for itself unless it escapes a quote or itself: regular expressions stay readable.
+            return re.sub(r"\\([\"'\\])", r"\1", inner)
+        if self.kind == "number":
+            text = self.step()
+            return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
+        if self.kind == "word":
+            word = self.step()
+            return _CONSTANTS.get(word, word)
+        if self.token == "[":
+            return self.items("[", "]")
+        if self.token == "{":
+            return self.mapping()
+        self.fail("expected a value")
+
+    def items(self, opening: str, closing: str) -> list[Any]:
+        self.deeper()
+        self.expect(opening)
+        values = []
+        while self.token != closing:
+            values.append(self.value())
+            if self.token != closing:
+                self.expect(",")
+        self.step()
+        self.depth -= 1
+        return values
+
+    def mapping(self) -> dict[Any, Any]:
+        self.deeper()
+        self.expect("{")
+        values: dict[Any, Any] = {}
+        while self.token != "}":
+            key = self.value()
+            self.expect(":")
+            values[key] = self.value()
+            if self.token != "}":
+                self.expect(",")
+        self.step()
+        self.depth -= 1
+        return values
+
+
+def parse_pipeline(text: str) -> list[Pass]:
+    """The passes that a pipeline text names. Raises UsageError, with a caret, where it cannot be read."""
+    reader = _Reader(text)
+    if reader.kind == "end":
+        return []
+    found = reader.pipeline("")
+    if reader.kind != "end":
+        reader.fail(f"unexpected {reader.token!r}")
+    return found
+
+
+def parse_value(text: str) -> Any:
+    """One value as in the options of a pass (`3`, `True`, `[1, 2]`, `word`)."""
+    reader = _Reader(text)
+    value = reader.value()
+    if reader.kind != "end":
+        reader.fail(f"unexpected {reader.token!r}")
+    return value
+
+
+def show_value(value: Any) -> str:
+    """A value as `parse_value` reads it back."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(show_value, value))}]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{show_value(k)}: {show_value(v)}" for k, v in value.items()) + "}"
+    return repr(value)

@@ -1,0 +1,71 @@
+"""The pipelines, as data: lists of pass names, each with the reason for its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .base import Pass, PassList, Sequential, passes
+from .context import PassContext
+from .pipeline import parse_pipeline
+
+BUILD: tuple[tuple[str, str], ...] = (
+    ("RemoveUnusedFunctions", "no later pass should work on what nothing calls"),
+    ("ToBasicBlockNormalForm", "every shared node gets the scope it is evaluated in before anything moves code"),
+    ("qnn.Legalize", "quantized operators become what the target has instructions for"),
+    ("qnn.CanonicalizeOps", "… and then ordinary integer arithmetic"),
+    ("Legalize", "other operators become forms that the target has good code for"),
+    ("SimplifyInference", "normalisations become arithmetic, which later passes can fold into neighbours"),
+    ("EliminateCommonSubexpr", "equal nodes merge before branches are compared"),
+    ("CombineParallelConv2D{min_num_branches=3}", "convolutions of one input become one wide convolution"),
+    ("CombineParallelDense{min_num_branches=3}", "the same for dense layers"),
+    ("CombineParallelBatchMatmul{min_num_branches=3}", "the same for batched products"),
+    ("FoldConstant", "what the steps above made of weights is computed now"),
+    ("FoldScaleAxis", "per-channel scales (of batch normalisations) go into the weights"),
+    ("SimplifyExpr", "casts, reshapes, transposes and arithmetic identities left over go"),
+    ("CanonicalizeCast", "casts move to where they are used, so that fusion does not store the wider type"),
+    ("CanonicalizeOps", "bias_add becomes expand_dims and add, which broadcast and fuse"),
+    ("FlattenAtrousConv", "space_to_batch, convolution, batch_to_space become one dilated convolution"),
+    ("InferType", "layouts are chosen by shapes"),
+    ("AlterOpLayout", "convolutions get the blocked layouts that the kernels are written for"),
+    ("FastMath", "only at level 4: cheaper, less exact exp, tanh, erf"),
+    ("FoldConstant", "layout transforms of weights, and scales times weights, are computed now"),
+    ("FuseOps", "groups of operators become the kernels"),
+)
+"""The peer's build pipeline, in its order."""
+
+
+@dataclass(frozen=True)
+class Default(Sequential):
+    """`default<O0>` … `default<O4>`: the build pipeline at that level, whatever the context's own level is."""
+
+    opt_level: int = 2
+    name: ClassVar[str] = "default"
+
+    def text(self) -> str:
+        return f"default<O{self.opt_level}>"
+
+    def passes(self) -> Sequence[Pass]:
+        return [p for text, _ in BUILD if text.split("{")[0] in passes for p in parse_pipeline(text)]
+
+    def apply(self, module, context: PassContext):
+        inner = PassContext(
+            self.opt_level,
+            context.required_pass,
+            context.disabled_pass,
+            None,
+            context.instruments,
+            context.target,
+            context.exported,
+        )
+        inner.config = context.config
+        with_passes = PassList(tuple(self.passes()))
+        result = with_passes.apply(module, inner)
+        context.infer_seconds += inner.infer_seconds
+        return result
+
+
+def explain() -> list[tuple[str, str]]:
+    """Each pass of the build pipeline with the reason for its place."""
+    return list(BUILD)

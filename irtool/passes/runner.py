@@ -1,0 +1,188 @@
+"""Runs passes: prerequisites, instruments, inference, the choice of functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from ..diagnostics import Diagnostic, InternalError, IrError, UsageError
+from ..ir import Function, Module, Tuple, Var
+from ..ir.target import Target
+from .base import Pass, PassList, passes
+from .context import PassContext, PassInstrument
+from .pipeline import parse_pipeline
+
+
+class PassFailure(InternalError):
+    """A pass failed or broke the module. `module` is what it was given, `failed` the pass."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic] | str, *, module: Module, failed: Pass) -> None:
+        super().__init__(diagnostics)
+        self.module = module
+        self.failed = failed
+
+
+PassLike = str | tuple[str, Mapping[str, Any]] | Pass
+
+
+def run_pass(p: Pass, module: Module, context: PassContext, _waiting: tuple[str, ...] = ()) -> Module:
+    """Runs one pass with its prerequisites and instruments; types are inferred again afterwards."""
+    info = p.info
+    if info.name in _waiting:
+        raise UsageError(f"the prerequisites of pass {_waiting[0]} form a cycle: {' → '.join((*_waiting, info.name))}")
+    for name in info.required:
+        module = run_pass(passes.get(name).make(), module, context, (*_waiting, info.name))
+    needed = bool(_waiting)
+    for i in context.instruments:
+        if not i.should_run(module, info) and not needed:
+            return module
+    for i in context.instruments:
+        i.run_before_pass(module, info)
+    try:
+        after = p.apply(module, context)
+    except IrError:
+        raise
+    except Exception as error:
+        message = f"pass {p.text()} failed: {type(error).__name__}: {error}"
+        raise PassFailure(message, module=module, failed=p) from error
+    if after is not module:
+        try:
+            after = context.infer(after)
+        except IrError as error:
+            raise PassFailure(_blame(p, error), module=module, failed=p) from error
+    for i in context.instruments:
+        i.run_after_pass(after, info)
+    return after
+
+
+def _blame(p: Pass, error: IrError) -> list[Diagnostic]:
+    first, *rest = error.diagnostics
+    note = f"the module no longer type-checks after pass {p.text()}"
+    return [replace(first, notes=(*first.notes, note)), *rest]
+
+
+@dataclass(frozen=True)
+class ApplyPassToFunction(Pass):
+    """Runs a pass on the functions whose names match a regular expression (`re.match`, so from the start of the name).
+
+    While the pass runs, every other function is an opaque external one of the same type, and the matching functions
+    count as exported; afterwards the others come back as they were. Where no function matches, that is an error if
+    `error_if_no_function_matches_regex`, and otherwise the module is returned unchanged.
+    """
+
+    pass_: Pass
+    func_name_regex: str
+    error_if_no_function_matches_regex: bool = True
+    name: ClassVar[str] = "func"
+
+    def text(self) -> str:
+        return f'func("{self.func_name_regex}", {self.pass_.text()})'
+
+    def apply(self, module: Module, context: PassContext) -> Module:
+        matched = select_functions(module, self.func_name_regex)
+        if not matched:
+            if self.error_if_no_function_matches_regex:
+                have = ", ".join("@" + n for n in module.functions) or "none"
+                raise IrError(f"no function matches {self.func_name_regex!r}", notes=(f"the functions are {have}",))
+            return module
+        if len(matched) == len(module.functions):
+            return self.pass_.apply(module, _exporting(context, matched))
+        stubs = {n: _opaque(f) for n, f in module.functions.items() if n not in matched}
+        inner = module.with_functions({n: stubs.get(n, f) for n, f in module.functions.items()})
+        after = self.pass_.apply(inner, _exporting(context, matched))
+        kept = {n: f for n, f in after.functions.items() if n not in stubs}
+        ordered = {
+            n: module.functions[n] if n in stubs else kept[n] for n in module.functions if n in stubs or n in kept
+        }
+        return after.with_functions({**ordered, **kept})
+
+
+def select_functions(module: Module, regex: str) -> list[str]:
+    """Names of the functions that match. Raises UsageError for a malformed expression."""
+    try:
+        pattern = re.compile(regex)
+    except re.error as error:
+        raise UsageError(f"the regular expression {regex!r} is malformed: {error}") from None
+    return [n for n in module.functions if pattern.match(n)]
+
+
+def _exporting(context: PassContext, names: Iterable[str]) -> PassContext:
+    inner = PassContext(
+        context.opt_level,
+        context.required_pass,
+        context.disabled_pass,
+        None,
+        context.instruments,
+        context.target,
+        names,
+    )
+    inner.config = context.config
+    return inner
+
+
+def _opaque(f: Any) -> Any:
+    """A function of the same type without a body that anything could look into."""
+    if not isinstance(f, Function):
+        return f
+    params = tuple(Var(p.name, p.checked_type or p.type_annotation, p.span, p.checked_type) for p in f.params)
+    body = Tuple((), f.span)
+    marks = {**f.attrs, "Extern": 1}
+    return Function(params, body, f.ret_type, f.type_params, marks, f.span, f.checked_type, f.virtual_device)
+
+
+def run_passes(
+    module: Module,
+    passes: str | Sequence[PassLike],
+    func: str | None = None,
+    opt_level: int = 2,
+    required_pass: Iterable[str] = (),
+    disabled_pass: Iterable[str] = (),
+    config: Mapping[str, Any] | None = None,
+    target: str | Target | None = None,
+    instruments: Iterable[PassInstrument] = (),
+    allow_no_match: bool = False,
+) -> Module:
+    """Runs passes on a module and returns the result, typed.
+
+    Args:
+        module: the module; it is not changed.
+        passes: a pipeline text (`"SimplifyInference,FuseOps{fuse_opt_level=2}"`) or a list of names, `(name, options)`
+            pairs and passes. A pass named here always runs, whatever its level.
+        func: a regular expression; only functions whose name it matches are transformed.
+        opt_level, required_pass, disabled_pass, config, target, instruments: see `PassContext`.
+        allow_no_match: whether a `func` that matches nothing is fine.
+
+    Raises:
+        UsageError: unknown pass or option.
+        IrError: the module is rejected.
+        InternalError: a pass produced a module that does not type-check.
+    """
+    context = PassContext(opt_level, required_pass, disabled_pass, config, instruments, target)
+    with context:
+        module = context.infer(module)
+        for p in resolve(passes):
+            if func is not None:
+                p = ApplyPassToFunction(p, func, not allow_no_match)
+            module = run_pass(p, module, context)
+    return module
+
+
+def resolve(items: str | Sequence[PassLike]) -> list[Pass]:
+    """The passes that a pipeline text or list names. Raises UsageError for an unknown pass or option."""
+    if isinstance(items, str):
+        return parse_pipeline(items)
+    found: list[Pass] = []
+    for item in items:
+        if isinstance(item, Pass):
+            found.append(item)
+        elif isinstance(item, str):
+            found += parse_pipeline(item)
+        else:
+            name, options = item
+            found.append(passes.get(name).make(options))
+    return found
+
+
+__all__ = ["ApplyPassToFunction", "PassList", "resolve", "run_pass", "run_passes", "select_functions"]
