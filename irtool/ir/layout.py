@@ -1,7 +1,8 @@
 """Layouts of tensors: `NCHW`, `NHWC`, `NCHW16c`, `OIHW4i16o4i`.
 
-An upper-case letter is a *primal* axis; a number and a lower-case letter is a part of it that was split off: with `NCHW16c`
-channel 35 is at `C = 2`, `c = 3`. A letter may be split more than once; the earlier part is the more significant one.
+An upper-case letter is a *primal* axis; a number and a lower-case letter is a part of it that was split off: with
+`NCHW16c`, channel 35 is at `C = 2`, `c = 3`. A letter may be split more than once; the earlier part is the more
+significant one.
 """
 
 from __future__ import annotations
@@ -160,14 +161,14 @@ def convert_array(data: np.ndarray, source: Layout, target: Layout) -> np.ndarra
 
 
 def _times(dim: Dim, factor: int) -> Dim:
-    if factor == 1 or dim is ANY:
-        return dim
-    return int(dim) * factor if isinstance(dim, int) else DimExpr("Mul", (dim, factor))
+    if isinstance(dim, int):
+        return int(dim) * factor  # the peer's axes are 32 bits wide, so a 64-bit literal loses its mark here
+    return dim if factor == 1 or dim is ANY else DimExpr("Mul", (dim, factor))
 
 
 def _over(dim: Dim, factor: int) -> Dim:
-    if factor == 1 or dim is ANY:
-        return dim
     if isinstance(dim, int):
         return -(-dim // factor)
+    if factor == 1 or dim is ANY:
+        return dim
     return DimExpr("FloorDiv", (DimExpr("Add", (dim, factor - 1)), factor))
