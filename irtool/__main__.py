@@ -1,0 +1,5 @@
+"""`python -m irtool`."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,164 @@
+"""`irtool opt`: runs passes and prints the module."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from .printing import printing_options
+
+
+def _config(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for value in values:
+        key, equals, text = value.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"{value!r} is not KEY=VALUE", ctx, option)
+        from ..passes.pipeline import parse_value
+
+        found[key] = parse_value(text)
+    return found
+
+
+def _names(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -> list[str]:
+    return [n.strip() for v in values for n in v.split(",") if n.strip()]
+
+
+@click.command(name="opt", short_help="Run passes on a module and print it.")
+@click.argument("file")
+@click.option("--passes", "-p", "pipeline", default="", metavar="A,B{x=1},…", help="The passes, in order. A pass named here always runs. See `irtool passes`.")
+@click.option("-O", "level", type=click.IntRange(0, 4), default=None, help="Run the build pipeline at this level (after --passes).")
+@click.option("-o", "output", metavar="FILE", default=None, help="Write to FILE, atomically, instead of standard output.")
+@click.option("--func", metavar="REGEX", default=None, help="Only transform functions whose name matches (from its start).")
+@click.option("--allow-no-match", is_flag=True, help="A --func that matches nothing is no error.")
+@click.option("--opt-level", type=click.IntRange(0, 4), default=2, show_default=True, help="Level of the pass context: sequences skip passes above it.")
+@click.option("--disable-pass", multiple=True, callback=_names, metavar="NAMES", help="Passes that sequences skip.")
+@click.option("--require-pass", multiple=True, callback=_names, metavar="NAMES", help="Passes that sequences run whatever the level.")
+@click.option("--pass-config", multiple=True, callback=_config, metavar="KEY=VALUE", help="An option of the pass context, such as relay.FuseOps.max_depth=8.")
+@click.option("--target", default=None, help='What code is made for, such as "llvm -mcpu=skylake".')
+@click.option("--params", metavar="FILE", default=None, help="Bind parameters of @main to arrays (.npz or .params) first.")
+@click.option("--load", multiple=True, metavar="FILE.py", help="Import a Python file first: it may register passes of your own.")
+@click.option("--print-before", multiple=True, callback=_names, metavar="NAMES|all", help="Print the module before these passes, on standard error.")
+@click.option("--print-after", multiple=True, callback=_names, metavar="NAMES|all", help="Print the module after these passes, on standard error.")
+@click.option("--print-changed", is_flag=False, flag_value="text", default="", type=click.Choice(["", "text", "diff"]), help="Print the module, or a diff, after each pass that changed it.")
+@click.option("--dump-dir", metavar="DIR", default=None, help="Write the module after each pass that changed it to numbered files.")
+@click.option("--time-passes", is_flag=False, flag_value="table", default="", type=click.Choice(["", "table", "json"]), help="Report time and operator counts of each pass on standard error.")
+@click.option("--verify-each/--no-verify-each", default=True, show_default=True, help="Verify the module after each pass.")
+@click.option("--stop-after", metavar="N|NAME", default=None, help="Stop after N passes, or after this pass.")
+@click.option("--check-values", is_flag=False, flag_value=1, default=0, type=click.IntRange(0), metavar="[N]", help="Evaluate before and after each pass on N random inputs; stop at the first that changes results.")
+@click.option("--reproducer", metavar="FILE", default=None, help="Where to write a reproducer if a pass fails.")
+@printing_options
+def command(
+    file: str,
+    pipeline: str,
+    level: int | None,
+    output: str | None,
+    func: str | None,
+    allow_no_match: bool,
+    opt_level: int,
+    disable_pass: list[str],
+    require_pass: list[str],
+    pass_config: dict[str, Any],
+    target: str | None,
+    params: str | None,
+    load: Sequence[str],
+    print_before: list[str],
+    print_after: list[str],
+    print_changed: str,
+    dump_dir: str | None,
+    time_passes: str,
+    verify_each: bool,
+    stop_after: str | None,
+    check_values: int,
+    reproducer: str | None,
+    show: Callable[..., str],
+) -> None:
+    """Run passes on a module and print the result, with types inferred.
+
+    FILE is Relay text; `-` is standard input.
+
+    \b
+    irtool opt --passes=SimplifyInference,FuseOps net.relay
+    irtool opt --passes='func("^main$", FuseOps{fuse_opt_level=1})' net.relay
+    irtool opt -O3 --print-changed=diff --time-passes net.relay
+    """
+    from ..diagnostics import InternalError
+    from ..passes import run_passes
+    from ..passes.instruments.timing import Timing
+    from .own_passes import load_files
+    from .reproducer import write_reproducer
+    from .source import read_module
+
+    load_files(load)
+    module = read_module(file)
+    if params is not None:
+        from ..passes.bind import bind_params
+        from .source import read_arrays
+
+        module = bind_params(module, read_arrays(params))
+    if level is not None:
+        pipeline = f"{pipeline},default<O{level}>" if pipeline else f"default<O{level}>"
+    instruments: list[Any] = []
+    if stop_after is not None:
+        from ..passes.instruments.limit import StopAfter
+
+        instruments.append(StopAfter(int(stop_after) if stop_after.isdigit() else stop_after))
+    if print_before or print_after or print_changed:
+        from ..passes.instruments.printing import Printing
+
+        instruments.append(Printing(lambda text: click.echo(text, err=True, nl=False), show, print_before, print_after, print_changed))
+    if dump_dir is not None:
+        instruments.append(_dump(dump_dir, show))
+    if verify_each:
+        from ..passes.instruments.verifying import Verifying
+
+        instruments.append(Verifying())
+    if check_values:
+        from ..passes.instruments.values import CheckValues
+
+        instruments.append(CheckValues(check_values))
+    timing = Timing()
+    if time_passes:
+        instruments.append(timing)
+    try:
+        module = run_passes(
+            module,
+            pipeline,
+            func,
+            opt_level if level is None else level,
+            require_pass,
+            disable_pass,
+            pass_config,
+            target,
+            instruments,
+            allow_no_match,
+        )
+    except InternalError as error:
+        if reproducer is not None:
+            error.add_note(write_reproducer(error, sys.argv[1:], reproducer))
+        raise
+    if time_passes == "json":
+        import json
+
+        click.echo(json.dumps(timing.as_dicts(), indent=1), err=True)
+    elif time_passes:
+        click.echo(timing.table(), err=True)
+    from .output import write_text
+
+    write_text(output, show(module, output=output))
+
+
+def _dump(folder: str, show: Callable[..., str]) -> Any:
+    from ..diagnostics import IrError
+    from ..passes.instruments.dump import Dump
+    from .output import write_text
+
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise IrError(f"cannot write to {folder}: {error.strerror}") from None
+    return Dump(lambda name, text: write_text(os.path.join(folder, name), text), show)

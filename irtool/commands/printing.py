@@ -1,0 +1,50 @@
+"""The options about printed text that several commands share."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+def printing_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options, and hands the command one argument `show(module, output=None) -> text` in their place."""
+
+    @click.option("--types", type=click.Choice(["none", "calls", "all"]), default="all", show_default=True, help="Which types to print as comments.")
+    @click.option("--spans", is_flag=True, help="Print where each expression stands in the source.")
+    @click.option("--constants", type=click.Choice(["inline", "elide", "external"]), default=None, help="Constants in the metadata section, left out, or in an .npz beside the output. Default: inline, but left out on a terminal.")
+    @click.option("--portable-names", is_flag=True, help="Rename variables so that every name is a plain identifier.")
+    @functools.wraps(function)
+    def wrapped(*args: Any, types: str, spans: bool, constants: str | None, portable_names: bool, **rest: Any) -> Any:
+        def show(module: Any, output: str | None = "-") -> str:
+            from ..printer import to_text
+
+            terminal = output is None and sys.stdout.isatty()
+            how = constants or ("elide" if terminal else "inline")
+            options: dict[str, Any] = {"types": types, "spans": spans, "constants": how}
+            if portable_names:
+                options["portable_names"] = True
+            if how == "external":
+                if output in (None, "-"):
+                    raise click.UsageError("--constants=external needs -o FILE to put the .npz beside")
+                options["external_path"] = f"{output}.npz"
+            text = to_text(module, **options)
+            if terminal and constants is None and "meta[relay.Constant]" in text:
+                click.echo("note: constants are left out on a terminal; --constants=inline prints them", err=True)
+            return _coloured(text) if terminal else text
+
+        return function(*args, show=show, **rest)
+
+    return wrapped
+
+
+def _coloured(text: str) -> str:
+    from pygments import highlight
+    from pygments.formatters import TerminalFormatter
+
+    from ..printer.lexer import RelayLexer
+
+    return highlight(text, RelayLexer(), TerminalFormatter())

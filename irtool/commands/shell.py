@@ -1,0 +1,112 @@
+"""The click group: finds commands by their files, and turns every way of failing into one message and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from .. import __version__
+from ..diagnostics import InternalError, IrError, nearest, render
+
+
+class Commands(click.Group):
+    """A group whose members are the modules of `irtool.commands` that define `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        package = importlib.import_module("irtool.commands")
+        names = sorted(m.name for m in pkgutil.iter_modules(package.__path__))
+        return [n.replace("_", "-") for n in names if self.get_command(ctx, n) is not None]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        try:
+            module = importlib.import_module(f"irtool.commands.{cmd_name.replace('-', '_')}")
+        except ModuleNotFoundError as error:
+            if error.name and error.name.startswith("irtool.commands."):
+                return None
+            raise
+        return getattr(module, "command", None)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple:
+        if args and self.get_command(ctx, args[0]) is None:
+            hint = nearest(args[0], self.list_commands(ctx))
+            raise click.UsageError(f"no such command: {args[0]}{' — ' + hint if hint else ''}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="irtool", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show Python tracebacks.")
+def group(debug: bool) -> None:
+    """opt and llc for Relay: reads Relay text, runs passes on it, prints it, compiles it to portable C.
+
+    \b
+    irtool opt --passes=SimplifyInference,FuseOps in.relay     transform and print
+    irtool build --target=c in.relay -o out/                   compile to C and a library
+    irtool run --compare interp,c in.relay                     run, and compare two ways of running
+
+    Exit codes: 0 ok, 1 input rejected or a comparison failed, 2 wrong usage, 3 a bug in irtool, 4 an outside tool failed.
+    """
+
+
+def execute(arguments: Sequence[str]) -> int:
+    """Runs one command line; see `irtool.cli.run`."""
+    debug = "--debug" in arguments
+    arguments = [a for a in arguments if a != "--debug"]
+    try:
+        with group.make_context("irtool", list(arguments)) as ctx:
+            group.invoke(ctx)
+        sys.stdout.flush()
+        return 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return 2
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        _say("interrupted")
+        return 130
+    except IrError as error:
+        if debug:
+            traceback.print_exc()
+        _say(render(error))
+        if isinstance(error, InternalError):
+            _leave_reproducer(error, arguments)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader (head, less) went away: nothing was lost that anybody wanted.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        _say("error: out of memory")
+        return 1
+    except Exception as error:  # noqa: BLE001 - a bug of ours must not look like one of the user's
+        if debug:
+            traceback.print_exc()
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        _say(f"error: a bug in irtool: {type(error).__name__}: {error}\n  in {where.name} ({os.path.basename(where.filename)}:{where.lineno})")
+        _leave_reproducer(error, arguments)
+        return 3
+
+
+def _say(text: str) -> None:
+    sys.stdout.flush()
+    if sys.stderr.isatty():
+        text = text.replace("error:", "\033[1;31merror:\033[0m", 1).replace("warning:", "\033[1;35mwarning:\033[0m", 1)
+    print(text, file=sys.stderr)
+
+
+def _leave_reproducer(error: BaseException, arguments: Sequence[str]) -> None:
+    from .reproducer import write_reproducer
+
+    path = write_reproducer(error, arguments)
+    if path:
+        _say(f"note: what reproduces this is in {path}")

@@ -1,0 +1,45 @@
+"""Inputs made for a function: random ones, from a seed; the same function and seed give the same values."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from ..diagnostics import IrError
+from ..ir import Function, TensorType, TupleType, Type
+
+
+def random_value(ty: Type, name: str, seed: int) -> Any:
+    """A value of that type: floats in [-1, 1), integers in [0, 8), bools evenly.
+
+    Raises IrError for a dynamic shape or a type that is neither tensor nor tuple.
+    """
+    import numpy as np
+
+    if isinstance(ty, TupleType):
+        return tuple(random_value(f, f"{name}.{i}", seed) for i, f in enumerate(ty.fields))
+    if not isinstance(ty, TensorType) or not ty.is_static:
+        raise IrError(f"cannot make a random value for %{name}: its type is {ty!r}")
+    rng = np.random.RandomState((zlib.crc32(name.encode()) + seed) & 0x7FFFFFFF)
+    shape = tuple(int(d) for d in ty.shape)  # type: ignore[arg-type]
+    if ty.dtype == "bool":
+        return rng.randint(0, 2, shape).astype("bool")
+    if ty.dtype.startswith(("int", "uint")):
+        return rng.randint(0, 8, shape).astype(ty.dtype)
+    values = rng.uniform(-1, 1, shape)
+    if ty.dtype == "bfloat16":
+        import ml_dtypes
+
+        return values.astype(ml_dtypes.bfloat16)
+    return values.astype(ty.dtype)
+
+
+def random_inputs(function: Function, seed: int = 0) -> list[Any]:
+    """One value per parameter, in order."""
+    values = []
+    for p in function.params:
+        ty = p.checked_type or p.type_annotation
+        if ty is None:
+            raise IrError(f"the type of parameter %{p.name} is not known", p.span)
+        values.append(random_value(ty, p.name, seed))
+    return values

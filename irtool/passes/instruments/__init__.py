@@ -1,0 +1,1 @@
+"""Instruments: what can be watched, checked or limited while passes run. One file each."""

@@ -1,0 +1,44 @@
+"""Verifies the module around each pass: well-formed, every node typed, and the input untouched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...diagnostics import Diagnostic, InternalError
+from ...ir import Function, Module, post_order
+from ...ir.structural import structural_hash
+from ...ir.verify import verify
+from ..context import PassInfo, PassInstrument
+
+
+@dataclass
+class Verifying(PassInstrument):
+    """Raises InternalError, naming the pass, as soon as an invariant is broken. The first input is the user's affair."""
+
+    _open: list[tuple[Module, int]] = field(default_factory=list)
+
+    def run_before_pass(self, module: Module, info: PassInfo) -> None:
+        self._open.append((module, structural_hash(module)))
+
+    def run_after_pass(self, module: Module, info: PassInfo) -> None:
+        before, digest = self._open.pop()
+        if structural_hash(before) != digest:
+            raise InternalError(f"pass {info.name} changed the module that it was given")
+        if module is before:
+            return
+        found = [*verify(module), *_untyped(module)]
+        if found:
+            first, *rest = found
+            note = f"the module is malformed after pass {info.name}"
+            head = Diagnostic(first.message, first.span, notes=(*first.notes, note), help=first.help)
+            raise InternalError([head, *rest[:9]])
+
+
+def _untyped(module: Module) -> list[Diagnostic]:
+    for name, f in module.functions.items():
+        if not isinstance(f, Function):
+            continue
+        for e in post_order(f, enter=lambda e: not (isinstance(e, Function) and e.attrs.get("Extern"))):
+            if e.checked_type is None:
+                return [Diagnostic(f"{e!r} in @{name} has no type", e.span)]
+    return []
