@@ -30,14 +30,16 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NewType, Protocol, TypeVar
 
-from ..diagnostics import IrError, nearest
-from ..diagnostics import Span
+from ..diagnostics import IrError, Span, nearest
 from ..ir import Call, Expr, Op, Type
 from ..ir.dims import ANY, DimExpr, DimVar, Int64
 from ..plugin import Plugin, Registry, type_hints
 
 DType = NewType("DType", str)
 """A dtype attribute: `"float32"`; the empty string where the peer leaves it void."""
+
+VOID = DType("")
+"""No dtype given; what an operator then does is in its docstring."""
 
 
 class Pattern(enum.IntEnum):
@@ -157,7 +159,7 @@ def _required(field: Any) -> bool:
 operators: Registry[type[Operator]] = Registry("operator", "irtool.ops")
 """Every operator by name."""
 
-O = TypeVar("O", bound=type[Operator])  # noqa: E741
+O = TypeVar("O", bound=type[Operator])
 
 
 def operator(
@@ -285,6 +287,7 @@ def _show(value: Any) -> str:
 
 
 __all__ = [
+    "VOID",
     "DType",
     "Operator",
     "Pattern",
