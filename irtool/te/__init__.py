@@ -1,0 +1,171 @@
+"""Tensor expressions: what an operator computes, element by element. This docstring is the manual.
+
+An operator's `compute(self, inputs, out_type)` gets `te.Tensor`s (tuple arguments flattened, in order) and returns a
+tensor, or a list of tensors for a tuple result::
+
+    def compute(self, inputs, out_type):                                        # nn.dense
+        data, weight = inputs
+        k = te.reduce_axis(data.shape[1], name="k")
+        return te.compute(out_type.shape, lambda i, j: te.sum(data[i, k] * weight[j, k], axis=k), name="dense")
+
+Tensors
+    `x.shape` (a tuple of ints: shapes are static here), `x.dtype`, `x.ndim`, `x[i, j]`, `x(i, j)`, `x[idx]` with a tuple or
+    list of indices. `x[()]` is the element of a scalar.
+
+Making tensors
+    `te.compute(shape, f, name=, tag=, attrs=)`     element = f(*indices); shape `()` calls f(). A tuple from f makes several
+                                                    tensors. `lambda *i: x[i]` works. f may contain reductions anywhere.
+    `te.extern(shape(s), inputs, f, dtype=, name=)` filled by loops: f(ib, ins, outs); for what is no formula (sort, NMS,
+                                                    cumulative sums, random). `ib` is a `tir.builder.Builder`:
+                                                    `with ib.for_(n) as i:`, `with ib.for_(lo, hi) as i:`,
+                                                    `with ib.if_(c):`, `with ib.else_():`, `with ib.while_(c):`,
+                                                    `ib.store(out, (i, j), v)`, `v = ib.local("float32", 0)` with `v.get()`
+                                                    and `v.set(x)`, `ib.let(x)` (the value now), `ib.allocate(shape, dtype)`.
+    `te.placeholder(shape, dtype, name=)`           an input (tests).
+
+Reductions over `k = te.reduce_axis(n)` or `te.reduce_axis((lo, hi))`
+    `te.sum/prod/max/min(e, axis=k or [k, l], where=cond)`, `te.reduce_all/reduce_any`, `te.bit_and/bit_or/bit_xor`;
+    `te.argmax((index, value), axis=k, select_last_index=False)` and `te.argmin` give a pair of expressions;
+    `te.comm_reducer(fcombine, fidentity)` makes others, on tuples too. An empty list of axes gives the operand itself.
+    The accumulator has the operand's dtype: cast the operand first to accumulate wider.
+
+Expressions
+    Python's `+ - * / // % << >> & | ^ ~ < <= > >= == !=`; a Python number takes the dtype of the other operand (a float
+    beside an integer makes both float32). Mixed dtypes are joined: float over integer, wide over narrow. `/` is for floats.
+    `te.floordiv floormod truncdiv truncmod` (by zero: 0), `te.minimum/maximum` (also `min2`/`max2`), `te.cast(e, dtype)` or
+    `e.astype(dtype)`, `te.const(v, dtype)`, `te.select(c, a, b)` (both may be evaluated), `te.if_then_else(c, a, b)` (only
+    the one taken is: use it to guard reads, as in padding), `te.all(*conds)`, `te.any(*conds)`, `te.logical_not(c)`,
+    `te.bitwise_and/or/xor/not`, `te.shift_left/right`, `te.max_value/min_value/infinity(dtype)`.
+    Indices are int32; `te.cast(i, "float32")` makes data of one. An index may be any integer expression, such as another
+    tensor's element; it must be within bounds wherever it is evaluated.
+    Integers wrap; float to integer truncates towards zero. Arithmetic of float16/bfloat16 rounds after each operation.
+
+Functions
+    `te.exp exp2 exp10 expm1 log log2 log10 log1p sqrt rsqrt sigmoid erf sin cos tan asin acos atan sinh cosh tanh asinh
+    acosh atanh floor ceil trunc round nearbyint power/pow atan2 fmod hypot copysign nextafter isnan isinf isfinite abs sign
+    popcount clz reinterpret`; `te.call(name, dtype, *args)` for one by name.
+
+Do not put a condition in Python (`if i == 0`) on an expression; it has no truth value. Shapes and attributes are plain
+Python, so loops and conditions over them are fine.
+"""
+
+# ruff: noqa: F401 - this file is the list of the names
+
+from ..tir.builder import Builder
+from ..tir.expr import (
+    Axis,
+    Expr,
+    Var,
+    as_bool,
+    as_expr,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    cast,
+    const,
+    div,
+    equal,
+    floordiv,
+    floormod,
+    if_then_else,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    not_equal,
+    select,
+    shift_left,
+    shift_right,
+    truncdiv,
+    truncmod,
+)
+from ..tir.expr import all_of as _all_of
+from ..tir.expr import any_of as _any_of
+from ..tir.intrinsics import (
+    abs,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    call,
+    ceil,
+    clz,
+    copysign,
+    cos,
+    cosh,
+    erf,
+    exp,
+    exp2,
+    exp10,
+    expm1,
+    floor,
+    fma,
+    fmod,
+    hypot,
+    infinity,
+    isfinite,
+    isinf,
+    isnan,
+    likely,
+    log,
+    log1p,
+    log2,
+    log10,
+    max_value,
+    min_value,
+    nearbyint,
+    nextafter,
+    popcount,
+    pow,
+    power,
+    reinterpret,
+    round,
+    rsqrt,
+    sigmoid,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+)
+from ..tir.stmt import Buffer
+from .build import compute, extern, placeholder, reduce_axis
+from .reduction import (
+    Reducer,
+    argmax,
+    argmin,
+    bit_and,
+    bit_or,
+    bit_xor,
+    comm_reducer,
+    max,
+    min,
+    prod,
+    reduce,
+    reduce_all,
+    reduce_any,
+    sum,
+)
+from .tensor import Compute, Extern, Operation, Placeholder, Tensor
+
+min2, max2 = minimum, maximum
+trunc_div, trunc_mod, indexdiv, indexmod = truncdiv, truncmod, floordiv, floormod
+
+
+def all(*conditions):
+    """Logical and of its arguments (of none: true). Over an axis: `reduce_all`."""
+    return _all_of(conditions)
+
+
+def any(*conditions):
+    """Logical or of its arguments (of none: false). Over an axis: `reduce_any`."""
+    return _any_of(conditions)

@@ -1,0 +1,150 @@
+"""Reductions: sums, products, extremes, and pairs such as argmax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..tir import dtypes
+from ..tir.expr import (
+    Axis,
+    Expr,
+    Operand,
+    Reduce,
+    as_bool,
+    as_expr,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    const,
+    logical_and,
+    logical_or,
+    maximum,
+    minimum,
+    select,
+)
+
+Values = tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Reducer:
+    """How values are combined. `combine(x, y)` and `identity(dtypes)` are on tuples, one entry per reduced value."""
+
+    name: str
+    combine: Callable[[Values, Values], Values]
+    identity: Callable[[Sequence[str]], Values]
+
+
+def _simple(name: str, combine: Callable[[Any, Any], Expr], identity: Callable[[str], Any]) -> Reducer:
+    return Reducer(
+        name,
+        lambda x, y: (combine(x[0], y[0]),),
+        lambda types: (as_expr(identity(types[0]), types[0]),),
+    )
+
+
+def _lowest(dtype: str) -> Expr:
+    return const(float("-inf") if dtypes.is_float(dtype) else dtypes.lowest(dtype), dtype)
+
+
+def _highest(dtype: str) -> Expr:
+    return const(float("inf") if dtypes.is_float(dtype) else dtypes.largest(dtype), dtype)
+
+
+SUM = _simple("sum", lambda x, y: x + y, lambda d: 0)
+PROD = _simple("prod", lambda x, y: x * y, lambda d: 1)
+MAX = _simple("max", maximum, _lowest)
+MIN = _simple("min", minimum, _highest)
+ALL = _simple("all", logical_and, lambda d: True)
+ANY = _simple("any", logical_or, lambda d: False)
+BIT_AND = _simple("bit_and", bitwise_and, lambda d: const(-1, d))
+BIT_OR = _simple("bit_or", bitwise_or, lambda d: 0)
+BIT_XOR = _simple("bit_xor", bitwise_xor, lambda d: 0)
+
+
+def _arg(better: Callable[[Expr, Expr], Expr], worst: Callable[[str], Expr], last: bool) -> Reducer:
+    """Of (index, value) pairs, the better value; of equals, the first index (or the last)."""
+
+    def combine(x: Values, y: Values) -> Values:
+        earlier = x[0] > y[0] if last else x[0] < y[0]
+        # -1 stands for nothing seen yet: it must lose every tie.
+        ties = logical_and(x[1].equal(y[1]), logical_or(y[0] < 0, logical_and(x[0] >= 0, earlier)))
+        keep = logical_or(better(x[1], y[1]), ties)
+        return select(keep, x[0], y[0]), select(keep, x[1], y[1])
+
+    return Reducer("arg", combine, lambda types: (const(-1, types[0]), worst(types[1])))
+
+
+def _axes(axis: Any) -> tuple[Axis, ...]:
+    found = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    for a in found:
+        if not isinstance(a, Axis) or not a.reduced:
+            raise TypeError(f"{a!r} is not a reduction axis; make one with te.reduce_axis")
+    return found
+
+
+def reduce(reducer: Reducer, sources: Sequence[Operand], axis: Any, where: Operand | None = None) -> tuple[Expr, ...]:
+    """The reduction of `sources` over the axes: one expression per source. Without axes, the sources themselves."""
+    values = tuple(as_expr(s) for s in sources)
+    axes = _axes(axis)
+    if not axes:
+        return values
+    condition = None if where is None else as_bool(where)
+    return tuple(Reduce(reducer, values, axes, condition, k) for k in range(len(values)))
+
+
+def _named(reducer: Reducer):
+    def build(expr: Operand, axis: Any, where: Operand | None = None) -> Expr:
+        return reduce(reducer, (expr,), axis, where)[0]
+
+    build.__name__ = reducer.name
+    build.__doc__ = f"The {reducer.name} of `expr` over the reduction axes, of the elements where `where` holds."
+    return build
+
+
+sum, prod, max, min = (_named(r) for r in (SUM, PROD, MAX, MIN))
+bit_and, bit_or, bit_xor = (_named(r) for r in (BIT_AND, BIT_OR, BIT_XOR))
+
+
+def reduce_all(expr: Operand, axis: Any, where: Operand | None = None) -> Expr:
+    """True where every element is."""
+    return reduce(ALL, (as_bool(expr),), axis, where)[0]
+
+
+def reduce_any(expr: Operand, axis: Any, where: Operand | None = None) -> Expr:
+    """True where any element is."""
+    return reduce(ANY, (as_bool(expr),), axis, where)[0]
+
+
+def argmax(pair: Sequence[Operand], axis: Any, where: Operand | None = None, select_last_index: bool = False) -> Values:
+    """Of `(index, value)`, the pair of the largest value over the axes; of equals the first index (or the last)."""
+    return reduce(_arg(lambda x, y: x > y, _lowest, select_last_index), pair, axis, where)
+
+
+def argmin(pair: Sequence[Operand], axis: Any, where: Operand | None = None, select_last_index: bool = False) -> Values:
+    """Of `(index, value)`, the pair of the smallest value over the axes; of equals the first index (or the last)."""
+    return reduce(_arg(lambda x, y: x < y, _highest, select_last_index), pair, axis, where)
+
+
+def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"):
+    """A reduction of one's own: `r = comm_reducer(lambda x, y: …, lambda dtype: …)`, then `r(expr, axis=k)`.
+
+    On several values both functions take and give tuples: `fcombine(x, y)` with `x`, `y` tuples, `fidentity(t0, t1)`.
+    """
+
+    def build(expr: Any, axis: Any, where: Operand | None = None) -> Any:
+        many = isinstance(expr, tuple | list)
+
+        def combine(x: Values, y: Values) -> Values:
+            return tuple(fcombine(x, y)) if many else (fcombine(x[0], y[0]),)
+
+        def identity(types: Sequence[str]) -> Values:
+            made = fidentity(*types)
+            return tuple(as_expr(v, t) for v, t in zip(made if many else (made,), types))
+
+        done = reduce(Reducer(name, combine, identity), expr if many else (expr,), axis, where)
+        return done if many else done[0]
+
+    return build

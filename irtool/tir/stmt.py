@@ -1,0 +1,293 @@
+"""Loop nests as data: statements over buffers, and the function that holds them.
+
+Nodes are immutable and compared by identity, as expressions are. `children` and `rewrite_stmt` walk them without
+recursion.
+
+The grammar, on one page::
+
+    function ::= PrimFunc(name, params: buffers and variables, body: stmt)
+    stmt     ::= For(var, extent, body, kind)      var runs over 0 … extent - 1
+               | Store(buffer, indices, value)
+               | If(cond, then, other?)
+               | While(cond, body)
+               | Let(var, value, body)             var is value, once, in body
+               | Allocate(buffer, body)            buffer exists in body, with undefined contents
+               | Seq(stmts)
+    expr     ::= see `expr`; Load reads a buffer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from . import dtypes
+from .expr import Expr, Load, Var, as_expr
+
+SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
+
+
+class Buffer:
+    """Memory for a tensor of static `shape`, row-major. Compared by identity.
+
+    `scope` says where an allocated one lives: `arena` (planned workspace) or `local` (the stack, or registers).
+    """
+
+    __slots__ = ("dtype", "name", "scope", "shape")
+
+    def __init__(self, name: str, shape: Sequence[int], dtype: str = "float32", scope: str = "arena") -> None:
+        self.name = name
+        self.shape = tuple(int(d) for d in shape)
+        self.dtype = dtype
+        self.scope = scope
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for d in self.shape:
+            n *= d
+        return n
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.size * dtypes.itemsize(self.dtype)
+
+    def __getitem__(self, indices: Any) -> Load:
+        return Load(self, _indices(self, indices))
+
+    def element(self) -> Load:
+        """The one element of a buffer of rank 0."""
+        return self[()]
+
+    def __repr__(self) -> str:
+        return f"{self.name}: Buffer({self.dtype}, {list(self.shape)})"
+
+
+def _indices(buffer: Buffer, indices: Any) -> tuple[Expr, ...]:
+    if not isinstance(indices, tuple | list):
+        indices = (indices,)
+    if len(indices) != buffer.ndim:
+        raise TypeError(f"{buffer.name} has {buffer.ndim} axes, {len(indices)} indices were given")
+    return tuple(as_expr(i) for i in indices)
+
+
+class Stmt:
+    """Base of statements."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        from .show import show_stmt
+
+        return show_stmt(self)
+
+
+class For(Stmt):
+    """A loop of `var` over 0 … extent - 1. `kind` is `serial`, `parallel`, `vectorized` or `unrolled`."""
+
+    __slots__ = ("body", "extent", "kind", "var")
+
+    def __init__(self, var: Var, extent: Expr | int, body: Stmt, kind: str = SERIAL) -> None:
+        self.var = var
+        self.extent = as_expr(extent)
+        self.body = body
+        self.kind = kind
+
+
+class Store(Stmt):
+    """`buffer[indices] = value`."""
+
+    __slots__ = ("buffer", "indices", "value")
+
+    def __init__(self, buffer: Buffer, indices: Sequence[Expr], value: Expr) -> None:
+        self.buffer = buffer
+        self.indices = tuple(indices)
+        self.value = value
+
+
+class If(Stmt):
+    """`then` where `cond` holds, else `other` (or nothing)."""
+
+    __slots__ = ("cond", "other", "then")
+
+    def __init__(self, cond: Expr, then: Stmt, other: Stmt | None = None) -> None:
+        self.cond = cond
+        self.then = then
+        self.other = other
+
+
+class While(Stmt):
+    """Runs `body` as long as `cond` holds; `cond` is evaluated anew each time."""
+
+    __slots__ = ("body", "cond")
+
+    def __init__(self, cond: Expr, body: Stmt) -> None:
+        self.cond = cond
+        self.body = body
+
+
+class Let(Stmt):
+    """`var` stands for `value`, computed once, in `body`."""
+
+    __slots__ = ("body", "value", "var")
+
+    def __init__(self, var: Var, value: Expr, body: Stmt) -> None:
+        self.var = var
+        self.value = value
+        self.body = body
+
+
+class Allocate(Stmt):
+    """`buffer` exists in `body`."""
+
+    __slots__ = ("body", "buffer")
+
+    def __init__(self, buffer: Buffer, body: Stmt) -> None:
+        self.buffer = buffer
+        self.body = body
+
+
+class Seq(Stmt):
+    """One after the other."""
+
+    __slots__ = ("stmts",)
+
+    def __init__(self, stmts: Sequence[Stmt]) -> None:
+        self.stmts = tuple(stmts)
+
+
+def seq(stmts: Sequence[Stmt]) -> Stmt:
+    """The statements one after the other: nested `Seq`s are flattened, a single one stands alone."""
+    flat: list[Stmt] = []
+    for s in stmts:
+        flat += s.stmts if isinstance(s, Seq) else [s]
+    return flat[0] if len(flat) == 1 else Seq(flat)
+
+
+class PrimFunc:
+    """A named loop nest. `params` are the buffers it is handed, inputs first, then `num_outputs` outputs.
+
+    Every buffer allocated in the body with scope `arena` needs a place from the memory planner. `attrs` says what the
+    function was made from and how (`strategy`, `flops` …), for reports.
+    """
+
+    __slots__ = ("attrs", "body", "name", "num_outputs", "params")
+
+    def __init__(
+        self,
+        name: str,
+        params: Sequence[Buffer],
+        body: Stmt,
+        num_outputs: int = 1,
+        attrs: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.params = tuple(params)
+        self.body = body
+        self.num_outputs = num_outputs
+        self.attrs = dict(attrs or {})
+
+    @property
+    def inputs(self) -> tuple[Buffer, ...]:
+        return self.params[: len(self.params) - self.num_outputs]
+
+    @property
+    def outputs(self) -> tuple[Buffer, ...]:
+        return self.params[len(self.params) - self.num_outputs :]
+
+    def with_body(self, body: Stmt, **attrs: Any) -> PrimFunc:
+        """The same function over another body; `attrs` are added."""
+        if body is self.body and not attrs:
+            return self
+        return PrimFunc(self.name, self.params, body, self.num_outputs, {**self.attrs, **attrs})
+
+    def __repr__(self) -> str:
+        from .show import show_function
+
+        return show_function(self)
+
+
+def children(s: Stmt) -> tuple[Stmt, ...]:
+    """The statements directly below."""
+    if isinstance(s, Seq):
+        return s.stmts
+    if isinstance(s, If):
+        return (s.then,) if s.other is None else (s.then, s.other)
+    if isinstance(s, For | While | Let | Allocate):
+        return (s.body,)
+    return ()
+
+
+def expressions(s: Stmt) -> tuple[Expr, ...]:
+    """The expressions that this node itself holds."""
+    if isinstance(s, Store):
+        return (*s.indices, s.value)
+    if isinstance(s, For):
+        return (s.extent,)
+    if isinstance(s, If | While):
+        return (s.cond,)
+    if isinstance(s, Let):
+        return (s.value,)
+    return ()
+
+
+def rebuild(s: Stmt, kids: Sequence[Stmt], exprs: Sequence[Expr]) -> Stmt:
+    """`s` over other children and expressions (in the order of `children` and `expressions`); `s` if nothing differs."""
+    if all(a is b for a, b in zip(children(s), kids)) and all(a is b for a, b in zip(expressions(s), exprs)):
+        return s
+    if isinstance(s, Seq):
+        return seq(kids)
+    if isinstance(s, Store):
+        return Store(s.buffer, exprs[:-1], exprs[-1])
+    if isinstance(s, For):
+        return For(s.var, exprs[0], kids[0], s.kind)
+    if isinstance(s, If):
+        return If(exprs[0], kids[0], kids[1] if len(kids) > 1 else None)
+    if isinstance(s, While):
+        return While(exprs[0], kids[0])
+    if isinstance(s, Let):
+        return Let(s.var, exprs[0], kids[0])
+    assert isinstance(s, Allocate)
+    return Allocate(s.buffer, kids[0])
+
+
+def pre_order(root: Stmt) -> Iterator[Stmt]:
+    """Every statement, parents first, in order of execution."""
+    stack = [root]
+    while stack:
+        s = stack.pop()
+        yield s
+        stack.extend(reversed(children(s)))
+
+
+def rewrite_stmt(root: Stmt, change: Callable[[Stmt], Stmt], change_expr: Callable[[Expr], Expr] | None = None) -> Stmt:
+    """`root` with `change_expr` applied to every expression that a statement holds, then `change` to every statement,
+    children first. Either may return its argument."""
+    done: dict[Stmt, Stmt] = {}
+    stack: list[tuple[Stmt, bool]] = [(root, False)]
+    while stack:
+        s, ready = stack.pop()
+        kids = children(s)
+        if not ready and kids:
+            stack.append((s, True))
+            stack.extend((k, False) for k in kids if k not in done)
+            continue
+        exprs = expressions(s)
+        if change_expr is not None:
+            exprs = tuple(change_expr(e) for e in exprs)
+        done[s] = change(rebuild(s, [done[k] for k in kids], exprs))
+    return done[root]
+
+
+def substitute_stmt(root: Stmt, values: Mapping[Any, Expr]) -> Stmt:
+    """`root` with variables replaced."""
+    from .expr import substitute
+
+    memo = dict(values)
+    return rewrite_stmt(root, lambda s: s, lambda e: substitute(e, memo))
