@@ -1,0 +1,38 @@
+# Each target sets up its own virtual environment in .venv; nothing but Python ≥ 3.11, make and a C compiler is needed.
+PYTHON ?= python3
+BIN = .venv/bin
+STAMP = .venv/.installed
+
+.PHONY: run test check format bench clean
+
+run: $(STAMP)
+	$(BIN)/irtool run --compare interp,c --verbose samples/simplenet.relay
+
+test: $(STAMP)-dev
+	$(BIN)/python -m pytest -n 2
+
+check: $(STAMP)-dev
+	$(BIN)/ruff format --check irtool tests benchmarks
+	$(BIN)/ruff check irtool tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2
+
+format: $(STAMP)-dev
+	$(BIN)/ruff format irtool tests benchmarks
+	$(BIN)/ruff check --fix irtool tests benchmarks
+
+bench: $(STAMP)-dev
+	$(BIN)/python -m benchmarks
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(STAMP)-dev: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv build *.egg-info

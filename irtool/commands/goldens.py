@@ -1,0 +1,118 @@
+"""Golden files: a `.relay` file says in `// RUN:` lines what to run, and the file beside it what comes out.
+
+    // RUN: irtool opt --passes=FoldConstant %s
+    // RUN: not irtool opt --passes=Foo %s
+
+`%s` is the file, `%t` a temporary folder that exists only for this file, `%%` a percent sign. A line that begins with
+`not` must fail, and its standard error counts as output too; any other line must succeed. A command may be followed by
+`2>&1`, which makes its standard error count as output. `X.relay.expected` holds the outputs of all lines, each after the
+first introduced by a line `// RUN 2`, `// RUN 3`, … A file without RUN lines is no test. Commands run in this process,
+in the file's folder, so paths in messages are the same everywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import io
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_RUN = re.compile(r"^\s*//\s*RUN:\s*(.+?)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one golden file. `message` is empty if it passed."""
+
+    path: str
+    message: str = ""
+    updated: bool = False
+
+    @property
+    def passed(self) -> bool:
+        return not self.message
+
+
+def find_goldens(path: str) -> Iterator[str]:
+    """The golden files below a folder (or the one file), sorted."""
+    if os.path.isfile(path):
+        yield path
+        return
+    for folder, folders, files in os.walk(path):
+        folders.sort()
+        for name in sorted(files):
+            if name.endswith(".relay"):
+                full = os.path.join(folder, name)
+                with open(full, encoding="utf-8", errors="replace") as source:
+                    if _RUN.search(source.read()):
+                        yield full
+
+
+def run_golden(path: str, update: bool = False) -> Outcome:
+    """Runs one golden file; with `update` the expected file is rewritten where the output differs."""
+    with open(path, encoding="utf-8", errors="replace") as source:
+        commands = _RUN.findall(source.read())
+    if not commands:
+        return Outcome(path, "the file has no `// RUN:` line")
+    parts = []
+    with tempfile.TemporaryDirectory(prefix="irtool-test-") as temporary:
+        for number, command in enumerate(commands, 1):
+            text, problem = _run_line(command, path, temporary)
+            if problem:
+                return Outcome(path, f"RUN {number}: {problem}\n{text}")
+            parts.append(text if number == 1 else f"// RUN {number}\n{text}")
+    got = "".join(p if p.endswith("\n") or not p else p + "\n" for p in parts)
+    expected = path + ".expected"
+    want = ""
+    if os.path.exists(expected):
+        with open(expected, encoding="utf-8") as source:
+            want = source.read()
+        if want == got:
+            return Outcome(path)
+    if update:
+        from .output import write_text
+
+        write_text(expected, got)
+        return Outcome(path, updated=True)
+    if not os.path.exists(expected):
+        return Outcome(path, f"{os.path.basename(expected)} is missing; --update writes it")
+    diff = difflib.unified_diff(want.splitlines(), got.splitlines(), "expected", "printed", lineterm="")
+    return Outcome(path, "\n".join(diff))
+
+
+def _run_line(command: str, path: str, temporary: str) -> tuple[str, str]:
+    """Output, and what is wrong with the exit code (empty if nothing)."""
+    from ..cli import run
+
+    words = shlex.split(command)
+    both = "2>&1" in words
+    words = [w for w in words if w != "2>&1"]
+    must_fail = words[:1] == ["not"]
+    words = words[1:] if must_fail else words
+    if words[:1] != ["irtool"]:
+        return "", f"a RUN line runs irtool, not {words[0] if words else 'nothing'}"
+    values = {"%s": os.path.basename(path), "%t": temporary, "%%": "%"}
+    words = [re.sub("%[st%]", lambda m: values[m.group()], w) for w in words[1:]]
+    out, err = _Text(), _Text()
+    with contextlib.chdir(os.path.dirname(os.path.abspath(path))):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out if both or must_fail else err):
+            code = run(words)
+    text = out.getvalue().replace(temporary, "%t")
+    if must_fail == (code == 0):
+        return text + err.getvalue(), f"exit code {code}" + (", though it should fail" if must_fail else "")
+    return text + (f"exit code {code}\n" if must_fail else ""), ""
+
+
+class _Text(io.TextIOWrapper):
+    """A text stream in memory that has a `buffer`, as the real standard streams do."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", newline="", write_through=True)
+
+    def getvalue(self) -> str:
+        return self.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]

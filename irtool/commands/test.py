@@ -1,0 +1,43 @@
+"""`irtool test`: runs golden files."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(name="test", short_help="Run golden files (// RUN: lines and expected output).")
+@click.argument("paths", nargs=-1, required=True)
+@click.option("--update", is_flag=True, help="Write what is printed now as the expected output.")
+@click.option("-v", "--verbose", is_flag=True, help="Also list the files that pass.")
+def command(paths: tuple[str, ...], update: bool, verbose: bool) -> None:
+    """Run the `// RUN:` lines of each .relay file in PATHS and compare their output with FILE.relay.expected.
+
+    \b
+    // RUN: irtool opt --passes=FoldConstant %s        must succeed; %s is the file itself
+    // RUN: not irtool opt --passes=Foo %s             must fail; its messages count as output
+    """
+    import os
+
+    from ..diagnostics import IrError
+    from .goldens import find_goldens, run_golden
+
+    for path in paths:
+        if not os.path.exists(path):
+            raise IrError(f"cannot read {path}: no such file or folder")
+    files = [f for p in paths for f in find_goldens(p)]
+    if not files:
+        raise IrError(f"no file with a `// RUN:` line in {', '.join(paths)}")
+    failed = updated = 0
+    for path in files:
+        outcome = run_golden(path, update)
+        updated += outcome.updated
+        if not outcome.passed:
+            failed += 1
+            click.echo(f"FAIL {path}\n{outcome.message}")
+        elif outcome.updated:
+            click.echo(f"updated {path}")
+        elif verbose:
+            click.echo(f"ok   {path}")
+    click.echo(f"{len(files) - failed} passed, {failed} failed" + (f", {updated} updated" if updated else ""))
+    if failed:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,81 @@
+"""Imports point one way: each package may import only packages that stand before it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import irtool
+
+ROOT = Path(irtool.__file__).parent
+LAYERS = [
+    ("diagnostics",),
+    ("plugin",),
+    ("ir",),
+    ("te", "tir"),
+    ("ops",),
+    ("infer", "interp", "parser", "printer"),
+    ("passes",),
+    ("lower",),
+    ("schedule",),
+    ("backends",),
+    ("driver",),
+    ("commands",),
+    ("cli", "__main__"),
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+SEES = {
+    "schedule": {"diagnostics", "plugin", "tir", "te"},
+    "backends": {"diagnostics", "plugin", "tir", "te", "schedule"},
+}
+"""Rooms with a narrower view than their place in the order gives them."""
+
+
+def room(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Rooms of irtool that a file imports, wherever in the file the import stands (type checking aside)."""
+    package = ["irtool", *path.relative_to(ROOT).parent.parts]
+    tree = ast.parse(path.read_text())
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            full = base + (node.module.split(".") if node.module else [])
+            names = [full] if len(full) > 1 else [[*full, a.name] for a in node.names]
+        elif isinstance(node, ast.Import):
+            names = [a.name.split(".") for a in node.names]
+        else:
+            continue
+        found |= {n[1] for n in names if n[0] == "irtool" and len(n) > 1}
+    return found & RANK.keys()
+
+
+FILES = sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_downwards(path: Path) -> None:
+    here = room(path)
+    assert here in RANK, f"{here} has no place in the order of layers"
+    for other in imported_rooms(path):
+        assert RANK[other] <= RANK[here], f"{here} must not import {other}"
+        if here in SEES and other != here:
+            assert other in SEES[here], f"{here} must not know of {other}"
+
+
+def test_every_package_is_in_the_order() -> None:
+    rooms = {room(p) for p in FILES}
+    assert rooms <= RANK.keys()
