@@ -1,0 +1,219 @@
+"""FoldConstant: what can be computed now is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..diagnostics import IrError
+from ..ir import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    If,
+    Let,
+    MissingData,
+    Module,
+    Op,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    Type,
+    Var,
+    post_order,
+    rewrite,
+)
+from ..ops.base import is_call_to, operators
+from .base import FunctionPass, register_pass
+from .constants import array_constant
+from .context import PassContext
+
+_NEVER_FOLDED = ("device_copy", "shape_of", "vm.shape_of", "ndarray_size")
+"""Calls that stay even over constants (the shapes of static tensors are folded by their types)."""
+
+
+@register_pass("FoldConstant", level=2)
+@dataclass(frozen=True)
+class FoldConstant(FunctionPass):
+    """Evaluates calls of operators on constants.
+
+    ::
+
+        add(2f, 3f)                          ⇒  5f
+        let %x = 2f; add(%x, %y)             ⇒  add(2f, %y)
+        if (True) { a } else { b }           ⇒  a
+        (a, b).1                             ⇒  b
+        shape_of(%x: Tensor[(2, 3), …])      ⇒  meta[relay.Constant][0]  (= [2, 3])
+
+    Calls without arguments (`zeros(shape=…)`) stay, since the array may be much larger than the call; so do operators
+    with a state, whatever is inside a primitive function, and the operators of the quantized dialect.
+
+    Options:
+        fold_qnn: evaluate operators of the quantized dialect, too.
+    """
+
+    fold_qnn: bool = False
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        return fold_constants(function, module, self.fold_qnn)  # type: ignore[return-value]
+
+
+def fold_constants(e: Expr, module: Module | None = None, fold_qnn: bool = False) -> Expr:
+    """`e` with what can be evaluated evaluated. Needs types only for the shapes of what is not constant."""
+    return _Folder(e, module, fold_qnn).run(e)
+
+
+class _Folder:
+    def __init__(self, root: Expr, module: Module | None, fold_qnn: bool) -> None:
+        self.module = module
+        self.fold_qnn = fold_qnn
+        self.memo: dict[Expr, Expr] = {}
+        self.inlined: set[Var] = set()
+        self.bound_to: dict[Expr, list[Var]] = {}
+        for e in post_order(root):
+            if isinstance(e, Let):
+                self.bound_to.setdefault(e.value, []).append(e.var)
+
+    def run(self, root: Expr) -> Expr:
+        return rewrite(root, self.leave, _finished, self.memo)
+
+    def leave(self, old: Expr, new: Expr) -> Expr:
+        result = self.fold(old, new)
+        if old in self.bound_to and is_constant(result):
+            self.inline(old, result)
+        return result
+
+    def inline(self, value: Expr, constant: Expr) -> None:
+        """Replaces the variables bound to `value`, and those bound to them, before the walk comes to their uses."""
+        waiting = [value]
+        while waiting:
+            for var in self.bound_to.get(waiting.pop(), ()):
+                self.memo[var] = constant
+                self.inlined.add(var)
+                waiting.append(var)
+
+    def fold(self, old: Expr, new: Expr) -> Expr:
+        if isinstance(old, Call):
+            return self.call(old, new)  # type: ignore[arg-type]
+        if isinstance(old, TupleGetItem):
+            made = _without_device(new.tuple)  # type: ignore[attr-defined]
+            return made.fields[old.index] if isinstance(made, Tuple) else new
+        if isinstance(old, Let):
+            return new.body if old.var in self.inlined else new  # type: ignore[attr-defined]
+        if isinstance(old, If):
+            return _branch(new)  # type: ignore[arg-type]
+        return new
+
+    def call(self, old: Call, new: Call) -> Expr:
+        if not new.args or not isinstance(new.op, Op):
+            return new
+        operator = new.op.operator
+        if operator.stateful:
+            return new
+        size = _static_shape_query(old)
+        if size is not None:
+            return size
+        if new.op.name in _NEVER_FOLDED or (operator.noncomputational and not (self.fold_qnn and _is_quantized(new))):
+            return new
+        if not all(is_constant_tree(a) for a in new.args):
+            return new
+        return self.evaluate(old, new)
+
+    def evaluate(self, old: Call, new: Call) -> Expr:
+        from ..interp import evaluate_expr
+
+        bare = Call(new.op, tuple(map(_without_device, new.args)), new.attrs, new.type_args, new.span)
+        try:
+            value = evaluate_expr(bare, self.module)
+        except IrError:
+            return new
+        return as_constant(value, old.checked_type)
+
+
+def _finished(e: Expr) -> Expr | None:
+    return e if isinstance(e, Function) and e.attrs.get("Primitive") else None
+
+
+def _without_device(e: Expr) -> Expr:
+    """`e` without the annotation that says where it lives."""
+    while is_call_to(e, "on_device"):
+        e = e.args[0]  # type: ignore[attr-defined]
+    return e
+
+
+def is_constant(e: Expr) -> bool:
+    """A constant with known data, perhaps annotated with a device."""
+    e = _without_device(e)
+    return isinstance(e, Constant) and not isinstance(e.data, MissingData)
+
+
+def is_constant_tree(root: Expr) -> bool:
+    """A constant, or a tuple (of tuples …) of constants."""
+    stack = [root]
+    while stack:
+        e = _without_device(stack.pop())
+        if isinstance(e, Tuple):
+            stack.extend(e.fields)
+        elif not is_constant(e):
+            return False
+    return True
+
+
+def _is_quantized(e: Call) -> bool:
+    """Whether the operator belongs to the quantized dialect and has a meaning in ordinary arithmetic."""
+    return e.op.name.startswith("qnn.") and e.op.operator.name in operators  # type: ignore[attr-defined]
+
+
+def _static_shape_query(old: Call) -> Expr | None:
+    """The result of shape_of and ndarray_size where the argument's type alone decides it."""
+    if not is_call_to(old, "shape_of", "vm.shape_of", "ndarray_size"):
+        return None
+    t = old.args[0].checked_type
+    if not isinstance(t, TensorType) or not t.is_static:
+        return None
+    dtype = old.attrs.dtype or "int32"
+    if is_call_to(old, "ndarray_size"):
+        return array_constant(np.asarray(math.prod(t.shape)), dtype)  # type: ignore[arg-type]
+    return array_constant(np.asarray(t.shape, "int64"), dtype)
+
+
+def _branch(e: If) -> Expr:
+    cond = _without_device(e.cond)
+    if not isinstance(cond, Constant) or isinstance(cond.data, MissingData):
+        return e
+    return e.true_branch if cond.data.reshape(-1)[0] else e.false_branch
+
+
+def as_constant(value: Any, type: Type | None) -> Expr:
+    """The value of an evaluation as an expression: a constant, or a tuple (of tuples …) of constants."""
+    done: list[Expr] = []
+    stack: list[tuple[Any, Type | None, int]] = [(value, type, -1)]
+    while stack:
+        v, t, fields = stack.pop()
+        if fields >= 0:
+            made = done[len(done) - fields :]
+            del done[len(done) - fields :]
+            done.append(Tuple(tuple(made)))
+        elif isinstance(v, tuple | list):
+            types = t.fields if isinstance(t, TupleType) else (None,) * len(v)
+            stack.append((None, None, len(v)))
+            stack.extend((x, y, -1) for x, y in reversed(list(zip(v, types, strict=True))))
+        else:
+            done.append(_constant(np.asarray(v), t))
+    return done[0]
+
+
+def _constant(array: np.ndarray, t: Type | None) -> Constant:
+    dtype = t.dtype if isinstance(t, TensorType) else str(array.dtype)
+    if dtype == "bfloat16" and array.dtype != np.uint16:
+        made = array_constant(array, dtype)
+    else:
+        kept = array if dtype == "bfloat16" else array.astype(dtype, copy=False)
+        made = Constant(np.ascontiguousarray(kept).reshape(array.shape), dtype)
+    made.checked_type = TensorType(array.shape, dtype)
+    return made

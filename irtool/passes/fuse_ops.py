@@ -1,0 +1,188 @@
+"""FuseOps: operators become groups, each of which will be one kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    FuncType,
+    Module,
+    Op,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    Type,
+    Var,
+    post_order,
+    rewrite,
+)
+from ..ops.base import is_call_to
+from .base import FunctionPass, register_pass
+from .context import PassContext
+from .fusion.graph import DataflowGraph, dataflow_graph
+from .fusion.groups import Groups
+
+MOST_FUSED = 256
+"""Nodes in one group, unless `relay.FuseOps.max_depth` says otherwise."""
+
+
+@register_pass(
+    "FuseOps",
+    level=0,
+    required=("InferType",),
+    config={"relay.FuseOps.max_depth": int, "relay.FuseOps.link_params": bool},
+)
+@dataclass(frozen=True)
+class FuseOps(FunctionPass):
+    """Groups operators into primitive functions.
+
+    ::
+
+        %0 = nn.conv2d(%x, %w); %1 = add(%0, %b); nn.relu(%1)
+            ⇒  fn (%p0, %p1, %p2, Primitive=1) { nn.relu(add(nn.conv2d(%p0, %p1), %p2)) }(%x, %w, %b)
+
+    An operator is fused into the nearest node that all its uses lead to, with all that lies between, if their fusion
+    patterns allow it; see `fusion.groups`. Scalars go into the group that uses them, other constants stay outside unless
+    `relay.FuseOps.link_params` is set. Nothing is fused through `let`, `if`, `match` or a function's border.
+
+    Options:
+        fuse_opt_level: 0 makes a function of each operator, anything above fuses; -1 takes the context's level.
+    """
+
+    fuse_opt_level: int = -1
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        level = context.opt_level if self.fuse_opt_level == -1 else self.fuse_opt_level
+        link = bool(context.option("relay.FuseOps.link_params", _links_params(module)))
+        most = int(context.option("relay.FuseOps.max_depth", MOST_FUSED))
+        return fuse(function, fuse_operators=level > 0, most=most, link_params=link)
+
+
+def _links_params(module: Module) -> bool:
+    """The module's executor may ask for constants inside the kernels."""
+    executor = module.attrs.get("executor")
+    options: Any = executor if isinstance(executor, dict) else getattr(executor, "attrs", None) or {}
+    return bool(options.get("link-params", False))
+
+
+def fuse(
+    function: Function, fuse_operators: bool = True, most: int = MOST_FUSED, link_params: bool = False
+) -> Function:
+    """`function`, typed, with its operators grouped into primitive functions."""
+    graph = dataflow_graph(function)
+    return _Fuser(graph, Groups(graph, fuse_operators, most), link_params).run(function)
+
+
+@dataclass
+class _Kernel:
+    """A primitive function in the making: parameters by the argument that each stands for."""
+
+    params: dict[Expr, Var] = field(default_factory=dict)
+
+    def parameter(self, argument: Expr, type: Type | None) -> Var:
+        param = self.params.get(argument)
+        if param is None:
+            param = self.params[argument] = Var(f"p{len(self.params)}", type, None, type)
+        return param
+
+
+class _Fuser:
+    def __init__(self, graph: DataflowGraph, groups: Groups, link_params: bool) -> None:
+        self.index = graph.index
+        self.groups = groups
+        self.link_params = link_params
+        self.kernels: dict[int, _Kernel] = {}
+
+    def run(self, function: Function) -> Function:
+        return rewrite(function, self.leave, self.enter)  # type: ignore[return-value]
+
+    def enter(self, e: Expr) -> Expr | None:
+        if isinstance(e, Function) and (e.attrs.get("Primitive") or "Compiler" in e.attrs):
+            return e
+        return None
+
+    def leave(self, old: Expr, new: Expr) -> Expr:
+        if isinstance(old, Call):
+            return self.call(old, new)  # type: ignore[arg-type]
+        if isinstance(old, Tuple):
+            return self.tuple(old, new)  # type: ignore[arg-type]
+        if isinstance(old, TupleGetItem):
+            return self.tuple_get_item(old, new)  # type: ignore[arg-type]
+        return new
+
+    def call(self, old: Call, new: Call) -> Expr:
+        if not isinstance(old.op, Op) or old.op.operator.noncomputational:
+            return new
+        if is_call_to(old, "annotation.stop_fusion"):
+            return new.args[0]
+        group = self.groups.find(self.index[old])
+        args = self.arguments(group, old.args, new.args)
+        inner = Call(old.op, args, old.attrs, old.type_args, old.span)
+        if not old.op.operator.shape_from_data:
+            _type(inner, old.checked_type, args)
+        return self.kernel(group, old, inner) if group == self.index[old] else inner
+
+    def tuple(self, old: Tuple, new: Tuple) -> Expr:
+        group = self.groups.find(self.index[old])
+        if group == self.index[old]:
+            return new
+        fields = self.arguments(group, old.fields, new.fields)
+        return _type(Tuple(fields, old.span), old.checked_type, fields)
+
+    def tuple_get_item(self, old: TupleGetItem, new: TupleGetItem) -> Expr:
+        at = self.index[old]
+        group = self.groups.find(at)
+        if group == at and self.groups.find(self.index[old.tuple]) != group:
+            # The tuple comes out of another kernel, and nothing else is done here.
+            return new
+        inputs = self.arguments(group, (old.tuple,), (new.tuple,))
+        inner = _type(TupleGetItem(inputs[0], old.index, old.span), old.checked_type, inputs)
+        return self.kernel(group, old, inner) if group == at else inner
+
+    def arguments(self, group: int, old: tuple[Expr, ...], new: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """The arguments as seen inside the group: parameters for what comes from elsewhere."""
+        out: list[Expr] = []
+        for was, now in zip(old, new, strict=True):
+            at = self.index.get(was)
+            if at is None or self.groups.find(at) == group or (self.link_params and isinstance(now, Constant)):
+                out.append(now)
+            else:
+                out.append(self.kernels.setdefault(group, _Kernel()).parameter(now, was.checked_type))
+        return tuple(out)
+
+    def kernel(self, group: int, old: Expr, body: Expr) -> Call:
+        """The call of the finished primitive function."""
+        params = self.kernels.get(group, _Kernel()).params
+        has_call, reshapes = _inspect(body)
+        attrs = {"Primitive": int(has_call)}
+        if has_call and reshapes:
+            attrs["relay.reshape_only"] = 1
+        result = old.checked_type
+        function = Function(tuple(params.values()), body, result, (), attrs)
+        if body.checked_type is not None and result is not None:
+            function.checked_type = FuncType(tuple(p.checked_type for p in params.values()), result)  # type: ignore[misc]
+        return _type(Call(function, tuple(params)), result, (function, *params))
+
+
+def _type(e: Any, type: Type | None, parts: tuple[Expr, ...]) -> Any:
+    """`e` with its type set, if all its parts have theirs, so that inference need not look at it again."""
+    if all(p.checked_type is not None for p in parts):
+        e.checked_type = type
+    return e
+
+
+def _inspect(body: Expr) -> tuple[bool, bool]:
+    """Whether a kernel calls anything, and whether all that it does is to reshape one tensor."""
+    has_call, reshapes = False, True
+    for e in post_order(body):
+        if isinstance(e, Call):
+            has_call = True
+            reshapes = reshapes and isinstance(e.op, Op) and e.op.operator.reshapes
+        elif isinstance(e, Var):
+            reshapes = reshapes and isinstance(e.type_annotation, TensorType)
+    return has_call, reshapes

@@ -1,0 +1,1 @@
+"""Operator fusion: the dataflow graph, its post-dominator tree, and the grouping that FuseOps makes of it."""

@@ -1,0 +1,136 @@
+"""SimplifyInference: normalisations become arithmetic, dropout disappears."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..ir import Call, Expr, Function, Module, Op, TensorType, TupleGetItem, rewrite
+from ..ops.base import call
+from .axes import expand_to_axis
+from .base import FunctionPass, register_pass
+from .constants import scalar_constant
+from .context import PassContext
+
+
+@register_pass("SimplifyInference", level=0, required=("InferType",))
+@dataclass(frozen=True)
+class SimplifyInference(FunctionPass):
+    """Rewrites what only training needs into basic arithmetic.
+
+    ::
+
+        nn.batch_norm(x, gamma, beta, mean, var).0
+            ⇒  scale = 1 / sqrt(var + epsilon) * gamma
+               x * expand_dims(scale) + expand_dims(-mean * scale + beta)
+        nn.layer_norm(x, gamma, beta)
+            ⇒  (x - mean(x)) / sqrt(variance(x) + epsilon) * gamma + beta
+        nn.group_norm, nn.instance_norm   ⇒  the same over their groups or images
+        nn.l2_normalize(x)                ⇒  x / sqrt(max(sum(x * x), eps))
+        nn.dropout(x).0                   ⇒  x
+
+    Only the first result of batch_norm is rewritten; calls whose other results are used stay. Rounding changes in the
+    last places, since the operations come in another order.
+    """
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        return rewrite(function, _leave)  # type: ignore[return-value]
+
+
+def _leave(old: Expr, new: Expr) -> Expr:
+    if isinstance(old, TupleGetItem):
+        return _first_result(old, new)  # type: ignore[arg-type]
+    if isinstance(new, Call) and isinstance(new.op, Op):
+        unpack = _UNPACK.get(new.op.name)
+        if unpack is not None:
+            data_type = old.args[0].checked_type  # type: ignore[attr-defined]
+            return unpack(new, data_type)
+    return new
+
+
+def _first_result(old: TupleGetItem, new: TupleGetItem) -> Expr:
+    made, was = new.tuple, old.tuple
+    if new.index != 0 or not isinstance(made, Call) or not isinstance(made.op, Op) or not isinstance(was, Call):
+        return new
+    if made.op.name == "nn.dropout":
+        return made.args[0]
+    if made.op.name == "nn.batch_norm":
+        return _batch_norm(made, was.args[0].checked_type)  # type: ignore[arg-type]
+    return new
+
+
+def _rounded(value: float, dtype: str) -> Expr:
+    """The scalar as the peer keeps it: through float32, whatever the dtype."""
+    return scalar_constant(float(np.float32(value)), dtype)
+
+
+def _batch_norm(e: Call, data_type: TensorType) -> Expr:
+    data, gamma, beta, mean, variance = e.args
+    attrs, dtype, rank = e.attrs, data_type.dtype, len(data_type.shape)
+    deviation = call("sqrt", call("add", variance, _rounded(attrs.epsilon, dtype)))
+    scale: Expr = call("divide", scalar_constant(1.0, dtype), deviation)
+    if attrs.scale:
+        scale = call("multiply", scale, gamma)
+    shift: Expr = call("multiply", call("negative", mean), scale)
+    if attrs.center:
+        shift = call("add", shift, beta)
+    axis = attrs.axis % rank
+    scaled = call("multiply", data, expand_to_axis(scale, rank, [axis]))
+    return call("add", scaled, expand_to_axis(shift, rank, [axis]))
+
+
+def _normalised(data: Expr, axes: tuple[int, ...], epsilon: float, dtype: str) -> Expr:
+    """`(data - mean) / sqrt(variance + epsilon)`, both taken over `axes`."""
+    mean = call("mean", data, axis=axes, keepdims=True, exclude=False)
+    variance = call("variance", data, mean, axis=axes, keepdims=True, exclude=False, unbiased=False)
+    deviation = call("sqrt", call("add", variance, _rounded(epsilon, dtype)))
+    return call("divide", call("subtract", data, mean), deviation)
+
+
+def _scale_and_shift(out: Expr, e: Call, rank: int, axis: int) -> Expr:
+    _, gamma, beta = e.args
+    if e.attrs.scale:
+        out = call("multiply", out, expand_to_axis(gamma, rank, [axis]))
+    if e.attrs.center:
+        out = call("add", out, expand_to_axis(beta, rank, [axis]))
+    return out
+
+
+def _layer_norm(e: Call, data_type: TensorType) -> Expr:
+    rank = len(data_type.shape)
+    out = _normalised(e.args[0], (e.attrs.axis,), e.attrs.epsilon, data_type.dtype)
+    return _scale_and_shift(out, e, rank, e.attrs.axis % rank)
+
+
+def _instance_norm(e: Call, data_type: TensorType) -> Expr:
+    rank = len(data_type.shape)
+    axis = e.attrs.axis % rank
+    axes = tuple(i for i in range(1, rank) if i != axis)
+    return _scale_and_shift(_normalised(e.args[0], axes, e.attrs.epsilon, data_type.dtype), e, rank, axis)
+
+
+def _group_norm(e: Call, data_type: TensorType) -> Expr:
+    if not data_type.is_static:
+        return e
+    shape, rank = data_type.shape, len(data_type.shape)
+    axis, groups = e.attrs.axis % rank, e.attrs.num_groups
+    grouped = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])  # type: ignore[operator]
+    axes = tuple(range(axis + 1, rank + 1))
+    out = _normalised(call("reshape", e.args[0], newshape=grouped), axes, e.attrs.epsilon, data_type.dtype)
+    return _scale_and_shift(call("reshape", out, newshape=shape), e, rank, axis)
+
+
+def _l2_normalize(e: Call, data_type: TensorType) -> Expr:
+    data = e.args[0]
+    total = call("sum", call("multiply", data, data), axis=e.attrs.axis, keepdims=True, exclude=False)
+    clamped = call("maximum", total, _rounded(e.attrs.eps, "float32"))
+    return call("divide", data, call("sqrt", clamped))
+
+
+_UNPACK = {
+    "nn.layer_norm": _layer_norm,
+    "nn.group_norm": _group_norm,
+    "nn.instance_norm": _instance_norm,
+    "nn.l2_normalize": _l2_normalize,
+}
