@@ -1,0 +1,67 @@
+"""Nodes of the peer that are neither expressions nor types, but stand in attributes and metadata sections.
+
+`VirtualDevice` says where a value lives; `MetaNode` is any other record of the peer (`Target`, `Executor`, `Runtime` …):
+its type key and its fields by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+class MetaNode:
+    """A record by the peer's type key (`Target`). Equal by value; values are immutable by convention.
+
+    Field values are ints, floats, bools, strings, None, tuples, dictionaries and other records.
+    """
+
+    __slots__ = ("fields", "type_key")
+
+    def __init__(self, type_key: str, fields: Mapping[str, Any] | None = None) -> None:
+        self.type_key = type_key
+        self.fields: Mapping[str, Any] = dict(fields or {})
+
+    def __eq__(self, other: object) -> bool:
+        stack: list[tuple[Any, Any]] = [(self, other)]
+        while stack:
+            a, b = stack.pop()
+            if a is b:
+                continue
+            if isinstance(a, MetaNode):
+                if not isinstance(b, MetaNode) or a.type_key != b.type_key:
+                    return False
+                a, b = a.fields, b.fields
+            if isinstance(a, Mapping):
+                if not isinstance(b, Mapping) or list(a) != list(b):
+                    return False
+                stack.extend((a[k], b[k]) for k in a)
+            elif isinstance(a, tuple):
+                if not isinstance(b, tuple) or len(a) != len(b):
+                    return False
+                stack.extend(zip(a, b, strict=True))
+            elif isinstance(b, MetaNode | Mapping | tuple) or a != b:
+                return False
+        return True
+
+    def __hash__(self) -> int:
+        return hash((self.type_key, *self.fields))
+
+    def __repr__(self) -> str:
+        return f"{self.type_key}({', '.join(map(str, self.fields))})"
+
+
+@dataclass(frozen=True)
+class VirtualDevice:
+    """Where a value lives: the peer's device type (1 CPU, 2 CUDA …, -1 unknown), number, target and memory scope."""
+
+    device_type: int = -1
+    virtual_device_id: int = -1
+    target: MetaNode | None = None
+    memory_scope: str = ""
+
+    @property
+    def is_unconstrained(self) -> bool:
+        """True if nothing is said: the peer then prints nothing."""
+        return self == VirtualDevice()

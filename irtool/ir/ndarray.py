@@ -1,0 +1,89 @@
+"""The peer's binary form of a tensor, as it stands in metadata sections and in parameter files.
+
+Little-endian: magic `0xDD5E40F096B4A13F` and 8 reserved bytes; device type and number (int32 each); rank (int32); dtype
+(code and bits, one byte each; lanes, uint16); the dimensions (int64 each); the number of data bytes (int64); the data.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MAGIC = 0xDD5E40F096B4A13F
+_HEAD = struct.Struct("<QQiiiBBH")
+_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
+_DTYPES = {
+    **{f"{kind}{bits}": (code, bits) for code, kind in ((0, "int"), (1, "uint")) for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": (2, bits) for bits in (16, 32, 64)},
+    "bfloat16": (4, 16),
+    "bool": (1, 1),
+}
+_MAX_RANK = 64
+
+
+def dtype_of(code: int, bits: int) -> str:
+    """The name of a dtype given by code and bits; ValueError where no array can hold it."""
+    name = "bool" if (code, bits) == (1, 1) else f"{_CODES.get(code, '?')}{bits}"
+    if name not in _DTYPES:
+        raise ValueError(f"tensors of dtype code {code} with {bits} bits are not supported")
+    return name
+
+
+def storage(dtype: str) -> str:
+    """The numpy dtype that holds `dtype`: bfloat16 as its bits."""
+    return "uint16" if dtype == "bfloat16" else dtype
+
+
+def decode(data: bytes | memoryview, offset: int = 0) -> tuple[np.ndarray, str, int]:
+    """Reads one tensor; returns a read-only view of `data`, the dtype's name, and where the tensor ends.
+
+    Raises ValueError, with a sentence, where the bytes are not such a tensor.
+    """
+    import numpy as np
+
+    if len(data) - offset < _HEAD.size:
+        raise ValueError("the tensor is cut off in its header")
+    magic, _, _, _, rank, code, bits, lanes = _HEAD.unpack_from(data, offset)
+    if magic != MAGIC:
+        raise ValueError("the tensor does not start with the magic number")
+    if not 0 <= rank <= _MAX_RANK:
+        raise ValueError(f"the tensor has rank {rank}")
+    if lanes != 1:
+        raise ValueError(f"tensors of {lanes}-lane vectors are not supported")
+    dtype = dtype_of(code, bits)
+    offset += _HEAD.size
+    if len(data) - offset < 8 * (rank + 1):
+        raise ValueError("the tensor is cut off in its shape")
+    *shape, size = struct.unpack_from(f"<{rank + 1}q", data, offset)
+    offset += 8 * (rank + 1)
+    if any(d < 0 for d in shape):
+        raise ValueError(f"the tensor has the shape {tuple(shape)}")
+    held = np.dtype(storage(dtype))
+    count = math.prod(shape)
+    if size != count * held.itemsize:
+        raise ValueError(f"shape {tuple(shape)} of {dtype} takes {count * held.itemsize} bytes, not {size}")
+    if len(data) - offset < size:
+        raise ValueError(f"the tensor holds {len(data) - offset} of {size} bytes")
+    array = np.frombuffer(data, held, count, offset).reshape(shape)
+    array.flags.writeable = False
+    return array, dtype, offset + size
+
+
+def encode(array: np.ndarray, dtype: str = "") -> bytes:
+    """The bytes of one tensor on the CPU. `dtype` names what the array holds where numpy has no such type.
+
+    Raises ValueError for a dtype that the form cannot hold.
+    """
+    import numpy as np
+
+    name = dtype or str(array.dtype)
+    if name not in _DTYPES:
+        raise ValueError(f"tensors of {name} cannot be written")
+    code, bits = _DTYPES[name]
+    data = np.ascontiguousarray(array).tobytes()
+    head = _HEAD.pack(MAGIC, 0, 1, 0, array.ndim, code, bits, 1)
+    return head + struct.pack(f"<{array.ndim + 1}q", *array.shape, len(data)) + data
