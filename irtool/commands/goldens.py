@@ -87,7 +87,7 @@ def run_golden(path: str, update: bool = False) -> Outcome:
 
 def _run_line(command: str, path: str, temporary: str) -> tuple[str, str]:
     """Output, and what is wrong with the exit code (empty if nothing)."""
-    from ..cli import run
+    from .shell import execute
 
     words = shlex.split(command)
     both = "2>&1" in words
@@ -101,7 +101,7 @@ def _run_line(command: str, path: str, temporary: str) -> tuple[str, str]:
     out, err = _Text(), _Text()
     with contextlib.chdir(os.path.dirname(os.path.abspath(path))):
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out if both or must_fail else err):
-            code = run(words)
+            code = execute(words)
     text = out.getvalue().replace(temporary, "%t")
     if must_fail == (code == 0):
         return text + err.getvalue(), f"exit code {code}" + (", though it should fail" if must_fail else "")

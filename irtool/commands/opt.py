@@ -30,26 +30,106 @@ def _names(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -
 
 @click.command(name="opt", short_help="Run passes on a module and print it.")
 @click.argument("file")
-@click.option("--passes", "-p", "pipeline", default="", metavar="A,B{x=1},…", help="The passes, in order. A pass named here always runs. See `irtool passes`.")
-@click.option("-O", "level", type=click.IntRange(0, 4), default=None, help="Run the build pipeline at this level (after --passes).")
-@click.option("-o", "output", metavar="FILE", default=None, help="Write to FILE, atomically, instead of standard output.")
-@click.option("--func", metavar="REGEX", default=None, help="Only transform functions whose name matches (from its start).")
+@click.option(
+    "--passes",
+    "-p",
+    "pipeline",
+    default="",
+    metavar="A,B{x=1},…",
+    help="The passes, in order. A pass named here always runs. See `irtool passes`.",
+)
+@click.option(
+    "-O",
+    "level",
+    type=click.IntRange(0, 4),
+    default=None,
+    help="Run the build pipeline at this level (after --passes).",
+)
+@click.option(
+    "-o", "output", metavar="FILE", default=None, help="Write to FILE, atomically, instead of standard output."
+)
+@click.option(
+    "--func", metavar="REGEX", default=None, help="Only transform functions whose name matches (from its start)."
+)
 @click.option("--allow-no-match", is_flag=True, help="A --func that matches nothing is no error.")
-@click.option("--opt-level", type=click.IntRange(0, 4), default=2, show_default=True, help="Level of the pass context: sequences skip passes above it.")
+@click.option(
+    "--opt-level",
+    type=click.IntRange(0, 4),
+    default=2,
+    show_default=True,
+    help="Level of the pass context: sequences skip passes above it.",
+)
 @click.option("--disable-pass", multiple=True, callback=_names, metavar="NAMES", help="Passes that sequences skip.")
-@click.option("--require-pass", multiple=True, callback=_names, metavar="NAMES", help="Passes that sequences run whatever the level.")
-@click.option("--pass-config", multiple=True, callback=_config, metavar="KEY=VALUE", help="An option of the pass context, such as relay.FuseOps.max_depth=8.")
+@click.option(
+    "--require-pass",
+    multiple=True,
+    callback=_names,
+    metavar="NAMES",
+    help="Passes that sequences run whatever the level.",
+)
+@click.option(
+    "--pass-config",
+    multiple=True,
+    callback=_config,
+    metavar="KEY=VALUE",
+    help="An option of the pass context, such as relay.FuseOps.max_depth=8.",
+)
 @click.option("--target", default=None, help='What code is made for, such as "llvm -mcpu=skylake".')
-@click.option("--params", metavar="FILE", default=None, help="Bind parameters of @main to arrays (.npz or .params) first.")
-@click.option("--load", multiple=True, metavar="FILE.py", help="Import a Python file first: it may register passes of your own.")
-@click.option("--print-before", multiple=True, callback=_names, metavar="NAMES|all", help="Print the module before these passes, on standard error.")
-@click.option("--print-after", multiple=True, callback=_names, metavar="NAMES|all", help="Print the module after these passes, on standard error.")
-@click.option("--print-changed", is_flag=False, flag_value="text", default="", type=click.Choice(["", "text", "diff"]), help="Print the module, or a diff, after each pass that changed it.")
-@click.option("--dump-dir", metavar="DIR", default=None, help="Write the module after each pass that changed it to numbered files.")
-@click.option("--time-passes", is_flag=False, flag_value="table", default="", type=click.Choice(["", "table", "json"]), help="Report time and operator counts of each pass on standard error.")
-@click.option("--verify-each/--no-verify-each", default=True, show_default=True, help="Verify the module after each pass.")
+@click.option(
+    "--params", metavar="FILE", default=None, help="Bind parameters of @main to arrays (.npz or .params) first."
+)
+@click.option(
+    "--load", multiple=True, metavar="FILE.py", help="Import a Python file first: it may register passes of your own."
+)
+@click.option(
+    "--print-before",
+    multiple=True,
+    callback=_names,
+    metavar="NAMES|all",
+    help="Print the module before these passes, on standard error.",
+)
+@click.option(
+    "--print-after",
+    multiple=True,
+    callback=_names,
+    metavar="NAMES|all",
+    help="Print the module after these passes, on standard error.",
+)
+@click.option(
+    "--print-changed",
+    is_flag=False,
+    flag_value="text",
+    default="",
+    type=click.Choice(["", "text", "diff"]),
+    help="Print the module, or a diff, after each pass that changed it.",
+)
+@click.option(
+    "--dump-dir",
+    metavar="DIR",
+    default=None,
+    help="Write the module after each pass that changed it to numbered files.",
+)
+@click.option(
+    "--time-passes",
+    is_flag=False,
+    flag_value="table",
+    default="",
+    type=click.Choice(["", "table", "json"]),
+    help="Report time and operator counts of each pass on standard error.",
+)
+@click.option(
+    "--verify-each/--no-verify-each", default=True, show_default=True, help="Verify the module after each pass."
+)
 @click.option("--stop-after", metavar="N|NAME", default=None, help="Stop after N passes, or after this pass.")
-@click.option("--check-values", is_flag=False, flag_value=1, default=0, type=click.IntRange(0), metavar="[N]", help="Evaluate before and after each pass on N random inputs; stop at the first that changes results.")
+@click.option(
+    "--check-values",
+    is_flag=False,
+    flag_value=1,
+    default=0,
+    type=click.IntRange(0),
+    metavar="[N]",
+    help="Evaluate before and after each pass on N random inputs; stop at the first that changes results.",
+)
 @click.option("--reproducer", metavar="FILE", default=None, help="Where to write a reproducer if a pass fails.")
 @printing_options
 def command(
@@ -110,7 +190,9 @@ def command(
     if print_before or print_after or print_changed:
         from ..passes.instruments.printing import Printing
 
-        instruments.append(Printing(lambda text: click.echo(text, err=True, nl=False), show, print_before, print_after, print_changed))
+        instruments.append(
+            Printing(lambda text: click.echo(text, err=True, nl=False), show, print_before, print_after, print_changed)
+        )
     if dump_dir is not None:
         instruments.append(_dump(dump_dir, show))
     if verify_each:

@@ -40,8 +40,10 @@ def list_passes() -> str:
     """One line for each pass: name, level, summary."""
     lines = [f"{'pass':44s} level  what it does"]
     lines += [f"{c.name:44s} {c.level:5d}  {_summary(c)}" for c in distinct_passes()]
-    lines.append("\nPipelines: func(\"REGEX\", A,B) runs passes on matching functions only; default<O0> … default<O4> is")
-    lines.append("the build pipeline at that level. `irtool passes NAME` explains one pass, `irtool passes default` the pipeline.")
+    lines.append('\nPipelines: func("REGEX", A,B) runs passes on matching functions only; default<O0> … default<O4> is')
+    lines.append(
+        "the build pipeline at that level. `irtool passes NAME` explains one pass, `irtool passes default` the pipeline."
+    )
     return "\n".join(lines)
 
 

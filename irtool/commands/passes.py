@@ -7,7 +7,9 @@ import click
 
 @click.command(name="passes", short_help="List the passes, or explain one.")
 @click.argument("name", required=False)
-@click.option("--load", multiple=True, metavar="FILE.py", help="Import a Python file that registers passes of your own.")
+@click.option(
+    "--load", multiple=True, metavar="FILE.py", help="Import a Python file that registers passes of your own."
+)
 def command(name: str | None, load: tuple[str, ...]) -> None:
     """List the passes with their levels, or explain NAME: what it does, its options, what runs before it."""
     from .own_passes import load_files

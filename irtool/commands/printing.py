@@ -13,9 +13,20 @@ import click
 def printing_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options, and hands the command one argument `show(module, output=None) -> text` in their place."""
 
-    @click.option("--types", type=click.Choice(["none", "calls", "all"]), default="all", show_default=True, help="Which types to print as comments.")
+    @click.option(
+        "--types",
+        type=click.Choice(["none", "calls", "all"]),
+        default="all",
+        show_default=True,
+        help="Which types to print as comments.",
+    )
     @click.option("--spans", is_flag=True, help="Print where each expression stands in the source.")
-    @click.option("--constants", type=click.Choice(["inline", "elide", "external"]), default=None, help="Constants in the metadata section, left out, or in an .npz beside the output. Default: inline, but left out on a terminal.")
+    @click.option(
+        "--constants",
+        type=click.Choice(["inline", "elide", "external"]),
+        default=None,
+        help="Constants in the metadata section, left out, or in an .npz beside the output. Default: inline, but left out on a terminal.",
+    )
     @click.option("--portable-names", is_flag=True, help="Rename variables so that every name is a plain identifier.")
     @functools.wraps(function)
     def wrapped(*args: Any, types: str, spans: bool, constants: str | None, portable_names: bool, **rest: Any) -> Any:

@@ -92,7 +92,9 @@ def execute(arguments: Sequence[str]) -> int:
         if debug:
             traceback.print_exc()
         where = traceback.extract_tb(error.__traceback__)[-1]
-        _say(f"error: a bug in irtool: {type(error).__name__}: {error}\n  in {where.name} ({os.path.basename(where.filename)}:{where.lineno})")
+        _say(
+            f"error: a bug in irtool: {type(error).__name__}: {error}\n  in {where.name} ({os.path.basename(where.filename)}:{where.lineno})"
+        )
         _leave_reproducer(error, arguments)
         return 3
 

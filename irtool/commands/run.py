@@ -1,0 +1,257 @@
+"""`irtool run`: runs a module on the interpreter or through C, and compares the two."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ..ir import Function, Module
+
+
+def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
+    ways = [w.strip() for w in value.split(",") if w.strip()]
+    for w in ways:
+        if w not in ("interp", "c"):
+            raise click.BadParameter(f"{w!r} is neither interp nor c", ctx, option)
+    if value and len(ways) < 2:
+        raise click.BadParameter("two ways are needed: interp,c", ctx, option)
+    return ways
+
+
+@click.command(name="run", short_help="Run a module on the interpreter or through C, or compare both.")
+@click.argument("file")
+@click.option("--via", type=click.Choice(["interp", "c"]), default="interp", show_default=True, help="How to run it.")
+@click.option(
+    "--compare",
+    default="",
+    callback=_ways,
+    metavar="interp,c",
+    help="Run both ways and compare; exit code 1 if they differ.",
+)
+@click.option("--entry", default="main", show_default=True, help="The function to run.")
+@click.option(
+    "--inputs",
+    metavar="FILE",
+    default=None,
+    help="Parameters by name, from .npz or .params. Those that are missing get random values.",
+)
+@click.option("--input", "single", multiple=True, metavar="NAME=FILE.npy", help="One parameter from a .npy file.")
+@click.option(
+    "--shape", "shapes", multiple=True, metavar="NAME=1,3,224,224", help="Pin the dynamic shape of a parameter."
+)
+@click.option("--seed", default=0, show_default=True, help="Seed of the random values.")
+@click.option(
+    "-O",
+    "level",
+    type=click.IntRange(0, 4),
+    default=3,
+    show_default=True,
+    help="Level of the build pipeline (through C).",
+)
+@click.option(
+    "--missing-constants",
+    type=click.Choice(["error", "zeros", "random"]),
+    default="error",
+    show_default=True,
+    help="What stands for constants whose metadata was cut off.",
+)
+@click.option(
+    "--tolerance", default=1e-3, show_default=True, help="Largest difference allowed, relative to the largest output."
+)
+@click.option(
+    "--repeat", default=1, show_default=True, type=click.IntRange(1), help="Run this often and report the fastest."
+)
+@click.option("-o", "output", metavar="FILE.npz", default=None, help="Write the outputs out0, out1, …")
+@click.option("-v", "--verbose", is_flag=True, help="Also report passes, kernels, memory and time.")
+@click.option("-q", "--quiet", is_flag=True, help="Only say whether the comparison held.")
+def command(
+    file: str,
+    via: str,
+    compare: list[str],
+    entry: str,
+    inputs: str | None,
+    single: tuple[str, ...],
+    shapes: tuple[str, ...],
+    seed: int,
+    level: int,
+    missing_constants: str,
+    tolerance: float,
+    repeat: int,
+    output: str | None,
+    verbose: bool,
+    quiet: bool,
+) -> None:
+    """Run a module on given or random parameters and print its outputs.
+
+    \b
+    irtool run net.relay --inputs weights.npz --input data=image.npy -o out.npz
+    irtool run net.relay --compare interp,c --verbose
+    """
+    from ..diagnostics import IrError
+    from ..infer import infer_types
+    from ..passes.bind import fill_missing_constants, pin_shapes
+    from .source import read_module
+
+    module = read_module(file)
+    if shapes:
+        module = pin_shapes(module, shapes)
+    module = infer_types(fill_missing_constants(module, missing_constants, seed))
+    if entry not in module.functions:
+        have = ", ".join("@" + n for n in module.functions)
+        raise IrError(f"there is no function @{entry} in {file} (it has {have})")
+    function = module.functions[entry]
+    values = _values(function, inputs, single, seed)
+    results: dict[str, Any] = {}
+    for way in compare or [via]:
+        results[way] = _run(module, function, entry, values, way, level, repeat, verbose)
+    first = next(iter(results.values()))
+    if not quiet:
+        _show(first)
+    if output is not None:
+        _save(output, first)
+    if compare:
+        _compare(results, tolerance, quiet)
+
+
+def _values(function: Function, path: str | None, single: tuple[str, ...], seed: int) -> dict[str, Any]:
+    import numpy as np
+
+    from ..diagnostics import IrError, nearest
+    from ..interp.feeds import random_value
+    from .source import read_arrays
+
+    given = read_arrays(path) if path is not None else {}
+    for item in single:
+        name, equals, file = item.partition("=")
+        if not equals:
+            raise click.UsageError(f"--input {item!r} is not NAME=FILE.npy")
+        try:
+            given[name] = np.load(file, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise IrError(f"cannot read {file}: {error}") from None
+    names = [p.name for p in function.params]
+    for name in given:
+        if name not in names:
+            raise IrError(f"there is no parameter %{name}", help=nearest(name, names))
+    values = {}
+    for p in function.params:
+        ty = p.checked_type or p.type_annotation
+        if p.name in given:
+            values[p.name] = given[p.name]
+        elif ty is None:
+            raise IrError(f"the type of parameter %{p.name} is not known", p.span)
+        else:
+            values[p.name] = random_value(ty, p.name, seed)
+    return values
+
+
+def _run(
+    module: Module,
+    function: Function,
+    entry: str,
+    values: dict[str, Any],
+    way: str,
+    level: int,
+    repeat: int,
+    verbose: bool,
+) -> Any:
+    ordered = [values[p.name] for p in function.params]
+    if way == "interp":
+        from ..interp import evaluate
+
+        result, seconds = _timed(lambda: evaluate(module, ordered, entry=entry), repeat)
+        if verbose:
+            click.echo(f"interpreter: {seconds * 1e3:.2f} ms")
+        return result
+    from ..driver import build
+    from ..passes.instruments.timing import Timing
+
+    timing = Timing()
+    start = time.perf_counter()
+    artifact = build(module, opt_level=level, entry=entry, instruments=(timing,))
+    built = time.perf_counter() - start
+    result, seconds = _timed(lambda: artifact.run(ordered), repeat)
+    if verbose:
+        click.echo(timing.table())
+        from .report import summarize
+
+        click.echo(summarize(artifact.report))
+        click.echo(f"built in {built:.2f} s, runs in {seconds * 1e3:.3f} ms")
+    return result
+
+
+def _timed(function: Any, repeat: int) -> tuple[Any, float]:
+    best, result = float("inf"), None
+    for _ in range(repeat):
+        start = time.perf_counter()
+        result = function()
+        best = min(best, time.perf_counter() - start)
+    return result, best
+
+
+def _leaves(value: Any) -> list[Any]:
+    out, stack = [], [value]
+    while stack:
+        v = stack.pop()
+        if isinstance(v, tuple | list):
+            stack.extend(reversed(v))
+        else:
+            out.append(v)
+    return out
+
+
+def _show(value: Any) -> None:
+    import numpy as np
+
+    for i, leaf in enumerate(_leaves(value)):
+        if not isinstance(leaf, np.ndarray):
+            click.echo(f"out{i}: {leaf!r}")
+            continue
+        head = " ".join(f"{x:.6g}" if leaf.dtype.kind in "fV" else str(x) for x in leaf.ravel()[:8].tolist())
+        more = " …" if leaf.size > 8 else ""
+        click.echo(f"out{i}: {leaf.dtype}{list(leaf.shape)}  {head}{more}")
+
+
+def _save(path: str, value: Any) -> None:
+    import io
+
+    import numpy as np
+
+    from .output import write_bytes
+
+    buffer = io.BytesIO()
+    np.savez(buffer, **{f"out{i}": np.asarray(leaf) for i, leaf in enumerate(_leaves(value))})
+    write_bytes(path, buffer.getvalue())
+
+
+def _compare(results: dict[str, Any], tolerance: float, quiet: bool) -> None:
+    import numpy as np
+
+    (one, a), (two, b) = list(results.items())[:2]
+    left, right = _leaves(a), _leaves(b)
+    worst, problem = 0.0, ""
+    if len(left) != len(right):
+        problem = f"{one} returns {len(left)} tensors and {two} returns {len(right)}"
+    for i, (x, y) in enumerate(zip(left, right)):
+        x, y = np.asarray(x), np.asarray(y)
+        if x.shape != y.shape or x.dtype != y.dtype:
+            problem = problem or f"out{i} is {x.dtype}{list(x.shape)} by {one} and {y.dtype}{list(y.shape)} by {two}"
+            continue
+        if x.size == 0:
+            continue
+        p, q = x.astype(np.float64), y.astype(np.float64)
+        same = (p == q) | (np.isnan(p) & np.isnan(q))
+        gap = np.where(same, 0.0, np.abs(p - q))
+        largest = float(np.nanmax(np.abs(np.where(np.isfinite(p), p, 0.0))))
+        ratio = float(np.where(np.isnan(gap), np.inf, gap).max()) / max(largest, 1e-30)
+        worst = max(worst, ratio)
+    limit = f"{tolerance:g} relative to the largest output"
+    if problem or worst > tolerance:
+        click.echo(f"{one} and {two} differ: {problem or f'by {worst:.3g}, more than {limit}'}")
+        raise click.exceptions.Exit(1)
+    # The exact difference depends on the machine, so the short form, which goldens use, leaves it out.
+    how = "" if quiet else f" (largest difference {worst:.2g}, allowed {limit})" if worst else " exactly"
+    click.echo(f"{one} and {two} agree{how}")
