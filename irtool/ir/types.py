@@ -7,6 +7,7 @@ may be nested as deeply as memory allows.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import Union
 
 from ..diagnostics import Span
@@ -16,9 +17,11 @@ from .dims import Dim
 class Type:
     """Base of all types. `span` is None unless a parser set it; it takes no part in comparison."""
 
-    __slots__ = ("_hash", "span")
+    __slots__ = ("_hash", "is_open", "span")
     _hash: int
     span: Span | None
+    is_open: bool
+    """True if an `IncompleteType` is anywhere inside."""
 
     def _parts(self) -> tuple[object, ...]:
         """What equality compares, in order; nested types among them."""
@@ -66,6 +69,7 @@ class TensorType(Type):
         self.shape = shape
         self.dtype = dtype
         self.span = span
+        self.is_open = False
         self._hash = hash((shape, dtype))
 
     def _parts(self) -> tuple[object, ...]:
@@ -85,6 +89,7 @@ class TupleType(Type):
     def __init__(self, fields: tuple[Type, ...], span: Span | None = None) -> None:
         self.fields = fields
         self.span = span
+        self.is_open = any(f.is_open for f in fields)
         self._hash = hash(("tuple", *[f._hash for f in fields]))
 
     def _parts(self) -> tuple[object, ...]:
@@ -107,6 +112,7 @@ class FuncType(Type):
         self.ret_type = ret_type
         self.type_params = type_params
         self.span = span
+        self.is_open = ret_type.is_open or any(a.is_open for a in arg_types)
         self._hash = hash(("fn", len(type_params), *[a._hash for a in arg_types], ret_type._hash))
 
     def _parts(self) -> tuple[object, ...]:
@@ -121,6 +127,7 @@ class RefType(Type):
     def __init__(self, value: Type, span: Span | None = None) -> None:
         self.value = value
         self.span = span
+        self.is_open = value.is_open
         self._hash = hash(("ref", value._hash))
 
     def _parts(self) -> tuple[object, ...]:
@@ -136,6 +143,7 @@ class TypeCall(Type):
         self.func = func
         self.args = args
         self.span = span
+        self.is_open = func.is_open or any(a.is_open for a in args)
         self._hash = hash(("call", func._hash, *[a._hash for a in args]))
 
     def _parts(self) -> tuple[object, ...]:
@@ -151,6 +159,7 @@ class TypeVar(Type):
         self.name = name
         self.kind = kind
         self.span = span
+        self.is_open = False
         self._hash = id(self) >> 4
 
     def _parts(self) -> tuple[object, ...]:
@@ -165,6 +174,7 @@ class GlobalTypeVar(Type):
     def __init__(self, name: str, span: Span | None = None) -> None:
         self.name = name
         self.span = span
+        self.is_open = False
         self._hash = hash(("global type", name))
 
     def _parts(self) -> tuple[object, ...]:
@@ -179,6 +189,7 @@ class IncompleteType(Type):
     def __init__(self, kind: str = "type", span: Span | None = None) -> None:
         self.kind = kind
         self.span = span
+        self.is_open = True
         self._hash = id(self) >> 4
 
     def _parts(self) -> tuple[object, ...]:
@@ -188,6 +199,65 @@ class IncompleteType(Type):
 _BY_IDENTITY = (TypeVar, IncompleteType)
 
 AnyType = Union[TensorType, TupleType, FuncType, RefType, TypeCall, TypeVar, GlobalTypeVar, IncompleteType]
+
+
+def type_children(t: Type) -> tuple[Type, ...]:
+    """The types directly inside `t`, in the order in which they are written (bound type parameters not among them)."""
+    if isinstance(t, TupleType):
+        return t.fields
+    if isinstance(t, FuncType):
+        return (*t.arg_types, t.ret_type)
+    if isinstance(t, TypeCall):
+        return (t.func, *t.args)
+    if isinstance(t, RefType):
+        return (t.value,)
+    return ()
+
+
+def rebuild_type(t: Type, kids: Sequence[Type]) -> Type:
+    """`t` over other children; `t` itself if they are the same objects."""
+    if all(a is b for a, b in zip(type_children(t), kids, strict=True)):
+        return t
+    if isinstance(t, TupleType):
+        return TupleType(tuple(kids), t.span)
+    if isinstance(t, FuncType):
+        return FuncType(tuple(kids[:-1]), kids[-1], t.type_params, t.span)
+    if isinstance(t, TypeCall):
+        return TypeCall(kids[0], tuple(kids[1:]), t.span)
+    assert isinstance(t, RefType)
+    return RefType(kids[0], t.span)
+
+
+def type_leaves(root: Type) -> Iterator[Type]:
+    """Every type inside `root` that holds no other type, left to right."""
+    stack = [root]
+    while stack:
+        t = stack.pop()
+        kids = type_children(t)
+        if kids:
+            stack.extend(reversed(kids))
+        else:
+            yield t
+
+
+def rewrite_type(root: Type, leaf: Callable[[Type], Type]) -> Type:
+    """`root` with every type that holds no other type replaced by what `leaf` returns; `root` itself if none changes."""
+    if not type_children(root):
+        return leaf(root)
+    done: list[Type] = []
+    stack: list[tuple[Type, bool]] = [(root, False)]
+    while stack:
+        t, ready = stack.pop()
+        kids = type_children(t)
+        if not kids:
+            done.append(leaf(t))
+        elif ready:
+            at = len(done) - len(kids)
+            done[at:] = [rebuild_type(t, done[at:])]
+        else:
+            stack.append((t, True))
+            stack.extend((k, False) for k in reversed(kids))
+    return done[0]
 
 
 def scalar(dtype: str) -> TensorType:
