@@ -1,0 +1,1 @@
+"""Operators that read or write the elements that indices name."""

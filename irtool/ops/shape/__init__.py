@@ -1,0 +1,1 @@
+"""Operators that move, join and cut tensors without computing on their elements."""

@@ -1,0 +1,298 @@
+"""Operators that put tensors together, and that take them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import te
+from ...ir import TensorType, TupleType, Type
+from ...ir.dims import ANY, Dim
+from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..relations import require_dtype
+from ..shapes import compatible, floordiv, floormod, mul, normalize_axis, sub, sum_of, tensor, tensor_fields
+
+
+def _require_fields(fields: Sequence[TensorType]) -> TensorType:
+    """The first field; RelationError unless there is one and all agree with it in rank and dtype."""
+    if not fields:
+        raise RelationError("at least one tensor is needed")
+    first = fields[0]
+    for i, f in enumerate(fields):
+        if len(f.shape) != len(first.shape):
+            raise RelationError(f"tensor 0 has rank {len(first.shape)}, but tensor {i} has rank {len(f.shape)}")
+        require_dtype(first, f)
+    return first
+
+
+def concatenate_types(fields: Sequence[TensorType], axis: int) -> TensorType:
+    """The type of the concatenation along `axis`. RelationError where the tensors do not fit.
+
+    Where the joined axis is known, another axis is known only if it is in every tensor; where it is not, the axis is
+    taken from any tensor that knows it.
+    """
+    first = _require_fields(fields)
+    at = normalize_axis(axis, len(first.shape))
+    joined = sum_of(f.shape[at] for f in fields)
+    shape: list[Dim] = []
+    for i in range(len(first.shape)):
+        if i == at:
+            shape.append(joined)
+            continue
+        known = [f.shape[i] for f in fields if f.shape[i] is not ANY]
+        for d in known:
+            if not compatible(known[0], d):
+                raise RelationError(f"the tensors differ in axis {i}, which is not concatenated: {known[0]} and {d}")
+        shape.append(known[0] if known and (len(known) == len(fields) or joined is ANY) else ANY)
+    return TensorType(tuple(shape), first.dtype)
+
+
+@operator("concatenate", "data", pattern=Pattern.INJECTIVE, attrs="ConcatenateAttrs", level=1)
+@dataclass(frozen=True)
+class Concatenate(Operator):
+    """The tensors of a tuple one after the other along `axis`."""
+
+    axis: int = 0
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        fields = tensor_fields(types[0])
+        return None if fields is None else concatenate_types(fields, self.axis)
+
+    def evaluate(self, data: Sequence[Any]) -> Any:
+        return np.concatenate(data, self.axis)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        axis = normalize_axis(self.axis, len(inputs[0].shape))
+        starts = [0]
+        for x in inputs:
+            starts.append(starts[-1] + x.shape[axis])
+
+        def element(*i: Any) -> Any:
+            def at(k: int) -> Any:
+                return inputs[k][(*i[:axis], i[axis] - starts[k], *i[axis + 1 :])]
+
+            value = at(0)
+            for k in range(1, len(inputs)):
+                value = te.if_then_else(i[axis] >= starts[k], at(k), value)
+            return value
+
+        return te.compute(out_type.shape, element, name="concatenate", tag="injective")
+
+
+@operator("stack", "data", pattern=Pattern.INJECTIVE, attrs="StackAttrs", level=3)
+@dataclass(frozen=True)
+class Stack(Operator):
+    """The tensors of a tuple, all of one shape, side by side along a new `axis`."""
+
+    axis: int = 0
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        fields = tensor_fields(types[0])
+        if fields is None:
+            return None
+        first = _require_fields(fields)
+        axis = normalize_axis(self.axis, len(first.shape) + 1)
+        for f in fields:
+            for i, (a, b) in enumerate(zip(first.shape, f.shape, strict=True)):
+                if not compatible(a, b):
+                    raise RelationError(f"the tensors differ in axis {i}: {a} and {b}")
+        return TensorType((*first.shape[:axis], len(fields), *first.shape[axis:]), first.dtype)
+
+    def evaluate(self, data: Sequence[Any]) -> Any:
+        return np.stack(data, self.axis)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        axis = normalize_axis(self.axis, len(inputs[0].shape) + 1)
+
+        def element(*i: Any) -> Any:
+            rest = (*i[:axis], *i[axis + 1 :])
+            value = inputs[0][rest]
+            for k in range(1, len(inputs)):
+                value = te.if_then_else(i[axis] >= k, inputs[k][rest], value)
+            return value
+
+        return te.compute(out_type.shape, element, name="stack", tag="injective")
+
+
+@operator("split", "data", pattern=Pattern.INJECTIVE, attrs="SplitAttrs", level=3)
+@dataclass(frozen=True)
+class Split(Operator):
+    """The tensor cut along `axis`: into that many equal parts, or at the given indices (ascending)."""
+
+    indices_or_sections: int | tuple[int, ...]
+    axis: int = 0
+
+    def cuts(self, extent: int) -> list[int]:
+        """The first index of every part, and the extent."""
+        if isinstance(self.indices_or_sections, tuple):
+            return [0, *map(int, self.indices_or_sections), extent]
+        part = extent // self.indices_or_sections
+        return [k * part for k in range(self.indices_or_sections)] + [extent]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data = tensor(types[0])
+        if data is None:
+            return None
+        axis = normalize_axis(self.axis, len(data.shape))
+        whole = data.shape[axis]
+        parts = self._equal_parts(whole) if isinstance(self.indices_or_sections, int) else self._parts(whole)
+        return TupleType(
+            tuple(TensorType((*data.shape[:axis], p, *data.shape[axis + 1 :]), data.dtype) for p in parts)
+        )
+
+    def _equal_parts(self, whole: Dim) -> list[Dim]:
+        sections = self.indices_or_sections
+        assert isinstance(sections, int)
+        if sections < 1:
+            raise RelationError(f"a tensor cannot be split into {sections} parts")
+        if not compatible(floormod(whole, sections), 0):
+            raise RelationError(f"axis {self.axis} is {whole}, which {sections} equal parts do not divide")
+        return [floordiv(whole, sections)] * sections
+
+    def _parts(self, whole: Dim) -> list[Dim]:
+        assert isinstance(self.indices_or_sections, tuple)
+        parts: list[Dim] = []
+        begin = 0
+        for index in map(int, self.indices_or_sections):
+            if index <= begin:
+                raise RelationError(f"the indices {list(self.indices_or_sections)} do not ascend from 1")
+            parts.append(index - begin)
+            begin = index
+        if isinstance(whole, int) and begin >= whole:
+            raise RelationError(f"index {begin} is not within axis {self.axis}, which is {whole}")
+        return [*parts, sub(whole, begin)]
+
+    def evaluate(self, data: Any) -> Any:
+        axis = normalize_axis(self.axis, data.ndim)
+        cuts = self.cuts(data.shape[axis])
+        return tuple(np.split(data, cuts[1:-1], axis))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (data,) = inputs
+        axis = normalize_axis(self.axis, len(data.shape))
+
+        def part(start: int, type: Any) -> Any:
+            return te.compute(
+                type.shape,
+                lambda *i: data[(*i[:axis], i[axis] + start, *i[axis + 1 :])],
+                name="split",
+                tag="injective",
+            )
+
+        return [part(s, t) for s, t in zip(self.cuts(data.shape[axis]), out_type.fields, strict=False)]
+
+
+@operator("tile", "data", pattern=Pattern.BROADCAST, attrs="TileAttrs", level=3)
+@dataclass(frozen=True)
+class Tile(Operator):
+    """The tensor repeated as a whole `reps[i]` times along axis i; axes of 1 are put in front of the shorter of both."""
+
+    reps: tuple[int, ...]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data = tensor(types[0])
+        if data is None:
+            return None
+        for r in self.reps:
+            if isinstance(r, int) and r < 1:
+                raise RelationError(f"reps {list(self.reps)} contains {r}; a tensor is repeated at least once")
+        rank = max(len(data.shape), len(self.reps))
+        shape: tuple[Dim, ...] = (*(1,) * (rank - len(data.shape)), *data.shape)
+        reps = (*(1,) * (rank - len(self.reps)), *self.reps)
+        return TensorType(tuple(_times(d, r) for d, r in zip(shape, reps, strict=True)), data.dtype)
+
+    def evaluate(self, data: Any) -> Any:
+        return np.tile(data, self.reps)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (data,) = inputs
+        ahead = len(out_type.shape) - len(data.shape)
+        return te.compute(
+            out_type.shape,
+            lambda *i: data[tuple(k if d == n else k % d for k, d, n in zip(i[ahead:], data.shape, out_type.shape[ahead:]))],
+            name="tile",
+            tag="broadcast",
+        )
+
+
+def _times(dim: Dim, times: Dim) -> Dim:
+    return mul(dim, times) if isinstance(dim, int) else ANY
+
+
+@operator("repeat", "data", pattern=Pattern.BROADCAST, attrs="RepeatAttrs", level=3)
+@dataclass(frozen=True)
+class Repeat(Operator):
+    """Each element repeated `repeats` times along `axis`."""
+
+    repeats: int
+    axis: int | None = None
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data = tensor(types[0])
+        if data is None:
+            return None
+        if self.repeats < 1:
+            raise RelationError(f"repeats is {self.repeats}; an element is repeated at least once")
+        if self.axis is None:
+            raise RelationError("axis must be given")
+        axis = normalize_axis(self.axis, len(data.shape))
+        return TensorType(
+            (*data.shape[:axis], mul(data.shape[axis], self.repeats), *data.shape[axis + 1 :]), data.dtype
+        )
+
+    def evaluate(self, data: Any) -> Any:
+        return np.repeat(data, self.repeats, self.axis)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (data,) = inputs
+        assert self.axis is not None
+        axis = normalize_axis(self.axis, len(data.shape))
+        return te.compute(
+            out_type.shape,
+            lambda *i: data[(*i[:axis], i[axis] // self.repeats, *i[axis + 1 :])],
+            name="repeat",
+            tag="broadcast",
+        )
+
+
+@operator("meshgrid", "data", pattern=Pattern.INJECTIVE, attrs="MeshgridAttrs", level=3)
+@dataclass(frozen=True)
+class Meshgrid(Operator):
+    """The coordinate grids that a tuple of vectors (or scalars) spans; with `indexing="xy"` the first two axes swap."""
+
+    indexing: str = "ij"
+
+    def axis_of(self, k: int, count: int) -> int:
+        """The axis along which grid `k` of `count` varies."""
+        return 1 - k if self.indexing == "xy" and count >= 2 and k < 2 else k
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        fields = tensor_fields(types[0])
+        if fields is None:
+            return None
+        if not fields:
+            raise RelationError("at least one tensor is needed")
+        if self.indexing not in ("ij", "xy"):
+            raise RelationError(f'indexing is "{self.indexing}"; it can be "ij" or "xy"')
+        for i, f in enumerate(fields):
+            require_dtype(fields[0], f)
+            if len(f.shape) > 1:
+                raise RelationError(f"tensor {i} must be a vector or a scalar, not {f}")
+        extents: list[Dim] = [f.shape[0] if f.shape else 1 for f in fields]
+        shape = tuple(extents[self.axis_of(k, len(extents))] for k in range(len(extents)))
+        return TupleType(tuple(TensorType(shape, fields[0].dtype) for _ in fields))
+
+    def evaluate(self, data: Sequence[Any]) -> Any:
+        return tuple(np.meshgrid(*data, indexing=self.indexing))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        def grid(k: int) -> Any:
+            axis = self.axis_of(k, len(inputs))
+            x = inputs[k]
+            shape = out_type.fields[k].shape
+            return te.compute(shape, lambda *i: x[i[axis]] if x.shape else x[()], name="meshgrid", tag="injective")
+
+        return [grid(k) for k in range(len(inputs))]

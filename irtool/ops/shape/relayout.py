@@ -1,0 +1,119 @@
+"""Operators that store the same tensor in another layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import te
+from ...ir import TensorType, Type
+from ...ir.dims import Dim
+from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..layout import convert, convert_shape, source_indices
+from ..shapes import tensor
+
+
+@operator("layout_transform", "data", pattern=Pattern.INJECTIVE, attrs="LayoutTransformAttrs", level=5)
+@dataclass(frozen=True)
+class LayoutTransform(Operator):
+    """The tensor in layout `dst_layout` (`NCHW16c`); an axis that its factor does not divide is filled up with zeros."""
+
+    src_layout: str
+    dst_layout: str
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data = tensor(types[0])
+        if data is None:
+            return None
+        return TensorType(convert_shape(data.shape, self.src_layout, self.dst_layout), data.dtype)
+
+    def evaluate(self, data: Any) -> Any:
+        return convert(data, self.src_layout, self.dst_layout)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (data,) = inputs
+        padded = convert_shape(out_type.shape, self.dst_layout, self.src_layout) != tuple(data.shape)
+
+        def element(*i: Any) -> Any:
+            source = source_indices(i, self.src_layout, self.dst_layout)
+            if not padded:
+                return data[source]
+            inside = te.all(*[s < d for s, d in zip(source, data.shape, strict=True)])
+            return te.if_then_else(inside, data[source], te.const(0, data.dtype))
+
+        return te.compute(out_type.shape, element, name="layout_transform", tag="injective")
+
+
+def parse_extents(layout: str) -> tuple[list[str], list[int]]:
+    """The axis names and extents of a layout like `1N8C7H7W4c` (names may repeat, a first axis has no extent)."""
+    names: list[str] = []
+    extents: list[int] = []
+    factor, name = 0, ""
+    for c in layout:
+        if c.isascii() and c.isalpha():
+            if factor:
+                extents.append(factor)
+                factor = 0
+            name += c
+        elif "0" <= c <= "9":
+            factor = factor * 10 + int(c)
+            if name:
+                names.append(name)
+                name = ""
+        else:
+            raise RelationError(f'layout "{layout}" contains {c!r}')
+    if name:
+        names.append(name)
+    return names, extents
+
+
+@operator(
+    "auto_scheduler_layout_transform",
+    "data",
+    pattern=Pattern.INJECTIVE,
+    attrs="AutoSchedulerLayoutTransformAttrs",
+    level=5,
+)
+@dataclass(frozen=True)
+class AutoSchedulerLayoutTransform(Operator):
+    """The tensor with its axes split and reordered: each name in `dst_layout` takes its part of the axis in `src_layout`.
+
+    Layouts are written `1N32C112H112W`, extent before name; a name that occurs several times is an axis in several parts,
+    the most significant first.
+    """
+
+    src_layout: str
+    dst_layout: str
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data = tensor(types[0])
+        if data is None:
+            return None
+        names, extents = parse_extents(self.dst_layout)
+        if len(names) != len(extents):
+            raise RelationError(f'layout "{self.dst_layout}" has an axis without an extent')
+        return TensorType(tuple(extents), data.dtype)
+
+    def source(self, indices: Sequence[Any]) -> tuple[Any, ...]:
+        """Indices into the argument of the element at `indices` of the result."""
+        names, extents = parse_extents(self.dst_layout)
+        found = []
+        for name in parse_extents(self.src_layout)[0]:
+            at: Any = 0
+            for n, extent, i in zip(names, extents, indices, strict=True):
+                if n == name:
+                    at = at * extent + i
+            found.append(at)
+        return tuple(found)
+
+    def evaluate(self, data: Any) -> Any:
+        extents = parse_extents(self.dst_layout)[1]
+        return data[tuple(np.broadcast_arrays(*self.source(np.indices(extents, sparse=True))))]
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        return te.compute(
+            out_type.shape, lambda *i: inputs[0][self.source(i)], name="auto_scheduler_layout_transform", tag="injective"
+        )
