@@ -99,9 +99,12 @@ def _run_line(command: str, path: str, temporary: str) -> tuple[str, str]:
     values = {"%s": os.path.basename(path), "%t": temporary, "%%": "%"}
     words = [re.sub("%[st%]", lambda m: values[m.group()], w) for w in words[1:]]
     out, err = _Text(), _Text()
-    with contextlib.chdir(os.path.dirname(os.path.abspath(path))):
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out if both or must_fail else err):
-            code = execute(words)
+    with (
+        contextlib.chdir(os.path.dirname(os.path.abspath(path))),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(out if both or must_fail else err),
+    ):
+        code = execute(words)
     text = out.getvalue().replace(temporary, "%t")
     if must_fail == (code == 0):
         return text + err.getvalue(), f"exit code {code}" + (", though it should fail" if must_fail else "")

@@ -33,7 +33,7 @@ def _signature(cls: type[Pass]) -> str:
 
 def distinct_passes() -> list[type[Pass]]:
     """Every pass once, by name (aliases left out)."""
-    return sorted({cls for cls in passes}, key=lambda c: c.name.lower())
+    return sorted(set(passes), key=lambda c: c.name.lower())
 
 
 def list_passes() -> str:

@@ -1,0 +1,1 @@
+"""Networks as Relay text, written by small programs."""

@@ -1,0 +1,20 @@
+"""Writes the generated references: `python -m irtool.commands.references [FOLDER]`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+
+def references() -> dict[str, str]:
+    """File name ⇒ text."""
+    from .op_manual import reference as operators
+    from .pass_manual import reference as passes
+
+    return {"ops.md": operators(), "passes.md": passes()}
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs")
+    for name, text in references().items():
+        (folder / name).write_text(text, encoding="utf-8")
