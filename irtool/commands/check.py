@@ -1,0 +1,149 @@
+"""`irtool check`: says everything that is wrong with files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from ..diagnostics import Diagnostic
+    from ..ir import Module
+
+
+@click.command(name="check", short_help="Report every error in files: syntax, names, types.")
+@click.argument("files", nargs=-1, required=True)
+@click.option("--syntax", "syntax_only", is_flag=True, help="Stop after parsing: no type inference.")
+@click.option("--round-trip", is_flag=True, help="Also print the module, read it back, and compare.")
+@click.option(
+    "--partial", is_flag=True, help="Infer what can be inferred, and report how much is unknown instead of failing."
+)
+@click.option(
+    "--target", type=click.Choice(["c"]), default=None, help="Also list everything that this target cannot compile."
+)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "json", "github"]),
+    default="text",
+    show_default=True,
+    help="How to print what was found.",
+)
+def command(
+    files: tuple[str, ...], syntax_only: bool, round_trip: bool, partial: bool, target: str | None, style: str
+) -> None:
+    """Parse and type-check FILES (`-`: standard input) and report all errors that were found, each with its place.
+
+    The exit code is 1 if there was an error; warnings do not count.
+    """
+    found: list[Diagnostic] = []
+    for path in files:
+        found += _check(path, syntax_only, round_trip, partial, target, style)
+    errors = sum(d.level == "error" for d in found)
+    if style == "json":
+        click.echo(json.dumps([_record(d) for d in found], indent=1))
+    elif style == "github":
+        for d in found:
+            click.echo(_github(d))
+    else:
+        from ..diagnostics import render
+
+        if found:
+            click.echo(render(found), err=True)
+        if not errors:
+            click.echo(f"{len(files)} file{'s' if len(files) > 1 else ''}, no errors")
+    if errors:
+        raise click.exceptions.Exit(1)
+
+
+def _check(
+    path: str, syntax_only: bool, round_trip: bool, partial: bool, target: str | None, style: str
+) -> list[Diagnostic]:
+    from ..diagnostics import Diagnostic, IrError
+    from ..parser import read_with_diagnostics
+    from .source import read_text
+
+    found: list[Diagnostic] = []
+    try:
+        text, name = read_text(path)
+        module, found = read_with_diagnostics(text, name)
+        if module is None or any(d.level == "error" for d in found):
+            return found
+        if round_trip:
+            found += _round_trip(module, name)
+        if partial:
+            _report_partial(module, name, style)
+        elif not syntax_only:
+            found += _typed(module, target)
+    except IrError as error:
+        found += [
+            d if d.location else Diagnostic(d.message, None, d.level, d.notes, d.help, path) for d in error.diagnostics
+        ]
+    return found
+
+
+def _typed(module: Module, target: str | None) -> list[Diagnostic]:
+    from ..infer import infer_types
+    from ..ir.verify import verify
+
+    problems = list(verify(module))
+    if problems:
+        return problems
+    module = infer_types(module)
+    if target is None:
+        return []
+    from ..driver import unsupported
+
+    return list(unsupported(module, target))
+
+
+def _round_trip(module: Module, name: str) -> list[Diagnostic]:
+    from ..diagnostics import Diagnostic
+    from ..ir.structural import structural_equal
+    from ..parser import parse
+    from ..printer import to_text
+
+    text = to_text(module)
+    again = parse(text, filename=f"{name} printed")
+    if not structural_equal(module, again):
+        return [Diagnostic("the printed text reads back as another module", filename=name)]
+    if to_text(again) != text:
+        return [Diagnostic("the printed text, read back, prints differently", filename=name)]
+    return []
+
+
+def _report_partial(module: Module, name: str, style: str) -> None:
+    from ..infer import infer_partial
+
+    result = infer_partial(module)
+    if style == "text":
+        click.echo(
+            f"{name}: shape_num_unknown_nodes={result.shape_num_unknown_nodes} "
+            f"dtype_num_unknown_nodes={result.dtype_num_unknown_nodes}"
+        )
+
+
+def _record(d: Diagnostic) -> dict[str, object]:
+    record: dict[str, object] = {"level": d.level, "message": d.message, "notes": list(d.notes), "help": d.help}
+    if d.span is not None:
+        line, column = d.span.source.position(d.span.start)
+        end_line, end_column = d.span.source.position(max(d.span.end, d.span.start))
+        record |= {
+            "file": d.span.source.name,
+            "line": line,
+            "column": column,
+            "end_line": end_line,
+            "end_column": end_column,
+        }
+    elif d.filename:
+        record["file"] = d.filename
+    return record
+
+
+def _github(d: Diagnostic) -> str:
+    r = _record(d)
+    where = ",".join(f"{k}={r[v]}" for k, v in (("file", "file"), ("line", "line"), ("col", "column")) if v in r)
+    text = d.message + (f" ({d.help})" if d.help else "")
+    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return f"::{d.level} {where}::{escaped}"
