@@ -102,7 +102,9 @@ class Pad(Operator):
                 source = position
                 if self.pad_mode == "reflect":
                     last = extent - 1
-                    source = te.select(position < 0, 0 - position, te.select(position > last, 2 * last - position, position))
+                    source = te.select(
+                        position < 0, 0 - position, te.select(position > last, 2 * last - position, position)
+                    )
                 border.append(te.max2(te.min2(source, extent - 1), 0) if before > 0 or after > 0 else source)
             if not inside:
                 return data[tuple(at)]

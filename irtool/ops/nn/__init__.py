@@ -1,0 +1,1 @@
+"""Neural-network operators: convolutions, matrix products, pooling, normalisation, losses."""

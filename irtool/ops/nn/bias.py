@@ -1,0 +1,51 @@
+"""A vector applied along one axis: bias_add and prelu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ..base import Operator, Pattern, Reporter, operator
+from ..shapes import normalize_axis, tensor
+from .precision import along
+
+
+@operator("nn.bias_add", "data", "bias", pattern=Pattern.BROADCAST, attrs="BiasAddAttrs", level=1)
+@dataclass(frozen=True)
+class BiasAdd(Operator):
+    """`data + bias`, the vector `bias` running along `axis`."""
+
+    axis: int = 1
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        axis = normalize_axis(self.axis, len(data.shape))
+        reporter.assign(1, TensorType((data.shape[axis],), data.dtype))
+        return data
+
+    def evaluate(self, data: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        return data + along(bias, data.ndim, self.axis)
+
+
+@operator("nn.prelu", "data", "alpha", pattern=Pattern.BROADCAST, attrs="PReluAttrs", level=3)
+@dataclass(frozen=True)
+class PRelu(Operator):
+    """`data` where positive, `alpha * data` elsewhere, the vector `alpha` running along `axis`. He et al., 2015."""
+
+    axis: int = 1
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        axis = normalize_axis(self.axis, len(data.shape))
+        reporter.assign(1, TensorType((data.shape[axis],), data.dtype))
+        return TensorType(data.shape, data.dtype)
+
+    def evaluate(self, data: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        return np.where(data > 0, data, data * along(alpha, data.ndim, self.axis))

@@ -1,0 +1,278 @@
+"""Convolutions of one, two and three spatial axes, in every layout that is a permutation or a split of `NCHW`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ...ir.dims import ANY, Dim
+from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
+from ..layout import Layout, convert
+from ..shapes import add, compatible, floordiv, mul, tensor
+from .convolve import convolve
+from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, positions
+
+
+class Convolution(Operator):
+    """What all convolutions share: the geometry of the result and the types of the weights.
+
+    `data_form` and `kernel_form` are the layouts that the rule thinks in; the attributes say how tensors are stored.
+    """
+
+    data_form: ClassVar[str]
+    kernel_form: ClassVar[str]
+    strides: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int
+    channels: int | None
+    kernel_size: tuple[int, ...] | None
+    data_layout: str
+    kernel_layout: str
+    out_layout: str
+    out_dtype: DType
+
+    @property
+    def rank(self) -> int:
+        """Number of spatial axes."""
+        return len(self.data_form) - 2
+
+    def layouts(self) -> tuple[Layout, Layout, Layout]:
+        """Of data, weights and result; RelationError where one is not a layout of such a tensor."""
+        return (
+            parse_layout(self.data_layout, self.data_form, "data_layout"),
+            parse_layout(self.kernel_layout, self.kernel_canonical(), "kernel_layout"),
+            parse_layout(self.out_layout or self.data_layout, self.data_form, "out_layout"),
+        )
+
+    def kernel_canonical(self) -> str:
+        """The layout that weights are brought to; with `G` in front where they are stored group by group."""
+        grouped = self.groups > 1 and "G" in self.kernel_layout
+        return "G" + self.kernel_form if grouped else self.kernel_form
+
+    def result(self, data: TensorType, shape: Sequence[Dim], channels: Dim, kernel: Sequence[Dim]) -> TensorType:
+        """The type of the result for canonical data of `shape` and a kernel of extents `kernel`."""
+        pads = pad_amounts(self.padding, self.rank)
+        strides = per_axis(self.strides, self.rank, "strides")
+        dilation = per_axis(self.dilation, self.rank, "dilation")
+        spatial = [
+            positions(shape[2 + i], add(*pads[i]), dilated(kernel[i], dilation[i]), strides[i])
+            for i in range(self.rank)
+        ]
+        out = parse_layout(self.out_layout or self.data_layout, self.data_form, "out_layout")
+        found = in_layout((shape[0], channels, *spatial), self.data_form, out, "the result")
+        return TensorType(found, self.out_dtype or data.dtype)
+
+    def weights_shape(self, shape: Sequence[Dim], weight: TensorType | None) -> tuple[Dim, ...]:
+        """The canonical shape of the weights, from `channels` and `kernel_size`."""
+        assert self.kernel_size is not None and self.channels is not None
+        kernel = _exactly(self.kernel_size, self.rank, "kernel_size")
+        _exactly(self.dilation, self.rank, "dilation")
+        if len(self.kernel_canonical()) > 2 + self.rank:
+            outputs = floordiv(self.channels, self.groups)
+            return (self.groups, outputs, floordiv(shape[1], self.groups), *kernel)
+        if self.groups > 1 and self._is_depthwise(shape, weight):
+            return (shape[1], floordiv(self.channels, shape[1]), *kernel)
+        return (self.channels, floordiv(shape[1], self.groups), *kernel)
+
+    def _is_depthwise(self, shape: Sequence[Dim], weight: TensorType | None) -> bool:
+        """One filter per channel, with the multiplier in the place of the input channels."""
+        if weight is None:
+            return False
+        held = in_layout(weight.shape, self.layouts()[1], self.kernel_canonical(), "the weights")
+        return shape[1] == self.groups and held[0] == self.groups
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
+        if data is None:
+            return None
+        data_layout, kernel_layout, _ = self.layouts()
+        shape = in_layout(data.shape, data_layout, self.data_form, "the data")
+        self.require_weights(weight)
+        if self.kernel_size is not None and self.channels is not None:
+            held = self.weights_shape(shape, weight)
+            stored = in_layout(held, self.kernel_canonical(), kernel_layout, "the weights")
+            reporter.assign(1, TensorType(stored, weight.dtype if weight else data.dtype))
+            return self.result(data, shape, self.channels, self.kernel_size)
+        if weight is None:
+            return None
+        held = in_layout(weight.shape, kernel_layout, self.kernel_canonical(), "the weights")
+        if len(held) > 2 + self.rank:
+            held = (mul(held[0], held[1]), *held[2:])
+        self.check_weights(shape, held)
+        return self.result(data, shape, held[0], held[2:])
+
+    def require_weights(self, weight: TensorType | None) -> None:
+        """RelationError where the rule cannot do without the type of the weights."""
+
+    def check_weights(self, shape: Sequence[Dim], held: Sequence[Dim]) -> None:
+        """RelationError where weights of canonical shape `held` do not fit the attributes or the data."""
+        if self.kernel_size is not None:
+            for i, k in enumerate(_exactly(self.kernel_size, self.rank, "kernel_size")):
+                if not compatible(k, held[2 + i]):
+                    raise RelationError(f"kernel_size[{i}] is {k}, and the weights are {held[2 + i]} wide there")
+        if self.channels is not None and not compatible(self.channels, held[0]):
+            raise RelationError(f"channels is {self.channels}, and the weights give {held[0]} channels")
+        if shape[1] is not ANY and held[1] is not ANY and not compatible(self.input_channels(shape), held[1]):
+            raise RelationError(
+                f"{shape[1]} input channels in {self.groups} groups are {self.input_channels(shape)} each, "
+                f"and the weights take {held[1]}"
+            )
+
+    def input_channels(self, shape: Sequence[Dim]) -> Dim:
+        """Input channels of one group."""
+        return floordiv(shape[1], self.groups)
+
+    def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        data_layout, kernel_layout, out_layout = self.layouts()
+        x = convert(data, data_layout, self.data_form)
+        w = convert(weight, kernel_layout, self.kernel_canonical())
+        if w.ndim > x.ndim:
+            w = w.reshape(-1, *w.shape[2:])
+        y = self.convolve_canonical(x, w, self.out_dtype or data.dtype)
+        return convert(y, self.data_form, out_layout)
+
+    def convolve_canonical(self, x: np.ndarray, w: np.ndarray, out_dtype: Any) -> np.ndarray:
+        """The convolution of canonical data with canonical weights."""
+        if self.groups > 1 and self.groups == x.shape[1] == w.shape[0]:
+            w = w.reshape(-1, 1, *w.shape[2:])  # one filter per channel and multiplier
+        pads = pad_amounts(self.padding, self.rank)
+        return convolve(x, w, self.strides, pads, self.dilation, self.groups, out_dtype)  # type: ignore[arg-type]
+
+
+def _exactly(values: Sequence[int], rank: int, what: str) -> Sequence[int]:
+    if len(values) != rank:
+        raise RelationError(f"{what} has {len(values)} numbers; it takes {rank}")
+    return values
+
+
+@operator("nn.conv1d", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Conv1DAttrs", level=2)
+@dataclass(frozen=True)
+class Conv1D(Convolution):
+    """Convolution along one axis: data `(N, C, W)`, weights `(O, C / groups, KW)`, result `(N, O, W')`."""
+
+    data_form = "NCW"
+    kernel_form = "OIW"
+    strides: tuple[int, ...] = (1,)
+    padding: tuple[int, ...] = (0, 0)
+    dilation: tuple[int, ...] = (1,)
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: tuple[int, ...] | None = None
+    data_layout: str = "NCW"
+    kernel_layout: str = "OIW"
+    out_layout: str = ""
+    out_dtype: DType = VOID
+
+    def input_channels(self, shape: Sequence[Dim]) -> Dim:
+        # The peer compares all input channels with the weights where it infers nothing for them.
+        return shape[1]
+
+    def _is_depthwise(self, shape: Sequence[Dim], weight: TensorType | None) -> bool:
+        return False
+
+
+class Conv2DFamily(Convolution):
+    """The type rule of `nn.conv2d`."""
+
+    data_form = "NCHW"
+    kernel_form = "OIHW"
+
+    def require_weights(self, weight: TensorType | None) -> None:
+        if self.groups > 1 and weight is None:
+            raise RelationError(f"the weights need a type where groups is not 1 (it is {self.groups})")
+
+
+@operator("nn.conv2d", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Conv2DAttrs", level=2)
+@dataclass(frozen=True)
+class Conv2D(Conv2DFamily):
+    """Convolution of images: data `(N, C, H, W)`, weights `(O, C / groups, KH, KW)`, result `(N, O, H', W')`.
+
+    With `groups` equal to the number of channels and `O` equal to it, the second axis of the weights is the channel
+    multiplier: a depthwise convolution. `H' = (H + top + bottom - dilation * (KH - 1) - 1) // stride + 1`.
+    """
+
+    strides: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    dilation: tuple[int, ...] = (1, 1)
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: tuple[int, ...] | None = None
+    data_layout: str = "NCHW"
+    kernel_layout: str = "OIHW"
+    out_layout: str = ""
+    out_dtype: DType = VOID
+
+
+@operator(
+    "nn.contrib_depthwise_conv2d_NCHWc",
+    "data",
+    "weight",
+    pattern=Pattern.OUT_ELEMWISE_FUSABLE,
+    attrs="Conv2DAttrs",
+    level=10,
+)
+@dataclass(frozen=True)
+class DepthwiseConv2DNCHWc(Conv2D):
+    """Depthwise `nn.conv2d` on channels stored in blocks (`NCHW8c`), weights as `OIHW1i8o`."""
+
+
+@operator("nn.conv3d", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Conv3DAttrs", level=2)
+@dataclass(frozen=True)
+class Conv3D(Convolution):
+    """Convolution of volumes: data `(N, C, D, H, W)`, weights `(O, C / groups, KD, KH, KW)`."""
+
+    data_form = "NCDHW"
+    kernel_form = "OIDHW"
+    strides: tuple[int, ...] = (1, 1, 1)
+    padding: tuple[int, ...] = (0, 0, 0)
+    dilation: tuple[int, ...] = (1, 1, 1)
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: tuple[int, ...] | None = None
+    data_layout: str = "NCDHW"
+    kernel_layout: str = "OIDHW"
+    out_layout: str = ""
+    out_dtype: DType = VOID
+
+    def _is_depthwise(self, shape: Sequence[Dim], weight: TensorType | None) -> bool:
+        return False
+
+
+class PackedConvolution(Convolution):
+    """A convolution whose weights a layout pass has packed: their shape is not looked at, so `channels` and `kernel_size`
+    must say all."""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        data_layout, _, _ = self.layouts()
+        shape = in_layout(data.shape, data_layout, self.data_form, "the data")
+        if self.kernel_size is None or self.channels is None:
+            raise RelationError("channels and kernel_size must be given")
+        _exactly(self.dilation, self.rank, "dilation")
+        return self.result(data, shape, self.channels, _exactly(self.kernel_size, self.rank, "kernel_size"))
+
+
+@operator("nn.contrib_conv2d_NCHWc", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Conv2DAttrs")
+@dataclass(frozen=True)
+class Conv2DNCHWc(PackedConvolution):
+    """`nn.conv2d` on channels stored in blocks (`NCHW16c`), weights packed as `OIHW16i16o`."""
+
+    data_form = "NCHW"
+    kernel_form = "OIHW"
+    strides: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    dilation: tuple[int, ...] = (1, 1)
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: tuple[int, ...] | None = None
+    data_layout: str = "NCHW"
+    kernel_layout: str = "OIHW"
+    out_layout: str = ""
+    out_dtype: DType = VOID

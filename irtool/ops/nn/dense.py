@@ -1,0 +1,155 @@
+"""Matrix products: dense, matmul, batch_matmul, and dense with packed weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ...ir.dims import ANY, Dim
+from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
+from ..shapes import compatible, maximum, mul, require_rank, tensor
+from .gemm import matmul
+
+
+def relate_matmul(
+    types: Sequence[Type],
+    reporter: Reporter,
+    units: int | None,
+    out_dtype: str,
+    transpose_a: bool,
+    transpose_b: bool,
+    second: int = 1,
+) -> TensorType | None:
+    """The rule of a product of a tensor (its leading axes are rows) with a matrix, whose type `units` may give.
+
+    `second` is the position of the matrix among the arguments.
+    """
+    a, b = tensor(types[0], "the first operand"), tensor(types[second], "the second operand")
+    if a is None:
+        return None
+    need = 2 if transpose_a else 1
+    if len(a.shape) < need:
+        raise RelationError(f"the first operand must have rank {need} or more, not {len(a.shape)}")
+    rows = list(a.shape[:-1])
+    depth = a.shape[-1]
+    if transpose_a:
+        rows[-1], depth = a.shape[-1], a.shape[-2]
+    columns: Dim
+    if units is not None:
+        held = (units, depth) if transpose_b else (depth, units)
+        reporter.assign(second, TensorType(held, b.dtype if b else a.dtype))
+        columns = units
+    else:
+        if b is None:
+            return None
+        require_rank(b, 2, "the second operand")
+        columns, inner = (b.shape[0], b.shape[1]) if transpose_b else (b.shape[1], b.shape[0])
+        if a.shape[-1] is not ANY and not compatible(depth, inner):
+            raise RelationError(f"the first operand has {depth} columns to sum over, the second {inner}: {a} and {b}")
+    return TensorType((*rows, columns), out_dtype or a.dtype)
+
+
+@operator("nn.matmul", "tensor_a", "tensor_b", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MatmulAttrs", level=1)
+@dataclass(frozen=True)
+class Matmul(Operator):
+    """`a @ b` of a tensor `(…, M, K)` and a matrix `(K, units)`, either of them stored transposed on request."""
+
+    units: int | None
+    out_dtype: DType = VOID
+    transpose_a: bool = False
+    transpose_b: bool = False
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        return relate_matmul(types, reporter, self.units, self.out_dtype, self.transpose_a, self.transpose_b)
+
+    def evaluate(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        a = a.swapaxes(-1, -2) if self.transpose_a else a
+        return matmul(a, b.T if self.transpose_b else b, self.out_dtype or a.dtype)
+
+
+@operator("nn.dense", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="DenseAttrs", level=1)
+@dataclass(frozen=True)
+class Dense(Operator):
+    """`data @ weight.T`: data `(…, K)`, weights `(units, K)`, result `(…, units)`."""
+
+    units: int | None
+    out_dtype: DType = VOID
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        return relate_matmul(types, reporter, self.units, self.out_dtype, False, True)
+
+    def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return matmul(data, weight.T, self.out_dtype or data.dtype)
+
+
+@operator("nn.contrib_dense_pack", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="DenseAttrs")
+@dataclass(frozen=True)
+class DensePack(Operator):
+    """`nn.dense` with weights packed in blocks of columns, `(units / n, K, n)`, the layout `NC8n`.
+
+    Weights of rank 4, `(units / n, K / c, n, c)`, are the layout `NC16n4c`.
+    """
+
+    units: int | None
+    out_dtype: DType = VOID
+    weight_layout: str = "NC"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
+        if data is None or weight is None:
+            return None
+        require_rank(data, 2, "the data")
+        if len(weight.shape) not in (3, 4):
+            raise RelationError(f"packed weights have rank 3 or 4, not {len(weight.shape)} ({weight})")
+        return TensorType((data.shape[0], mul(weight.shape[0], weight.shape[2])), self.out_dtype or data.dtype)
+
+    def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        if weight.ndim == 4:
+            blocks, _, n, _ = weight.shape
+            columns = weight.transpose(1, 3, 0, 2).reshape(-1, blocks * n)
+        else:
+            columns = weight.transpose(1, 0, 2).reshape(weight.shape[1], -1)
+        return matmul(data, columns, self.out_dtype or data.dtype)
+
+
+def relate_batch_matmul(
+    types: Sequence[Type], out_dtype: str, transpose_a: bool, transpose_b: bool
+) -> TensorType | None:
+    """The rule of a batch of matrix products; a batch of one serves all of the other's."""
+    a, b = tensor(types[0], "the first operand"), tensor(types[1], "the second operand")
+    if a is None or b is None:
+        return None
+    require_rank(a, 3, "the first operand")
+    require_rank(b, 3, "the second operand")
+    rows, depth = (a.shape[2], a.shape[1]) if transpose_a else (a.shape[1], a.shape[2])
+    columns, inner = (b.shape[1], b.shape[2]) if transpose_b else (b.shape[2], b.shape[1])
+    x, y = a.shape[0], b.shape[0]
+    if ANY not in (*a.shape, *b.shape):
+        if not (compatible(x, y) or compatible(x, 1) or compatible(y, 1)):
+            raise RelationError(f"the batches {x} and {y} of {a} and {b} differ, and neither is 1")
+        if not compatible(depth, inner):
+            raise RelationError(f"the first operand has {depth} columns to sum over, the second {inner}: {a} and {b}")
+    return TensorType((maximum(x, y), rows, columns), out_dtype or a.dtype)
+
+
+@operator(
+    "nn.batch_matmul", "tensor_a", "tensor_b", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="BatchMatmulAttrs", level=10
+)
+@dataclass(frozen=True)
+class BatchMatmul(Operator):
+    """`a[i] @ b[i]` for each `i`: `(B, M, K)` and `(B, K, N)`, either stored transposed on request; a batch may be 1."""
+
+    out_dtype: DType = VOID
+    transpose_a: bool = False
+    transpose_b: bool = False
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        return relate_batch_matmul(types, self.out_dtype, self.transpose_a, self.transpose_b)
+
+    def evaluate(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        out_dtype = self.out_dtype or a.dtype
+        a = a.swapaxes(1, 2) if self.transpose_a else a
+        return matmul(a, b.swapaxes(1, 2) if self.transpose_b else b, out_dtype)

@@ -1,0 +1,30 @@
+"""dropout, which does nothing in inference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...ir import TensorType, TupleType, Type
+from ..base import Operator, Pattern, Reporter, operator
+from ..shapes import tensor
+
+
+@operator("nn.dropout", "data", pattern=Pattern.OPAQUE, attrs="DropoutAttrs", level=1, stateful=True)
+@dataclass(frozen=True)
+class Dropout(Operator):
+    """A pair: the data, unchanged as in inference, and the mask, ones where an element is kept (all of them)."""
+
+    rate: float = 0.5
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TupleType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        found = TensorType(data.shape, data.dtype)
+        return TupleType((found, found))
+
+    def evaluate(self, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return data, np.ones_like(data)

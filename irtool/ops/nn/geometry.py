@@ -1,0 +1,67 @@
+"""The geometry of sliding windows: padding in its short and long forms, dilated kernels, number of positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from ...ir.dims import ANY, Dim, Int64
+from ..base import RelationError
+from ..layout import Layout, LayoutError, convert_shape, convertible
+from ..shapes import add, floordiv, mul, sub
+
+T = TypeVar("T")
+
+
+def pad_amounts(padding: Sequence[Dim], rank: int) -> list[tuple[Dim, Dim]]:
+    """Padding before and after each of `rank` axes.
+
+    Three forms are understood: one number for all sides; one per axis; all the numbers before, then all those after.
+    """
+    if len(padding) == 1:
+        return [(padding[0], padding[0])] * rank
+    if len(padding) == rank:
+        return [(p, p) for p in padding]
+    if len(padding) == 2 * rank:
+        return list(zip(padding[:rank], padding[rank:], strict=True))
+    forms = "1 or 2" if rank == 1 else f"1, {rank} or {2 * rank}"
+    raise RelationError(f"padding has {len(padding)} numbers; it takes {forms} for {rank} axes")
+
+
+def per_axis(values: Sequence[T], rank: int, what: str) -> Sequence[T]:
+    """The first `rank` of the values; RelationError if there are fewer."""
+    if len(values) < rank:
+        raise RelationError(f"{what} has {len(values)} numbers; it takes {rank}")
+    return values[:rank]
+
+
+def dilated(kernel: Dim, dilation: Dim) -> Dim:
+    """Extent of a kernel whose taps are `dilation` apart."""
+    return add(mul(sub(kernel, 1), dilation), 1)
+
+
+def positions(size: Dim, pad: Dim, kernel: Dim, stride: Dim) -> Dim:
+    """How many positions a window of extent `kernel` (dilated) has on an axis of `size`, `pad` added in all."""
+    if size is ANY:
+        return ANY
+    return add(floordiv(sub(add(size, pad), kernel), stride), 1)
+
+
+def parse_layout(name: str, canonical: str, what: str) -> Layout:
+    """The layout of that name; RelationError unless it is convertible to `canonical`."""
+    try:
+        found = Layout.parse(name)
+    except LayoutError as error:
+        raise RelationError(f"{what}: {error}") from None
+    if not convertible(found, Layout.parse(canonical)):
+        raise RelationError(f'{what} "{name}" is not convertible to "{canonical}"')
+    return found
+
+
+def in_layout(shape: Sequence[Dim], source: Layout | str, target: Layout | str, what: str) -> tuple[Dim, ...]:
+    """`convert_shape`, with `what` leading its error; 64-bit literals lose their mark, the peer's axes having 32 bits."""
+    try:
+        found = convert_shape(shape, source, target)
+    except LayoutError as error:
+        raise RelationError(f"{what}: {error}") from None
+    return tuple(int(d) if isinstance(d, Int64) else d for d in found)

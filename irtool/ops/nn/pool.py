@@ -1,0 +1,335 @@
+"""Pooling over windows: maximum and mean, over one, two and three spatial axes, in every layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ...ir.dims import ANY, Dim
+from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..layout import Layout, LayoutError
+from ..shapes import add, sub, tensor
+from .geometry import dilated, pad_amounts, per_axis, positions
+from .pool_reference import adaptive_windows, average_windows, max_windows
+
+
+def spatial_axes(name: str, letters: str, rank: int) -> list[int]:
+    """Where the axes `letters` are in the layout of that name; RelationError if one is missing or split."""
+    try:
+        found = Layout.parse(name)
+    except LayoutError as error:
+        raise RelationError(str(error)) from None
+    for letter in letters:
+        if letter not in found or letter.lower() in found:
+            raise RelationError(f'layout "{name}" must have {", ".join(letters)}, and none of them split')
+    axes = [found.index(letter) for letter in letters]
+    if max(axes) >= rank:
+        raise RelationError(f'a tensor of rank {rank} does not have the layout "{name}"')
+    return axes
+
+
+class Pool(Operator):
+    """What all window pooling shares. `letters` are the spatial axes."""
+
+    letters: ClassVar[str]
+    average: ClassVar[bool] = False
+    pool_size: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilation: tuple[int, ...]
+    padding: tuple[int, ...]
+    layout: str
+    out_layout: str
+    ceil_mode: bool
+
+    @property
+    def rank(self) -> int:
+        """Number of spatial axes."""
+        return len(self.letters)
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        axes = spatial_axes(self.layout, self.letters, len(data.shape))
+        shape = list(data.shape)
+        for axis, extent in zip(axes, self.extents([shape[a] for a in axes]), strict=True):
+            shape[axis] = extent
+        return TensorType(tuple(shape), data.dtype)
+
+    def extents(self, sizes: Sequence[Dim]) -> list[Dim]:
+        """Number of window positions along spatial axes of these sizes."""
+        pads = pad_amounts(self.padding, self.rank)
+        strides = per_axis(self.strides, self.rank, "strides")
+        kernel = per_axis(self.pool_size, self.rank, "pool_size")
+        dilation = per_axis(self.dilation, self.rank, "dilation")
+        found: list[Dim] = []
+        for size, pad, k, d, s in zip(sizes, pads, kernel, dilation, strides, strict=True):
+            if size is ANY:
+                found.append(ANY)
+                continue
+            total = add(add(*pad), sub(s, 1)) if self.ceil_mode else add(*pad)
+            found.append(positions(size, total, dilated(k, d), s))
+        return found
+
+    def evaluate(self, data: np.ndarray) -> np.ndarray:
+        axes = spatial_axes(self.layout, self.letters, data.ndim)
+        last = list(range(data.ndim - self.rank, data.ndim))
+        x = np.moveaxis(data, axes, last)
+        out = self.extents(x.shape[data.ndim - self.rank :])
+        if any(isinstance(o, int) and o < 0 for o in out):
+            raise ValueError(f"windows of {self.pool_size} do not fit into data of shape {data.shape}")
+        pads = pad_amounts(self.padding, self.rank)
+        extra = [s - 1 if self.ceil_mode else 0 for s in self.strides]
+        if self.average:
+            with_padding = getattr(self, "count_include_pad", False)
+            y = average_windows(x, self.pool_size, self.strides, pads, self.dilation, out, extra, with_padding)  # type: ignore[arg-type]
+        else:
+            reached = [(before, after + e) for (before, after), e in zip(pads, extra, strict=True)]  # type: ignore[operator]
+            y = max_windows(x, self.pool_size, self.strides, reached, self.dilation, out)  # type: ignore[arg-type]
+        return np.ascontiguousarray(np.moveaxis(y, last, axes))
+
+
+@operator("nn.max_pool1d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MaxPool1DAttrs", level=2)
+@dataclass(frozen=True)
+class MaxPool1D(Pool):
+    """The largest element of each window along `W`."""
+
+    letters = "W"
+    pool_size: tuple[int, ...]
+    strides: tuple[int, ...] = (1,)
+    dilation: tuple[int, ...] = (1,)
+    padding: tuple[int, ...] = (0,)
+    layout: str = "NCW"
+    out_layout: str = ""
+    ceil_mode: bool = False
+
+
+@operator("nn.avg_pool1d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AvgPool1DAttrs", level=2)
+@dataclass(frozen=True)
+class AvgPool1D(Pool):
+    """The mean of each window along `W`; padding counts only with `count_include_pad`."""
+
+    letters = "W"
+    average = True
+    pool_size: tuple[int, ...]
+    strides: tuple[int, ...] = (1,)
+    dilation: tuple[int, ...] = (1,)
+    padding: tuple[int, ...] = (0,)
+    layout: str = "NCW"
+    out_layout: str = ""
+    ceil_mode: bool = False
+    count_include_pad: bool = False
+
+
+@operator("nn.max_pool2d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MaxPool2DAttrs", level=2)
+@dataclass(frozen=True)
+class MaxPool2D(Pool):
+    """The largest element of each window over `H` and `W`."""
+
+    letters = "HW"
+    pool_size: tuple[int, ...]
+    strides: tuple[int, ...] = (1, 1)
+    dilation: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    layout: str = "NCHW"
+    out_layout: str = ""
+    ceil_mode: bool = False
+
+
+@operator("nn.avg_pool2d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AvgPool2DAttrs", level=2)
+@dataclass(frozen=True)
+class AvgPool2D(Pool):
+    """The mean of each window over `H` and `W`; padding counts only with `count_include_pad`."""
+
+    letters = "HW"
+    average = True
+    pool_size: tuple[int, ...]
+    strides: tuple[int, ...] = (1, 1)
+    dilation: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    layout: str = "NCHW"
+    out_layout: str = ""
+    ceil_mode: bool = False
+    count_include_pad: bool = False
+
+
+@operator("nn.max_pool3d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MaxPool3DAttrs", level=2)
+@dataclass(frozen=True)
+class MaxPool3D(Pool):
+    """The largest element of each window over `D`, `H` and `W`."""
+
+    letters = "DHW"
+    pool_size: tuple[int, ...]
+    strides: tuple[int, ...] = (1, 1, 1)
+    dilation: tuple[int, ...] = (1, 1, 1)
+    padding: tuple[int, ...] = (0, 0, 0)
+    layout: str = "NCDHW"
+    out_layout: str = ""
+    ceil_mode: bool = False
+
+
+@operator("nn.avg_pool3d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AvgPool3DAttrs", level=2)
+@dataclass(frozen=True)
+class AvgPool3D(Pool):
+    """The mean of each window over `D`, `H` and `W`; padding counts only with `count_include_pad`."""
+
+    letters = "DHW"
+    average = True
+    pool_size: tuple[int, ...]
+    strides: tuple[int, ...] = (1, 1, 1)
+    dilation: tuple[int, ...] = (1, 1, 1)
+    padding: tuple[int, ...] = (0, 0, 0)
+    layout: str = "NCDHW"
+    out_layout: str = ""
+    ceil_mode: bool = False
+    count_include_pad: bool = False
+
+
+class GlobalPool2D(Operator):
+    """One window over all of `H` and `W`."""
+
+    average: ClassVar[bool]
+    layout: str
+    out_layout: str
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        axes = spatial_axes(self.layout, "HW", len(data.shape))
+        return TensorType(tuple(1 if i in axes else d for i, d in enumerate(data.shape)), data.dtype)
+
+    def evaluate(self, data: np.ndarray) -> np.ndarray:
+        return adaptive_windows(data, spatial_axes(self.layout, "HW", data.ndim), (1, 1), self.average)
+
+
+@operator("nn.global_max_pool2d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="GlobalPool2DAttrs", level=2)
+@dataclass(frozen=True)
+class GlobalMaxPool2D(GlobalPool2D):
+    """The largest element over `H` and `W`, which become 1."""
+
+    average = False
+    layout: str = "NCHW"
+    out_layout: str = ""
+
+
+@operator("nn.global_avg_pool2d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="GlobalPool2DAttrs", level=2)
+@dataclass(frozen=True)
+class GlobalAvgPool2D(GlobalPool2D):
+    """The mean over `H` and `W`, which become 1."""
+
+    average = True
+    layout: str = "NCHW"
+    out_layout: str = ""
+
+
+class AdaptivePool(Operator):
+    """`output_size` windows along each spatial axis, as equal as they can be; window `i` of `n` over `size` elements is
+    `floor(i * size / n)` to `ceil((i + 1) * size / n)`."""
+
+    letters: ClassVar[str]
+    average: ClassVar[bool]
+    output_size: tuple[int, ...]
+    layout: str
+    out_layout: str
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        axes = spatial_axes(self.layout, self.letters, len(data.shape))
+        shape = list(data.shape)
+        for axis, size in zip(axes, self.sizes([shape[a] for a in axes]), strict=True):
+            shape[axis] = size
+        return TensorType(tuple(shape), data.dtype)
+
+    def sizes(self, data: Sequence[Dim]) -> Sequence[Dim]:
+        """Number of windows along each axis; the data's own extents where none is given."""
+        given = self.output_size
+        if not given:
+            return data
+        if len(given) == 1:
+            return given * len(self.letters)
+        if len(given) != len(self.letters):
+            raise RelationError(f"output_size has {len(given)} numbers; it takes up to {len(self.letters)}")
+        return given
+
+    def evaluate(self, data: np.ndarray) -> np.ndarray:
+        axes = spatial_axes(self.layout, self.letters, data.ndim)
+        return adaptive_windows(data, axes, self.sizes([data.shape[a] for a in axes]), self.average)  # type: ignore[arg-type]
+
+
+@operator("nn.adaptive_avg_pool1d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool1DAttrs")
+@dataclass(frozen=True)
+class AdaptiveAvgPool1D(AdaptivePool):
+    """The mean of each of `output_size` windows over `W`."""
+
+    letters = "W"
+    average = True
+    output_size: tuple[int, ...] = ()
+    layout: str = "NCW"
+    out_layout: str = ""
+
+
+@operator("nn.adaptive_max_pool1d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool1DAttrs")
+@dataclass(frozen=True)
+class AdaptiveMaxPool1D(AdaptivePool):
+    """The largest element of each of `output_size` windows over `W`."""
+
+    letters = "W"
+    average = False
+    output_size: tuple[int, ...] = ()
+    layout: str = "NCW"
+    out_layout: str = ""
+
+
+@operator("nn.adaptive_avg_pool2d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool2DAttrs")
+@dataclass(frozen=True)
+class AdaptiveAvgPool2D(AdaptivePool):
+    """The mean of each of `output_size` windows over `H` and `W`."""
+
+    letters = "HW"
+    average = True
+    output_size: tuple[int, ...] = ()
+    layout: str = "NCHW"
+    out_layout: str = ""
+
+
+@operator("nn.adaptive_max_pool2d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool2DAttrs")
+@dataclass(frozen=True)
+class AdaptiveMaxPool2D(AdaptivePool):
+    """The largest element of each of `output_size` windows over `H` and `W`."""
+
+    letters = "HW"
+    average = False
+    output_size: tuple[int, ...] = ()
+    layout: str = "NCHW"
+    out_layout: str = ""
+
+
+@operator("nn.adaptive_avg_pool3d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool3DAttrs")
+@dataclass(frozen=True)
+class AdaptiveAvgPool3D(AdaptivePool):
+    """The mean of each of `output_size` windows over `D`, `H` and `W`."""
+
+    letters = "DHW"
+    average = True
+    output_size: tuple[int, ...] = ()
+    layout: str = "NCDHW"
+    out_layout: str = ""
+
+
+@operator("nn.adaptive_max_pool3d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool3DAttrs")
+@dataclass(frozen=True)
+class AdaptiveMaxPool3D(AdaptivePool):
+    """The largest element of each of `output_size` windows over `D`, `H` and `W`."""
+
+    letters = "DHW"
+    average = False
+    output_size: tuple[int, ...] = ()
+    layout: str = "NCDHW"
+    out_layout: str = ""

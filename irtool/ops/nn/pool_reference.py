@@ -1,0 +1,117 @@
+"""Pooling in numpy: one pass over the data per element of the window, none over pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from .convolve import Pads, pad_spatial, tap_view
+from .precision import along, narrow, widen
+
+
+def lowest(dtype: np.dtype) -> float | int:
+    """What padding holds for a maximum: the least number of the dtype."""
+    dtype = np.dtype(dtype)
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).min)
+    return False if dtype.kind == "b" else float("-inf")
+
+
+def max_windows(
+    x: np.ndarray,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Pads,
+    dilation: Sequence[int],
+    out: Sequence[int],
+) -> np.ndarray:
+    """The largest element of each window over the last axes of `x`; `out` positions along each."""
+    x = pad_spatial(x, pads, lowest(x.dtype))
+    best: np.ndarray | None = None
+    for tap in product(*map(range, kernel)):
+        seen = tap_view(x, tap, out, strides, dilation)
+        best = seen.copy() if best is None else np.maximum(best, seen, out=best)
+    assert best is not None
+    return best
+
+
+def sum_windows(
+    x: np.ndarray,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Pads,
+    dilation: Sequence[int],
+    out: Sequence[int],
+) -> np.ndarray:
+    """The sum of each window over the last axes of `x`, padding counting as 0."""
+    x = pad_spatial(x, pads)
+    total = np.zeros((*x.shape[: x.ndim - len(out)], *out), x.dtype)
+    for tap in product(*map(range, kernel)):
+        total += tap_view(x, tap, out, strides, dilation)
+    return total
+
+
+def window_counts(
+    size: int, kernel: int, stride: int, pad: tuple[int, int], dilation: int, out: int, with_padding: bool
+) -> np.ndarray:
+    """How many elements each window has along an axis of `size`: those of the data, or those of the padding as well.
+
+    Elements beyond the padding, which `ceil_mode` may reach, never count.
+    """
+    first, end = (-pad[0], size + pad[1]) if with_padding else (0, size)
+    taps = np.arange(out)[:, None] * stride - pad[0] + np.arange(kernel) * dilation
+    return ((taps >= first) & (taps < end)).sum(axis=1)
+
+
+def average_windows(
+    x: np.ndarray,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Pads,
+    dilation: Sequence[int],
+    out: Sequence[int],
+    extra: Sequence[int],
+    with_padding: bool,
+) -> np.ndarray:
+    """The mean of each window over the last axes of `x`; `extra` is what `ceil_mode` adds to the padding behind."""
+    rank = len(out)
+    reached = [(before, after + e) for (before, after), e in zip(pads, extra, strict=True)]
+    total = sum_windows(widen(x), kernel, strides, reached, dilation, out)
+    counts = np.ones((), np.int64)
+    for i in range(rank):
+        held = window_counts(
+            x.shape[x.ndim - rank + i], kernel[i], strides[i], pads[i], dilation[i], out[i], with_padding
+        )
+        counts = counts[..., None] * held
+    return divide(total, np.maximum(counts, 1), x.dtype)
+
+
+def divide(total: np.ndarray, counts: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """`total / counts` in `dtype`; integers are cut off towards zero."""
+    if total.dtype.kind in "iu":
+        quotient = np.abs(total.astype(np.int64)) // counts
+        return (np.sign(total.astype(np.int64)) * quotient).astype(dtype)
+    return narrow(total / counts.astype(total.dtype), dtype)
+
+
+def adaptive_bounds(size: int, out: int) -> list[tuple[int, int]]:
+    """Start and end of each of `out` windows that together cover an axis of `size`."""
+    return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
+
+
+def adaptive_windows(x: np.ndarray, axes: Sequence[int], sizes: Sequence[int], average: bool) -> np.ndarray:
+    """Maximum or mean over windows whose number, not extent, is given along each of `axes`."""
+    reduce = np.add.reduce if average else np.maximum.reduce
+    counts = np.ones([1] * x.ndim, np.int64)
+    y = widen(x) if average else x
+    for axis, out in zip(axes, sizes, strict=True):
+        bounds = adaptive_bounds(x.shape[axis], out)
+        if out == 1:
+            y = reduce(y, axis=axis, keepdims=True, dtype=y.dtype)
+        else:
+            parts = [reduce(np.take(y, range(a, b), axis=axis), axis=axis, dtype=y.dtype) for a, b in bounds]
+            y = np.stack(parts, axis=axis)
+        counts = counts * along(np.array([b - a for a, b in bounds]), x.ndim, axis)
+    return divide(y, counts, x.dtype) if average else y

@@ -1,0 +1,1 @@
+"""Quantized operators: integers that stand for `scale * (value - zero_point)`."""
