@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .dims import ANY, Int64
 from .expr import Call, Constant, Constructor, Expr, GlobalVar, Op, TupleGetItem, Var
 from .types import (
@@ -43,13 +45,14 @@ def _commas(parts: tuple[Type, ...]) -> list[object]:
     return out
 
 
-def show_type(root: Type) -> str:
-    """A type as it stands in text, on one line."""
+def show_type(root: Type, tensor: Callable[[TensorType], str] | None = None) -> str:
+    """A type as it stands in text, on one line; `tensor` may write tensor types in another way."""
+    leaf = _leaf if tensor is None else lambda t: tensor(t) if isinstance(t, TensorType) else _leaf(t)
     out: list[str] = []
     stack: list[object] = [root]
     while stack:
         t = stack.pop()
-        text = _leaf(t)
+        text = leaf(t)
         if text is not None:
             out.append(text)
         elif isinstance(t, TupleType):

@@ -1,0 +1,50 @@
+"""Attributes as values: which of them say something that the defaults do not."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from .dims import Int64
+
+_PLAN: dict[type, list[tuple[str, bool, Any]]] = {}
+
+
+def _plan(cls: type) -> list[tuple[str, bool, Any]]:
+    """For each field of an attribute class: its name, whether it has a default, and the default."""
+    plan = []
+    for f in dataclasses.fields(cls):
+        if f.default is not dataclasses.MISSING:
+            plan.append((f.name, True, f.default))
+        elif f.default_factory is not dataclasses.MISSING:
+            plan.append((f.name, True, f.default_factory()))
+        else:
+            plan.append((f.name, False, None))
+    _PLAN[cls] = plan
+    return plan
+
+
+def stated(attrs: Any) -> list[tuple[str, Any]]:
+    """The attributes of a call that text has to state, in order: those without a default, and those that differ from it."""
+    if isinstance(attrs, dict):
+        return list(attrs.items())
+    cls = attrs.__class__
+    out = []
+    for name, has_default, default in _PLAN.get(cls) or _plan(cls):
+        value = getattr(attrs, name)
+        if has_default and (value is default or (value == default and not _holds_wide(value))):
+            continue
+        out.append((name, value))
+    return out
+
+
+def _holds_wide(value: Any) -> bool:
+    """True if a 64-bit literal stands somewhere in `value`: equal to the default as a number, but not as text."""
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if v.__class__ is Int64:
+            return True
+        if isinstance(v, tuple | list):
+            stack.extend(v)
+    return False

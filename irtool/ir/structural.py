@@ -1,0 +1,329 @@
+"""Structural equality and hashing: the same program up to the names of bound variables.
+
+Both rest on one canonical form, a list of tokens that two expressions share exactly when they are equal. It is the
+expression in pre-order, where
+
+* a bound variable or type variable is the number of its binder, so that names do not count (names of free variables do);
+* a node that was met before is the number that it got then: sharing is part of the structure. `TupleGetItem`, constants
+  and `()` are values and get no number, as in the peer;
+* attributes are their values, those equal to the default left out; constants are digests of their contents, in which
+  every NaN is the same NaN;
+* inferred types, spans, type arguments and the order of a module's functions do not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .adt import Clause, Pattern, PatternConstructor, PatternTuple, PatternVar, TypeData
+from .attributes import stated
+from .dims import ANY, DimExpr, DimVar
+from .expr import (
+    Call,
+    Constant,
+    Constructor,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Match,
+    MissingData,
+    Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
+from .module import Module
+from .types import (
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    RefType,
+    TensorType,
+    TupleType,
+    TypeCall,
+    TypeVar,
+)
+
+
+def structural_equal(a: Any, b: Any) -> bool:
+    """True if two modules, expressions, types or attribute values are the same up to names of bound variables."""
+    if a is b:
+        return True
+    if isinstance(a, Module) and isinstance(b, Module):
+        return _modules_equal(a, b)
+    return canonical(a) == canonical(b)
+
+
+def structural_hash(a: Any) -> int:
+    """A 64-bit hash that equal structures share; the same in every process."""
+    digest = hashlib.blake2b(digest_size=8)
+    digest.update("\x1f".join(canonical(a)).encode("utf-8", "surrogatepass"))
+    return int.from_bytes(digest.digest(), "little")
+
+
+def canonical(root: Any) -> list[str]:
+    """The tokens of a module, expression, type or attribute value."""
+    return _Writer().write(root)
+
+
+def _modules_equal(a: Module, b: Module) -> bool:
+    if a.functions.keys() != b.functions.keys() or a.type_definitions.keys() != b.type_definitions.keys():
+        return False
+    if canonical(_types_of(a)) != canonical(_types_of(b)):
+        return False
+    return all(
+        f is b.functions[name] or canonical(f) == canonical(b.functions[name]) for name, f in a.functions.items()
+    )
+
+
+def _types_of(m: Module) -> tuple[TypeData, ...]:
+    return tuple(m.type_definitions[name] for name in sorted(m.type_definitions))
+
+
+class _Bind:
+    """On the work list: gives a variable its number before what follows is looked at."""
+
+    __slots__ = ("var",)
+
+    def __init__(self, var: Var) -> None:
+        self.var = var
+
+
+class _Writer:
+    """Writes tokens from a work list, so that no depth of nesting needs Python's stack."""
+
+    def __init__(self) -> None:
+        self.out: list[str] = []
+        self.number: dict[Any, int] = {}
+        self.digests: dict[int, tuple[Constant, str]] = {}
+
+    def write(self, root: Any) -> list[str]:
+        stack: list[Any] = [root]
+        out, number = self.out, self.number
+        handlers = _HANDLERS
+        while stack:
+            item = stack.pop()
+            cls = item.__class__
+            if cls is str:
+                out.append(item)
+                continue
+            if cls in _GRAPH and (cls is not Tuple or item.fields):
+                seen = number.get(item)
+                if seen is not None:
+                    out.append(f"#{seen}")
+                    continue
+                number[item] = len(number)
+            handler = handlers.get(cls)
+            if handler is None:
+                handler = _handler_of(item)
+            parts = handler(self, item)
+            if parts:
+                stack.extend(parts[::-1])
+        return out
+
+    # expressions: each returns what is still to be written, in order
+
+    def var(self, v: Var) -> list[Any]:
+        return [f"free %{v.name}", v.type_annotation]
+
+    def bind(self, b: _Bind) -> list[Any]:
+        v = b.var
+        if v in self.number:  # bound twice: not well-formed, but comparable
+            return [f"again #{self.number[v]}"]
+        self.number[v] = len(self.number)
+        if v.virtual_device is not None:
+            return ["var", v.type_annotation, v.virtual_device]
+        return ["var", v.type_annotation]
+
+    def constant(self, c: Constant) -> None:
+        known = self.digests.get(id(c))
+        if known is None:
+            known = self.digests[id(c)] = (c, digest_of(c))
+        self.out.append(known[1])
+
+    def function(self, f: Function) -> list[Any]:
+        head: list[Any] = [f"fn {len(f.params)} {len(f.type_params)}"]
+        head += f.type_params
+        head += [_Bind(p) for p in f.params]
+        head += [f.ret_type, f.attrs or None, f.virtual_device, f.body]
+        return head
+
+    def call(self, e: Call) -> list[Any]:
+        op = e.op
+        attrs = e.attrs
+        if attrs is None:
+            words: list[Any] = []
+        else:
+            words = self.attributes(attrs)
+        if op.__class__ is Op:
+            return [f"call {op.name} {len(e.args)}", *words, *e.args]  # type: ignore[attr-defined]
+        return [f"call {len(e.args)}", op, *words, *e.args]
+
+    def attributes(self, attrs: Any) -> list[Any]:
+        words: list[Any] = []
+        pairs = stated(attrs)
+        if isinstance(attrs, dict):
+            pairs = sorted(pairs)
+        for key, value in pairs:
+            words.append(f".{key}")
+            words.append(_quoted(value))
+        return words
+
+    def let(self, e: Let) -> list[Any]:
+        return ["let", _Bind(e.var), e.value, e.body]
+
+    def match(self, e: Match) -> list[Any]:
+        return [f"match {int(e.complete)} {len(e.clauses)}", e.data, *e.clauses]
+
+    def clause(self, c: Clause) -> list[Any]:
+        return [c.pattern, "=>", c.body]
+
+    def type_data(self, t: TypeData) -> list[Any]:
+        words: list[Any] = [f"type {t.header.name} {len(t.type_vars)}", *t.type_vars]
+        for c in t.constructors:
+            words += [f"constructor {c.name} {len(c.inputs)}", *c.inputs]
+        return words
+
+    def module(self, m: Module) -> list[Any]:
+        words: list[Any] = [f"module {len(m.type_definitions)}", *_types_of(m)]
+        for name in sorted(m.functions):
+            words += [f"def @{name}", m.functions[name]]
+        return words
+
+    # types
+
+    def tensor_type(self, t: TensorType) -> list[Any] | None:
+        for d in t.shape:
+            if d.__class__ is not int and (isinstance(d, DimVar | DimExpr)):
+                return [f"Tensor {t.dtype} {len(t.shape)}", *t.shape]
+        self.out.append(f"Tensor {t.shape} {t.dtype}" if t.shape else t.dtype)
+        return None
+
+    def func_type(self, t: FuncType) -> list[Any]:
+        return [f"func {len(t.arg_types)} {len(t.type_params)}", *t.type_params, *t.arg_types, t.ret_type]
+
+    # attribute values
+
+    def mapping(self, d: Mapping[Any, Any]) -> list[Any]:
+        words: list[Any] = [f"map {len(d)}"]
+        for key in sorted(d, key=lambda k: (str(type(k)), str(k))):
+            words += [f"key {key!r}" if isinstance(key, str | int) else key, _quoted(d[key])]
+        return words
+
+    def other(self, value: Any) -> list[Any] | None:
+        """An attribute value of no special kind: a dataclass by its fields, anything else by its `repr`."""
+        if hasattr(value, "__dataclass_fields__"):
+            name = getattr(value, "name", "") if isinstance(getattr(type(value), "name", None), str) else ""
+            return [f"{type(value).__name__} {name}", *self.attributes(value)]
+        if hasattr(value, "dtype") and hasattr(value, "tobytes"):
+            self.out.append(digest_of(Constant(value)))
+            return None
+        self.out.append(f"{type(value).__name__} {value!r}")
+        return None
+
+
+def _quoted(value: Any) -> Any:
+    """A string value as a token; anything else as it is."""
+    return f'"{value}"' if isinstance(value, str) else value
+
+
+def digest_of(c: Constant) -> str:
+    """A name for the contents of a constant: dtype, shape, and the value or a digest of it. All NaNs are one."""
+    data = c.data
+    if isinstance(data, MissingData):
+        return f"missing {data.key} {data.index}"
+    import numpy as np
+
+    a = np.ascontiguousarray(data).reshape(data.shape)
+    if a.dtype.kind == "f" and np.isnan(a).any():
+        a = np.where(np.isnan(a), a.dtype.type(np.nan), a)
+    if a.nbytes <= 16:
+        return f"constant {c.dtype} {a.shape} {a.tobytes().hex()}"
+    digest = hashlib.blake2b(a.reshape(-1).view(np.uint8).data, digest_size=16)
+    return f"constant {c.dtype} {a.shape} {digest.hexdigest()}"
+
+
+def _word(make: Callable[[Any], str]) -> Callable[[_Writer, Any], None]:
+    """A handler for what is one token."""
+
+    def write(w: _Writer, item: Any) -> None:
+        w.out.append(make(item))
+
+    return write
+
+
+def _number_of(value: Any) -> str:
+    return f"= {int(value)}"
+
+
+def _sequence(kind: str, parts: Callable[[Any], Iterable[Any]]) -> Callable[[_Writer, Any], list[Any]]:
+    """A handler for a node that is its kind, the number of its parts, and the parts."""
+
+    def write(w: _Writer, item: Any) -> list[Any]:
+        inside = list(parts(item))
+        return [f"{kind} {len(inside)}", *inside]
+
+    return write
+
+
+_HANDLERS: dict[type, Callable[[_Writer, Any], Any]] = {
+    type(None): _word(lambda v: "none"),
+    bool: _word(_number_of),
+    int: _word(_number_of),
+    float: _word(lambda v: f"= {v!r}"),
+    Var: _Writer.var,
+    _Bind: _Writer.bind,
+    GlobalVar: _word(lambda g: f"@{g.name}"),
+    Op: _word(lambda o: f"op {o.name}"),
+    Constructor: _word(lambda c: f"constructor {c.name}"),
+    Constant: _Writer.constant,
+    Tuple: _sequence("tuple", lambda e: e.fields),
+    TupleGetItem: lambda w, e: [f"field {e.index}", e.tuple],
+    Call: _Writer.call,
+    Function: _Writer.function,
+    Let: _Writer.let,
+    If: _sequence("if", lambda e: (e.cond, e.true_branch, e.false_branch)),
+    Match: _Writer.match,
+    Clause: _Writer.clause,
+    RefCreate: _sequence("ref", lambda e: (e.value,)),
+    RefRead: _sequence("read", lambda e: (e.ref,)),
+    RefWrite: _sequence("write", lambda e: (e.ref, e.value)),
+    PatternVar: lambda w, p: [_Bind(p.var)],
+    PatternConstructor: lambda w, p: [f"pattern {p.constructor.name} {len(p.patterns)}", *p.patterns],
+    PatternTuple: _sequence("pattern", lambda p: p.patterns),
+    TypeData: _Writer.type_data,
+    Module: _Writer.module,
+    TensorType: _Writer.tensor_type,
+    TupleType: _sequence("tuple type", lambda t: t.fields),
+    FuncType: _Writer.func_type,
+    RefType: _sequence("ref type", lambda t: (t.value,)),
+    TypeCall: lambda w, t: [f"type call {len(t.args)}", t.func, *t.args],
+    TypeVar: _word(lambda t: "type var"),
+    GlobalTypeVar: _word(lambda t: f"type {t.name}"),
+    IncompleteType: _word(lambda t: "_"),
+    DimVar: _word(lambda d: f"dim {d.name} {d.dtype}"),
+    DimExpr: _sequence("", lambda d: (f"{d.op} {d.dtype}", *d.operands)),
+    type(ANY): _word(lambda d: "?"),
+    tuple: _sequence("list", lambda v: map(_quoted, v)),
+    list: _sequence("list", lambda v: map(_quoted, v)),
+    dict: _Writer.mapping,
+}
+
+_GRAPH = frozenset((Var, Call, Function, Let, If, Match, Tuple, RefCreate, RefRead, RefWrite, TypeVar, DimVar))
+"""Nodes that get a number when they are first met."""
+
+
+def _handler_of(item: Any) -> Callable[[_Writer, Any], Any]:
+    for cls in type(item).__mro__[1:]:
+        handler = _HANDLERS.get(cls)
+        if handler is not None:
+            return handler
+    if isinstance(item, Pattern):
+        return _word(lambda p: "_")
+    return _Writer.other

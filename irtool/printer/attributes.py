@@ -1,0 +1,82 @@
+"""Attribute values as text: `strides=[2, 2], out_dtype="float32"`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ir import ANY, GlobalVar, Int64
+from .literals import float_digits, string_literal
+from .metadata import References
+
+
+class AttributeText:
+    """Writes attribute values; what has no text goes to the metadata, or is spelled out where none is written."""
+
+    def __init__(self, references: References, metadata: bool) -> None:
+        self.references = references
+        self.metadata = metadata
+
+    def __call__(self, value: Any) -> str:
+        cls = value.__class__
+        simple = _SIMPLE.get(cls)
+        if simple is not None:
+            return simple(value)
+        if cls is tuple or cls is list:
+            return self.listed(value)
+        if value is ANY:
+            return "?"
+        if not self.metadata:
+            return self.spelled(value)
+        if isinstance(value, str):
+            return string_literal(value)
+        return self.references.refer(value)
+
+    def listed(self, values: Any) -> str:
+        """A list, however deeply nested."""
+        out: list[str] = []
+        stack: list[Any] = [values]
+        while stack:
+            v = stack.pop()
+            if v.__class__ is _Raw:
+                out.append(v)
+            elif isinstance(v, tuple | list):
+                out.append("[")
+                stack.append(_CLOSE)
+                for i, part in enumerate(reversed(v)):
+                    if i:
+                        stack.append(_COMMA)
+                    stack.append(part)
+            else:
+                out.append(self(v))
+        return "".join(out)
+
+    def spelled(self, value: Any) -> str:
+        """The form that the peer's debugging output gives to values that it would otherwise put into the metadata."""
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{self(k)}={self(v)}" for k, v in value.items()) + "}"
+        if isinstance(value, GlobalVar):
+            return f"'{value.name}'"
+        describe = getattr(value, "describe", None)
+        if describe is not None:
+            return describe()
+        return self.references.refer(value)
+
+
+class _Raw(str):
+    """Text that is written as it is."""
+
+    __slots__ = ()
+
+
+_CLOSE = _Raw("]")
+_COMMA = _Raw(", ")
+
+_SIMPLE: dict[type, Callable[[Any], str]] = {
+    int: str,
+    bool: str,
+    str: string_literal,
+    float: lambda v: float_digits(v) + "f",
+    type(None): str,
+    Int64: lambda v: f"{int(v)}i64",
+}

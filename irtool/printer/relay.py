@@ -1,0 +1,434 @@
+"""Relay as text, in the layout of TVM 0.10.
+
+Reading the text gives the same graph back, and the layout says which nodes get a number:
+
+* Names of functions and operators, variables, and constants stand where they are used.
+* A node used once stands in place at the end of a scope (the body of a function, a branch, a clause, the right side of a
+  `let`). Every other node is bound: `%3 = …;` on a line of its own before the line that uses it.
+* The numbers follow the order of evaluation: below a call everything that its arguments need comes first, argument by
+  argument; then the arguments themselves; then the function called, where that is an expression.
+
+`Visit` writes a node's own text once all below it is written (`memo`); `place` puts it in line or binds it. Chains of calls,
+tuples and fields are walked with a work list; nodes that open scopes are generators on a trampoline, so no nesting is too
+deep. A text is a string or a nested list of strings, joined once at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from ..ir import (
+    Call,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Match,
+    MissingData,
+    Op,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    TypeData,
+    Var,
+    trampoline,
+)
+from ..ir.attributes import stated
+from ..ir.expr import _CHILDREN
+from .attributes import AttributeText
+from .literals import has_literal, scalar_literal
+from .metadata import References
+from .names import Names
+from .types import TypeText
+
+Text = Any
+"""A string, or a list of texts."""
+
+Steps = Generator[Any, Any, Any]
+
+_IN_PLACE = (Var, GlobalVar, Constant, Op, Constructor)
+
+
+class RelayPrinter:
+    """Prints the functions and type definitions of one text: names and numbers run on from one to the next.
+
+    `types` says which nodes get a type comment: `all` as the peer does it, `calls`, or `none`. `spans` adds the place in the
+    source to the comments. With `metadata` off, values are spelled out where that is possible.
+    """
+
+    def __init__(
+        self,
+        references: References,
+        metadata: bool = True,
+        types: str = "all",
+        spans: bool = False,
+        portable_names: bool = False,
+    ) -> None:
+        self.references = references
+        self.metadata = metadata
+        self.types = types
+        self.spans = spans
+        self.names = Names(portable_names)
+        self.type_text = TypeText(references)
+        self.attribute_text = AttributeText(references, metadata)
+        self.numbers = 0
+        self.commented: tuple[type, ...] = {
+            "all": (Call, Tuple, TupleGetItem, Function, Constant),
+            "calls": (Call,),
+            "none": (),
+        }[types]
+        self._begin()
+
+    def _begin(self) -> None:
+        self.memo: dict[Expr, Text] = {}
+        self.bound: set[Expr] = set()
+        self.free: dict[Var, str] = {}
+        self.uses: dict[Expr, int] = {}
+        self.lines: list[Text] = []
+
+    # entry points
+
+    def expression(self, e: Expr) -> str:
+        """An expression on its own; its free variables are declared on lines before it."""
+        self._begin()
+        self._count_uses(e)
+        return _joined(trampoline(self._scope(e, 0)))
+
+    def definition(self, name: str, f: Function) -> str:
+        """`def @name(…) { … }`."""
+        self._begin()
+        self._count_uses(f)
+        return _joined(trampoline(self._function(f"def @{name}", f, 0)))
+
+    def type_definition(self, t: TypeData) -> str:
+        """`type List[A] { Cons(A, List[A]), Nil, }`."""
+        head = f"type {t.header.name}"
+        if t.type_vars:
+            head += f"[{', '.join(v.name for v in t.type_vars)}]"
+        lines = [c.name + (f"({', '.join(map(self.type_text, c.inputs))})" if c.inputs else "") for c in t.constructors]
+        return f"{head} {{\n  " + ",\n  ".join(lines) + ("," if lines else "") + "\n}"
+
+    def _count_uses(self, root: Expr) -> None:
+        """How many edges lead to each node below `root`; sets aside the indices of missing constants."""
+        uses = self.uses
+        uses[root] = 0
+        stack = [root]
+        while stack:
+            e = stack.pop()
+            for k in _CHILDREN[e.__class__](e):
+                if k in uses:
+                    uses[k] += 1
+                else:
+                    uses[k] = 1
+                    if k.__class__ not in _IN_PLACE:
+                        stack.append(k)
+                    elif k.__class__ is Constant and isinstance(k.data, MissingData):  # type: ignore[attr-defined]
+                        self.references.reserve(k.data)  # type: ignore[attr-defined]
+        if root.__class__ is Constant and isinstance(root.data, MissingData):  # type: ignore[attr-defined]
+            self.references.reserve(root.data)  # type: ignore[attr-defined]
+
+    # scopes and bindings
+
+    def _scope(self, e: Expr, indent: int) -> Steps:
+        """The text of a scope: the lines that bind what `e` needs, and `e`. Lines after the first start at `indent`."""
+        outer, self.lines = self.lines, []
+        yield self._visit(e, indent, indent if self._stands_in_place(e) else None)
+        last = self.place(e, True, indent)
+        lines, self.lines = self.lines, outer
+        lines.append(last)
+        return lines
+
+    def _body(self, e: Expr, indent: int) -> Steps:
+        """`{ … }` around a scope, the closing brace at `indent`."""
+        newline = "\n" + " " * (indent + 2)
+        return ["{", newline, (yield self._scope(e, indent + 2)), "\n", " " * indent, "}"]
+
+    def _stands_in_place(self, e: Expr) -> bool:
+        """True if `e` at the end of a scope is written there rather than bound."""
+        return e.__class__ in _IN_PLACE or self.uses.get(e, 0) <= 1
+
+    def place(self, e: Expr, end: bool, indent: int) -> Text:
+        """What to write where `e` is used, now that its text is in the memo; binds it first if it has to be.
+
+        `end` says that this is the end of a scope; `indent` is where new lines of the current scope start.
+        """
+        text = self.memo[e]
+        cls = e.__class__
+        if cls in _IN_PLACE:
+            if cls is Var and e in self.free:
+                self.lines.append(f"free_var {self.free.pop(e)};\n{' ' * indent}")  # type: ignore[call-overload]
+            return text
+        if e in self.bound:
+            return text
+        self.bound.add(e)
+        comment = self.comment(e) if cls in self.commented else ""
+        if end and self.uses.get(e, 0) <= 1:
+            self.memo[e] = text = _with(text, comment)
+            return text
+        number = f"%{self.numbers}"
+        self.numbers += 1
+        self.memo[e] = number
+        if text.__class__ is str:
+            self.lines.append(f"{number} = {text}{comment};\n{' ' * indent}")
+        else:
+            self.lines.append([f"{number} = ", text, f"{comment};\n{' ' * indent}"])
+        return number
+
+    def comment(self, e: Expr) -> str:
+        """The comment behind a node: its type as far as it is known."""
+        words = "" if e.checked_type is None else f" ty={self.type_text(e.checked_type)}"
+        if self.spans and e.span is not None:
+            words += f" span={e.span.location}"
+        return f" /*{words} */"
+
+    # nodes
+
+    def _visit(self, root: Expr, indent: int, at: int | None) -> Steps:
+        """Fills the memo for `root` and everything below it that is not there yet.
+
+        New lines of the current scope start at `indent`. `at` is the indent of `root`'s own text where it will stand in
+        place; None where it will be bound, on a line of the current scope.
+        """
+        memo = self.memo
+        if root in memo:
+            return
+        stack: list[Expr | None] = [root]
+        while stack:
+            e = stack.pop()
+            if e is None:
+                e = stack.pop()
+                assert e is not None
+                if e in memo:
+                    continue
+                cls = e.__class__
+                if cls is Call:
+                    memo[e] = self._call(e, indent)  # type: ignore[arg-type]
+                elif cls is Tuple:
+                    memo[e] = self._tuple(e, indent)  # type: ignore[arg-type]
+                else:
+                    inner = self.place(e.tuple, False, indent)  # type: ignore[attr-defined]
+                    memo[e] = f"{inner}.{e.index}"  # type: ignore[attr-defined]
+                continue
+            if e in memo:
+                continue
+            cls = e.__class__
+            if cls is Call:
+                stack.append(e)
+                stack.append(None)
+                stack.extend(_arguments(e)[::-1])  # type: ignore[arg-type]
+                op = e.op  # type: ignore[attr-defined]
+                if op not in memo:
+                    stack.append(op)
+            elif cls is Tuple or cls is TupleGetItem:
+                stack.append(e)
+                stack.append(None)
+                stack.extend(_CHILDREN[cls](e)[::-1])
+            elif cls in _IN_PLACE:
+                memo[e] = self._leaf(e)
+            else:
+                memo[e] = yield self._structured(e, indent, at if e is root else None)
+
+    def _leaf(self, e: Expr) -> str:
+        cls = e.__class__
+        if cls is GlobalVar:
+            return f"@{e.name}"  # type: ignore[attr-defined]
+        if cls is Constant:
+            return self._constant(e)  # type: ignore[arg-type]
+        if cls is Var:
+            self.free[e] = self.declare(e)  # type: ignore[index,arg-type]
+            return self.memo[e]
+        return e.name  # type: ignore[attr-defined]
+
+    def _constant(self, c: Constant) -> str:
+        if c.is_scalar and has_literal(c.dtype):
+            text = scalar_literal(c.data[()], c.dtype)  # type: ignore[index]
+        else:
+            text = self.references.refer(c)
+        if Constant in self.commented:
+            text += self.comment(c) if c.checked_type is not None or c.type_annotation is None else self._annotated(c)
+        return text
+
+    def _annotated(self, c: Constant) -> str:
+        """The comment behind a constant that is missing and whose type was only ever written down."""
+        assert c.type_annotation is not None
+        return f" /* ty={self.type_text(c.type_annotation)} */"
+
+    def declare(self, v: Var) -> str:
+        """Gives a variable its name and returns its declaration: name, device, annotation, type."""
+        name = "%" + self.names.unique(v.name)
+        self.memo[v] = name
+        if v.virtual_device is not None:
+            name += f" {{virtual_device={self.attribute_text(v.virtual_device)}}}"
+        if v.type_annotation is not None:
+            name += f": {self.type_text(v.type_annotation)}"
+        if self.types == "all" and (v.checked_type is not None or v in self.uses):
+            name += self.comment(v)
+        return name
+
+    def _call(self, e: Call, indent: int) -> str:
+        place, memo = self.place, self.memo
+        args = []
+        for a in e.args:
+            if a not in memo:
+                memo[a] = self._tuple(a, indent)  # type: ignore[arg-type]  # the arguments of call_lowered
+            args.append(place(a, False, indent))
+        op = e.op
+        if e.attrs is not None:
+            args += self._attributes(e.attrs, op)
+        if op.__class__ is Constructor:
+            name = op.name  # type: ignore[attr-defined]
+            return f"{name}({', '.join(args)})" if op.inputs else name  # type: ignore[attr-defined]
+        return f"{place(op, False, indent)}({', '.join(args)})"
+
+    def _attributes(self, attrs: Any, op: Expr) -> list[str]:
+        if op.__class__ is Op and self.metadata and not attrs.declares_attrs and attrs.attrs_name:
+            return [self.references.refer(attrs)]
+        text = self.attribute_text
+        return [f"{key}={text(value)}" for key, value in stated(attrs)]
+
+    def _tuple(self, e: Tuple, indent: int) -> str:
+        fields = [self.place(f, False, indent) for f in e.fields]
+        return f"({', '.join(fields)}{',' if len(fields) == 1 else ''})"
+
+    # nodes that open scopes, or that the peer visits one by one
+
+    def _structured(self, e: Expr, indent: int, at: int | None) -> Steps:
+        cls = e.__class__
+        own = indent if at is None else at
+        if cls is Function:
+            return self._function("fn ", e, own)  # type: ignore[arg-type]
+        if cls is Let:
+            return self._let(e, indent, at)  # type: ignore[arg-type]
+        if cls is If:
+            return self._if(e, indent, own)  # type: ignore[arg-type]
+        if cls is Match:
+            return self._match(e, indent, own)  # type: ignore[arg-type]
+        return self._reference(e, indent)
+
+    def _operand(self, e: Expr, indent: int) -> Steps:
+        yield self._visit(e, indent, None)
+        return self.place(e, False, indent)
+
+    def _function(self, prefix: str, f: Function, indent: int) -> Steps:
+        head = prefix
+        if f.type_params:
+            head += f"[{', '.join(v.name for v in f.type_params)}]"
+        params = [self.declare(p) for p in f.params]
+        params += [f"{key}={self.attribute_text(value)}" for key, value in f.attrs.items()]
+        if f.virtual_device is not None:
+            params.append(f"virtual_device={self.attribute_text(f.virtual_device)}")
+        head += f"({', '.join(params)}) "
+        if f.ret_type is not None:
+            head += f"-> {self.type_text(f.ret_type)} "
+        return [head, (yield self._body(f.body, indent))]
+
+    def _let(self, e: Let, indent: int, at: int | None) -> Steps:
+        """A chain of lets. Where it does not end a scope it stands in parentheses, two columns further in."""
+        inner = indent + 2 if at is None else at
+        newline = "\n" + " " * inner
+        outer = self.lines
+        chain: list[Text] = []
+        scope = indent
+        link: Expr = e
+        while link.__class__ is Let and (link is e or self.uses.get(link, 0) <= 1):
+            name = self.declare(link.var)  # type: ignore[attr-defined]
+            value = link.value  # type: ignore[attr-defined]
+            yield self._visit(value, scope, inner if self._stands_in_place(value) else None)
+            chain.append([f"let {name} = ", self.place(value, True, scope), ";", newline])
+            self.lines = chain
+            scope = inner
+            link = link.body  # type: ignore[attr-defined]
+        chain.append((yield self._scope(link, inner)))
+        self.lines = outer
+        if at is None:
+            return ["(", newline, chain, "\n", " " * indent, ")"]
+        return chain
+
+    def _if(self, e: If, indent: int, own: int) -> Steps:
+        cond = yield self._operand(e.cond, indent)
+        true = yield self._body(e.true_branch, own)
+        false = yield self._body(e.false_branch, own)
+        return [f"if ({cond}) ", true, " else ", false]
+
+    def _match(self, e: Match, indent: int, own: int) -> Steps:
+        data = yield self._operand(e.data, indent)
+        newline = "\n" + " " * (own + 2)
+        out: list[Text] = [f"match{'' if e.complete else '?'} ({data}) {{"]
+        for clause in e.clauses:
+            pattern = self._pattern(clause.pattern)
+            body = yield self._body(clause.body, own + 2)
+            out += [newline, pattern, " => ", body, ","]
+        if not e.clauses:
+            out.append(newline)
+        out += ["\n", " " * own, "}"]
+        return out
+
+    def _pattern(self, root: Pattern) -> str:
+        out: list[str] = []
+        stack: list[Any] = [root]
+        while stack:
+            p = stack.pop()
+            if p.__class__ is str:
+                out.append(p)
+            elif isinstance(p, PatternVar):
+                out.append(self.declare(p.var))
+            elif isinstance(p, PatternConstructor | PatternTuple):
+                name = p.constructor.name if isinstance(p, PatternConstructor) else ""
+                if name and not p.patterns:
+                    out.append(name)
+                    continue
+                out.append(name + "(")
+                stack.append(")")
+                for i, q in enumerate(reversed(p.patterns)):
+                    if i:
+                        stack.append(", ")
+                    stack.append(q)
+            else:
+                out.append("_")
+        return "".join(out)
+
+    def _reference(self, e: Expr, indent: int) -> Steps:
+        if isinstance(e, RefCreate):
+            return f"ref({(yield self._operand(e.value, indent))})"
+        if isinstance(e, RefRead):
+            return f"ref_read({(yield self._operand(e.ref, indent))})"
+        assert isinstance(e, RefWrite)
+        ref = yield self._operand(e.ref, indent)
+        return f"ref_write({ref}, {(yield self._operand(e.value, indent))})"
+
+
+def _arguments(e: Call) -> tuple[Expr, ...]:
+    """What a call needs before it: its arguments; for a lowered call the fields of its argument tuple come first."""
+    op = e.op
+    if op.__class__ is Op and op.name == "call_lowered" and len(e.args) == 2 and e.args[1].__class__ is Tuple:  # type: ignore[attr-defined]
+        return (e.args[0], *e.args[1].fields)  # type: ignore[attr-defined]
+    return e.args
+
+
+def _with(text: Text, comment: str) -> Text:
+    if not comment:
+        return text
+    return text + comment if text.__class__ is str else [text, comment]
+
+
+def _joined(text: Text) -> str:
+    """The strings of nested lists, in order."""
+    out: list[str] = []
+    stack: list[Any] = [text]
+    while stack:
+        t = stack.pop()
+        if t.__class__ is str:
+            out.append(t)
+        else:
+            stack.extend(t[::-1])
+    return "".join(out)

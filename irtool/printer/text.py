@@ -1,0 +1,89 @@
+"""`to_text`: a module, an expression or a type as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..diagnostics import UsageError
+from ..ir import Expr, Function, Module, Type, TypeData
+from .metadata import References
+from .relay import RelayPrinter
+from .types import TypeText
+
+VERSION = '#[version = "0.0.5"]\n'
+
+_TYPES = ("all", "calls", "none")
+_CONSTANTS = ("inline", "elide", "external")
+
+_ELIDED = "/* The metadata section, with the values of the constants, has been left out. */"
+
+
+def to_text(
+    node: Any,
+    metadata: bool = True,
+    types: str = "all",
+    spans: bool = False,
+    constants: str = "inline",
+    portable_names: bool = False,
+) -> str:
+    """The text of a module, an expression, a type definition or a type.
+
+    Args:
+        node: what to print. Modules and expressions start with a version line.
+        metadata: write the metadata section. Without it the references into it stay, and a comment says so.
+        types: which nodes get a type comment: `all`, `calls` or `none`.
+        spans: add the place in the source to each comment.
+        constants: `inline` into the metadata section; `elide` leaves them out (what is left reads back, the constants as
+            typed unknowns); `external` leaves them out too, for `constants_of` to write them beside the text.
+        portable_names: letters, digits and `_` only in names of variables.
+
+    Raises UsageError for an option of no known value.
+    """
+    _one_of("types", types, _TYPES)
+    _one_of("constants", constants, _CONSTANTS)
+    references = References()
+    if isinstance(node, Type):
+        return TypeText(references)(node)
+    printer = RelayPrinter(references, metadata, types, spans, portable_names)
+    if isinstance(node, Module):
+        body = _module(node, printer)
+    elif isinstance(node, TypeData):
+        body = printer.type_definition(node)
+    elif isinstance(node, Expr):
+        body = printer.expression(node)
+    else:
+        raise UsageError(f"a {type(node).__name__} has no text")
+    return VERSION + body + _section(references, metadata, constants)
+
+
+def _module(m: Module, printer: RelayPrinter) -> str:
+    """Type definitions, then functions, both by name, with an empty line between them."""
+    parts = [printer.type_definition(m.type_definitions[name]) + "\n" for name in sorted(m.type_definitions)]
+    for name in sorted(m.functions):
+        f = m.functions[name]
+        if isinstance(f, Function):
+            parts.append(printer.definition(name, f) + "\n")
+        else:
+            from .tir import primitive_function
+
+            parts.append(primitive_function(name, f) + "\n")
+    return "\n".join(parts)
+
+
+def _section(references: References, metadata: bool, constants: str) -> str:
+    if not references.used:
+        return ""
+    if not metadata:
+        return "\n" + _ELIDED
+    if constants != "inline":
+        references.entries.pop("relay.Constant", None)
+    if not references.complete:
+        return ""
+    from .nodes import section
+
+    return "\n#[metadata]\n" + section(references.entries)
+
+
+def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise UsageError(f"{option} is one of {', '.join(known)}, not {value}")

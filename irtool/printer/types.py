@@ -1,0 +1,39 @@
+"""Types as text. Symbolic dimensions stand in the metadata section; everything else is written in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ir import ANY, DimExpr, DimVar, Int64, TensorType, Type
+from ..ir.show import show_type
+from .metadata import References
+
+
+class TypeText:
+    """Writes types, each object once."""
+
+    def __init__(self, references: References) -> None:
+        self.references = references
+        self._known: dict[int, tuple[Type, str]] = {}
+
+    def __call__(self, t: Type) -> str:
+        known = self._known.get(id(t))
+        if known is not None:
+            return known[1]
+        text = self._tensor(t) if t.__class__ is TensorType else show_type(t, self._tensor)
+        self._known[id(t)] = (t, text)
+        return text
+
+    def _tensor(self, t: Any) -> str:
+        shape = t.shape
+        if not shape:
+            return t.dtype
+        return f"Tensor[({', '.join([str(d) if d.__class__ is int else self.dim(d) for d in shape])}), {t.dtype}]"
+
+    def dim(self, d: Any) -> str:
+        """One dimension."""
+        if d is ANY:
+            return "?"
+        if isinstance(d, DimVar | DimExpr):
+            return self.references.refer(d)
+        return f"{int(d)}i64" if isinstance(d, Int64) else str(d)
