@@ -31,7 +31,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NewType, Protocol, TypeVar
 
 from ..diagnostics import IrError, Span, nearest
-from ..ir import Call, Expr, Op, Type
+from ..ir import Call, Expr, FuncType, Op, Type
+from ..ir import TypeVar as RelayTypeVar
 from ..ir.dims import ANY, DimExpr, DimVar, Int64
 from ..plugin import Plugin, Registry, type_hints
 
@@ -192,6 +193,24 @@ def operator(
     return file
 
 
+class OperatorType(FuncType):
+    """The type of an operator as a value: a function of any types, which the operator's rule relates."""
+
+    __slots__ = ("operator",)
+
+    def __init__(self, operator: type[Operator]) -> None:
+        names = () if operator.variadic else operator.arguments
+        inputs = tuple(RelayTypeVar(f"in{i}") for i in range(len(names)))
+        result = RelayTypeVar("out")
+        super().__init__(inputs, result, (*inputs, result))
+        self.operator = operator
+
+
+def operator_of(type: Type) -> type[Operator] | None:
+    """The operator whose type this is, or None."""
+    return type.operator if isinstance(type, OperatorType) else None
+
+
 _OPS: dict[str, Op] = {}
 
 
@@ -199,7 +218,8 @@ def op(name: str) -> Op:
     """The `Op` node of that operator: one object per name. Raises UsageError for an unknown one."""
     found = _OPS.get(name)
     if found is None:
-        found = _OPS[name] = Op(name, operators.get(name))
+        cls = operators.get(name)
+        found = _OPS[name] = Op(name, cls, None, OperatorType(cls))
     return found
 
 
