@@ -1,0 +1,248 @@
+"""Elementwise operators of two tensors that broadcast against each other. A new one is a row of `_ROWS`.
+
+Both sides have one dtype, and so has the result, except that comparisons give bool. Integers wrap around. What C leaves
+undefined is settled here and is the same in compiled code: a division by zero gives 0 and its remainder is 0, the most
+negative integer divided by -1 is itself, and a shift by the width or more shifts every bit out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import te
+from ..diagnostics import IrError
+from ..ir import Type
+from .base import Operator, Pattern, Reporter, operator
+from .dtypes import is_float, is_half, is_real
+from .relations import broadcast, broadcast_compare
+
+Function = Callable[..., Any]
+
+
+def pick(x: Any, indices: Sequence[Any]) -> Any:
+    """The element of `x` that broadcasting puts at `indices` of the result."""
+    own = indices[len(indices) - len(x.shape) :] if x.shape else ()
+    return x[tuple(0 if extent == 1 else i for extent, i in zip(x.shape, own, strict=True))]
+
+
+class Binary(Operator):
+    """Base of the family: a numpy function, a te function of two elements, and a type rule."""
+
+    reference: ClassVar[Function]
+    expression: ClassVar[Function]
+    rule: ClassVar[Callable[[Sequence[Type], Reporter], Type | None]]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        return type(self).rule(types, reporter)
+
+    def evaluate(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            try:
+                return np.asarray(type(self).reference(a, b))
+            except TypeError:
+                raise IrError(f"{self.name} has no meaning on {a.dtype}") from None
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        a, b = inputs
+        function = type(self).expression
+        return te.compute(
+            out_type.shape, lambda *i: function(pick(a, i), pick(b, i)), name=f"T_{self.name}", tag="broadcast"
+        )
+
+
+def _of_bits(f: Function) -> Function:
+    """`f` on integers; bools are computed as 8-bit integers of which the lowest bit remains."""
+
+    def apply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if a.dtype.kind == "b":
+            return (f(a.astype("uint8"), b.astype("uint8")) & 1).astype("bool")
+        return f(a, b)
+
+    return apply
+
+
+def _in_dtype(f: Function) -> Function:
+    """`f` with its result in the dtype of the inputs."""
+    return lambda a, b: np.asarray(f(a, b)).astype(a.dtype)
+
+
+def truncated_quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Integer division rounded towards zero; 0 where `b` is 0."""
+    if a.dtype.kind != "i":
+        return np.floor_divide(a, b)
+    down = np.floor_divide(a, b)
+    return down + ((down < 0) & (down * b != a) & (b != 0))
+
+
+def _truncated_remainder(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.where(b == 0, a.dtype.type(0), np.fmod(a, b)).astype(a.dtype)
+
+
+def _divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.true_divide(a, b).astype(a.dtype) if is_real(a.dtype) else _of_bits(truncated_quotient)(a, b)
+
+
+def _floor_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.floor(np.true_divide(a, b)).astype(a.dtype) if is_real(a.dtype) else _of_bits(np.floor_divide)(a, b)
+
+
+def _trunc_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.trunc(np.true_divide(a, b)).astype(a.dtype) if is_real(a.dtype) else _of_bits(truncated_quotient)(a, b)
+
+
+def _floor_mod(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a - _floor_divide(a, b) * b).astype(a.dtype) if is_real(a.dtype) else _of_bits(np.mod)(a, b)
+
+
+def _trunc_mod(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a - _trunc_divide(a, b) * b).astype(a.dtype) if is_real(a.dtype) else _of_bits(_truncated_remainder)(a, b)
+
+
+def _mod(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.fmod(a, b).astype(a.dtype) if is_real(a.dtype) else _of_bits(_truncated_remainder)(a, b)
+
+
+def _power(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if is_real(a.dtype):
+        return np.power(a, b).astype(a.dtype)
+    if a.dtype.kind == "b":
+        return np.logical_or(a, np.logical_not(b))
+    if a.dtype.kind == "u":
+        return np.power(a, b)
+    whole = np.power(a, np.maximum(b, 0))
+    inverse = np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0))
+    return np.where(b >= 0, whole, inverse).astype(a.dtype)
+
+
+def _larger(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.where(a > b, a, b)
+
+
+def _smaller(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.where(a < b, a, b)
+
+
+def _shift(f: Function) -> Function:
+    return _of_bits(lambda a, b: f(a, b).astype(a.dtype))
+
+
+def _widened(f: Function) -> Function:
+    """`f` in float32 for 16-bit floats, as numpy's loops and the peer's code both do, then rounded."""
+    return lambda a, b: f(a.astype("float32"), b.astype("float32")).astype(a.dtype) if is_half(a.dtype) else f(a, b)
+
+
+def _te_bits(f: Function) -> Function:
+    """`f` on integers; bools are computed as 8-bit integers of which the lowest bit remains."""
+
+    def apply(a: Any, b: Any) -> Any:
+        if a.dtype != "bool":
+            return f(a, b)
+        return te.cast(f(te.cast(a, "uint8"), te.cast(b, "uint8")) & te.const(1, "uint8"), "bool")
+
+    return apply
+
+
+def _te_divide(a: Any, b: Any) -> Any:
+    return a / b if is_float(a.dtype) else _te_bits(te.truncdiv)(a, b)
+
+
+def _te_floor_divide(a: Any, b: Any) -> Any:
+    return te.floor(a / b) if is_float(a.dtype) else _te_bits(te.floordiv)(a, b)
+
+
+def _te_trunc_divide(a: Any, b: Any) -> Any:
+    return te.trunc(a / b) if is_float(a.dtype) else _te_bits(te.truncdiv)(a, b)
+
+
+def _te_floor_mod(a: Any, b: Any) -> Any:
+    return a - te.floor(a / b) * b if is_float(a.dtype) else _te_bits(te.floormod)(a, b)
+
+
+def _te_trunc_mod(a: Any, b: Any) -> Any:
+    return a - te.trunc(a / b) * b if is_float(a.dtype) else _te_bits(te.truncmod)(a, b)
+
+
+def _te_mod(a: Any, b: Any) -> Any:
+    return te.fmod(a, b) if is_float(a.dtype) else _te_bits(te.truncmod)(a, b)
+
+
+def _te_power(a: Any, b: Any) -> Any:
+    if is_float(a.dtype):
+        return te.pow(a, b)
+    zero = te.const(0, a.dtype)
+    base = te.cast(te.select(te.all(a == zero, b < zero), te.const(2, a.dtype), a), "float64")
+    return te.cast(te.pow(base, te.cast(b, "float64")), a.dtype)
+
+
+def _te_logical(f: Function) -> Function:
+    return lambda a, b: te.cast(f(te.cast(a, "bool"), te.cast(b, "bool")), a.dtype)
+
+
+# name, support level, what it gives, numpy reference, tensor expression
+_ROWS: list[tuple[str, int, str, Function, Function]] = [
+    ("add", 1, "the sum", _of_bits(np.add), _te_bits(lambda a, b: a + b)),
+    ("bitwise_and", 4, "the bits set in both", np.bitwise_and, lambda a, b: a & b),
+    ("bitwise_or", 4, "the bits set in either", np.bitwise_or, lambda a, b: a | b),
+    ("bitwise_xor", 4, "the bits set in one of the two", np.bitwise_xor, lambda a, b: a ^ b),
+    ("divide", 1, "the quotient; of integers, rounded towards zero", _widened(_divide), _te_divide),
+    ("floor_divide", 1, "the quotient rounded down", _widened(_floor_divide), _te_floor_divide),
+    ("floor_mod", 1, "the remainder of `floor_divide`", _widened(_floor_mod), _te_floor_mod),
+    (
+        "left_shift",
+        4,
+        "the left side shifted up by that many bits",
+        _shift(np.left_shift),
+        _te_bits(lambda a, b: a << b),
+    ),
+    ("logical_and", 4, "whether both differ from 0", _in_dtype(np.logical_and), _te_logical(te.logical_and)),
+    ("logical_or", 4, "whether one differs from 0", _in_dtype(np.logical_or), _te_logical(te.logical_or)),
+    ("logical_xor", 4, "whether just one differs from 0", _in_dtype(np.logical_xor), _te_logical(te.bitwise_xor)),
+    ("maximum", 4, "the larger", _larger, te.maximum),
+    ("minimum", 4, "the smaller", _smaller, te.minimum),
+    ("mod", 1, "the remainder, with the sign of the left side", _widened(_mod), _te_mod),
+    ("multiply", 1, "the product", _of_bits(np.multiply), _te_bits(lambda a, b: a * b)),
+    ("power", 4, "the left side to the power of the right", _widened(_power), _te_power),
+    (
+        "right_shift",
+        4,
+        "the left side shifted down, keeping its sign",
+        _shift(np.right_shift),
+        _te_bits(lambda a, b: a >> b),
+    ),
+    ("subtract", 1, "the difference", _of_bits(np.subtract), _te_bits(lambda a, b: a - b)),
+    ("trunc_divide", 1, "the quotient rounded towards zero", _widened(_trunc_divide), _te_trunc_divide),
+    ("trunc_mod", 1, "the remainder of `trunc_divide`", _widened(_trunc_mod), _te_trunc_mod),
+]
+
+# Those that give bool.
+_COMPARISONS: list[tuple[str, int, str, Function, Function]] = [
+    ("equal", 4, "whether both are equal", np.equal, te.equal),
+    ("greater", 4, "whether the left side is larger", np.greater, lambda a, b: a > b),
+    ("greater_equal", 4, "whether the left side is larger or equal", np.greater_equal, lambda a, b: a >= b),
+    ("less", 4, "whether the left side is smaller", np.less, te.less),
+    ("less_equal", 4, "whether the left side is smaller or equal", np.less_equal, te.less_equal),
+    ("not_equal", 4, "whether the two differ", np.not_equal, te.not_equal),
+]
+
+
+def _register(name: str, level: int, gives: str, reference: Function, expression: Function, rule: Function) -> None:
+    body = {
+        "__doc__": f"For each pair of elements, {gives}.",
+        "__module__": __name__,
+        "reference": staticmethod(reference),
+        "expression": staticmethod(expression),
+        "rule": staticmethod(rule),
+    }
+    camel = "".join(part.capitalize() for part in name.split("_"))
+    cls: type[Binary] = dataclass(frozen=True)(type(camel, (Binary,), body))
+    operator(name, "lhs", "rhs", pattern=Pattern.BROADCAST, level=level)(cls)
+
+
+for _row in _ROWS:
+    _register(*_row, broadcast)
+for _row in _COMPARISONS:
+    _register(*_row, broadcast_compare)

@@ -1,0 +1,79 @@
+"""Names of element types, and the numpy types that hold them.
+
+A dtype is a string everywhere in the IR (`"float32"`, `"bool"`, `"bfloat16"`). bfloat16 arrays are numpy arrays of the
+`ml_dtypes` package, which is an extra: without it, evaluating bfloat16 is an error that names the package.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import numpy as np
+
+from ..diagnostics import IrError
+
+
+@functools.cache
+def numpy_dtype(name: str) -> np.dtype:
+    """The numpy type of a dtype name. Raises IrError where numpy has none."""
+    if name == "bfloat16":
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise IrError("evaluating bfloat16 needs the package ml_dtypes") from None
+        return np.dtype(ml_dtypes.bfloat16)
+    if name == "bool" or re.fullmatch(r"u?int(8|16|32|64)|float(16|32|64)", name):
+        return np.dtype(name)
+    raise IrError(f"{name or 'a void type'} cannot be evaluated: numpy has no such element type")
+
+
+def is_float(name: str) -> bool:
+    """True for `float16`, `bfloat16`, …"""
+    return name.startswith(("float", "bfloat", "custom"))
+
+
+def is_integer(name: str) -> bool:
+    """True for signed and unsigned integers, not for bool."""
+    return name.startswith(("int", "uint"))
+
+
+def is_signed(name: str) -> bool:
+    """True for signed integers."""
+    return name.startswith("int")
+
+
+def bits(name: str) -> int:
+    """Width of one element: 32 for `float32`, 1 for `bool`, 0 for the void type."""
+    if name == "bool":
+        return 1
+    digits = re.match(r"[a-z]+(\d+)", name)
+    return int(digits.group(1)) if digits else 0
+
+
+def is_half(dtype: np.dtype) -> bool:
+    """True for the 16-bit floating-point types, whose sums are accumulated in float32."""
+    return dtype.itemsize == 2 and dtype.kind not in "iub"
+
+
+def is_real(dtype: np.dtype) -> bool:
+    """True for floating-point numpy types, bfloat16 (which numpy calls a void type) among them."""
+    return dtype.kind not in "iub"
+
+
+def smallest(dtype: np.dtype) -> float | int:
+    """The value that no value of the type is below: `-inf`'s finite stand-in, an integer's minimum, False."""
+    if dtype.kind == "b":
+        return 0
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).min)
+    return float("-inf")
+
+
+def largest(dtype: np.dtype) -> float | int:
+    """The value that no value of the type is above."""
+    if dtype.kind == "b":
+        return 1
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).max)
+    return float("inf")

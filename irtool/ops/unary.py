@@ -1,0 +1,358 @@
+"""Elementwise operators of one tensor. A new one is a row of `_ROWS`.
+
+Every one keeps shape and dtype, except the three questions about floating-point values, which give bool. Functions of
+real numbers are computed in double precision on integer inputs and cut back to the integer type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import te
+from ..diagnostics import IrError
+from ..ir import Type
+from . import approximations
+from .base import Operator, Pattern, Reporter, operator
+from .dtypes import bits, is_float, is_integer, is_real
+from .erf import erf
+from .relations import compare, identity
+
+Function = Callable[..., Any]
+
+
+class Unary(Operator):
+    """Base of the family: a numpy function, a te function of one element, and a type rule."""
+
+    reference: ClassVar[Function]
+    expression: ClassVar[Function]
+    rule: ClassVar[Callable[[Sequence[Type], Reporter], Type | None]]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        return type(self).rule(types, reporter)
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            try:
+                return np.asarray(type(self).reference(x))
+            except TypeError:
+                raise IrError(f"{self.name} has no meaning on {x.dtype}") from None
+
+    def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
+        (x,) = inputs
+        function = type(self).expression
+        return te.compute(x.shape, lambda *i: function(x[i]), name=f"T_{self.name}", tag="elemwise")
+
+
+def _real(f: Function) -> Function:
+    """`f` made fit for every dtype: computed in double precision for integers, and in the input's dtype at the end."""
+
+    def apply(x: np.ndarray) -> np.ndarray:
+        return f(x if is_real(x.dtype) else x.astype("float64")).astype(x.dtype)
+
+    return apply
+
+
+def _whole(f: Function) -> Function:
+    """`f` for floats; integers are whole already."""
+    return lambda x: f(x).astype(x.dtype) if is_real(x.dtype) else x
+
+
+def _question(f: Function, of_integers: bool) -> Function:
+    """A question about floats with one answer for all integers."""
+    return lambda x: f(x).astype("bool") if is_real(x.dtype) else np.full(x.shape, of_integers)
+
+
+def _round_half_away(x: np.ndarray) -> np.ndarray:
+    whole = np.trunc(x)
+    return whole + np.copysign(np.abs(x - whole) >= 0.5, x)
+
+
+def _sign(x: np.ndarray) -> np.ndarray:
+    return (x > 0).astype(x.dtype) if x.dtype.kind in "bu" else ((x > 0) * x.dtype.type(1) - (x < 0)).astype(x.dtype)
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    one = x.dtype.type(1)
+    return one / (one + np.exp(-x))
+
+
+def _negative(x: np.ndarray) -> np.ndarray:
+    return x if x.dtype.kind == "b" else np.negative(x)
+
+
+def _numpy_arithmetic(dtype: np.dtype) -> approximations.Arithmetic:
+    return approximations.Arithmetic(
+        const=dtype.type,
+        smaller=np.minimum,
+        larger=np.maximum,
+        floor=np.floor,
+        power_of_two=lambda n: ((n + np.float32(127)).astype("int32") << 23).view("float32"),
+    )
+
+
+def _te_arithmetic(dtype: str) -> approximations.Arithmetic:
+    return approximations.Arithmetic(
+        const=lambda value: te.const(value, dtype),
+        smaller=te.min2,
+        larger=te.max2,
+        floor=te.floor,
+        power_of_two=lambda n: te.reinterpret("float32", te.cast(n + te.const(127.0, dtype), "int32") << 23),
+    )
+
+
+def _fast(formula: Function, exact: Function) -> tuple[Function, Function]:
+    """Reference and expression of an approximation that holds for float32; other dtypes take the exact function."""
+
+    def reference(x: np.ndarray) -> np.ndarray:
+        if x.dtype != np.float32:
+            return _real(exact)(x)
+        return formula(np.atleast_1d(x), _numpy_arithmetic(x.dtype)).reshape(x.shape)
+
+    def expression(x: Any) -> Any:
+        if x.dtype != "float32":
+            return _te_real(formula.__name__.removeprefix("fast_"))(x)
+        return formula(x, _te_arithmetic("float32"))
+
+    return reference, expression
+
+
+def _te_real(f: str) -> Function:
+    """The te function of that name, made fit for every dtype as `_real` does."""
+
+    def apply(x: Any) -> Any:
+        function = getattr(te, f)
+        return function(x) if is_float(x.dtype) else te.cast(function(te.cast(x, "float64")), x.dtype)
+
+    return apply
+
+
+def _te_round(x: Any) -> Any:
+    return te.round(x) if is_float(x.dtype) else x
+
+
+def _te_whole(f: str) -> Function:
+    return lambda x: getattr(te, f)(x) if is_float(x.dtype) else x
+
+
+def _te_question(f: str, of_integers: bool) -> Function:
+    return lambda x: getattr(te, f)(x) if is_float(x.dtype) else te.const(of_integers, "bool")
+
+
+def _te_sign(x: Any) -> Any:
+    zero, one = te.const(0, x.dtype), te.const(1, x.dtype)
+    if x.dtype == "bool" or x.dtype.startswith("uint"):
+        return te.select(x > zero, one, zero)
+    return te.select(x > zero, one, te.select(x < zero, te.const(-1, x.dtype), zero))
+
+
+def _te_not(x: Any) -> Any:
+    return te.cast(x == te.const(0, x.dtype), x.dtype)
+
+
+def _te_invert(x: Any) -> Any:
+    return _te_not(x) if x.dtype == "bool" else ~x
+
+
+def _te_negative(x: Any) -> Any:
+    return x if x.dtype == "bool" else te.const(0, x.dtype) - x if is_integer(x.dtype) else -x
+
+
+def _te_abs(x: Any) -> Any:
+    return x if x.dtype == "bool" or x.dtype.startswith("uint") else te.abs(x)
+
+
+_FAST_EXP = _fast(approximations.fast_exp, np.exp)
+_FAST_TANH = _fast(approximations.fast_tanh, np.tanh)
+_FAST_ERF = _fast(approximations.fast_erf, erf)
+
+# name, support level, what it gives, numpy reference, tensor expression
+_ROWS: list[tuple[str, int, str, Function, Function]] = [
+    ("abs", 3, "the absolute value", np.abs, _te_abs),
+    ("acos", 1, "the arc cosine, in radians", _real(np.arccos), _te_real("acos")),
+    ("acosh", 1, "the inverse hyperbolic cosine", _real(np.arccosh), _te_real("acosh")),
+    ("asin", 1, "the arc sine, in radians", _real(np.arcsin), _te_real("asin")),
+    ("asinh", 1, "the inverse hyperbolic sine", _real(np.arcsinh), _te_real("asinh")),
+    ("atan", 1, "the arc tangent, in radians", _real(np.arctan), _te_real("atan")),
+    ("atanh", 1, "the inverse hyperbolic tangent", _real(np.arctanh), _te_real("atanh")),
+    ("bitwise_not", 4, "every bit flipped", np.invert, _te_invert),
+    ("ceil", 3, "the whole number not below", _whole(np.ceil), _te_whole("ceil")),
+    ("copy", 3, "the element itself", lambda x: x, lambda x: x),
+    ("cos", 1, "the cosine of an angle in radians", _real(np.cos), _te_real("cos")),
+    ("cosh", 1, "the hyperbolic cosine", _real(np.cosh), _te_real("cosh")),
+    ("erf", 1, "the error function", _real(erf), _te_real("erf")),
+    ("exp", 1, "the natural exponential", _real(np.exp), _te_real("exp")),
+    ("fast_erf", 1, "the error function, approximated for float32", *_FAST_ERF),
+    ("fast_exp", 1, "the natural exponential, approximated for float32", *_FAST_EXP),
+    ("fast_tanh", 1, "the hyperbolic tangent, approximated for float32", *_FAST_TANH),
+    ("floor", 3, "the whole number not above", _whole(np.floor), _te_whole("floor")),
+    ("log", 1, "the natural logarithm", _real(np.log), _te_real("log")),
+    ("log10", 1, "the logarithm to base 10", _real(np.log10), _te_real("log10")),
+    ("log2", 1, "the logarithm to base 2", _real(np.log2), _te_real("log2")),
+    ("logical_not", 4, "1 where the element is 0, and 0 elsewhere", lambda x: (x == 0).astype(x.dtype), _te_not),
+    ("negative", 3, "the element with its sign changed", _negative, _te_negative),
+    ("round", 3, "the nearest whole number, halves away from zero", _whole(_round_half_away), _te_round),
+    ("rsqrt", 1, "one over the square root", _real(lambda x: x.dtype.type(1) / np.sqrt(x)), _te_real("rsqrt")),
+    ("sigmoid", 1, "1 / (1 + exp(-x))", _real(_sigmoid), _te_real("sigmoid")),
+    ("sign", 3, "-1, 0 or 1 as the element is below, at or above zero (0 for NaN)", _sign, _te_sign),
+    ("sin", 1, "the sine of an angle in radians", _real(np.sin), _te_real("sin")),
+    ("sinh", 1, "the hyperbolic sine", _real(np.sinh), _te_real("sinh")),
+    ("sqrt", 1, "the square root", _real(np.sqrt), _te_real("sqrt")),
+    ("tan", 1, "the tangent of an angle in radians", _real(np.tan), _te_real("tan")),
+    ("tanh", 1, "the hyperbolic tangent", _real(np.tanh), _te_real("tanh")),
+    ("trunc", 3, "the element without its fraction", _whole(np.trunc), _te_whole("trunc")),
+]
+
+# Those that give bool.
+_QUESTIONS: list[tuple[str, int, str, Function, Function]] = [
+    (
+        "isfinite",
+        3,
+        "whether it is neither infinite nor NaN",
+        _question(np.isfinite, True),
+        _te_question("isfinite", True),
+    ),
+    ("isinf", 3, "whether it is infinite", _question(np.isinf, False), _te_question("isinf", False)),
+    ("isnan", 3, "whether it is NaN", _question(np.isnan, False), _te_question("isnan", False)),
+]
+
+
+def _register(name: str, level: int, gives: str, reference: Function, expression: Function, rule: Function) -> None:
+    body = {
+        "__doc__": f"For each element, {gives}.",
+        "__module__": __name__,
+        "reference": staticmethod(reference),
+        "expression": staticmethod(expression),
+        "rule": staticmethod(rule),
+    }
+    camel = "".join(part.capitalize() for part in name.split("_"))
+    cls: type[Unary] = dataclass(frozen=True)(type(camel, (Unary,), body))
+    operator(name, "data", pattern=Pattern.ELEMWISE, level=level)(cls)
+
+
+for _row in _ROWS:
+    _register(*_row, identity)
+for _row in _QUESTIONS:
+    _register(*_row, compare)
+
+
+class _Elementwise(Operator):
+    """Base of the elementwise operators with attributes: shape and dtype stay, `element` says the rest."""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        return identity(types, reporter)
+
+    def element(self, x: Any) -> Any:
+        """The te expression for one element."""
+        raise NotImplementedError
+
+    def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
+        (x,) = inputs
+        return te.compute(x.shape, lambda *i: self.element(x[i]), name=f"T_{self.name}", tag="elemwise")
+
+
+@operator("nn.relu", "data", pattern=Pattern.ELEMWISE, level=1)
+@dataclass(frozen=True)
+class Relu(_Elementwise):
+    """The larger of each element and 0."""
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        return np.maximum(x, x.dtype.type(0))
+
+    def element(self, x: Any) -> Any:
+        return te.max2(x, te.const(0, x.dtype))
+
+
+@operator("nn.leaky_relu", "data", pattern=Pattern.ELEMWISE, attrs="LeakyReluAttrs", level=3)
+@dataclass(frozen=True)
+class LeakyRelu(_Elementwise):
+    """The element where it is positive, `alpha` times the element elsewhere."""
+
+    alpha: float
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        return np.where(x > 0, x, x * np.asarray(self.alpha).astype(x.dtype))
+
+    def element(self, x: Any) -> Any:
+        return te.select(x > te.const(0, x.dtype), x, x * te.const(self.alpha, x.dtype))
+
+
+@operator("hardswish", variadic=True)
+@dataclass(frozen=True)
+class Hardswish(_Elementwise):
+    """`x * min(max(x + 3, 0), 6) / 6` of each element."""
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        t = x.dtype.type
+        return x * (np.clip(x + t(3), t(0), t(6)) / t(6))
+
+    def element(self, x: Any) -> Any:
+        zero, three, six = (te.const(v, x.dtype) for v in (0, 3, 6))
+        return x * (te.max2(te.min2(x + three, six), zero) / six)
+
+
+@operator("clip", "data", pattern=Pattern.ELEMWISE, attrs="ClipAttrs", level=3)
+@dataclass(frozen=True)
+class Clip(_Elementwise):
+    """The element, but at least `a_min` and at most `a_max` (which wins where the two cross: `a_min`).
+
+    The bounds are cut to whole numbers for integers, and to the range of the dtype.
+    """
+
+    a_min: float
+    a_max: float
+
+    def bounds(self, dtype: str) -> tuple[float | int, float | int]:
+        """Both bounds as values of the dtype."""
+        if is_float(dtype):
+            return self.a_min, self.a_max
+        width = bits(dtype)
+        low, high = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if dtype.startswith("int") else (0, 2**width - 1)
+        return tuple(int(min(max(bound, low), high)) for bound in (self.a_min, self.a_max))  # type: ignore[return-value]
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        low, high = (np.asarray(b).astype(x.dtype) for b in self.bounds(x.dtype.name))
+        return np.maximum(np.minimum(x, high), low)
+
+    def element(self, x: Any) -> Any:
+        low, high = (te.const(b, x.dtype) for b in self.bounds(x.dtype))
+        return te.max2(te.min2(x, high), low)
+
+
+@operator("fixed_point_multiply", "data", pattern=Pattern.ELEMWISE, attrs="FixedPointMultiplyAttrs")
+@dataclass(frozen=True)
+class FixedPointMultiply(_Elementwise):
+    """The element times `multiplier / 2**31 * 2**shift`, in integers, halves rounded up.
+
+    The product is formed in 64 bits. A multiplier of 2**30 stands for one half, and then only shifts are made, in the
+    element's own width.
+    """
+
+    multiplier: int
+    shift: int
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        if self.multiplier == 1 << 30:
+            by = int(self.shift) - 1
+            if by >= 0:
+                return x << x.dtype.type(by)
+            return (x + x.dtype.type(1 << (-by - 1))) >> x.dtype.type(-by)
+        left, right = max(int(self.shift), 0), max(-int(self.shift), 0) + 31
+        product = (x.astype("int64") << left) * int(self.multiplier)
+        return ((product + (1 << (right - 1))) >> right).astype(x.dtype)
+
+    def element(self, x: Any) -> Any:
+        if self.multiplier == 1 << 30:
+            by = int(self.shift) - 1
+            if by >= 0:
+                return x << te.const(by, x.dtype)
+            return (x + te.const(1 << (-by - 1), x.dtype)) >> te.const(-by, x.dtype)
+        left, right = max(int(self.shift), 0), max(-int(self.shift), 0) + 31
+        wide = te.cast(x, "int64")
+        if left:
+            wide = wide << te.const(left, "int64")
+        product = wide * te.const(int(self.multiplier), "int64") + te.const(1 << (right - 1), "int64")
+        return te.cast(product >> te.const(right, "int64"), x.dtype)
