@@ -1,0 +1,15 @@
+"""From fused Relay functions to loop nests, memory offsets, and the program that calls them.
+
+compose   a primitive function         ⇒ a graph of tensor expressions (its operators' `compute`)
+stages    that graph                   ⇒ which tensors exist in memory, which are computed where they are read
+nest      the stages                   ⇒ one loop nest
+host      a module of such calls       ⇒ functions of kernel calls, branches and calls of each other
+memory    a host function's buffers    ⇒ offsets in one arena
+"""
+
+# ruff: noqa: F401 - this file is the list of the names
+
+from .compose import TensorGraph, compose
+from .host import lower_module
+from .nest import lower_function
+from .program import HostFunction, Program

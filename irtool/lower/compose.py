@@ -1,0 +1,186 @@
+"""A primitive Relay function as a graph of tensor expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import te
+from ..diagnostics import Diagnostic, IrError
+from ..ir import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    MissingData,
+    Op,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    Type,
+    Var,
+    children,
+    post_order,
+)
+
+
+@dataclass(frozen=True)
+class TensorGraph:
+    """What a primitive function computes.
+
+    `inputs` are placeholders: the parameters (tuples flattened), then one for each constant of `constants`, in order.
+    `operators` are the calls in order of evaluation; `anchor` is the most demanding one.
+    """
+
+    inputs: tuple[te.Tensor, ...]
+    outputs: tuple[te.Tensor, ...]
+    constants: tuple[Constant, ...]
+    operators: tuple[Call, ...]
+
+
+def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
+    """The tensor types in `t`, tuples flattened. Raises IrError where there is another type or a dimension is not known."""
+    found: list[TensorType] = []
+    stack: list[Type | None] = [t]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, TupleType):
+            stack.extend(reversed(x.fields))
+        elif isinstance(x, TensorType):
+            if not x.is_static:
+                raise IrError(_dynamic(x, what))
+            found.append(x)
+        else:
+            raise IrError(f"a value of type {x} has no place in C", what.span if what is not None else None)
+    return found
+
+
+def _dynamic(t: TensorType, what: Expr | None) -> Diagnostic:
+    name = what.name if isinstance(what, Var) else "NAME"
+    dims = ",".join(str(int(d)) if isinstance(d, int) else "N" for d in t.shape)
+    return Diagnostic(
+        f"the shape {t} is not static: compiling to C needs every dimension",
+        what.span if what is not None else None,
+        help=f"pin it with --shape {name}={dims}",
+    )
+
+
+def compose(function: Function) -> TensorGraph:
+    """The tensor expressions of a primitive function whose types are known.
+
+    Raises IrError, listing all of them, where operators have no tensor expression.
+    """
+    inputs: list[te.Tensor] = []
+    values: dict[Expr, list[te.Tensor]] = {}
+    for p in function.params:
+        values[p] = []
+        for t in flat_types(p.checked_type or p.type_annotation, p):
+            values[p].append(te.placeholder(_extents(t), t.dtype, name=f"p{len(inputs)}"))
+            inputs.append(values[p][-1])
+    constants: list[Constant] = []
+    operators: list[Call] = []
+    problems: list[Diagnostic] = []
+    order = post_order(function.body)
+    index = 0
+    # Calls of composite functions are opened up where they stand; the list grows as they are met.
+    order, aliases = _open_composites(order)
+    while index < len(order):
+        e = order[index]
+        index += 1
+        if e in values or isinstance(e, Op | Function):
+            continue
+        if e in aliases:
+            values[e] = values.get(aliases[e], [])
+            continue
+        if isinstance(e, Constant):
+            values[e] = [_constant(e, inputs, constants)]
+        elif isinstance(e, Tuple):
+            values[e] = [t for f in e.fields for t in values[f]]
+        elif isinstance(e, TupleGetItem):
+            values[e] = _item(values[e.tuple], e)
+        elif isinstance(e, Call) and isinstance(e.op, Op):
+            operators.append(e)
+            try:
+                values[e] = _compute(e, [t for a in e.args for t in values[a]])
+            except NotImplementedError:
+                problems.append(Diagnostic(f"{e.op.name} cannot be compiled to C", e.span))
+                values[e] = [te.placeholder(_extents(t), t.dtype) for t in flat_types(e.checked_type, e)]
+        else:
+            raise IrError(f"{e!r} cannot stand in a primitive function", e.span)
+    if problems:
+        raise IrError(problems)
+    return TensorGraph(tuple(inputs), tuple(values[function.body]), tuple(constants), tuple(operators))
+
+
+def _open_composites(order: list[Expr]) -> tuple[list[Expr], dict[Expr, Expr]]:
+    """Evaluation order with the bodies of called function literals in place, and which node stands for which."""
+    aliases: dict[Expr, Expr] = {}
+    if not any(isinstance(e, Call) and isinstance(e.op, Function) for e in order):
+        return order, aliases
+    opened: list[Expr] = []
+    seen: set[Expr] = set()
+    stack: list[tuple[Expr, bool]] = [(order[-1], False)]
+    while stack:
+        e, ready = stack.pop()
+        if e in seen:
+            continue
+        if ready:
+            seen.add(e)
+            opened.append(e)
+            continue
+        stack.append((e, True))
+        if isinstance(e, Call) and isinstance(e.op, Function):
+            # Parameters alias arguments; the call aliases the body.
+            for p, a in zip(e.op.params, e.args):
+                aliases[p] = a
+            aliases[e] = e.op.body
+            stack.append((e.op.body, False))
+            for p, a in zip(reversed(e.op.params), reversed(e.args)):
+                stack.append((p, False))
+                stack.append((a, False))
+        elif isinstance(e, Var) and e in aliases:
+            continue
+        else:
+            stack.extend((k, False) for k in reversed(children(e)))
+    return opened, aliases
+
+
+def _extents(t: TensorType) -> list[int]:
+    return [int(d) for d in t.shape]  # type: ignore[arg-type]
+
+
+def _constant(e: Constant, inputs: list[te.Tensor], constants: list[Constant]) -> te.Tensor:
+    data = e.data
+    if isinstance(data, MissingData):
+        raise IrError(f"the data of constant {data.key}[{data.index}] is missing", e.span)
+    if data.size == 1 and str(data.dtype) == e.dtype:
+        value = data.reshape(()).item()
+        return te.compute(data.shape, lambda *i: te.const(value, e.dtype), name="constant")
+    made = te.placeholder(data.shape, e.dtype, name=f"c{len(constants)}")
+    inputs.append(made)
+    constants.append(e)
+    return made
+
+
+def _item(fields: list[te.Tensor], e: TupleGetItem) -> list[te.Tensor]:
+    t = e.tuple.checked_type
+    assert isinstance(t, TupleType)
+    start = sum(len(flat_types(f, e)) for f in t.fields[: e.index])
+    return fields[start : start + len(flat_types(t.fields[e.index], e))]
+
+
+def _compute(e: Call, arguments: Sequence[te.Tensor]) -> list[te.Tensor]:
+    wanted = flat_types(e.checked_type, e)
+    for a in e.args:
+        flat_types(a.checked_type, a)
+    made: Any = e.attrs.compute(list(arguments), e.checked_type)
+    tensors = list(made) if isinstance(made, tuple | list) else [made]
+    if len(tensors) != len(wanted):
+        raise IrError(f"{e.op!r} computes {len(tensors)} tensors where its type has {len(wanted)}", e.span)
+    for tensor, t in zip(tensors, wanted):
+        if list(tensor.shape) != _extents(t) or tensor.dtype != t.dtype:
+            have = f"({', '.join(map(str, tensor.shape))}) {tensor.dtype}"
+            raise IrError(f"the tensor expression of {e.op!r} gives {have} where its type is {t}", e.span)
+    return tensors

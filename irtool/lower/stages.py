@@ -1,0 +1,170 @@
+"""Which tensors of a graph get memory, and which are computed where they are read.
+
+An element-by-element tensor is inlined into its readers unless that would compute it much more often than it has
+elements, or make the readers' inner loops expensive (padding read by a convolution, a softmax's exponentials read by a
+sum and a division). What is left are the stages: loop nests that run one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..te import Compute, Operation, Placeholder, Tensor
+from ..te.tensor import Extern
+from ..tir import dtypes
+from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Reduce, Select, children, post_order, rewrite, substitute
+
+_LARGEST_BODY = 4000
+"""Nodes of an inlined expression; beyond it the tensor is stored."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One operation that is stored, with what was inlined into it."""
+
+    op: Operation
+    bodies: tuple[Expr, ...]
+
+    @property
+    def reads(self) -> list[Tensor]:
+        """Tensors it reads from memory, in order of first use."""
+        if isinstance(self.op, Extern):
+            return list(dict.fromkeys(self.op.inputs))
+        return list(dict.fromkeys(e.source for e in post_order(*self.bodies) if isinstance(e, Load)))
+
+
+def operations(outputs: Sequence[Tensor]) -> list[Operation]:
+    """All operations behind the outputs, producers first."""
+    seen: set[Operation] = set()
+    order: list[Operation] = []
+    stack: list[tuple[Operation, bool]] = [(t.op, False) for t in reversed(outputs)]
+    while stack:
+        op, ready = stack.pop()
+        if ready:
+            order.append(op)
+            continue
+        if op in seen:
+            continue
+        seen.add(op)
+        stack.append((op, True))
+        stack.extend((t.op, False) for t in reversed(op.inputs))
+    return order
+
+
+def _domain(op: Compute) -> int:
+    n = 1
+    for a in (*op.axes, *op.reduce_axes):
+        n *= a.extent
+    return n
+
+
+def _cost(bodies: Sequence[Expr]) -> int:
+    """Rough work per element: 0 for moving data, 1 for arithmetic, more for division, guards and functions."""
+    total = 0
+    for e in post_order(*bodies):
+        if isinstance(e, Call):
+            total += 3 if e.name in ("floor", "ceil", "trunc", "fabs", "sqrt") else 15
+        elif isinstance(e, Binary):
+            if not dtypes.is_float(e.a.dtype) and e.op in ("floordiv", "floormod", "truncdiv", "truncmod"):
+                total += 2
+            elif dtypes.is_float(e.a.dtype):
+                total += 4 if e.op == "/" else 1
+        elif isinstance(e, Select):
+            total += 3 if e.lazy else 1
+        elif isinstance(e, Cast):
+            total += 1
+    return total
+
+
+def choose_stages(outputs: Sequence[Tensor]) -> list[Stage]:
+    """The stored operations in order of execution."""
+    order = operations(outputs)
+    results = {t.op for t in outputs}
+    readers: dict[Operation, list[Compute]] = {op: [] for op in order}
+    pinned: set[Operation] = set(results)
+    for op in order:
+        for t in op.inputs:
+            if isinstance(op, Compute):
+                readers[t.op].append(op)
+            else:
+                pinned.add(t.op)
+    evaluations: dict[Operation, float] = {}
+    stored: set[Operation] = set()
+    for op in reversed(order):
+        if not isinstance(op, Compute):
+            stored.add(op)
+            continue
+        size = max(1, _domain(op))
+        wanted = 0.0
+        for reader in readers[op]:
+            sites = sum(1 for e in post_order(*reader.bodies) if isinstance(e, Load) and e.source.op is op)
+            wanted += max(1, evaluations[reader]) * sites
+        if op in pinned or not _inlines(op, wanted, size):
+            stored.add(op)
+            evaluations[op] = _domain(op)
+        else:
+            evaluations[op] = wanted
+    return _inline(order, stored)
+
+
+def _inlines(op: Compute, wanted: float, size: int) -> bool:
+    if op.reduce_axes or len(op.bodies) > 1:
+        return False
+    if wanted <= size or size == 1:
+        return True
+    cost = _cost(op.bodies)
+    if cost == 0:
+        return True
+    ratio = wanted / size
+    return cost <= 2 or cost * (ratio - 1) <= 12
+
+
+def _inline(order: Sequence[Operation], stored: set[Operation]) -> list[Stage]:
+    bodies: dict[Operation, tuple[Expr, ...]] = {}
+    stages: list[Stage] = []
+    made: dict[tuple[Operation, tuple[int, ...]], tuple[Expr, tuple[Expr, ...]]] = {}
+
+    def open_load(e: Expr) -> Expr:
+        if not isinstance(e, Load):
+            return e
+        op = e.source.op
+        if op in stored:
+            return e
+        # The indices are kept beside the result, so that their ids stay theirs.
+        key = (op, tuple(_index_key(i) for i in e.indices))
+        found = made.get(key)
+        if found is None:
+            inside = substitute(bodies[op][0], dict(zip(op.axes, e.indices)))
+            found = made[key] = (inside, e.indices)
+        return found[0]
+
+    for op in order:
+        if isinstance(op, Placeholder):
+            continue
+        if not isinstance(op, Compute):
+            stages.append(Stage(op, ()))
+            continue
+        memo: dict[Expr, Expr] = {}
+        done = [_rewrite_body(b, open_load, memo) for b in op.bodies]
+        bodies[op] = tuple(done)
+        if op in stored:
+            stages.append(Stage(op, bodies[op]))
+        elif len(post_order(*done)) > _LARGEST_BODY:
+            stored.add(op)
+            stages.append(Stage(op, bodies[op]))
+    return stages
+
+
+def _index_key(e: Expr) -> object:
+    return (e.value, e.dtype) if isinstance(e, Const) else id(e)
+
+
+def _rewrite_body(body: Expr, open_load, memo: dict[Expr, Expr]) -> Expr:
+    if isinstance(body, Reduce):
+        kids = [rewrite(k, open_load, memo) for k in children(body)]
+        n = len(body.sources)
+        return Reduce(
+            body.reducer, tuple(kids[:n]), body.axes, kids[n] if body.condition is not None else None, body.index
+        )
+    return rewrite(body, open_load, memo)

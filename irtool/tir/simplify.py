@@ -1,0 +1,331 @@
+"""Integer arithmetic made small, with what is known of the ranges of loop variables.
+
+Sums are kept as linear forms (atoms with coefficients, and a constant). On these,
+
+    (4*i + j) floordiv 4  ⇒  i          where 0 <= j < 4
+    (4*i + j) floormod 4  ⇒  j
+    4*(i floordiv 4) + i floormod 4  ⇒  i
+    i < 8  ⇒  True                       where 0 <= i < 8
+
+Only int32 and int64 are treated so; a claim about a range is made only where nothing can wrap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from . import dtypes
+from .expr import (
+    Axis,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Not,
+    Reduce,
+    Select,
+    Var,
+    children,
+    const,
+    post_order,
+    rebuild,
+    rewrite,
+)
+
+Range = tuple[float, float]
+Linear = tuple[dict[Expr, int], int]
+
+_WHOLE: Range = (-math.inf, math.inf)
+
+
+class Simplifier:
+    """Simplifies expressions over variables whose ranges (inclusive) are `bounds`; an `Axis` knows its own."""
+
+    def __init__(self, bounds: Mapping[Any, Range] | None = None) -> None:
+        self.bounds: dict[Expr, Range] = dict(bounds or {})
+        self._memo: dict[Expr, Expr] = {}
+        self._interned: dict[Any, Expr] = {}
+        self._linear: dict[Expr, Linear] = {}
+        self._ranges: dict[Expr, Range] = {}
+
+    def __call__(self, e: Expr) -> Expr:
+        """The simplified expression; of equal parts one object is made."""
+        return rewrite(e, self._change, self._memo)
+
+    def bind(self, var: Var, low: float, high: float) -> None:
+        """Says that `var` is within low … high, from now on."""
+        self.bounds[var] = (low, high)
+
+    def range(self, e: Expr) -> Range:
+        """Bounds (inclusive) on an integer expression's value, wrapping included."""
+        found = self._ranges.get(e)
+        if found is not None:
+            return found
+        for x in post_order(e):
+            if x not in self._ranges:
+                self._ranges[x] = self._range_of(x)
+        return self._ranges[e]
+
+    # -- interning -----------------------------------------------------------------------------------------------------
+
+    def _intern(self, e: Expr) -> Expr:
+        if isinstance(e, Const):
+            key: Any = ("const", e.dtype, e.value if not isinstance(e.value, float) else e.value.hex())
+        elif isinstance(e, Var):
+            return e
+        else:
+            kids = tuple(map(id, children(e)))
+            if isinstance(e, Binary):
+                key = (e.op, e.dtype, kids)
+            elif isinstance(e, Cast):
+                key = ("cast", e.dtype, kids)
+            elif isinstance(e, Not):
+                key = ("not", kids)
+            elif isinstance(e, Select):
+                key = ("select", e.lazy, kids)
+            elif isinstance(e, Call):
+                key = ("call", e.name, e.dtype, kids)
+            elif isinstance(e, Load):
+                key = ("load", id(e.source), kids)
+            else:
+                assert isinstance(e, Reduce)
+                return e
+        return self._interned.setdefault(key, e)
+
+    # -- ranges --------------------------------------------------------------------------------------------------------
+
+    def _range_of(self, e: Expr) -> Range:
+        if dtypes.is_float(e.dtype):
+            return _WHOLE
+        whole: Range = dtypes.int_range(e.dtype)
+        low, high = self._exact(e)
+        return (low, high) if whole[0] <= low and high <= whole[1] else whole
+
+    def _exact(self, e: Expr) -> Range:
+        """The range as if integers were unbounded (of parts that themselves keep within their dtype)."""
+        if isinstance(e, Const):
+            return e.value, e.value
+        if isinstance(e, Var):
+            if e in self.bounds:
+                return self.bounds[e]
+            if isinstance(e, Axis):
+                return e.begin, e.begin + e.extent - 1
+            return _WHOLE
+        if isinstance(e, Binary) and not dtypes.is_float(e.a.dtype):
+            return self._binary(e)
+        if isinstance(e, Select):
+            a, b = self._ranges[e.then], self._ranges[e.other]
+            return min(a[0], b[0]), max(a[1], b[1])
+        if isinstance(e, Cast) and not dtypes.is_float(e.value.dtype):
+            return self._ranges[e.value]
+        return _WHOLE
+
+    def _binary(self, e: Binary) -> Range:
+        (a, b), (c, d) = self._ranges[e.a], self._ranges[e.b]
+        op = e.op
+        if op == "+":
+            return a + c, b + d
+        if op == "-":
+            return a - d, b - c
+        if op == "*":
+            ends = [0 if 0 in (x, y) else x * y for x in (a, b) for y in (c, d)]
+            return min(ends), max(ends)
+        if op == "min":
+            return min(a, c), min(b, d)
+        if op == "max":
+            return max(a, c), max(b, d)
+        if c == d and isinstance(c, int) and c > 0 and isinstance(a, int) and isinstance(b, int):
+            if op == "floordiv" or (op == "truncdiv" and a >= 0):
+                return a // c, b // c
+            if op == "floormod" or (op == "truncmod" and a >= 0):
+                return (a % c, b % c) if a // c == b // c else (0, c - 1)
+            if op == "truncmod":
+                return max(a, 1 - c), min(b, c - 1)
+            if op == "truncdiv":
+                return -(-a // c) if a < 0 else a // c, b // c if b >= 0 else -(-b // c)
+            if op == "&" and a >= 0:
+                return 0, min(b, c)
+        if op == "&" and a >= 0 and c >= 0:
+            return 0, min(b, d)
+        if op == ">>" and c == d and isinstance(c, int) and 0 <= c < 64 and isinstance(a, int) and isinstance(b, int):
+            return a >> c, b >> c
+        if op == "floormod" and c > 0:
+            return 0, d - 1
+        return (0, 1) if e.dtype == "bool" else _WHOLE
+
+    def never_wraps(self, e: Expr) -> bool:
+        """True if the exact value of this operation always fits its dtype."""
+        self.range(e)
+        low, high = self._exact(e)
+        whole = dtypes.int_range(e.dtype)
+        return whole[0] <= low and high <= whole[1]
+
+    # -- linear forms --------------------------------------------------------------------------------------------------
+
+    def _form(self, e: Expr) -> Linear:
+        """`e` as a sum; its operands, where they are sums, have been seen before."""
+        found = self._linear.get(e)
+        if found is None:
+            found = self._linear[e] = ({}, int(e.value)) if isinstance(e, Const) else ({e: 1}, 0)
+        return found
+
+    @staticmethod
+    def _combine(a: Linear, b: Linear, scale: int) -> Linear:
+        terms = dict(a[0])
+        for atom, k in b[0].items():
+            total = terms.get(atom, 0) + k * scale
+            if total:
+                terms[atom] = total
+            else:
+                terms.pop(atom, None)
+        return terms, a[1] + b[1] * scale
+
+    def _merge_division(self, form: Linear) -> Linear:
+        """c*k*(x floordiv c) + k*(x floormod c)  ⇒  k*x."""
+        mods = [t for t in form[0] if isinstance(t, Binary) and t.op == "floormod" and isinstance(t.b, Const)]
+        for mod in mods:
+            k = form[0].get(mod)
+            if k is None:
+                continue
+            assert isinstance(mod, Binary) and isinstance(mod.b, Const)
+            c = int(mod.b.value)
+            quotient = self._interned.get(("floordiv", mod.dtype, (id(mod.a), id(mod.b))))
+            if quotient is not None and form[0].get(quotient) == k * c:
+                rest = {t: v for t, v in form[0].items() if t is not mod and t is not quotient}
+                form = self._combine((rest, form[1]), self._form(mod.a), k)
+        return form
+
+    def _sum(self, form: Linear, dtype: str) -> Expr:
+        """The expression of a linear form: terms in their order, the constant last."""
+        form = self._merge_division(form)
+        total: Expr | None = None
+        rounded = {t: int(dtypes.round_to(k, dtype)) for t, k in form[0].items()}
+        for atom, k in sorted(rounded.items(), key=lambda item: item[1] < 0):
+            if not k:
+                continue
+            part = atom
+            if abs(k) != 1 or (k < 0 and total is None):
+                factor = k if total is None else abs(k)
+                part = self._intern(Binary("*", atom, self._intern(const(factor, dtype)), dtype))
+                self._linear.setdefault(part, ({atom: factor}, 0))
+            if total is None:
+                total = part
+            else:
+                total = self._intern(Binary("-" if k < 0 else "+", total, part, dtype))
+        offset = int(dtypes.round_to(form[1], dtype))
+        if total is None:
+            return self._intern(const(offset, dtype))
+        if offset:
+            total = self._intern(Binary("+", total, self._intern(const(offset, dtype)), dtype))
+        self._linear[total] = form
+        return total
+
+    def _form_range(self, form: Linear) -> Range:
+        low = high = float(form[1])
+        exact = True
+        for atom, k in form[0].items():
+            a, b = self.range(atom)
+            exact = exact and not math.isinf(a) and not math.isinf(b)
+            low += min(a * k, b * k)
+            high += max(a * k, b * k)
+        return (int(low), int(high)) if exact else (low, high)
+
+    def _fits(self, form: Linear, dtype: str) -> bool:
+        low, high = self._form_range(form)
+        whole = dtypes.int_range(dtype)
+        return whole[0] <= low and high <= whole[1]
+
+    # -- rules ---------------------------------------------------------------------------------------------------------
+
+    def _change(self, e: Expr) -> Expr:
+        if isinstance(e, Binary):
+            e = self._change_binary(e)
+        elif isinstance(e, Select) and isinstance(e.cond, Binary):
+            e = self._intern(rebuild(e, children(e)))
+        return self._intern(e)
+
+    def _change_binary(self, e: Binary) -> Expr:
+        dtype = e.a.dtype
+        if dtype not in ("int32", "int64"):
+            return e
+        op = e.op
+        if op in ("+", "-"):
+            return self._sum(self._combine(self._form(e.a), self._form(e.b), 1 if op == "+" else -1), dtype)
+        if op == "*":
+            factor, other = (e.b, e.a) if isinstance(e.b, Const) else (e.a, e.b)
+            if isinstance(factor, Const):
+                return self._sum(self._combine(({}, 0), self._form(other), int(factor.value)), dtype)
+            return e
+        if op in ("floordiv", "floormod", "truncdiv", "truncmod"):
+            return self._divide(e, dtype)
+        if op in ("<", "<=", "==", "!="):
+            return self._compare(e, dtype)
+        if op in ("min", "max"):
+            difference = self._combine(self._form(e.a), self._form(e.b), -1)
+            if self._comparable(e, dtype):
+                low, high = self._form_range(difference)
+                if high <= 0:
+                    return e.a if op == "min" else e.b
+                if low >= 0:
+                    return e.b if op == "min" else e.a
+        return e
+
+    def _comparable(self, e: Binary, dtype: str) -> bool:
+        return self._fits(self._form(e.a), dtype) and self._fits(self._form(e.b), dtype)
+
+    def _compare(self, e: Binary, dtype: str) -> Expr:
+        if not self._comparable(e, dtype):
+            return e
+        low, high = self._form_range(self._combine(self._form(e.a), self._form(e.b), -1))
+        op = e.op
+        known: bool | None = None
+        if op == "<":
+            known = True if high < 0 else False if low >= 0 else None
+        elif op == "<=":
+            known = True if high <= 0 else False if low > 0 else None
+        elif low > 0 or high < 0:
+            known = op == "!="
+        elif low == high == 0:
+            known = op == "=="
+        return e if known is None else const(known, "bool")
+
+    def _divide(self, e: Binary, dtype: str) -> Expr:
+        if not isinstance(e.b, Const) or e.b.value <= 0:
+            return e
+        op, c = e.op, int(e.b.value)
+        form = self._form(e.a)
+        if not self._fits(form, dtype):
+            return e
+        if op.startswith("trunc"):
+            if self._form_range(form)[0] < 0:
+                return e
+            op = "floor" + op[5:]
+        whole = ({t: k // c for t, k in form[0].items() if k % c == 0}, form[1] // c)
+        rest = ({t: k for t, k in form[0].items() if k % c}, form[1] % c)
+        low, high = self._form_range(rest)
+        if low // c == high // c and not math.isinf(low) and not math.isinf(high):
+            shift = int(low // c)
+            if op == "floordiv":
+                return self._sum((whole[0], whole[1] + shift), dtype)
+            return self._sum((rest[0], rest[1] - shift * c), dtype)
+        if not whole[0] and not whole[1]:
+            left = e.a
+            if op == "floordiv" and isinstance(left, Binary) and left.op == "floordiv" and isinstance(left.b, Const):
+                if left.b.value > 0:
+                    inner = self._intern(const(int(left.b.value) * c, dtype))
+                    return self._change_binary(Binary("floordiv", left.a, inner, dtype))
+            common = math.gcd(c, form[1], *form[0].values()) if form[0] else 1
+            if common > 1:
+                small = self._sum(({t: k // common for t, k in form[0].items()}, form[1] // common), dtype)
+                divided = self._change_binary(Binary(op, small, self._intern(const(c // common, dtype)), dtype))
+                return divided if op == "floordiv" else self._change_binary(divided * common)  # type: ignore[arg-type]
+            return self._intern(Binary(op, left, e.b, dtype))
+        part = self._sum(rest, dtype)
+        if op == "floormod":
+            return self._intern(Binary("floormod", part, e.b, dtype))
+        inner_quotient = self._change_binary(Binary("floordiv", part, self._intern(e.b), dtype))
+        return self._sum(self._combine(whole, self._form(self._intern(inner_quotient)), 1), dtype)
