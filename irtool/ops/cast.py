@@ -1,0 +1,109 @@
+"""Operators that choose: an element type for a tensor (cast), or a tensor for each element (where)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import te
+from ..ir import TensorType, Type
+from .base import DType, Operator, Pattern, RelationError, Reporter, operator
+from .binary import pick
+from .dtypes import bits, numpy_dtype
+from .relations import broadcast_shape, require_dtype
+from .shapes import tensor
+
+
+def convert(x: np.ndarray, dtype: str) -> np.ndarray:
+    """`x` in another dtype: floats are cut to whole numbers, integers wrap, everything but 0 is True."""
+    with np.errstate(all="ignore"):
+        return np.asarray(x).astype(numpy_dtype(dtype))
+
+
+def _convert_elements(x: Any, dtype: str) -> Any:
+    return te.compute(x.shape, lambda *i: te.cast(x[i], dtype), name="T_cast", tag="elemwise")
+
+
+@operator("cast", "data", pattern=Pattern.ELEMWISE, attrs="CastAttrs", level=3)
+@dataclass(frozen=True)
+class Cast(Operator):
+    """Each element converted to `dtype`: floats are cut to whole numbers, integers wrap, all but 0 is True."""
+
+    dtype: DType
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x = tensor(types[0])
+        return x and TensorType(x.shape, self.dtype)
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        return convert(x, self.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
+        return _convert_elements(inputs[0], self.dtype)
+
+
+@operator("cast_like", "data", "dtype_like", pattern=Pattern.ELEMWISE, level=3)
+@dataclass(frozen=True)
+class CastLike(Operator):
+    """Each element of `data` converted to the dtype of `dtype_like`, whose values and shape do not matter."""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x, like = tensor(types[0], "data"), tensor(types[1], "dtype_like")
+        return TensorType(x.shape, like.dtype) if x is not None and like is not None else None
+
+    def evaluate(self, x: np.ndarray, like: np.ndarray) -> np.ndarray:
+        return convert(x, like.dtype.name)
+
+    def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
+        return _convert_elements(inputs[0], inputs[1].dtype)
+
+
+@operator("reinterpret", "data", pattern=Pattern.ELEMWISE, attrs="CastAttrs", level=3)
+@dataclass(frozen=True)
+class Reinterpret(Operator):
+    """The bits of each element read as another dtype of the same width."""
+
+    dtype: DType
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x = tensor(types[0])
+        if x is None:
+            return None
+        if bits(x.dtype) != bits(self.dtype):
+            raise RelationError(f"the bits of {x.dtype} cannot be read as {self.dtype}: the widths differ")
+        return TensorType(x.shape, self.dtype)
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(x).reshape(-1).view(numpy_dtype(self.dtype)).reshape(x.shape)
+
+    def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
+        (x,) = inputs
+        return te.compute(x.shape, lambda *i: te.reinterpret(self.dtype, x[i]), name="T_reinterpret", tag="elemwise")
+
+
+@operator("where", "condition", "x", "y", pattern=Pattern.BROADCAST, level=4)
+@dataclass(frozen=True)
+class Where(Operator):
+    """The element of `x` where `condition` differs from 0, that of `y` elsewhere; the three broadcast together."""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        condition, x, y = (tensor(t, name) for t, name in zip(types, self.arguments, strict=True))
+        if condition is None or x is None or y is None:
+            return None
+        require_dtype(x, y)
+        return TensorType(broadcast_shape(condition.shape, broadcast_shape(x.shape, y.shape)), x.dtype)
+
+    def evaluate(self, condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.where(condition != 0, x, y)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        condition, x, y = inputs
+        return te.compute(
+            out_type.shape,
+            lambda *i: te.select(te.cast(pick(condition, i), "bool"), pick(x, i), pick(y, i)),
+            name="T_where",
+            tag="broadcast",
+        )

@@ -1,0 +1,317 @@
+"""Reductions: operators that combine elements along axes. A new one of the plain kind is a row of `_ROWS`.
+
+`axis` names the axes that go (all, if it is empty or not given), or those that stay where `exclude` is set; `keepdims`
+leaves them in the shape with extent 1. A tensor of rank 0 is its own reduction. 16-bit floats are accumulated in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import te
+from ..ir import TensorType, Type
+from .base import Operator, Pattern, RelationError, Reporter, operator
+from .binary import pick, truncated_quotient
+from .dtypes import is_float, is_half, is_real, largest, smallest
+from .relations import reduce_axes, reduce_shape
+from .shapes import dim_dtype, tensor
+
+Function = Callable[..., Any]
+
+
+def reduced_elements(shape: Sequence[int], axes: Sequence[int], keepdims: bool, combine: Function) -> Function:
+    """The element function of a reduction: `combine(full_index, reduce_axes)`, from the indices of the result."""
+    over = {a: te.reduce_axis(shape[a], name=f"k{a}") for a in axes}
+
+    def element(*i: Any) -> Any:
+        rest = iter(i)
+        full: list[Any] = []
+        for a in range(len(shape)):
+            if a not in over:
+                full.append(next(rest))
+                continue
+            if keepdims:
+                next(rest)
+            full.append(over[a])
+        return combine(tuple(full), list(over.values()))
+
+    return element
+
+
+class Reduction(Operator):
+    """Base of all reductions; subclasses are dataclasses with these attributes in the peer's order."""
+
+    axis: Any
+    keepdims: Any
+    exclude: Any
+
+    def removed(self, rank: int) -> tuple[int, ...]:
+        """The axes that a reduction of a tensor of that rank removes, ascending."""
+        return reduce_axes(rank, self.axis, self.exclude)
+
+    def result_shape(self, type: TensorType) -> tuple[Any, ...]:
+        return reduce_shape(type.shape, self.axis, self.keepdims, self.exclude)
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x = tensor(types[0])
+        return x and TensorType(self.result_shape(x), x.dtype)
+
+    def total(self, x: np.ndarray) -> np.ndarray:
+        """The sum over the removed axes, in float32 for 16-bit floats and in `x`'s dtype otherwise."""
+        wide = np.dtype("float32") if is_half(x.dtype) else x.dtype
+        return np.asarray(np.sum(x, axis=self.removed(x.ndim), dtype=wide, keepdims=self.keepdims))
+
+    def count(self, shape: Sequence[int]) -> int:
+        """How many elements are combined to one."""
+        total = 1
+        for a in self.removed(len(shape)):
+            total *= shape[a]
+        return total
+
+    def sum_elements(self, x: Any, out_type: Any, element: Function, finish: Function) -> Any:
+        """The te tensor of `finish(sum of element(full index))`, 16-bit floats summed in float32."""
+        wide = "float32" if out_type.dtype in ("float16", "bfloat16") else out_type.dtype
+
+        def combine(full: tuple[Any, ...], over: list[Any]) -> Any:
+            return te.sum(te.cast(element(full), wide), axis=over)
+
+        total = te.compute(
+            out_type.shape, reduced_elements(x.shape, self.removed(x.ndim), self.keepdims, combine), tag="comm_reduce"
+        )
+        if finish is _as_it_is and wide == out_type.dtype:
+            return total
+        return te.compute(out_type.shape, lambda *i: te.cast(finish(total[i]), out_type.dtype), tag="elemwise")
+
+
+def _as_it_is(e: Any) -> Any:
+    return e
+
+
+class PlainReduction(Reduction):
+    """Base of the family of rows."""
+
+    reference: ClassVar[Function]
+    expression: ClassVar[Function]
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        axes = self.removed(x.ndim)
+        if not axes:
+            return x
+        with np.errstate(all="ignore"):
+            return np.asarray(type(self).reference(x, axes, self.keepdims)).astype(x.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        expression = type(self).expression
+        element = reduced_elements(
+            x.shape,
+            self.removed(x.ndim),
+            self.keepdims,
+            lambda full, over: expression(x[full], over) if over else x[full],
+        )
+        return te.compute(out_type.shape, element, name=f"T_{self.name}", tag="comm_reduce")
+
+
+def _sum(x: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:
+    return np.sum(x, axis=axes, keepdims=keep, dtype="float32" if is_half(x.dtype) else x.dtype)
+
+
+def _prod(x: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:
+    return np.prod(x, axis=axes, keepdims=keep, dtype="float32" if is_half(x.dtype) else x.dtype)
+
+
+def _max(x: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:
+    return (
+        np.max(x, axis=axes, keepdims=keep, initial=smallest(x.dtype))
+        if x.size == 0
+        else np.max(x, axes, keepdims=keep)
+    )
+
+
+def _min(x: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:
+    return (
+        np.min(x, axis=axes, keepdims=keep, initial=largest(x.dtype)) if x.size == 0 else np.min(x, axes, keepdims=keep)
+    )
+
+
+def _te_truth(f: Function) -> Function:
+    return lambda e, over: te.cast(f(te.cast(e, "bool"), axis=over), e.dtype)
+
+
+def _te_sum(e: Any, over: list[Any]) -> Any:
+    if e.dtype in ("float16", "bfloat16"):
+        return te.cast(te.sum(te.cast(e, "float32"), axis=over), e.dtype)
+    return te.reduce_any(e, axis=over) if e.dtype == "bool" else te.sum(e, axis=over)
+
+
+def _te_prod(e: Any, over: list[Any]) -> Any:
+    if e.dtype in ("float16", "bfloat16"):
+        return te.cast(te.prod(te.cast(e, "float32"), axis=over), e.dtype)
+    return te.reduce_all(e, axis=over) if e.dtype == "bool" else te.prod(e, axis=over)
+
+
+# name, what it gives, numpy reference of (x, axes, keepdims), te function of (element, axes)
+_ROWS: list[tuple[str, str, Function, Function]] = [
+    ("all", "whether all of them differ from 0", lambda x, a, k: np.all(x, a, keepdims=k), _te_truth(te.reduce_all)),
+    ("any", "whether one of them differs from 0", lambda x, a, k: np.any(x, a, keepdims=k), _te_truth(te.reduce_any)),
+    ("max", "the largest of them", _max, lambda e, over: te.max(e, axis=over)),
+    ("min", "the smallest of them", _min, lambda e, over: te.min(e, axis=over)),
+    ("prod", "their product", _prod, _te_prod),
+    ("sum", "their sum", _sum, _te_sum),
+]
+
+
+def _register(name: str, gives: str, reference: Function, expression: Function) -> None:
+    body = {
+        "__doc__": f"Of the elements along the reduced axes, {gives}.",
+        "__module__": __name__,
+        "__annotations__": {"axis": "tuple[int, ...] | None", "keepdims": "bool", "exclude": "bool"},
+        "axis": None,
+        "keepdims": False,
+        "exclude": False,
+        "reference": staticmethod(reference),
+        "expression": staticmethod(expression),
+    }
+    cls: type[PlainReduction] = dataclass(frozen=True)(type(name.capitalize(), (PlainReduction,), body))
+    operator(name, "data", pattern=Pattern.COMM_REDUCE, attrs="ReduceAttrs", level=4)(cls)
+
+
+for _row in _ROWS:
+    _register(*_row)
+
+
+@operator("mean", "data", pattern=Pattern.COMM_REDUCE, attrs="ReduceAttrs", level=4)
+@dataclass(frozen=True)
+class Mean(Reduction):
+    """The mean along the reduced axes; of integers, the sum divided by the count and rounded towards zero."""
+
+    axis: tuple[int, ...] | None = None
+    keepdims: bool = False
+    exclude: bool = False
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        return _over_count(self.total(x), self.count(x.shape), x.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        count = self.count(x.shape)
+        return self.sum_elements(x, out_type, lambda full: x[full], lambda total: _te_over_count(total, count))
+
+
+@operator("variance", "data", "mean", pattern=Pattern.COMM_REDUCE, attrs="VarianceAttrs", level=4)
+@dataclass(frozen=True)
+class Variance(Reduction):
+    """The mean square of `data - mean` along the reduced axes; with `unbiased`, divided by one less than their count.
+
+    `mean` has the rank of `data` and broadcasts to it.
+    """
+
+    axis: tuple[int, ...] | None = None
+    keepdims: bool = False
+    exclude: bool = False
+    unbiased: bool = False
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x, mean = tensor(types[0], "data"), tensor(types[1], "mean")
+        if x is None or mean is None:
+            return None
+        if not x.shape:
+            raise RelationError("a scalar has no variance")
+        if len(x.shape) != len(mean.shape):
+            raise RelationError(f"mean must have the rank of data: {mean} beside {x}")
+        return TensorType(self.result_shape(x), x.dtype)
+
+    def evaluate(self, x: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        return _over_count(self.total(np.square(x - mean)), self.count(x.shape) - self.unbiased, x.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        x, mean = inputs
+        count = self.count(x.shape) - self.unbiased
+
+        def element(full: tuple[Any, ...]) -> Any:
+            difference = x[full] - pick(mean, full)
+            return difference * difference
+
+        return self.sum_elements(x, out_type, element, lambda total: _te_over_count(total, count))
+
+
+def _over_count(total: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        divisor = np.asarray(count).astype(total.dtype)
+        return np.asarray(total / divisor if is_real(dtype) else truncated_quotient(total, divisor)).astype(dtype)
+
+
+def _te_over_count(total: Any, count: int) -> Any:
+    divisor = te.const(count, total.dtype)
+    return total / divisor if is_float(total.dtype) else te.truncdiv(total, divisor)
+
+
+class _Position(Reduction):
+    """Base of argmax and argmin: the position of an element, counted through the removed axes in row-major order."""
+
+    select_last_index: Any
+    largest: ClassVar[bool]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x = tensor(types[0])
+        if x is None:
+            return None
+        if not x.shape:
+            raise RelationError("a scalar has no axis to search along")
+        return TensorType(self.result_shape(x), dim_dtype(x.shape[0]))
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        axes = self.removed(x.ndim)
+        if not axes:
+            return x.astype("int32")
+        kept = [a for a in range(x.ndim) if a not in axes]
+        rows = np.transpose(x, [*kept, *axes]).reshape([x.shape[a] for a in kept] + [-1])
+        find = np.argmax if self.largest else np.argmin
+        found = rows.shape[-1] - 1 - find(rows[..., ::-1], axis=-1) if self.select_last_index else find(rows, axis=-1)
+        return np.asarray(np.expand_dims(found, axes) if self.keepdims else found).astype("int32")
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        axes = self.removed(x.ndim)
+        if not axes:
+            return te.compute(out_type.shape, lambda *i: te.cast(x[i], out_type.dtype), tag="elemwise")
+        find = te.argmax if self.largest else te.argmin
+
+        def combine(full: tuple[Any, ...], over: list[Any]) -> Any:
+            position: Any = te.const(0, out_type.dtype)
+            for a, k in zip(axes, over, strict=True):
+                position = position * te.const(x.shape[a], out_type.dtype) + te.cast(k, out_type.dtype)
+            return find((position, x[full]), axis=over, select_last_index=self.select_last_index)
+
+        both = te.compute(
+            out_type.shape, reduced_elements(x.shape, axes, self.keepdims, combine), tag="comm_reduce_idx"
+        )
+        return te.compute(out_type.shape, lambda *i: both[0][i], name=f"T_{self.name}", tag="comm_reduce_idx")
+
+
+@operator("argmax", "data", pattern=Pattern.COMM_REDUCE, attrs="ArgReduceAttrs", level=4)
+@dataclass(frozen=True)
+class Argmax(_Position):
+    """The position of the largest element along the reduced axes; of equals the first (or the last)."""
+
+    axis: tuple[int, ...] | None = None
+    keepdims: bool = False
+    select_last_index: bool = False
+    exclude: bool = False
+    largest = True
+
+
+@operator("argmin", "data", pattern=Pattern.COMM_REDUCE, attrs="ArgReduceAttrs", level=4)
+@dataclass(frozen=True)
+class Argmin(_Position):
+    """The position of the smallest element along the reduced axes; of equals the first (or the last)."""
+
+    axis: tuple[int, ...] | None = None
+    keepdims: bool = False
+    select_last_index: bool = False
+    exclude: bool = False
+    largest = False
