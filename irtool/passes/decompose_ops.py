@@ -1,0 +1,191 @@
+"""The passes that take composite operators apart, for inference and for training (after Relax's DecomposeOps)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..ir import Call, Expr, Function, Module, TensorType, Tuple, TupleGetItem, rewrite
+from ..ops.base import call, is_call_to
+from .base import FunctionPass, Pass, PassList, Sequential, register_pass
+from .constants import scalar_constant
+from .context import PassContext
+from .runner import ApplyPassToFunction
+
+
+def _full_rank(e: Expr, rank: int, axis: int) -> Expr:
+    """A vector as a tensor of that rank which varies along `axis` only."""
+    if axis > 0:
+        e = call("expand_dims", e, axis=0, num_newaxis=axis)
+    if axis < rank - 1:
+        e = call("expand_dims", e, axis=axis + 1, num_newaxis=rank - 1 - axis)
+    return e
+
+
+def _tensor_type(old: Expr) -> TensorType | None:
+    ty = old.checked_type
+    return ty if isinstance(ty, TensorType) else None
+
+
+def _scale_and_shift(out: Expr, attrs: object, gamma: Expr, beta: Expr) -> Expr:
+    if attrs.scale:  # type: ignore[attr-defined]
+        out = call("multiply", out, gamma)
+    if attrs.center:  # type: ignore[attr-defined]
+        out = call("add", out, beta)
+    return out
+
+
+def _normalised(data: Expr, mean: Expr, variance: Expr, epsilon: float, dtype: str) -> Expr:
+    deviation = call("sqrt", call("add", variance, scalar_constant(epsilon, dtype)))
+    return call("divide", call("subtract", data, mean), deviation)
+
+
+def decompose_batch_norm(new: Call, data_type: TensorType) -> Expr:
+    """The three results of a batch_norm as a tuple of arithmetic."""
+    data, gamma, beta, mean, variance = new.args
+    rank, attrs = len(data_type.shape), new.attrs
+    axis = attrs.axis % rank
+    out = _normalised(
+        data, _full_rank(mean, rank, axis), _full_rank(variance, rank, axis), attrs.epsilon, data_type.dtype
+    )
+    out = _scale_and_shift(out, attrs, _full_rank(gamma, rank, axis), _full_rank(beta, rank, axis))
+    return Tuple((out, mean, variance))
+
+
+def decompose_layer_norm(new: Call, data_type: TensorType) -> Expr:
+    """A layer_norm as arithmetic on the mean and variance of its axis."""
+    data, gamma, beta = new.args
+    rank = len(data_type.shape)
+    axis = new.attrs.axis % rank
+    mean, variance = _moments(data, (axis,), keepdims=True)
+    out = _normalised(data, mean, variance, new.attrs.epsilon, data_type.dtype)
+    return _scale_and_shift(out, new.attrs, _full_rank(gamma, rank, axis), _full_rank(beta, rank, axis))
+
+
+def _moments(data: Expr, axes: Sequence[int], keepdims: bool) -> tuple[Expr, Expr]:
+    kept = call("mean", data, axis=tuple(axes), keepdims=True)
+    variance = call("variance", data, kept, axis=tuple(axes), keepdims=keepdims)
+    mean = kept if keepdims else call("mean", data, axis=tuple(axes))
+    return mean, variance
+
+
+@register_pass("MutateOpsForTraining", level=0, required=("InferType",))
+@dataclass(frozen=True)
+class MutateOpsForTraining(FunctionPass):
+    """Gives batch_norm the batch's own statistics and updates the moving ones; decomposes layer_norm.
+
+    ::
+
+        %0 = nn.batch_norm(%x, %gamma, %beta, %mean, %var)
+            ⇒  %m = mean(%x, axes without the channel axis); %v = variance(%x, …)
+               %0 = (nn.batch_norm(%x, %gamma, %beta, %m, %v).0,
+                     (1 - momentum) * %mean + momentum * %m,
+                     (1 - momentum) * %var + momentum * %v)
+
+    `momentum` is the weight of the new batch.
+    """
+
+    momentum: float = 0.1
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        return rewrite(function, self._leave)  # type: ignore[return-value]
+
+    def _leave(self, old: Expr, new: Expr) -> Expr:
+        if not isinstance(new, Call) or not isinstance(old, Call):
+            return new
+        data_type = _tensor_type(old.args[0]) if old.args else None
+        if data_type is None:
+            return new
+        if is_call_to(new, "nn.layer_norm"):
+            return decompose_layer_norm(new, data_type)
+        return self._batch_norm(new, data_type) if is_call_to(new, "nn.batch_norm") else new
+
+    def _batch_norm(self, new: Call, data_type: TensorType) -> Expr:
+        data, gamma, beta, moving_mean, moving_variance = new.args
+        rank, dtype = len(data_type.shape), data_type.dtype
+        axes = [i for i in range(rank) if i != new.attrs.axis % rank]
+        mean, variance = _moments(data, axes, keepdims=False)
+        normalised = Call(new.op, (data, gamma, beta, mean, variance), new.attrs, (), new.span)
+
+        def update(moving: Expr, batch: Expr) -> Expr:
+            old_part = call("multiply", scalar_constant(1 - self.momentum, dtype), moving)
+            return call("add", old_part, call("multiply", scalar_constant(self.momentum, dtype), batch))
+
+        return Tuple(
+            (TupleGetItem(normalised, 0), update(moving_mean, mean), update(moving_variance, variance)), new.span
+        )
+
+
+@register_pass("DecomposeOps", level=0, required=("InferType",))
+@dataclass(frozen=True)
+class DecomposeOps(FunctionPass):
+    """Takes batch_norm apart, and replaces shapes that are constant tensors by attributes.
+
+    ::
+
+        %0 = nn.batch_norm(%x, %gamma, %beta, %mean, %var)
+            ⇒  %0 = ((%x - %mean') / sqrt(%var' + epsilon) * %gamma' + %beta', %mean, %var)
+
+        dyn.reshape(%x, meta[relay.Constant][0])  ⇒  reshape(%x, newshape=[2, 3])
+
+    where `'` stands for the vector expanded to the rank of `%x` along the channel axis; the factor is there only if
+    `scale`, the last term only if `center`.
+    """
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        from .dynamic_to_static import static_form
+
+        def leave(old: Expr, new: Expr) -> Expr:
+            if is_call_to(new, "nn.batch_norm"):
+                data_type = _tensor_type(old.args[0])  # type: ignore[attr-defined]
+                return new if data_type is None else decompose_batch_norm(new, data_type)  # type: ignore[arg-type]
+            return static_form(old, new)
+
+        return rewrite(function, leave)  # type: ignore[return-value]
+
+
+class _ForOneFunction(Sequential):
+    """A sequence that a `func_name` limits to one function."""
+
+    func_name: str
+
+    def apply(self, module: Module, context: PassContext) -> Module:
+        if not self.func_name:
+            return super().apply(module, context)
+        one = ApplyPassToFunction(PassList(tuple(self.passes())), rf"{re.escape(self.func_name)}\Z")
+        return one.apply(module, context)
+
+
+@register_pass("DecomposeOpsForInference", level=0, required=("InferType",))
+@dataclass(frozen=True)
+class DecomposeOpsForInference(_ForOneFunction):
+    """DecomposeOps, on the one function `func_name` if it is given.
+
+    ::
+
+        nn.batch_norm(%x, %gamma, %beta, %mean, %var).0  ⇒  (%x - %mean') / sqrt(%var' + epsilon) * %gamma' + %beta'
+    """
+
+    func_name: str = ""
+
+    def passes(self) -> Sequence[Pass]:
+        return (DecomposeOps(),)
+
+
+@register_pass("DecomposeOpsForTraining", level=0, required=("InferType",))
+@dataclass(frozen=True)
+class DecomposeOpsForTraining(_ForOneFunction):
+    """MutateOpsForTraining, then DecomposeOps, on the one function `func_name` if it is given.
+
+    ::
+
+        %0 = nn.batch_norm(%x, %gamma, %beta, %mean, %var)
+            ⇒  normalised by the batch's own mean and variance; the moving ones are updated with `momentum`
+    """
+
+    func_name: str = ""
+    momentum: float = 0.1
+
+    def passes(self) -> Sequence[Pass]:
+        return (MutateOpsForTraining(self.momentum), DecomposeOps())
