@@ -1,0 +1,39 @@
+"""ToBasicBlockNormalForm: every shared node is bound where it is evaluated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import Expr, Function, Module
+from ..ir.scope import Scopes
+from .base import ModulePass, register_pass
+from .context import PassContext
+from .let_binding import Names, bind
+
+
+@register_pass("ToBasicBlockNormalForm", level=1)
+@dataclass(frozen=True)
+class ToBasicBlockNormalForm(ModulePass):
+    """Binds nodes that are used in several scopes with `let` in the innermost scope around all their uses.
+
+    ::
+
+        %0 = add(%a, %b); if (%c) { %0 } else { negative(%0) }
+            ⇒  let %x_0 = add(%a, %b); if (%c) { %x_0 } else { negative(%x_0) }
+
+    Within a scope nodes stay shared as they are. Afterwards no node is used in a scope that does not enclose the place
+    where the text would first write it, so each basic block can be looked at on its own.
+    """
+
+    def transform(self, module: Module, context: PassContext) -> Module:
+        names = Names()
+        functions = dict(module.functions)
+        for name, function in module.functions.items():
+            if isinstance(function, Function) and "Compiler" not in function.attrs:
+                functions[name] = bind(function, names, every=False)
+        return module.with_functions(functions)
+
+
+def is_basic_block_normal_form(e: Expr) -> bool:
+    """Whether the pass would have nothing to bind."""
+    return not Scopes(e).lifted
