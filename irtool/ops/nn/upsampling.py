@@ -1,0 +1,124 @@
+"""`nn.upsampling` and `nn.upsampling3d`: images and volumes enlarged by a factor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ...ir.dims import ANY, Dim, DimExpr, Int64
+from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..image.resample import Method
+from ..image.resize import resize_array, resize_tensor, set_spatial, spatial_axes
+from ..layout import convert_shape
+from ..shapes import dim_dtype, tensor
+
+
+def scale_dim(dim: Dim, scale: float) -> Dim:
+    """`dim * scale`, rounded to the nearest, halves away from zero. A symbolic dimension stays symbolic."""
+    if dim is ANY:
+        return ANY
+    if isinstance(dim, int):
+        # float32, which the peer multiplies in, decides on which side of a half a product falls
+        scaled = float(np.float32(dim) * np.float32(scale))
+        size = math.floor(abs(scaled) + 0.5) * (1 if scaled >= 0 else -1)
+        return Int64(size) if isinstance(dim, Int64) else size
+    if scale == 1:
+        return dim
+    product = DimExpr("Mul", (DimExpr("Cast", (dim,), "float32"), scale), "float32")
+    return DimExpr("Cast", (DimExpr("round", (product,), "float32"),), dim_dtype(dim))
+
+
+def scaled_shape(shape: Sequence[Dim], layout: str, canonical: str, scales: Sequence[float]) -> tuple[Dim, ...]:
+    """The shape with its spatial axes scaled."""
+    spatial = convert_shape(shape, layout, canonical)[2:]
+    return set_spatial(shape, layout, canonical, [scale_dim(d, s) for d, s in zip(spatial, scales, strict=True)])
+
+
+def upsampling_method(method: str, align_corners: bool) -> Method:
+    """How `nn.upsampling` interpolates; RelationError for an unknown method."""
+    known = {"nearest_neighbor": "nearest_neighbor", "bilinear": "linear", "linear": "linear"}
+    known |= {"bicubic": "cubic", "cubic": "cubic"}
+    if method not in known:
+        raise RelationError(f'method is "{method}"; it can be "nearest_neighbor", "bilinear" or "bicubic"')
+    return Method(known[method], "align_corners" if align_corners else "asymmetric", "")
+
+
+def upsampling3d_method(method: str, coordinates: str) -> Method:
+    """How `nn.upsampling3d` interpolates; RelationError for an unknown method or coordinate mode."""
+    name = method[3:] if method.startswith("tri") else method
+    made = Method(name, coordinates, "")
+    made.check()
+    return made
+
+
+@operator("nn.upsampling", "data", pattern=Pattern.INJECTIVE, attrs="UpSamplingAttrs", level=2)
+@dataclass(frozen=True)
+class UpSampling(Operator):
+    """An image enlarged `scale_h` times in height and `scale_w` times in width.
+
+    `method` is `nearest_neighbor`, `bilinear` or `bicubic`; sizes are rounded to the nearest.
+    """
+
+    scale_h: float
+    scale_w: float
+    layout: str = "NCHW"
+    method: str = "nearest_neighbor"
+    align_corners: bool = False
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data = tensor(types[0])
+        if data is None:
+            return None
+        upsampling_method(self.method, self.align_corners)
+        return TensorType(scaled_shape(data.shape, self.layout, "NCHW", (self.scale_h, self.scale_w)), data.dtype)
+
+    def evaluate(self, data: Any) -> Any:
+        axes = spatial_axes(self.layout, "NCHW")
+        size = [scale_dim(data.shape[a], s) for a, s in zip(axes, (self.scale_h, self.scale_w), strict=True)]
+        method = upsampling_method(self.method, self.align_corners)
+        return resize_array(data, axes, size, method, str(data.dtype), exact=True)  # type: ignore[arg-type]
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        method = upsampling_method(self.method, self.align_corners)
+        axes = spatial_axes(self.layout, "NCHW")
+        return resize_tensor(inputs[0], axes, out_type.shape, method, out_type.dtype, exact=True, name="upsampling")
+
+
+@operator("nn.upsampling3d", "data", pattern=Pattern.INJECTIVE, attrs="UpSampling3DAttrs", level=2)
+@dataclass(frozen=True)
+class UpSampling3D(Operator):
+    """A volume enlarged `scale_d`, `scale_h` and `scale_w` times; `method` is `nearest_neighbor` or `trilinear`."""
+
+    scale_d: float
+    scale_h: float
+    scale_w: float
+    layout: str = "NCDHW"
+    method: str = "nearest_neighbor"
+    coordinate_transformation_mode: str = "half_pixel"
+
+    @property
+    def scales(self) -> tuple[float, float, float]:
+        return self.scale_d, self.scale_h, self.scale_w
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data = tensor(types[0])
+        if data is None:
+            return None
+        upsampling3d_method(self.method, self.coordinate_transformation_mode)
+        return TensorType(scaled_shape(data.shape, self.layout, "NCDHW", self.scales), data.dtype)
+
+    def evaluate(self, data: Any) -> Any:
+        axes = spatial_axes(self.layout, "NCDHW")
+        size = [scale_dim(data.shape[a], s) for a, s in zip(axes, self.scales, strict=True)]
+        method = upsampling3d_method(self.method, self.coordinate_transformation_mode)
+        return resize_array(data, axes, size, method, str(data.dtype))  # type: ignore[arg-type]
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        method = upsampling3d_method(self.method, self.coordinate_transformation_mode)
+        axes = spatial_axes(self.layout, "NCDHW")
+        return resize_tensor(inputs[0], axes, out_type.shape, method, out_type.dtype, name="upsampling3d")
