@@ -80,10 +80,14 @@ def encode(array: np.ndarray, dtype: str = "") -> bytes:
     """
     import numpy as np
 
-    name = dtype or str(array.dtype)
-    if name not in _DTYPES:
-        raise ValueError(f"tensors of {name} cannot be written")
-    code, bits = _DTYPES[name]
     data = np.ascontiguousarray(array).tobytes()
-    head = _HEAD.pack(MAGIC, 0, 1, 0, array.ndim, code, bits, 1)
-    return head + struct.pack(f"<{array.ndim + 1}q", *array.shape, len(data)) + data
+    return header(array.shape, dtype or str(array.dtype), len(data)) + data
+
+
+def header(shape: tuple[int, ...], dtype: str, size: int) -> bytes:
+    """What stands before the `size` bytes of data. Raises ValueError for a dtype that the form cannot hold."""
+    if dtype not in _DTYPES:
+        raise ValueError(f"tensors of {dtype} cannot be written")
+    code, bits = _DTYPES[dtype]
+    rank = len(shape)
+    return _HEAD.pack(MAGIC, 0, 1, 0, rank, code, bits, 1) + struct.pack(f"<{rank + 1}q", *shape, size)

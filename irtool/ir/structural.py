@@ -137,7 +137,7 @@ class _Writer:
         if v in self.number:  # bound twice: not well-formed, but comparable
             return [f"again #{self.number[v]}"]
         self.number[v] = len(self.number)
-        if v.virtual_device is not None:
+        if v.virtual_device is not None and not getattr(v.virtual_device, "is_unconstrained", False):
             return ["var", v.type_annotation, v.virtual_device]
         return ["var", v.type_annotation]
 

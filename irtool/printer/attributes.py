@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ir import ANY, GlobalVar, Int64
+from ..ir.attributes import stated
+from ..ir.meta import VirtualDevice
 from .literals import float_digits, string_literal
 from .metadata import References
 
@@ -57,10 +59,24 @@ class AttributeText:
             return "{" + ", ".join(f"{self(k)}={self(v)}" for k, v in value.items()) + "}"
         if isinstance(value, GlobalVar):
             return f"'{value.name}'"
-        describe = getattr(value, "describe", None)
-        if describe is not None:
-            return describe()
+        if isinstance(value, VirtualDevice):
+            return _device(value)
+        if hasattr(value, "__dataclass_fields__"):
+            return "{" + ", ".join(f"{k}={self(v)}" for k, v in stated(value)) + "}"
         return self.references.refer(value)
+
+
+def _device(d: VirtualDevice) -> str:
+    words = []
+    if d.device_type >= 0:
+        words.append(f"device_type={d.device_type}")
+    if d.virtual_device_id >= 0:
+        words.append(f"virtual_device_id={d.virtual_device_id}")
+    if d.target is not None:
+        words.append(f"target={d.target!r}")
+    if d.memory_scope:
+        words.append(f"memory_scope='{d.memory_scope}'")
+    return f"VirtualDevice({', '.join(words) or '?'})"
 
 
 class _Raw(str):

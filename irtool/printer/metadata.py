@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir import ANY, Constant, DimExpr, DimVar, Expr, GlobalVar, Int64, MissingData
+from ..ir.meta import MetaNode, VirtualDevice
 
 
 class References:
@@ -52,9 +53,10 @@ class References:
 
 def type_key(node: Any) -> str:
     """The peer's name for the class of a node."""
-    own = getattr(node, "type_key", None)
-    if isinstance(own, str):
-        return own
+    if isinstance(node, MetaNode):
+        return node.type_key
+    if isinstance(node, VirtualDevice):
+        return "VirtualDevice"
     attrs_name = getattr(type(node), "attrs_name", "")
     if attrs_name:
         return attrs_name

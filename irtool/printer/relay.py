@@ -267,7 +267,7 @@ class RelayPrinter:
         """Gives a variable its name and returns its declaration: name, device, annotation, type."""
         name = "%" + self.names.unique(v.name)
         self.memo[v] = name
-        if v.virtual_device is not None:
+        if _says_something(v.virtual_device):
             name += f" {{virtual_device={self.attribute_text(v.virtual_device)}}}"
         if v.type_annotation is not None:
             name += f": {self.type_text(v.type_annotation)}"
@@ -325,7 +325,7 @@ class RelayPrinter:
             head += f"[{', '.join(v.name for v in f.type_params)}]"
         params = [self.declare(p) for p in f.params]
         params += [f"{key}={self.attribute_text(value)}" for key, value in f.attrs.items()]
-        if f.virtual_device is not None:
+        if _says_something(f.virtual_device):
             params.append(f"virtual_device={self.attribute_text(f.virtual_device)}")
         head += f"({', '.join(params)}) "
         if f.ret_type is not None:
@@ -413,6 +413,10 @@ def _arguments(e: Call) -> tuple[Expr, ...]:
     if op.__class__ is Op and op.name == "call_lowered" and len(e.args) == 2 and e.args[1].__class__ is Tuple:  # type: ignore[attr-defined]
         return (e.args[0], *e.args[1].fields)  # type: ignore[attr-defined]
     return e.args
+
+
+def _says_something(device: Any) -> bool:
+    return device is not None and not getattr(device, "is_unconstrained", False)
 
 
 def _with(text: Text, comment: str) -> Text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..diagnostics import UsageError
@@ -53,7 +54,7 @@ def to_text(
         body = printer.expression(node)
     else:
         raise UsageError(f"a {type(node).__name__} has no text")
-    return VERSION + body + _section(references, metadata, constants)
+    return "".join([VERSION, body, *_section(references, metadata, constants)])
 
 
 def _module(m: Module, printer: RelayPrinter) -> str:
@@ -70,18 +71,19 @@ def _module(m: Module, printer: RelayPrinter) -> str:
     return "\n".join(parts)
 
 
-def _section(references: References, metadata: bool, constants: str) -> str:
+def _section(references: References, metadata: bool, constants: str) -> Iterator[str]:
     if not references.used:
-        return ""
+        return
     if not metadata:
-        return "\n" + _ELIDED
+        yield "\n" + _ELIDED
+        return
     if constants != "inline":
         references.entries.pop("relay.Constant", None)
-    if not references.complete:
-        return ""
-    from .nodes import section
+    if references.complete:
+        from .nodes import section
 
-    return "\n#[metadata]\n" + section(references.entries)
+        yield "\n#[metadata]\n"
+        yield from section(references.entries)
 
 
 def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
