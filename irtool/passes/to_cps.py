@@ -1,0 +1,308 @@
+"""Continuation-passing style, and back.
+
+The conversion is the higher-order one: it walks the expression with a *meta-continuation*, a Python function from the
+code of a value to the code of the rest. A meta-continuation is applied once, since it holds code; where two branches
+continue in the same way, it is made a function of the program first (`reify`). Both the walk and the meta-continuations
+are generators run by `trampoline`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from ..diagnostics import IrError
+from ..ir import (
+    Call,
+    Clause,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    FuncType,
+    GlobalVar,
+    If,
+    Let,
+    Match,
+    Module,
+    Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Type,
+    TypeVar,
+    Var,
+    binders,
+    post_order,
+    trampoline,
+    use_counts,
+    with_binders,
+    with_function,
+)
+from ..ir.types import rebuild_type, type_children
+from .base import FunctionPass, ModulePass, is_optimizable, register_pass
+from .context import PassContext
+from .let_binding import Names
+
+Steps = Generator[Any, Any, Any]
+Continue = Callable[[Expr], Steps]
+
+
+@register_pass("ToCPS", level=1)
+@dataclass(frozen=True)
+class ToCPS(ModulePass):
+    """Continuation-passing style: a function no longer returns, it calls what comes after it.
+
+    ::
+
+        def @main(%x: T) -> U { nn.relu(%x) }
+            ⇒  def @main[answer](%x: T, %k: fn (U) -> answer) -> answer { let %x_0 = nn.relu(%x); %k(%x_0) }
+        if (%c) { a } else { b }, then …   ⇒  let %f = fn (%arg) { … }; if (%c) { %f(a) } else { %f(b) }
+
+    Every call of a function becomes a tail call. A global function `@f` that is called gets a twin `@f_cps`. The input must
+    not share nodes (run ToANormalForm first) nor hold primitive functions.
+    """
+
+    def transform(self, module: Module, context: PassContext) -> Module:
+        functions = dict(module.functions)
+        added: dict[str, Function] = {}
+        for name, f in module.functions.items():
+            if is_optimizable(f):
+                functions[name] = trampoline(_Conversion(module, added).top(f))
+        return module.with_functions({**functions, **added})
+
+
+@register_pass("UnCPS", level=1)
+@dataclass(frozen=True)
+class UnCPS(FunctionPass):
+    """Direct style around a function in continuation-passing style: it is called with the identity to continue with.
+
+    ::
+
+        def @f[answer](%x: T, %k: fn (U) -> answer) -> answer { e }
+            ⇒  def @f(%x: T) -> U { (fn [answer](%x: T, %k: fn (U) -> answer) -> answer { e })(%x, fn (%x: U) { %x }) }
+    """
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        params = [Var(p.name, p.checked_type or p.type_annotation) for p in function.params]
+        last = params[-1].type_annotation if params else None
+        if not isinstance(last, FuncType) or len(last.arg_types) != 1 or not function.type_params:
+            raise IrError("the function is not in continuation-passing style", function.span)
+        result = last.arg_types[0]
+        own = tuple(TypeVar(t.name, t.kind) for t in function.type_params[:-1])
+        x = Var("x", result)
+        identity = Function((x,), x, result)
+        arguments = (*params[:-1], identity)
+        body = Call(function, arguments, None, (*own, result))
+        return Function(tuple(params[:-1]), body, result, own, function.attrs, function.span)
+
+
+def cps_type(t: Type, answer: TypeVar) -> Type:
+    """`t` with every function type `(A) -> B` in it made `(A, fn (B) -> answer) -> answer`."""
+
+    def convert(t: Type) -> Steps:
+        kids = []
+        for k in type_children(t):
+            kids.append((yield convert(k)))
+        if isinstance(t, FuncType):
+            made = rebuild_type(t, kids)
+            assert isinstance(made, FuncType)
+            after = FuncType((made.ret_type,), answer)
+            return FuncType((*made.arg_types, after), answer, made.type_params)
+        return rebuild_type(t, kids)
+
+    return trampoline(convert(t))
+
+
+class _Conversion:
+    """Converts one function of a module, and the global functions that it calls."""
+
+    def __init__(self, module: Module, added: dict[str, Function]) -> None:
+        self.module = module
+        self.added = added
+        self.names = Names()
+        self.global_names: dict[str, str] = {}
+        self.vars: dict[Var, Var] = {}
+        self.answer = TypeVar("answer")
+
+    def top(self, f: Function) -> Steps:
+        """A function of the module: it gets its own `answer`."""
+        _check_tree(f)
+        outer = self.vars, self.answer
+        self.vars, self.answer = {}, TypeVar("answer")
+        for e in post_order(f):
+            for v in (*binders(e), *((e,) if isinstance(e, Var) else ())):
+                if v not in self.vars:
+                    ty = v.checked_type or v.type_annotation
+                    self.vars[v] = Var(v.name, None if ty is None else cps_type(ty, self.answer), v.span)
+        made = yield self.function(f)
+        made = with_function(made, type_params=(*made.type_params, self.answer))
+        self.vars, self.answer = outer
+        return made
+
+    def function(self, f: Function) -> Steps:
+        if f.attrs.get("Primitive"):
+            raise IrError("ToCPS cannot convert a primitive function", f.span, help="run DefuseOps first")
+        ty = f.checked_type
+        result = ty.ret_type if isinstance(ty, FuncType) else f.ret_type
+        assert result is not None
+        k = Var("k", FuncType((cps_type(result, self.answer),), self.answer))
+
+        def after(value: Expr) -> Steps:
+            return Call(k, (value,))
+            yield
+
+        body = yield self.visit(f.body, after)
+        params = tuple(self.vars.get(p, p) for p in f.params)
+        return with_function(f, params=(*params, k), body=body, ret_type=self.answer)
+
+    def visit(self, e: Expr, k: Continue) -> Steps:
+        return _VISIT[e.__class__](self, e, k)
+
+    def let_bind(self, value: Expr, k: Continue) -> Steps:
+        """Names a value that has an effect or may be used often, and goes on with the name."""
+        name = self.names.fresh()
+        body = yield k(name)
+        return Let(name, value, body)
+
+    def reify(self, k: Continue) -> Steps:
+        """The meta-continuation as a function of the program."""
+        arg = Var("arg")
+        body = yield k(arg)
+        return Function((arg,), body)
+
+    def visit_all(self, items: tuple[Expr, ...], k: Callable[[tuple[Expr, ...]], Steps]) -> Steps:
+        done: list[Expr] = []
+
+        def step(value: Expr) -> Steps:
+            done.append(value)
+            return (yield following())
+
+        def following() -> Steps:
+            if len(done) == len(items):
+                return (yield k(tuple(done)))
+            return (yield self.visit(items[len(done)], step))
+
+        return following()
+
+    def atom(self, e: Expr, k: Continue) -> Steps:
+        return k(e)
+
+    def var(self, e: Var, k: Continue) -> Steps:
+        return k(self.vars.get(e, e))
+
+    def global_var(self, e: GlobalVar, k: Continue) -> Steps:
+        name = self.global_names.get(e.name)
+        if name is None:
+            callee = self.module.functions.get(e.name)
+            if not isinstance(callee, Function):
+                return (yield k(e))
+            name = self.global_names[e.name] = f"{e.name}_cps"
+            if name not in self.added:
+                self.added[name] = yield self.top(callee)
+        return (yield k(GlobalVar(name, e.span)))
+
+    def nested(self, e: Function, k: Continue) -> Steps:
+        made = yield self.function(e)
+        return (yield k(made))
+
+    def let(self, e: Let, k: Continue) -> Steps:
+        def after(value: Expr) -> Steps:
+            body = yield self.visit(e.body, k)
+            return Let(self.vars.get(e.var, e.var), value, body, e.span)
+
+        return self.visit(e.value, after)
+
+    def if_(self, e: If, k: Continue) -> Steps:
+        join = yield self.reify(k)
+
+        def branches(f: Expr) -> Steps:
+            def call(value: Expr) -> Steps:
+                return Call(f, (value,))
+                yield
+
+            def after(cond: Expr) -> Steps:
+                true = yield self.visit(e.true_branch, call)
+                false = yield self.visit(e.false_branch, call)
+                return If(cond, true, false, e.span)
+
+            return self.visit(e.cond, after)
+
+        return (yield self.let_bind(join, branches))
+
+    def match(self, e: Match, k: Continue) -> Steps:
+        join = yield self.reify(k)
+
+        def branches(f: Expr) -> Steps:
+            def call(value: Expr) -> Steps:
+                return Call(f, (value,))
+                yield
+
+            def after(data: Expr) -> Steps:
+                clauses = []
+                for c in e.clauses:
+                    clauses.append(Clause(c.pattern, (yield self.visit(c.body, call)), c.span))
+                return with_binders(Match(data, tuple(clauses), e.complete, e.span), self.vars)
+
+            return self.visit(e.data, after)
+
+        return (yield self.let_bind(join, branches))
+
+    def tuple(self, e: Tuple, k: Continue) -> Steps:
+        return self.visit_all(e.fields, lambda fields: k(Tuple(fields, e.span)))
+
+    def tuple_get_item(self, e: TupleGetItem, k: Continue) -> Steps:
+        return self.visit(e.tuple, lambda t: k(TupleGetItem(t, e.index, e.span)))
+
+    def ref_create(self, e: RefCreate, k: Continue) -> Steps:
+        return self.visit(e.value, lambda v: k(RefCreate(v, e.span)))
+
+    def ref_read(self, e: RefRead, k: Continue) -> Steps:
+        return self.visit(e.ref, lambda r: self.let_bind(RefRead(r, e.span), k))
+
+    def ref_write(self, e: RefWrite, k: Continue) -> Steps:
+        return self.visit_all((e.ref, e.value), lambda rv: self.let_bind(RefWrite(rv[0], rv[1], e.span), k))
+
+    def call(self, e: Call, k: Continue) -> Steps:
+        if isinstance(e.op, Op | Constructor):
+            made = lambda args: self.let_bind(Call(e.op, args, e.attrs, e.type_args, e.span), k)  # noqa: E731
+            return self.visit_all(e.args, made)
+
+        def apply(parts: tuple[Expr, ...]) -> Steps:
+            after = yield self.reify(k)
+            return Call(parts[0], (*parts[1:], after), e.attrs, e.type_args, e.span)
+
+        return self.visit_all((e.op, *e.args), apply)
+
+
+def _check_tree(f: Function) -> None:
+    """Raises IrError where a node that computes something is used twice: each use would become a computation."""
+    for e, count in use_counts(f).items():
+        if count > 1 and not isinstance(e, Var | GlobalVar | Constant | Op | Constructor):
+            raise IrError(
+                "ToCPS does not take shared expressions",
+                e.span,
+                help="run ToANormalForm first: --passes=ToANormalForm,ToCPS",
+            )
+
+
+_VISIT: dict[type, Any] = {
+    Call: _Conversion.call,
+    Constant: _Conversion.atom,
+    Constructor: _Conversion.atom,
+    Function: _Conversion.nested,
+    GlobalVar: _Conversion.global_var,
+    If: _Conversion.if_,
+    Let: _Conversion.let,
+    Match: _Conversion.match,
+    Op: _Conversion.atom,
+    RefCreate: _Conversion.ref_create,
+    RefRead: _Conversion.ref_read,
+    RefWrite: _Conversion.ref_write,
+    Tuple: _Conversion.tuple,
+    TupleGetItem: _Conversion.tuple_get_item,
+    Var: _Conversion.var,
+}
