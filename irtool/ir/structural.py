@@ -38,6 +38,7 @@ from .expr import (
     TupleGetItem,
     Var,
 )
+from .meta import MetaNode
 from .module import Module
 from .types import (
     FuncType,
@@ -137,9 +138,7 @@ class _Writer:
         if v in self.number:  # bound twice: not well-formed, but comparable
             return [f"again #{self.number[v]}"]
         self.number[v] = len(self.number)
-        if v.virtual_device is not None and not getattr(v.virtual_device, "is_unconstrained", False):
-            return ["var", v.type_annotation, v.virtual_device]
-        return ["var", v.type_annotation]
+        return ["var", v.type_annotation, _said(v.virtual_device)]
 
     def constant(self, c: Constant) -> None:
         known = self.digests.get(id(c))
@@ -151,7 +150,7 @@ class _Writer:
         head: list[Any] = [f"fn {len(f.params)} {len(f.type_params)}"]
         head += f.type_params
         head += [_Bind(p) for p in f.params]
-        head += [f.ret_type, f.attrs or None, f.virtual_device, f.body]
+        head += [f.ret_type, f.attrs or None, _said(f.virtual_device), f.body]
         return head
 
     def call(self, e: Call) -> list[Any]:
@@ -226,6 +225,11 @@ class _Writer:
             return None
         self.out.append(f"{type(value).__name__} {value!r}")
         return None
+
+
+def _said(device: Any) -> Any:
+    """A device that says something, or None."""
+    return None if getattr(device, "is_unconstrained", False) else device
 
 
 def _quoted(value: Any) -> Any:
@@ -313,6 +317,7 @@ _HANDLERS: dict[type, Callable[[_Writer, Any], Any]] = {
     tuple: _sequence("list", lambda v: map(_quoted, v)),
     list: _sequence("list", lambda v: map(_quoted, v)),
     dict: _Writer.mapping,
+    MetaNode: lambda w, m: [f"record {m.type_key}", dict(m.fields)],
 }
 
 _GRAPH = frozenset((Var, Call, Function, Let, If, Match, Tuple, RefCreate, RefRead, RefWrite, TypeVar, DimVar))
