@@ -1,0 +1,165 @@
+"""The second half of inference: the same expressions again, with the types that were found on them.
+
+New nodes take the place of those without types; typed ones stay the same objects. A variable becomes one new object for
+its binder and all its uses. Annotations that were missing are filled in: of variables, of a function's result, and the
+type arguments of calls of polymorphic functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..ir import (
+    Call,
+    Clause,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    FuncType,
+    GlobalVar,
+    If,
+    Let,
+    Match,
+    Op,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Type,
+    Var,
+    trampoline,
+)
+from .constraints import Constraints
+
+
+def attach(found: Constraints, root: Expr) -> Expr:
+    """`root` with a `checked_type` on every node below it."""
+    made = _Attach(found)
+    for e in found.order:
+        if e not in made.new:
+            made.new[e] = _MAKE[e.__class__](made, e)
+    return made.get(root)
+
+
+class _Attach:
+    def __init__(self, found: Constraints) -> None:
+        self.found = found
+        self.resolve = found.solver.resolve
+        self.new: dict[Expr, Expr] = {}
+
+    def get(self, e: Expr) -> Any:
+        """The typed twin of `e`: itself, if it was typed before."""
+        new = self.new.get(e)
+        if new is None:
+            if e.__class__ is Var:
+                # A binder is reached by what it binds before it is reached itself only if nothing uses it.
+                new = self.new[e] = self.variable(e) if e in self.found.types else e  # type: ignore[arg-type]
+            else:
+                new = e
+        return new
+
+    def type_of(self, e: Expr) -> Type:
+        return self.resolve(self.found.types[e])
+
+    def variable(self, e: Var) -> Var:
+        if e.checked_type is not None and not self.found.fresh:
+            return e
+        t = self.type_of(e)
+        annotation = t if e.type_annotation is None else self.resolve(e.type_annotation)
+        return Var(e.name, annotation, e.span, t, e.virtual_device)
+
+    def global_var(self, e: GlobalVar) -> GlobalVar:
+        return GlobalVar(e.name, e.span, self.type_of(e))
+
+    def constant(self, e: Constant) -> Constant:
+        return Constant(e.data, e.dtype, e.type_annotation, e.span, self.type_of(e))
+
+    def same(self, e: Expr) -> Expr:
+        return e
+
+    def constructor(self, e: Constructor) -> Constructor:
+        # One object per declaration: its type is a property of the declaration, noted on it when first needed.
+        if e.checked_type is None:
+            object.__setattr__(e, "checked_type", self.found.types[e])
+        return e
+
+    def tuple(self, e: Tuple) -> Tuple:
+        return Tuple(tuple([self.get(f) for f in e.fields]), e.span, self.type_of(e))
+
+    def get_item(self, e: TupleGetItem) -> TupleGetItem:
+        return TupleGetItem(self.get(e.tuple), e.index, e.span, self.type_of(e))
+
+    def call(self, e: Call) -> Call:
+        type_args: Sequence[Type] = self.found.type_args.get(e, e.type_args)
+        if type_args:
+            type_args = tuple([self.resolve(t) for t in type_args])
+        get = self.get
+        return Call(get(e.op), tuple([get(a) for a in e.args]), e.attrs, type_args, e.span, self.type_of(e))  # type: ignore[arg-type]
+
+    def function(self, e: Function) -> Function:
+        t = self.type_of(e)
+        assert isinstance(t, FuncType)
+        ret_type = t.ret_type if e.ret_type is None else self.resolve(e.ret_type)
+        params = tuple([self.get(p) for p in e.params])
+        return Function(params, self.get(e.body), ret_type, e.type_params, e.attrs, e.span, t, e.virtual_device)
+
+    def let(self, e: Let) -> Let:
+        return Let(self.get(e.var), self.get(e.value), self.get(e.body), e.span, self.type_of(e))
+
+    def conditional(self, e: If) -> If:
+        get = self.get
+        return If(get(e.cond), get(e.true_branch), get(e.false_branch), e.span, self.type_of(e))
+
+    def match(self, e: Match) -> Match:
+        clauses = tuple(Clause(self.pattern(c.pattern), self.get(c.body), c.span) for c in e.clauses)
+        return Match(self.get(e.data), clauses, e.complete, e.span, self.type_of(e))
+
+    def pattern(self, root: Pattern) -> Pattern:
+        return trampoline(self._pattern(root))
+
+    def _pattern(self, p: Pattern) -> Any:
+        if isinstance(p, PatternVar):
+            return PatternVar(self.get(p.var), p.span)
+        if not isinstance(p, PatternConstructor | PatternTuple):
+            return p
+        parts = []
+        for q in p.patterns:
+            parts.append((yield self._pattern(q)))
+        if isinstance(p, PatternTuple):
+            return PatternTuple(tuple(parts), p.span)
+        return PatternConstructor(p.constructor, tuple(parts), p.span)
+
+    def ref_create(self, e: RefCreate) -> RefCreate:
+        return RefCreate(self.get(e.value), e.span, self.type_of(e))
+
+    def ref_read(self, e: RefRead) -> RefRead:
+        return RefRead(self.get(e.ref), e.span, self.type_of(e))
+
+    def ref_write(self, e: RefWrite) -> RefWrite:
+        return RefWrite(self.get(e.ref), self.get(e.value), e.span, self.type_of(e))
+
+
+_MAKE: dict[type, Callable[[_Attach, Any], Expr]] = {
+    Var: _Attach.variable,
+    GlobalVar: _Attach.global_var,
+    Constant: _Attach.constant,
+    Op: _Attach.same,
+    Constructor: _Attach.constructor,
+    Tuple: _Attach.tuple,
+    TupleGetItem: _Attach.get_item,
+    Call: _Attach.call,
+    Function: _Attach.function,
+    Let: _Attach.let,
+    If: _Attach.conditional,
+    Match: _Attach.match,
+    RefCreate: _Attach.ref_create,
+    RefRead: _Attach.ref_read,
+    RefWrite: _Attach.ref_write,
+}

@@ -1,0 +1,450 @@
+"""The first half of inference: what each expression says about the types around it.
+
+One walk gives every expression a type, which may be an unknown, and hands what must be equal, and which operator's rule
+must hold, to the solver. The walk keeps its own stack. The rules of the language:
+
+- a variable has the type of its annotation, or an unknown; a binder is visited before what it scopes over;
+- a `let` whose value is a function literal may be used inside it (recursion) and keeps its type parameters afterwards;
+- a call of a function with type parameters instantiates them; a call of an unknown makes it a function;
+- the branches of `if`, and the clauses of `match`, have one type;
+- a node that is typed already is taken as it is, with all below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..diagnostics import Diagnostic, IrError, Span, nearest
+from ..ir import (
+    UNIT,
+    Call,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    FuncType,
+    GlobalVar,
+    If,
+    IncompleteType,
+    Let,
+    Match,
+    MissingData,
+    Module,
+    Op,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    RefCreate,
+    RefRead,
+    RefType,
+    RefWrite,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    Type,
+    TypeCall,
+    TypeData,
+    Var,
+)
+from ..ops.base import Operator, OperatorType, RelationError
+from .exhaustive import show_pattern, unmatched_cases
+from .kinds import check_type
+from .solver import Rule, Solver, substitute_type
+
+
+class Constraints:
+    """Walks expressions and fills `types` (a type for every node seen) and `order` (untyped nodes, children first)."""
+
+    def __init__(
+        self,
+        module: Module | None,
+        signature: Callable[[str], Type | None],
+        solver: Solver,
+        fresh: bool = False,
+    ) -> None:
+        self.module = module
+        self.signature = signature
+        self.solver = solver
+        self.fresh = fresh
+        """True: types that nodes carry already are not believed."""
+        self.types: dict[Expr, Type] = {}
+        self.type_args: dict[Call, tuple[Type, ...]] = {}
+        self.order: list[Expr] = []
+        self._bound: set[Var] = set()
+        self._checked: set[Type] = set()
+        self._stack: list[Any] = []
+
+    def visit(self, root: Expr) -> Type:
+        """The type of `root`, as far as it is known after one walk."""
+        stack, types, fresh = self._stack, self.types, self.fresh
+        stack.append(root)
+        while stack:
+            item = stack.pop()
+            if item.__class__ is tuple:
+                item[0](self, *item[1:])
+                continue
+            if item in types:
+                continue
+            known = item.checked_type
+            if known is not None and not fresh:
+                types[item] = known
+                continue
+            _ENTER[item.__class__](self, item)
+        return types[root]
+
+    # What the rules are made of
+
+    def _set(self, e: Expr, t: Type) -> None:
+        self.types[e] = t
+        self.order.append(e)
+
+    def _error(self, message: str, span: Span | None, **extra: Any) -> None:
+        self.solver.diagnostics.append(Diagnostic(message, span, **extra))
+
+    def _poison(self) -> Type:
+        t = IncompleteType()
+        self.solver.poisoned.add(t)
+        return t
+
+    def _unify(self, a: Type, b: Type, span: Span | None, what: str, keep_b: bool = False) -> Type:
+        """Unifies, or reports that `what` does not hold and goes on with `a`."""
+        try:
+            joined = self.solver.unify(a, b, keep_b=keep_b)
+        except RelationError as error:
+            self._error(f"{what}: {error}", span)
+            return a
+        self.solver.run()
+        return joined
+
+    def _annotation(self, t: Type, span: Span | None) -> Type:
+        if t not in self._checked:
+            self._checked.add(t)
+            try:
+                check_type(t, self.module, span)
+            except IrError as error:
+                self.solver.diagnostics.extend(error.diagnostics)
+        if t.__class__ is TensorType:
+            # Joins follow the object: two variables must not share one, though their text was the same.
+            return TensorType(t.shape, t.dtype, t.span)  # type: ignore[attr-defined]
+        return t
+
+    def _bind(self, v: Var) -> None:
+        """Gives a binder its type and checks that nothing else binds it."""
+        if v in self._bound:
+            self._error(f"the variable %{v.name} is bound more than once", v.span)
+        self._bound.add(v)
+        if v not in self.types:
+            self._variable(v)
+
+    # Leaves
+
+    def _variable(self, v: Var) -> None:
+        if v.checked_type is not None and not self.fresh:
+            self.types[v] = v.checked_type
+        elif v.type_annotation is None:
+            self._set(v, IncompleteType())
+        else:
+            self._set(v, self._annotation(v.type_annotation, v.span))
+
+    def _global(self, e: GlobalVar) -> None:
+        known = self.signature(e.name)
+        if known is None:
+            known = e.checked_type
+        if known is None:
+            functions = self.module.functions if self.module is not None else {}
+            if e.name not in functions:
+                self._error(f"the function @{e.name} is not defined", e.span, help=nearest(e.name, functions))
+            known = self._poison() if e.name not in functions else IncompleteType()
+        self._set(e, known)
+
+    def _constant(self, e: Constant) -> None:
+        if isinstance(e.data, MissingData):
+            self._set(e, e.type_annotation or IncompleteType())
+        else:
+            self._set(e, TensorType(e.data.shape, e.dtype))
+
+    def _operator(self, e: Op) -> None:
+        self._set(e, e.checked_type or OperatorType(e.operator))
+
+    def _constructor(self, e: Constructor) -> None:
+        data = self._definition(e)
+        if data is None:
+            self._error(f"the type {e.belong_to.name} of {e.name} is not defined", e.span)
+            self._set(e, self._poison())
+        else:
+            self._set(e, FuncType(e.inputs, TypeCall(e.belong_to, data.type_vars), data.type_vars))
+
+    def _definition(self, c: Constructor) -> TypeData | None:
+        return self.module.type_definitions.get(c.belong_to.name) if self.module is not None else None
+
+    # Tuples and references
+
+    def _tuple(self, e: Tuple) -> None:
+        self._stack.append((Constraints._leave_tuple, e))
+        self._stack.extend(e.fields[::-1])
+
+    def _leave_tuple(self, e: Tuple) -> None:
+        self._set(e, TupleType(tuple([self.types[f] for f in e.fields])))
+
+    def _get_item(self, e: TupleGetItem) -> None:
+        self._stack += [(Constraints._leave_get_item, e), e.tuple]
+
+    def _leave_get_item(self, e: TupleGetItem) -> None:
+        t = self.solver.find(self.types[e.tuple])
+        if isinstance(t, TupleType):
+            if 0 <= e.index < len(t.fields):
+                self._set(e, t.fields[e.index])
+                return
+            self._error(f"the tuple has {len(t.fields)} fields: there is no field {e.index} in {t}", e.span)
+        elif isinstance(t, IncompleteType):
+            rule = Rule(e, _Projection, _Projection(e.index), (t,), (e.tuple,))
+            self._set(e, self.solver.add(rule))
+            return
+        else:
+            self._error(f"only a tuple has fields, and {e.tuple} is {self.solver.resolve(t)}", e.span)
+        self._set(e, self._poison())
+
+    def _ref_create(self, e: RefCreate) -> None:
+        self._stack += [(Constraints._leave_ref_create, e), e.value]
+
+    def _leave_ref_create(self, e: RefCreate) -> None:
+        self._set(e, RefType(self.types[e.value]))
+
+    def _ref_read(self, e: RefRead) -> None:
+        self._stack += [(Constraints._leave_ref_read, e), e.ref]
+
+    def _leave_ref_read(self, e: RefRead) -> None:
+        self._set(e, self._referent(self.types[e.ref], e.span))
+
+    def _referent(self, ref: Type, span: Span | None) -> Type:
+        value = IncompleteType()
+        self._unify(ref, RefType(value), span, "only a reference can be read or written")
+        return self.solver.find(value)
+
+    def _ref_write(self, e: RefWrite) -> None:
+        self._stack += [(Constraints._leave_ref_write, e), e.value, e.ref]
+
+    def _leave_ref_write(self, e: RefWrite) -> None:
+        value = self._referent(self.types[e.ref], e.span)
+        self._unify(self.types[e.value], value, e.span, "the reference holds another type")
+        self._set(e, UNIT)
+
+    # Control
+
+    def _let(self, e: Let) -> None:
+        recursive = e.value.__class__ is Function
+        if recursive:
+            self._bind(e.var)
+        self._stack += [(Constraints._leave_let_value, e), e.value]
+
+    def _leave_let_value(self, e: Let) -> None:
+        value = self.types[e.value]
+        v = e.var
+        if e.value.__class__ is Function:
+            joined = self._unify(self.types[v], value, v.span or e.span, f"the value of %{v.name}")
+        else:
+            if v in self.types and v not in self._bound and (v.checked_type is None or self.fresh):
+                self._error(f"the variable %{v.name} is used before it is bound", v.span or e.span)
+            self._bind(v)
+            joined = self._unify(self.types[v], value, v.span or e.span, f"the value of %{v.name}")
+        self.types[v] = joined
+        self._stack += [(Constraints._leave_let, e), e.body]
+
+    def _leave_let(self, e: Let) -> None:
+        self._set(e, self.types[e.body])
+
+    def _if(self, e: If) -> None:
+        self._stack += [
+            (Constraints._leave_if, e),
+            e.false_branch,
+            e.true_branch,
+            (Constraints._leave_condition, e),
+            e.cond,
+        ]
+
+    def _leave_condition(self, e: If) -> None:
+        self._unify(
+            self.types[e.cond], TensorType((), "bool"), e.cond.span or e.span, "the condition of an if is a bool scalar"
+        )
+
+    def _leave_if(self, e: If) -> None:
+        a, b = self.types[e.true_branch], self.types[e.false_branch]
+        self._set(e, self._unify(a, b, e.span, "the branches of an if have one type"))
+
+    def _match(self, e: Match) -> None:
+        self._stack.append((Constraints._leave_match, e))
+        self._stack.extend(c.body for c in reversed(e.clauses))
+        self._stack += [(Constraints._patterns, e), e.data]
+
+    def _patterns(self, e: Match) -> None:
+        for clause in e.clauses:
+            stack: list[tuple[Pattern, Type]] = [(clause.pattern, self.types[e.data])]
+            while stack:
+                pattern, t = stack.pop()
+                if isinstance(pattern, PatternVar):
+                    self._bind(pattern.var)
+                    what = f"the pattern %{pattern.var.name}"
+                    self.types[pattern.var] = self._unify(self.types[pattern.var], t, pattern.span, what)
+                elif isinstance(pattern, PatternTuple):
+                    fields: tuple[Type, ...] = tuple(IncompleteType() for _ in pattern.patterns)
+                    found = self._unify(t, TupleType(fields), pattern.span, "the pattern is a tuple")
+                    if isinstance(found, TupleType) and len(found.fields) == len(fields):
+                        fields = found.fields
+                    stack.extend(zip(pattern.patterns[::-1], fields[::-1], strict=True))
+                elif isinstance(pattern, PatternConstructor):
+                    inputs = self._constructor_pattern(pattern, t)
+                    stack.extend(zip(pattern.patterns[::-1], inputs[::-1], strict=False))
+
+    def _constructor_pattern(self, pattern: PatternConstructor, t: Type) -> tuple[Type, ...]:
+        c = pattern.constructor
+        data = self._definition(c)
+        if data is None:
+            self._error(f"the type {c.belong_to.name} of {c.name} is not defined", pattern.span)
+            return tuple(self._poison() for _ in pattern.patterns)
+        if len(c.inputs) != len(pattern.patterns):
+            given = len(pattern.patterns)
+            self._error(f"{c.name} holds {len(c.inputs)} values, and the pattern has {given}", pattern.span)
+            return tuple(self._poison() for _ in pattern.patterns)
+        args = tuple(IncompleteType() for _ in data.type_vars)
+        self._unify(t, TypeCall(c.belong_to, args), pattern.span, f"the pattern {c.name}")
+        values: dict[Type, Type] = dict(zip(data.type_vars, args, strict=True))
+        return tuple(substitute_type(i, values) for i in c.inputs)
+
+    def _leave_match(self, e: Match) -> None:
+        t: Type = IncompleteType()
+        for clause in e.clauses:
+            t = self._unify(t, self.types[clause.body], clause.span or e.span, "the clauses of a match have one type")
+        if e.complete and self.module is not None and not self.solver.diagnostics:
+            missed = unmatched_cases(e, self.module)
+            if missed:
+                notes = tuple(f"not matched: {show_pattern(p)}" for p in missed[:5])
+                self._error("the match does not cover every case (write match? if it need not)", e.span, notes=notes)
+        self._set(e, t)
+
+    # Functions and calls
+
+    def _function(self, e: Function) -> None:
+        for p in e.params:
+            self._bind(p)
+        self._stack += [(Constraints._leave_function, e), e.body]
+
+    def _leave_function(self, e: Function) -> None:
+        result = self.solver.find(self.types[e.body])
+        if isinstance(result, FuncType) and result.type_params and not isinstance(result, OperatorType):
+            result, _ = self._instantiate(result)
+        if e.ret_type is not None:
+            declared = self._annotation(e.ret_type, e.span)
+            what = "the function returns another type than it declares"
+            result = self._unify(declared, result, e.ret_type.span or e.body.span or e.span, what)
+        params = tuple([self.types[p] for p in e.params])
+        self._set(e, self.solver.resolve(FuncType(params, result, e.type_params)))
+
+    def _instantiate(self, t: FuncType, given: tuple[Type, ...] = ()) -> tuple[FuncType, tuple[Type, ...]]:
+        args = (*given, *[IncompleteType() for _ in t.type_params[len(given) :]])
+        values: dict[Type, Type] = dict(zip(t.type_params, args, strict=True))
+        made = substitute_type(FuncType(t.arg_types, t.ret_type), values)
+        assert isinstance(made, FuncType)
+        return made, args
+
+    def _call(self, e: Call) -> None:
+        stack = self._stack
+        if e.op.__class__ is Op:
+            self.types[e.op] = e.op.checked_type or OperatorType(e.op.operator)  # type: ignore[attr-defined]
+            stack.append((Constraints._leave_operator_call, e))
+        else:
+            stack += [(Constraints._leave_call, e), e.op]
+        stack.extend(e.args[::-1])
+
+    def _leave_operator_call(self, e: Call) -> None:
+        self._apply_rule(e, e.op.operator)  # type: ignore[attr-defined]
+
+    def _apply_rule(self, e: Call, operator: type[Operator]) -> None:
+        if len(e.args) != len(operator.arguments) and not operator.variadic:
+            names = ", ".join(operator.arguments)
+            wanted = f"{len(operator.arguments)} arguments ({names})" if names else "no argument"
+            self._error(f"{operator.name} takes {wanted}, {len(e.args)} given", e.span)
+            self._set(e, self._poison())
+            return
+        attrs = e.attrs
+        if not isinstance(attrs, operator):
+            try:
+                attrs = operator.make(attrs, e.span)
+            except IrError as error:
+                self.solver.diagnostics.extend(error.diagnostics)
+                self._set(e, self._poison())
+                return
+        types = self.types
+        rule = Rule(e, operator, attrs, [types[a] for a in e.args], e.args)
+        self._set(e, self.solver.add(rule))
+
+    def _leave_call(self, e: Call) -> None:
+        t = self.solver.find(self.types[e.op])
+        if isinstance(t, OperatorType):
+            self._apply_rule(e, t.operator)
+            return
+        args = [self.types[a] for a in e.args]
+        if isinstance(t, IncompleteType):
+            poisoned = t in self.solver.poisoned
+            result: Type = self._poison() if poisoned else IncompleteType()
+            self._unify(t, FuncType(tuple(args), result), e.span, "the call")
+            self._set(e, self.solver.find(result))
+            return
+        if not isinstance(t, FuncType):
+            self._error(f"only a function can be called, and {e.op} is {self.solver.resolve(t)}", e.span)
+            self._set(e, self._poison())
+            return
+        if len(e.type_args) > len(t.type_params):
+            self._error(f"{e.op} has {len(t.type_params)} type parameters, {len(e.type_args)} given", e.span)
+            self._set(e, self._poison())
+            return
+        if len(args) != len(t.arg_types):
+            self._error(f"{e.op} takes {len(t.arg_types)} arguments, {len(args)} given", e.span)
+            self._set(e, self._poison())
+            return
+        if t.type_params:
+            t, self.type_args[e] = self._instantiate(t, e.type_args)
+        for i, (wanted, given) in enumerate(zip(t.arg_types, args, strict=True)):
+            self._unify(wanted, given, e.args[i].span or e.span, f"argument {i} of {e.op}", keep_b=True)
+        self._set(e, self.solver.find(t.ret_type))
+
+
+class _Projection(Operator):
+    """The rule of `tuple.index`, for a tuple whose type is not known yet."""
+
+    name = "tuple field"
+    arguments = ("tuple",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def relate(self, types: Any, reporter: Any) -> Type | None:
+        (t,) = types
+        if isinstance(t, IncompleteType):
+            return None
+        if not isinstance(t, TupleType):
+            raise RelationError(f"only a tuple has fields, not {t}")
+        if not 0 <= self.index < len(t.fields):
+            raise RelationError(f"the tuple has {len(t.fields)} fields: there is no field {self.index} in {t}")
+        return t.fields[self.index]
+
+
+_ENTER: dict[type, Callable[[Constraints, Any], None]] = {
+    Var: Constraints._variable,
+    GlobalVar: Constraints._global,
+    Constant: Constraints._constant,
+    Op: Constraints._operator,
+    Constructor: Constraints._constructor,
+    Tuple: Constraints._tuple,
+    TupleGetItem: Constraints._get_item,
+    Call: Constraints._call,
+    Function: Constraints._function,
+    Let: Constraints._let,
+    If: Constraints._if,
+    Match: Constraints._match,
+    RefCreate: Constraints._ref_create,
+    RefRead: Constraints._ref_read,
+    RefWrite: Constraints._ref_write,
+}

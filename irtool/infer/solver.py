@@ -1,0 +1,358 @@
+"""Unification of types and dimensions, and the queue of type rules that wait for a type to become known.
+
+An `IncompleteType` is an unknown; `Solver` records what each has been bound to. Two known types unify when they agree,
+where `?` agrees with every dimension and wins over it: after that *both* stand for the type with `?` (the peer's join).
+Types are therefore followed by identity: `resolve` says what an object that was once given for a type stands for now.
+
+A `Rule` is a call of an operator whose result is not decided yet. It is tried again whenever an unknown in one of its
+types is bound, so work is linear in the number of bindings; nothing is tried twice for no reason.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from ..diagnostics import Diagnostic, IrError
+from ..ir import (
+    ANY,
+    DimVar,
+    Expr,
+    FuncType,
+    IncompleteType,
+    RefType,
+    TensorType,
+    TupleType,
+    Type,
+    TypeCall,
+    TypeVar,
+    rewrite_type,
+    trampoline,
+    type_leaves,
+)
+from ..ir.dims import Dim
+from ..ops.base import Operator, RelationError, operator_of
+
+
+class Rule:
+    """A call of an operator (or what else waits for a type, like a field of a tuple) and the types of its arguments and result, as they were first given."""
+
+    __slots__ = ("arguments", "attrs", "call", "done", "operator", "out", "queued", "types")
+
+    def __init__(
+        self, call: Expr, operator: type[Operator], attrs: Operator, types: Sequence[Type], arguments: Sequence[Expr]
+    ) -> None:
+        self.call = call
+        self.operator = operator
+        self.attrs = attrs
+        self.types = types
+        self.arguments = arguments
+        self.out: Type | None = None
+        self.done = False
+        self.queued = False
+
+
+class Solver:
+    """The unknowns of one function (or of a group of functions that call each other) and what is known of them."""
+
+    def __init__(self) -> None:
+        self.diagnostics: list[Diagnostic] = []
+        self.pending: dict[Rule, None] = {}
+        self.poisoned: set[IncompleteType] = set()
+        """Unknowns that are unknown because of an error already reported."""
+        self._bound: dict[IncompleteType, Type] = {}
+        self._joined: dict[int, tuple[Type, Type]] = {}
+        """By identity of a known type (kept alive here): what it was joined into."""
+        self._dims: dict[DimVar, Dim] = {}
+        self._waiting: dict[IncompleteType, list[Rule]] = {}
+        self._queue: deque[Rule] = deque()
+
+    # What is known
+
+    def find(self, t: Type) -> Type:
+        """What `t` itself stands for; unknowns inside it are left as they are."""
+        if t.__class__ is IncompleteType:
+            bound = self._bound
+            seen: list[IncompleteType] = []
+            while t.__class__ is IncompleteType:
+                known = bound.get(t)  # type: ignore[call-overload]
+                if known is None:
+                    break
+                seen.append(t)  # type: ignore[arg-type]
+                t = known
+            for s in seen[:-1]:
+                bound[s] = t
+        if self._joined:
+            first = t
+            while True:
+                entry = self._joined.get(id(t))
+                if entry is None:
+                    break
+                t = entry[1]
+            if t is not first and self._joined[id(first)][1] is not t:
+                self._joined[id(first)] = (first, t)
+        return t
+
+    def resolve(self, t: Type) -> Type:
+        """`t` with everything in it replaced by what it stands for now."""
+        if not self._joined:
+            if not t.is_open:
+                return t
+            if t.__class__ is IncompleteType:
+                t = self.find(t)
+                if t.__class__ is IncompleteType or not t.is_open:
+                    return t
+        return self._resolve_deep(t)
+
+    def _resolve_deep(self, t: Type) -> Type:
+        t = self.find(t)
+        # Replacing a leaf can bring in further unknowns: repeat on those, which an occurs check keeps finite.
+        while True:
+            new = rewrite_type(t, self._stands_for)
+            if new is t:
+                return t
+            t = new
+
+    def _stands_for(self, leaf: Type) -> Type:
+        return self.find(leaf)
+
+    # Unification
+
+    def unify(self, a: Type, b: Type, keep_a: bool = False, keep_b: bool = False) -> Type:
+        """The one type that both are. RelationError, naming the axis, if they cannot be.
+
+        `keep_a` / `keep_b`: that side, if known, goes on standing for itself though the other has a `?` where it has none.
+        """
+        a, b = self.find(a), self.find(b)
+        if a is b:
+            return a
+        if a.__class__ is IncompleteType:
+            return self._bind(a, b)  # type: ignore[arg-type]
+        if b.__class__ is IncompleteType:
+            return self._bind(b, a)  # type: ignore[arg-type]
+        if a.__class__ is TensorType and b.__class__ is TensorType:
+            joined: Type = self._join(a, b)  # type: ignore[arg-type]
+        elif not a.is_open and a == b:
+            return a
+        else:
+            joined = trampoline(self._unify_parts(a, b))
+            if not (isinstance(joined, FuncType) and (a.type_params or b.type_params)):  # type: ignore[attr-defined]
+                return joined  # the parts have been joined one by one
+        if not keep_a:
+            self._move(a, joined)
+        if not keep_b:
+            self._move(b, joined)
+        return joined
+
+    def _bind(self, unknown: IncompleteType, t: Type) -> Type:
+        if t.is_open and t.__class__ is not IncompleteType and unknown in set(type_leaves(self._resolve_deep(t))):
+            raise RelationError(f"the type would contain itself: _ = {self.resolve(t)}")
+        self._bound[unknown] = t
+        if t.__class__ is IncompleteType and unknown in self.poisoned:
+            self.poisoned.add(t)  # type: ignore[arg-type]
+        waiting = self._waiting.pop(unknown, None)
+        if waiting:
+            if t.__class__ is IncompleteType:
+                self._waiting.setdefault(t, []).extend(waiting)  # type: ignore[arg-type]
+            else:
+                self._enqueue(waiting)
+        return t
+
+    def _move(self, t: Type, joined: Type) -> None:
+        if t is not joined:
+            self._joined[id(t)] = (t, joined)
+
+    def _join(self, a: TensorType, b: TensorType) -> TensorType:
+        if a.shape == b.shape and a.dtype == b.dtype:
+            return a
+        if a.dtype != b.dtype:
+            raise RelationError(f"{a} and {b} differ: the data types are {a.dtype} and {b.dtype}")
+        if len(a.shape) != len(b.shape):
+            raise RelationError(f"{a} and {b} differ: the ranks are {len(a.shape)} and {len(b.shape)}")
+        shape = tuple(self._unify_dims(i, x, y, a, b) for i, (x, y) in enumerate(zip(a.shape, b.shape, strict=True)))
+        return TensorType(shape, a.dtype)
+
+    def _unify_dims(self, axis: int, x: Dim, y: Dim, a: TensorType, b: TensorType) -> Dim:
+        while isinstance(x, DimVar) and x in self._dims:
+            x = self._dims[x]
+        while isinstance(y, DimVar) and y in self._dims:
+            y = self._dims[y]
+        if x is y:
+            return x
+        if x is ANY or y is ANY:
+            return ANY
+        if isinstance(x, DimVar) and isinstance(y, int):
+            self._dims[x] = y
+            return y
+        if isinstance(y, DimVar) and isinstance(x, int):
+            self._dims[y] = x
+            return x
+        if isinstance(x, int) and isinstance(y, int) and x == y:
+            return x
+        raise RelationError(f"{a} and {b} differ: axis {axis} is {x} and {y}")
+
+    def _unify_parts(self, a: Type, b: Type) -> Generator[Any, Any, Type]:
+        """`unify` of two types that hold others, written as if recursive (see `trampoline`)."""
+        if isinstance(a, TupleType) and isinstance(b, TupleType):
+            if len(a.fields) != len(b.fields):
+                raise RelationError(f"{a} and {b} differ: tuples of {len(a.fields)} and {len(b.fields)} fields")
+            return TupleType((yield self._unify_all(a.fields, b.fields)))
+        if isinstance(a, RefType) and isinstance(b, RefType):
+            (value,) = yield self._unify_all((a.value,), (b.value,))
+            return RefType(value)
+        if isinstance(a, TypeCall) and isinstance(b, TypeCall) and len(a.args) == len(b.args):
+            func, *args = yield self._unify_all((a.func, *a.args), (b.func, *b.args))
+            return TypeCall(func, tuple(args))
+        if isinstance(a, FuncType) and isinstance(b, FuncType):
+            return (yield self._unify_functions(a, b))
+        if a == b:
+            return a
+        raise RelationError(f"{self.resolve(a)} and {self.resolve(b)} differ")
+
+    def _unify_all(self, xs: Sequence[Type], ys: Sequence[Type]) -> Generator[Any, Any, tuple[Type, ...]]:
+        done = []
+        for x, y in zip(xs, ys, strict=True):
+            x, y = self.find(x), self.find(y)
+            known = IncompleteType not in (x.__class__, y.__class__)
+            if x is y or not known or (x.__class__ is TensorType and y.__class__ is TensorType):
+                done.append(self.unify(x, y))
+                continue
+            joined = yield self._unify_parts(x, y)
+            if isinstance(joined, FuncType):
+                self._move(x, joined)
+                self._move(y, joined)
+            done.append(joined)
+        return tuple(done)
+
+    def _unify_functions(self, a: FuncType, b: FuncType) -> Generator[Any, Any, Type]:
+        if len(a.arg_types) != len(b.arg_types) or operator_of(a) is not operator_of(b):
+            raise RelationError(f"{self.resolve(a)} and {self.resolve(b)} differ")
+        if operator_of(a) is not None:
+            return a
+        if len(a.type_params) < len(b.type_params):
+            a, b = b, a
+        # The parameters of the side that has fewer stand for as many of the other's; what is left over is unknown.
+        renamed: dict[Type, Type] = dict(zip(a.type_params, b.type_params, strict=False))
+        for extra in a.type_params[len(b.type_params) :]:
+            renamed[extra] = IncompleteType()
+        ours = substitute_type(FuncType(a.arg_types, a.ret_type), renamed)
+        assert isinstance(ours, FuncType)
+        ret, *args = yield self._unify_all((ours.ret_type, *ours.arg_types), (b.ret_type, *b.arg_types))
+        return FuncType(tuple(args), ret, b.type_params)
+
+    # Type rules
+
+    def add(self, rule: Rule) -> Type:
+        """Tries the rule; returns the type of its result, or the unknown that stands for it."""
+        self._try(rule)
+        if self._queue:
+            self.run()
+        assert rule.out is not None
+        return rule.out
+
+    def run(self) -> None:
+        """Tries every rule that has news, until none has."""
+        while self._queue:
+            rule = self._queue.popleft()
+            rule.queued = False
+            if not rule.done:
+                self._try(rule)
+
+    def _enqueue(self, rules: Sequence[Rule]) -> None:
+        for rule in rules:
+            if not rule.done and not rule.queued:
+                rule.queued = True
+                self._queue.append(rule)
+
+    def retry(self, rules: Sequence[Rule]) -> None:
+        """Tries these rules again, in this order."""
+        self._enqueue(rules)
+        self.run()
+
+    def _try(self, rule: Rule) -> None:
+        reporter = RuleReporter(self, rule)
+        try:
+            found = rule.attrs.relate([self.resolve(t) for t in rule.types], reporter)
+            if found is not None:
+                if rule.out is None:
+                    rule.out = found
+                else:
+                    rule.out = self.unify(rule.out, found)
+        except RelationError as error:
+            self._refuse(rule, str(error))
+            return
+        except IrError as error:
+            self.diagnostics.extend(error.diagnostics)
+            self._poison(rule)
+            return
+        if found is not None:
+            rule.done = True
+            self.pending.pop(rule, None)
+            return
+        if rule.out is None:
+            rule.out = IncompleteType()
+        self.pending[rule] = None
+        for t in (*rule.types, rule.out):
+            t = self.resolve(t)
+            if t.is_open:
+                for leaf in type_leaves(t):
+                    if leaf.__class__ is IncompleteType:
+                        self._waiting.setdefault(leaf, []).append(rule)  # type: ignore[arg-type]
+
+    def _refuse(self, rule: Rule, reason: str) -> None:
+        types = [self.resolve(t) for t in rule.types]
+        names = list(rule.operator.arguments) if len(rule.operator.arguments) == len(types) else []
+        shown = [f"{names[i]} is {t}" if names else f"argument {i} is {t}" for i, t in enumerate(types)]
+        title = (rule.operator.manual().splitlines() or [""])[0]
+        notes = ["; ".join(shown)] if shown else []
+        if title:
+            notes.append(f"{rule.operator.name}: {title}")
+        self.diagnostics.append(Diagnostic(f"{rule.operator.name}: {reason}", rule.call.span, notes=tuple(notes)))
+        self._poison(rule)
+
+    def _poison(self, rule: Rule) -> None:
+        rule.done = True
+        self.pending.pop(rule, None)
+        if rule.out is None:
+            rule.out = IncompleteType()
+        for t in (*rule.types, rule.out):
+            for leaf in type_leaves(self.resolve(t)):
+                if leaf.__class__ is IncompleteType:
+                    self.poisoned.add(leaf)  # type: ignore[arg-type]
+
+
+class RuleReporter:
+    """What a type rule is given beside the types: see `ops.base.Reporter`."""
+
+    __slots__ = ("_rule", "_solver")
+
+    def __init__(self, solver: Solver, rule: Rule) -> None:
+        self._solver = solver
+        self._rule = rule
+
+    def assign(self, index: int, type: Type) -> None:
+        """Unifies the type of argument `index` with `type`."""
+        self._solver.unify(self._rule.types[index], type)
+
+    def unify(self, a: Type, b: Type) -> Type:
+        """Unifies two types; RelationError if they differ."""
+        return self._solver.unify(a, b)
+
+    def argument(self, index: int) -> Expr | None:
+        """The expression of argument `index`, where the call has one."""
+        return self._rule.arguments[index] if index < len(self._rule.arguments) else None
+
+    @property
+    def out(self) -> Type:
+        """What is known of the type of the result."""
+        if self._rule.out is None:
+            self._rule.out = IncompleteType()
+        return self._solver.resolve(self._rule.out)
+
+
+def substitute_type(t: Type, values: dict[Type, Type]) -> Type:
+    """`t` with type variables replaced; a function type inside `t` keeps its own parameters."""
+    if not values:
+        return t
+    return rewrite_type(t, lambda leaf: values.get(leaf, leaf) if leaf.__class__ is TypeVar else leaf)
