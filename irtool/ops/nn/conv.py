@@ -70,8 +70,8 @@ class Convolution(Operator):
     def weights_shape(self, shape: Sequence[Dim], weight: TensorType | None) -> tuple[Dim, ...]:
         """The canonical shape of the weights, from `channels` and `kernel_size`."""
         assert self.kernel_size is not None and self.channels is not None
-        kernel = _exactly(self.kernel_size, self.rank, "kernel_size")
-        _exactly(self.dilation, self.rank, "dilation")
+        kernel = exactly(self.kernel_size, self.rank, "kernel_size")
+        exactly(self.dilation, self.rank, "dilation")
         if len(self.kernel_canonical()) > 2 + self.rank:
             outputs = floordiv(self.channels, self.groups)
             return (self.groups, outputs, floordiv(shape[1], self.groups), *kernel)
@@ -104,17 +104,18 @@ class Convolution(Operator):
         if len(held) > 2 + self.rank:
             held = (mul(held[0], held[1]), *held[2:])
         self.check_weights(shape, held)
-        return self.result(data, shape, held[0], held[2:])
+        return self.result(data, shape, self.weights_channels(held), held[2:])
+
+    def weights_channels(self, held: Sequence[Dim]) -> Dim:
+        """How many channels canonical weights of shape `held` give."""
+        return held[0]
 
     def require_weights(self, weight: TensorType | None) -> None:
         """RelationError where the rule cannot do without the type of the weights."""
 
     def check_weights(self, shape: Sequence[Dim], held: Sequence[Dim]) -> None:
         """RelationError where weights of canonical shape `held` do not fit the attributes or the data."""
-        if self.kernel_size is not None:
-            for i, k in enumerate(_exactly(self.kernel_size, self.rank, "kernel_size")):
-                if not compatible(k, held[2 + i]):
-                    raise RelationError(f"kernel_size[{i}] is {k}, and the weights are {held[2 + i]} wide there")
+        self.check_kernel(held)
         if self.channels is not None and not compatible(self.channels, held[0]):
             raise RelationError(f"channels is {self.channels}, and the weights give {held[0]} channels")
         if shape[1] is not ANY and held[1] is not ANY and not compatible(self.input_channels(shape), held[1]):
@@ -122,6 +123,13 @@ class Convolution(Operator):
                 f"{shape[1]} input channels in {self.groups} groups are {self.input_channels(shape)} each, "
                 f"and the weights take {held[1]}"
             )
+
+    def check_kernel(self, held: Sequence[Dim]) -> None:
+        """RelationError where `kernel_size` is given and differs from the weights' extents."""
+        if self.kernel_size is not None:
+            for i, k in enumerate(exactly(self.kernel_size, self.rank, "kernel_size")):
+                if not compatible(k, held[2 + i]):
+                    raise RelationError(f"kernel_size[{i}] is {k}, and the weights are {held[2 + i]} wide there")
 
     def input_channels(self, shape: Sequence[Dim]) -> Dim:
         """Input channels of one group."""
@@ -144,7 +152,8 @@ class Convolution(Operator):
         return convolve(x, w, self.strides, pads, self.dilation, self.groups, out_dtype)  # type: ignore[arg-type]
 
 
-def _exactly(values: Sequence[int], rank: int, what: str) -> Sequence[int]:
+def exactly(values: Sequence[int], rank: int, what: str) -> Sequence[int]:
+    """The values; RelationError unless there are `rank` of them."""
     if len(values) != rank:
         raise RelationError(f"{what} has {len(values)} numbers; it takes {rank}")
     return values
@@ -255,8 +264,8 @@ class PackedConvolution(Convolution):
         shape = in_layout(data.shape, data_layout, self.data_form, "the data")
         if self.kernel_size is None or self.channels is None:
             raise RelationError("channels and kernel_size must be given")
-        _exactly(self.dilation, self.rank, "dilation")
-        return self.result(data, shape, self.channels, _exactly(self.kernel_size, self.rank, "kernel_size"))
+        exactly(self.dilation, self.rank, "dilation")
+        return self.result(data, shape, self.channels, exactly(self.kernel_size, self.rank, "kernel_size"))
 
 
 @operator("nn.contrib_conv2d_NCHWc", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Conv2DAttrs")

@@ -1,0 +1,122 @@
+"""Bit-serial products: numbers of a few bits, multiplied bit by bit with `and` and a count of ones.
+
+The peer packs the bits into words; the result does not depend on how. In the unipolar form a weight's bit counts +1
+where set and -1 where clear; otherwise it counts 1 or 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
+from ..layout import convert
+from ..shapes import add, floordiv, sub, tensor
+from .conv import exactly
+from .convolve import convolve
+from .gemm import matmul
+from .geometry import in_layout, pad_amounts, parse_layout, per_axis
+
+
+def low_bits(x: np.ndarray, bits: int) -> np.ndarray:
+    """The value of the lowest bits of each number."""
+    return x.astype(np.int64) & ((1 << bits) - 1)
+
+
+def weight_values(w: np.ndarray, bits: int, unipolar: bool) -> np.ndarray:
+    """What a weight of that many bits multiplies by: the sum of its bits' values, each ±2^i or 2^i and 0."""
+    value = low_bits(w, bits)
+    return 2 * value - ((1 << bits) - 1) if unipolar else value
+
+
+def unpack_bits(packed: np.ndarray, axis: int, bit_axis: int) -> np.ndarray:
+    """Numbers from words: along `axis` a word holds one bit each of as many numbers as it is wide, the first of them in
+    its highest bit; `bit_axis` counts the bits, the lowest first."""
+    width = packed.dtype.itemsize * 8
+    words = np.moveaxis(packed, bit_axis, -1).astype(np.uint64)
+    axis = axis - 1 if bit_axis < axis else axis
+    shifts = np.arange(width - 1, -1, -1, dtype=np.uint64)
+    spread = (np.expand_dims(words, axis + 1) >> shifts.reshape(-1, *[1] * (words.ndim - axis - 1))) & np.uint64(1)
+    spread = spread.reshape(*words.shape[:axis], words.shape[axis] * width, *words.shape[axis + 1 :])
+    return (spread.astype(np.int64) << np.arange(packed.shape[bit_axis])).sum(axis=-1)
+
+
+@operator(
+    "nn.bitserial_conv2d", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="BinaryConv2DAttrs", level=2
+)
+@dataclass(frozen=True)
+class BitserialConv2D(Operator):
+    """`nn.conv2d` of data of `activation_bits` and weights of `weight_bits`; weights of rank 5 are packed already."""
+
+    strides: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    kernel_size: tuple[int, ...] = (3, 3)
+    channels: int | None = None
+    activation_bits: int = 1
+    weight_bits: int = 1
+    data_layout: str = "NCHW"
+    kernel_layout: str = "OIHW"
+    pack_dtype: DType = VOID
+    out_dtype: DType = VOID
+    unipolar: bool = True
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        if self.channels is None:
+            raise RelationError("channels must be given")
+        stored = parse_layout(self.data_layout, "NCHW", "data_layout")
+        shape = in_layout(data.shape, stored, "NCHW", "the data")
+        kernel, strides = exactly(self.kernel_size, 2, "kernel_size"), per_axis(self.strides, 2, "strides")
+        pads = pad_amounts(self.padding, 2)
+        spatial = [add(floordiv(sub(add(shape[2 + i], add(*pads[i])), kernel[i]), strides[i]), 1) for i in range(2)]
+        return TensorType(in_layout((shape[0], self.channels, *spatial), "NCHW", stored, "the result"), self.out_dtype)
+
+    def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        x = low_bits(convert(data, self.data_layout, "NCHW"), self.activation_bits)
+        w = self.weights(weight)
+        pads: Any = pad_amounts(self.padding, 2)
+        y = convolve(x, weight_values(w, self.weight_bits, self.unipolar), self.strides, pads, (1, 1), 1, "int64")
+        return convert(y.astype(self.out_dtype), "NCHW", self.data_layout)
+
+    def weights(self, weight: np.ndarray) -> np.ndarray:
+        """Plain weights `(O, I, KH, KW)`."""
+        if weight.ndim == 4:
+            layout = self.kernel_layout
+            return convert(weight, layout, "OIHW")
+        if self.data_layout == "NCHW":
+            return unpack_bits(weight, 1, 4)
+        return unpack_bits(weight, 2, 3).transpose(3, 2, 0, 1)
+
+
+@operator(
+    "nn.bitserial_dense", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="BinaryDenseAttrs", level=1
+)
+@dataclass(frozen=True)
+class BitserialDense(Operator):
+    """`nn.dense` of data of `data_bits` and weights of `weight_bits`; weights of rank 3 are packed already."""
+
+    units: int | None
+    data_bits: int = 1
+    weight_bits: int = 1
+    pack_dtype: DType = VOID
+    out_dtype: DType = VOID
+    unipolar: bool = True
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        if not data.shape or self.units is None:
+            raise RelationError("the data must have an axis to sum over, and units must be given")
+        return TensorType((*data.shape[:-1], self.units), self.out_dtype or data.dtype)
+
+    def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        w = weight if weight.ndim == 2 else unpack_bits(weight, 2, 1)
+        total = matmul(low_bits(data, self.data_bits), weight_values(w, self.weight_bits, self.unipolar).T, "int64")
+        return total.astype(self.out_dtype or data.dtype)

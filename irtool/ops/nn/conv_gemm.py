@@ -1,0 +1,90 @@
+"""Convolutions of `NHWC` data with weights interleaved in tiles for a matrix product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ..base import VOID, DType, Operator, Pattern, Reporter, operator
+from ..layout import convert
+from ..shapes import ceildiv, product, require_rank, tensor
+from .conv import PackedConvolution
+from .convolve import convolve
+from .geometry import pad_amounts
+
+
+@operator(
+    "nn.contrib_conv2d_gemm_weight_transform",
+    "weights",
+    pattern=Pattern.OUT_ELEMWISE_FUSABLE,
+    attrs="ConvGemmWeightTransformAttrs",
+)
+@dataclass(frozen=True)
+class Conv2DGemmWeights(Operator):
+    """Weights `(KH, KW, I, O)`, seen as a matrix `(K, O)`, cut into transposed tiles.
+
+    Gives `(O / tile_rows, K / tile_cols, tile_rows, tile_cols)`, filled up with zeros where the tiles do not come out
+    even.
+    """
+
+    tile_rows: int
+    tile_cols: int
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        w = tensor(types[0], "the weights")
+        if w is None:
+            return None
+        require_rank(w, 4, "the weights")
+        rows, columns = ceildiv(w.shape[3], self.tile_rows), ceildiv(product(w.shape[:3]), self.tile_cols)
+        return TensorType((rows, columns, self.tile_rows, self.tile_cols), w.dtype)
+
+    def evaluate(self, weights: np.ndarray) -> np.ndarray:
+        matrix = weights.reshape(-1, weights.shape[3]).T
+        rows, columns = -(-matrix.shape[0] // self.tile_rows), -(-matrix.shape[1] // self.tile_cols)
+        padded = np.zeros((rows * self.tile_rows, columns * self.tile_cols), weights.dtype)
+        padded[: matrix.shape[0], : matrix.shape[1]] = matrix
+        tiles = padded.reshape(rows, self.tile_rows, columns, self.tile_cols)
+        return np.ascontiguousarray(tiles.transpose(0, 2, 1, 3))
+
+
+@operator(
+    "nn.contrib_conv2d_gemm_without_weight_transform",
+    "data",
+    "weight",
+    pattern=Pattern.OUT_ELEMWISE_FUSABLE,
+    attrs="Conv2DAttrs",
+)
+@dataclass(frozen=True)
+class Conv2DGemm(PackedConvolution):
+    """`nn.conv2d` with weights that `nn.contrib_conv2d_gemm_weight_transform` has made."""
+
+    data_form = "NCHW"
+    kernel_form = "OIHW"
+    strides: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    dilation: tuple[int, ...] = (1, 1)
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: tuple[int, ...] | None = None
+    data_layout: str = "NCHW"
+    kernel_layout: str = "OIHW"
+    out_layout: str = ""
+    out_dtype: DType = VOID
+
+    def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        assert self.kernel_size is not None and self.channels is not None
+        data_layout, _, out_layout = self.layouts()
+        x = convert(data, data_layout, "NCHW")
+        depth = x.shape[1] // self.groups
+        rows, columns, tile_rows, tile_cols = weight.shape
+        matrix = weight.transpose(0, 2, 1, 3).reshape(rows * tile_rows, columns * tile_cols)
+        kernel = tuple(self.kernel_size)
+        used = matrix[: self.channels, : depth * kernel[0] * kernel[1]].reshape(self.channels, *kernel, depth)
+        pads: Any = pad_amounts(self.padding, 2)
+        w = used.transpose(0, 3, 1, 2)
+        y = convolve(x, w, self.strides, pads, self.dilation, self.groups, self.out_dtype or data.dtype)
+        return convert(y, "NCHW", out_layout)

@@ -1,0 +1,69 @@
+"""The gradient of a convolution by its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
+from ..layout import convert
+from ..shapes import floordiv, tensor
+from .conv import exactly
+from .convolve import convolve_weight_gradient
+from .geometry import in_layout, pad_amounts, parse_layout
+
+
+@operator(
+    "nn.conv2d_backward_weight", "grad", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Conv2DAttrs", level=2
+)
+@dataclass(frozen=True)
+class Conv2DBackwardWeight(Operator):
+    """Gradient of `nn.conv2d` by its weights, from the gradient by its result and the data.
+
+    The layouts are those of the three tensors in order: `data_layout` of the gradient, `kernel_layout` of the data,
+    `out_layout` of the result. `kernel_size` must be given.
+    """
+
+    strides: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    dilation: tuple[int, ...] = (1, 1)
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: tuple[int, ...] | None = None
+    data_layout: str = "NCHW"
+    kernel_layout: str = "OIHW"
+    out_layout: str = ""
+    out_dtype: DType = VOID
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        grad, data = tensor(types[0], "the gradient"), tensor(types[1], "the data")
+        if grad is None or data is None:
+            return None
+        if self.kernel_size is None:
+            raise RelationError("kernel_size must be given")
+        kernel = exactly(self.kernel_size, 2, "kernel_size")
+        x = in_layout(data.shape, parse_layout(self.kernel_layout, "NCHW", "kernel_layout"), "NCHW", "the data")
+        g = in_layout(grad.shape, parse_layout(self.data_layout, "NCHW", "data_layout"), "NCHW", "the gradient")
+        if not isinstance(x[1], int) or not isinstance(g[1], int):
+            raise RelationError(f"the channels must be numbers, not {x[1]} and {g[1]}")
+        if x[1] == g[1] == self.groups:
+            if self.channels is None:
+                raise RelationError("channels must be given for a depthwise convolution")
+            depth = floordiv(self.channels, self.groups)
+        else:
+            depth = floordiv(x[1], self.groups)
+        target = parse_layout(self.out_layout, "OIHW", "out_layout")
+        shape = in_layout((g[1], depth, *kernel), "OIHW", target, "the result")
+        return TensorType(shape, self.out_dtype or grad.dtype)
+
+    def evaluate(self, grad: np.ndarray, data: np.ndarray) -> np.ndarray:
+        assert self.kernel_size is not None
+        g, x = convert(grad, self.data_layout, "NCHW"), convert(data, self.kernel_layout, "NCHW")
+        pads: Any = pad_amounts(self.padding, 2)
+        out_dtype = self.out_dtype or grad.dtype
+        w = convolve_weight_gradient(g, x, self.kernel_size, self.strides, pads, self.dilation, self.groups, out_dtype)
+        return convert(w, "OIHW", self.out_layout)

@@ -1,0 +1,135 @@
+"""Transposed convolutions of one, two and three spatial axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...ir import TensorType
+from ...ir.dims import ANY, Dim
+from ..base import VOID, DType, Pattern, RelationError, operator
+from ..shapes import add, compatible, floordiv, mul, sub
+from .conv import Convolution, exactly
+from .convolve import convolve_transposed
+from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis
+
+
+class TransposedConvolution(Convolution):
+    """What transposed convolutions share. The canonical weights are `(C, O / groups, kernel…)`."""
+
+    output_padding: tuple[int, ...]
+
+    def result(self, data: TensorType, shape: Sequence[Dim], channels: Dim, kernel: Sequence[Dim]) -> TensorType:
+        pads = pad_amounts(self.padding, self.rank)
+        strides = per_axis(self.strides, self.rank, "strides")
+        dilation = per_axis(self.dilation, self.rank, "dilation")
+        more = per_axis(self.output_padding, self.rank, "output_padding")
+        spatial: list[Dim] = []
+        for i in range(self.rank):
+            size = shape[2 + i]
+            if size is not ANY:
+                reach = add(mul(strides[i], sub(size, 1)), dilated(kernel[i], dilation[i]))
+                size = add(sub(reach, add(*pads[i])), more[i])
+            spatial.append(size)
+        out = parse_layout(self.out_layout or self.data_layout, self.data_form, "out_layout")
+        found = in_layout((shape[0], channels, *spatial), self.data_form, out, "the result")
+        return TensorType(found, self.out_dtype or data.dtype)
+
+    def weights_shape(self, shape: Sequence[Dim], weight: TensorType | None) -> tuple[Dim, ...]:
+        assert self.kernel_size is not None and self.channels is not None
+        kernel = exactly(self.kernel_size, self.rank, "kernel_size")
+        exactly(self.dilation, self.rank, "dilation")
+        outputs = floordiv(self.channels, self.groups)
+        if len(self.kernel_canonical()) > 2 + self.rank:
+            return (self.groups, floordiv(shape[1], self.groups), outputs, *kernel)
+        return (shape[1], outputs, *kernel)
+
+    def weights_channels(self, held: Sequence[Dim]) -> Dim:
+        return mul(held[1], self.groups)
+
+    def check_weights(self, shape: Sequence[Dim], held: Sequence[Dim]) -> None:
+        self.check_kernel(held)
+        if self.channels is not None and not compatible(floordiv(self.channels, self.groups), held[1]):
+            raise RelationError(
+                f"{self.channels} channels in {self.groups} groups are {floordiv(self.channels, self.groups)} each, "
+                f"and the weights give {held[1]}"
+            )
+        if shape[1] is not ANY and held[0] is not ANY and not compatible(shape[1], held[0]):
+            raise RelationError(f"the data has {shape[1]} channels, and the weights take {held[0]}")
+
+    def convolve_canonical(self, x: np.ndarray, w: np.ndarray, out_dtype: Any) -> np.ndarray:
+        pads: Any = pad_amounts(self.padding, self.rank)
+        return convolve_transposed(x, w, self.strides, pads, self.output_padding, self.dilation, self.groups, out_dtype)
+
+
+@operator(
+    "nn.conv1d_transpose", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Conv1DTransposeAttrs", level=2
+)
+@dataclass(frozen=True)
+class Conv1DTranspose(TransposedConvolution):
+    """The gradient of `nn.conv1d` by its data: data `(N, C, W)`, weights `(C, O / groups, KW)`.
+
+    `W' = stride * (W - 1) + dilation * (KW - 1) + 1 - left - right + output_padding`. The letters of `kernel_layout` are
+    the peer's: `O` stands for the channels that come in and `I` for those that go out.
+    """
+
+    data_form = "NCW"
+    kernel_form = "OIW"
+    channels: int | None = None
+    kernel_size: tuple[int, ...] | None = None
+    strides: tuple[int, ...] = (1,)
+    output_padding: tuple[int, ...] = (0,)
+    padding: tuple[int, ...] = (0,)
+    dilation: tuple[int, ...] = (1,)
+    groups: int = 1
+    data_layout: str = "NCW"
+    kernel_layout: str = "OIW"
+    out_layout: str = ""
+    out_dtype: DType = VOID
+
+
+@operator(
+    "nn.conv2d_transpose", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Conv2DTransposeAttrs", level=2
+)
+@dataclass(frozen=True)
+class Conv2DTranspose(TransposedConvolution):
+    """The gradient of `nn.conv2d` by its data: data `(N, C, H, W)`, weights `(C, O / groups, KH, KW)` as `IOHW`."""
+
+    data_form = "NCHW"
+    kernel_form = "IOHW"
+    channels: int | None = None
+    kernel_size: tuple[int, ...] | None = None
+    strides: tuple[int, ...] = (1, 1)
+    output_padding: tuple[int, ...] = (0, 0)
+    padding: tuple[int, ...] = (0, 0)
+    dilation: tuple[int, ...] = (1, 1)
+    groups: int = 1
+    data_layout: str = "NCHW"
+    kernel_layout: str = "OIHW"
+    out_layout: str = ""
+    out_dtype: DType = VOID
+
+
+@operator(
+    "nn.conv3d_transpose", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Conv3DTransposeAttrs", level=2
+)
+@dataclass(frozen=True)
+class Conv3DTranspose(TransposedConvolution):
+    """The gradient of `nn.conv3d` by its data; the letters of `kernel_layout` are read as in `nn.conv1d_transpose`."""
+
+    data_form = "NCDHW"
+    kernel_form = "OIDHW"
+    channels: int | None = None
+    kernel_size: tuple[int, ...] | None = None
+    strides: tuple[int, ...] = (1, 1, 1)
+    output_padding: tuple[int, ...] = (0, 0, 0)
+    padding: tuple[int, ...] = (0, 0, 0)
+    dilation: tuple[int, ...] = (1, 1, 1)
+    groups: int = 1
+    data_layout: str = "NCDHW"
+    kernel_layout: str = "OIDHW"
+    out_layout: str = ""
+    out_dtype: DType = VOID

@@ -1,0 +1,83 @@
+"""Correlation of two feature maps, as optical-flow networks use it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ...ir.dims import Dim
+from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..shapes import add, ceildiv, require_rank, sub, tensor
+from .convolve import pad_spatial
+from .geometry import pad_amounts
+from .precision import narrow, widen
+
+
+@operator("nn.correlation", "data1", "data2", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="CorrelationAttrs", level=2)
+@dataclass(frozen=True)
+class Correlation(Operator):
+    """Mean over channels and a window of products (or absolute differences) of `data1` and `data2`, the latter displaced.
+
+    A channel of the result stands for one displacement of up to `max_displacement` in steps of `stride2`; positions are
+    `stride1` apart. Dosovitskiy et al., 2015.
+    """
+
+    kernel_size: int = 1
+    max_displacement: int = 1
+    stride1: int = 1
+    stride2: int = 1
+    padding: tuple[int, ...] = (0, 0)
+    is_multiply: bool = True
+    layout: str = "NCHW"
+
+    @property
+    def border(self) -> int:
+        """Rows and columns at the edge at which no window is centred."""
+        return self.max_displacement + (self.kernel_size - 1) // 2
+
+    @property
+    def displacements(self) -> int:
+        """Number of displacements along one axis."""
+        return 2 * (self.max_displacement // self.stride2) + 1
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        a, b = tensor(types[0], "the first map"), tensor(types[1], "the second map")
+        if a is None or b is None:
+            return None
+        if self.layout != "NCHW":
+            raise RelationError(f"layout must be NCHW, not {self.layout}")
+        require_rank(a, 4, "the first map")
+        require_rank(b, 4, "the second map")
+        if self.stride1 == 0 or self.stride2 == 0:
+            raise RelationError("stride1 and stride2 must not be 0")
+        pads = pad_amounts(self.padding, 2)
+        spatial: list[Dim] = [
+            ceildiv(sub(add(size, add(*pad)), 2 * self.border), self.stride1)
+            for size, pad in zip((a.shape[2], b.shape[3]), pads, strict=True)
+        ]
+        return TensorType((a.shape[0], self.displacements**2, *spatial), a.dtype)
+
+    def evaluate(self, data1: np.ndarray, data2: np.ndarray) -> np.ndarray:
+        pads: Any = pad_amounts(self.padding, 2)
+        a, b = pad_spatial(widen(data1), pads), pad_spatial(widen(data2), pads)
+        height, width = (-(-(n - 2 * self.border) // self.stride1) for n in a.shape[2:])
+        radius = self.max_displacement // self.stride2
+        out = np.zeros((a.shape[0], self.displacements**2, height, width), a.dtype)
+
+        def seen(x: np.ndarray, row: int, column: int) -> np.ndarray:
+            rows = slice(row, row + (height - 1) * self.stride1 + 1, self.stride1)
+            return x[:, :, rows, column : column + (width - 1) * self.stride1 + 1 : self.stride1]
+
+        for q in range(self.displacements**2):
+            down = (q // self.displacements - radius) * self.stride2
+            across = (q % self.displacements - radius) * self.stride2
+            for ky in range(self.kernel_size):
+                for kx in range(self.kernel_size):
+                    row, column = self.max_displacement + ky, self.max_displacement + kx
+                    x, y = seen(a, row, column), seen(b, row + down, column + across)
+                    out[:, q] += (x * y if self.is_multiply else np.abs(x - y)).sum(axis=1)
+        return narrow(out / out.dtype.type(self.kernel_size**2 * a.shape[1]), data1.dtype)

@@ -1,0 +1,123 @@
+"""Deformable convolution: each tap of the kernel looks beside its place, by an offset that is data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ...ir.dims import ANY
+from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
+from ..layout import convert
+from ..shapes import add, compatible, floordiv, mul, product, tensor
+from .conv import exactly
+from .gemm import matmul
+from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, positions
+
+
+@operator(
+    "nn.deformable_conv2d",
+    "data",
+    "offset",
+    "weight",
+    pattern=Pattern.OUT_ELEMWISE_FUSABLE,
+    attrs="DeformableConv2DAttrs",
+    level=5,
+)
+@dataclass(frozen=True)
+class DeformableConv2D(Operator):
+    """`nn.conv2d` whose taps are moved by `offset`, `(N, 2 * KH * KW * deformable_groups, H', W')`, pairs of y and x.
+
+    Between pixels the data is interpolated bilinearly; outside it is 0. Dai et al., 2017.
+    """
+
+    strides: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    dilation: tuple[int, ...] = (1, 1)
+    deformable_groups: int = 1
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: tuple[int, ...] | None = None
+    data_layout: str = "NCHW"
+    kernel_layout: str = "OIHW"
+    out_layout: str = ""
+    out_dtype: DType = VOID
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data, weight = tensor(types[0], "the data"), tensor(types[2], "the weights")
+        if data is None:
+            return None
+        data_layout = parse_layout(self.data_layout, "NCHW", "data_layout")
+        kernel_layout = parse_layout(self.kernel_layout, "OIHW", "kernel_layout")
+        out_layout = parse_layout(self.out_layout or self.data_layout, "NCHW", "out_layout")
+        shape = in_layout(data.shape, data_layout, "NCHW", "the data")
+        strides, dilation = per_axis(self.strides, 2, "strides"), per_axis(self.dilation, 2, "dilation")
+        if self.kernel_size is not None and self.channels is not None:
+            exactly(self.dilation, 2, "dilation")
+            inputs = floordiv(shape[1], self.groups)
+            held = (self.channels, inputs, *exactly(self.kernel_size, 2, "kernel_size"))
+            reporter.assign(2, TensorType(in_layout(held, "OIHW", kernel_layout, "the weights"), data.dtype))
+        else:
+            if weight is None:
+                return None
+            held = in_layout(weight.shape, kernel_layout, "OIHW", "the weights")  # type: ignore[assignment]
+            for i, k in enumerate(self.kernel_size or ()):
+                if not compatible(k, held[2 + i]):
+                    raise RelationError(f"kernel_size[{i}] is {k}, and the weights are {held[2 + i]} wide there")
+            if self.channels is not None and not compatible(self.channels, held[0]):
+                raise RelationError(f"channels is {self.channels}, and the weights give {held[0]} channels")
+            if shape[1] is not ANY and not compatible(floordiv(shape[1], self.groups), held[1]):
+                raise RelationError(
+                    f"{shape[1]} input channels in {self.groups} groups do not meet weights for {held[1]}"
+                )
+        pads = pad_amounts(self.padding, 2)
+        spatial = [
+            positions(shape[2 + i], add(*pads[i]), dilated(held[2 + i], dilation[i]), strides[i]) for i in range(2)
+        ]
+        moved = mul(product((2, *held[2:])), self.deformable_groups)
+        offsets = in_layout((shape[0], moved, *spatial), "NCHW", data_layout, "the offsets")
+        reporter.assign(1, TensorType(offsets, data.dtype))
+        found = in_layout((shape[0], held[0], *spatial), "NCHW", out_layout, "the result")
+        return TensorType(found, self.out_dtype or data.dtype)
+
+    def evaluate(self, data: np.ndarray, offset: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        x, moves = convert(data, self.data_layout, "NCHW"), convert(offset, self.data_layout, "NCHW")
+        w = convert(weight, self.kernel_layout, "OIHW")
+        batch = x.shape[0]
+        outputs, depth, height, width = w.shape
+        columns = self.sample(x, moves, (height, width)).reshape(batch, self.groups, depth * height * width, -1)
+        y = matmul(w.reshape(self.groups, outputs // self.groups, -1), columns, self.out_dtype or data.dtype)
+        y = y.reshape(batch, outputs, *moves.shape[2:])
+        return convert(y, "NCHW", self.out_layout or self.data_layout)
+
+    def sample(self, x: np.ndarray, moves: np.ndarray, kernel: tuple[int, int]) -> np.ndarray:
+        """What each tap sees at each position: `(N, C, KH, KW, H', W')`."""
+        batch, channels, height, width = x.shape
+        out = moves.shape[2:]
+        pads: Any = pad_amounts(self.padding, 2)
+        shifts = moves.reshape(batch, self.deformable_groups, *kernel, 2, *out).astype(np.float32)
+        y = self.grid(0, kernel[0], out[0], pads[0][0])[:, None, :, None] + shifts[:, :, :, :, 0]
+        z = self.grid(1, kernel[1], out[1], pads[1][0])[None, :, None, :] + shifts[:, :, :, :, 1]
+        inside = (y >= 0) & (z >= 0) & (y < height) & (z < width)
+        top, left = np.floor(y), np.floor(z)
+        total = np.zeros((batch, channels, *kernel, *out), np.float32)
+        per_group = channels // self.deformable_groups
+        for dy in (0, 1):
+            for dz in (0, 1):
+                part = (1 - np.abs(y - top - dy)) * (1 - np.abs(z - left - dz)) * inside
+                row = np.clip(top + dy, 0, height - 1).astype(np.intp)
+                column = np.clip(left + dz, 0, width - 1).astype(np.intp)
+                for n in range(batch):
+                    for g in range(self.deformable_groups):
+                        block = slice(g * per_group, (g + 1) * per_group)
+                        total[n, block] += x[n, block][:, row[n, g], column[n, g]] * part[n, g]
+        return total
+
+    def grid(self, axis: int, kernel: int, out: int, before: int) -> np.ndarray:
+        """Places of the taps along one axis before they are moved: `(K, out)`."""
+        return (np.arange(kernel)[:, None] * self.dilation[axis] + np.arange(out) * self.strides[axis] - before).astype(
+            np.float32
+        )

@@ -1,0 +1,108 @@
+"""Gradients of two-dimensional pooling by its data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ...ir import Type
+from ..base import Operator, Pattern, Reporter, operator
+from ..shapes import tensor
+from .convolve import pad_spatial, tap_view
+from .geometry import pad_amounts
+from .pool import spatial_axes
+from .pool_reference import lowest, window_counts
+from .precision import narrow, widen
+
+
+class PoolGrad(Operator):
+    """The result has the type of the data, the second argument; the first is the gradient by the pooled result."""
+
+    pool_size: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilation: tuple[int, ...]
+    padding: tuple[int, ...]
+    layout: str
+    out_layout: str
+    ceil_mode: bool
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        return tensor(types[1], "the data")
+
+    def evaluate(self, gradient: np.ndarray, data: np.ndarray) -> np.ndarray:
+        axes = spatial_axes(self.layout, "HW", data.ndim)
+        last = [data.ndim - 2, data.ndim - 1]
+        grad, x = np.moveaxis(widen(gradient), axes, last), np.moveaxis(data, axes, last)
+        pads: Any = pad_amounts(self.padding, 2)
+        reach = [
+            (before, max(after, (o - 1) * s + k - before - size))
+            for (before, after), o, s, k, size in zip(
+                pads, grad.shape[-2:], self.strides, self.pool_size, x.shape[-2:], strict=True
+            )
+        ]
+        total = np.zeros(
+            (*x.shape[:-2], *[a + n + b for (a, b), n in zip(reach, x.shape[-2:], strict=True)]), grad.dtype
+        )
+        self.spread(grad, x, reach, pads, total)
+        cut = pad_spatial(total, [(-a, -b) for a, b in reach])
+        return np.ascontiguousarray(narrow(np.moveaxis(cut, last, axes), gradient.dtype))
+
+    def spread(self, grad: np.ndarray, x: np.ndarray, reach: Any, pads: Any, total: np.ndarray) -> None:
+        """Adds each window's gradient to the padded `total`."""
+        raise NotImplementedError
+
+
+@operator("nn.max_pool2d_grad", "data", "grad", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MaxPool2DAttrs", level=2)
+@dataclass(frozen=True)
+class MaxPool2DGrad(PoolGrad):
+    """Gradient of `nn.max_pool2d`: each window's goes to its first largest element."""
+
+    pool_size: tuple[int, ...]
+    strides: tuple[int, ...] = (1, 1)
+    dilation: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    layout: str = "NCHW"
+    out_layout: str = ""
+    ceil_mode: bool = False
+
+    def spread(self, grad: np.ndarray, x: np.ndarray, reach: Any, pads: Any, total: np.ndarray) -> None:
+        padded = pad_spatial(x, reach, lowest(x.dtype))
+        taps = list(product(*map(range, self.pool_size)))
+        out = grad.shape[-2:]
+        seen = np.stack([tap_view(padded, tap, out, self.strides, (1, 1)) for tap in taps])
+        chosen = seen.argmax(axis=0)
+        for i, tap in enumerate(taps):
+            tap_view(total, tap, out, self.strides, (1, 1))[...] += np.where(chosen == i, grad, 0)
+
+
+@operator("nn.avg_pool2d_grad", "data", "grad", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MaxPool2DAttrs", level=2)
+@dataclass(frozen=True)
+class AvgPool2DGrad(PoolGrad):
+    """Gradient of `nn.avg_pool2d`: each window's is shared among its elements."""
+
+    pool_size: tuple[int, ...]
+    strides: tuple[int, ...] = (1, 1)
+    dilation: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    layout: str = "NCHW"
+    out_layout: str = ""
+    ceil_mode: bool = False
+    count_include_pad: bool = False
+
+    def spread(self, grad: np.ndarray, x: np.ndarray, reach: Any, pads: Any, total: np.ndarray) -> None:
+        out = grad.shape[-2:]
+        if self.count_include_pad:
+            counts = np.array(int(np.prod(self.pool_size)))
+        else:
+            along = [
+                window_counts(x.shape[x.ndim - 2 + i], self.pool_size[i], self.strides[i], pads[i], 1, out[i], False)
+                for i in range(2)
+            ]
+            counts = np.maximum(along[0][:, None] * along[1], 1)
+        share = grad / counts.astype(grad.dtype) if grad.dtype.kind == "f" else grad // counts
+        for tap in product(*map(range, self.pool_size)):
+            tap_view(total, tap, out, self.strides, (1, 1))[...] += share
