@@ -8,8 +8,16 @@ first builds the tree. Each node keeps a jump pointer beside its parent (Myers, 
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from ...ops.base import Pattern
-from .graph import DataflowGraph
+
+
+class Graph(Protocol):
+    """What the tree is built from: `outputs[i]` are the users of node `i` as `(number, pattern)`."""
+
+    outputs: list[list[tuple[int, int]]]
+    external: list[bool]
 
 
 class PostDominators:
@@ -20,8 +28,8 @@ class PostDominators:
         pattern: the strongest pattern with which anything between a node and its parent is read.
     """
 
-    def __init__(self, graph: DataflowGraph) -> None:
-        count = len(graph.nodes)
+    def __init__(self, graph: Graph) -> None:
+        count = len(graph.outputs)
         self.root = count
         self.parent = [count] * (count + 1)
         self.pattern = [int(Pattern.OPAQUE)] * (count + 1)
@@ -39,6 +47,15 @@ class PostDominators:
                 ancestor, on_the_way = self._join(ancestor, user)
                 strongest = max(strongest, on_the_way)
             self._place(i, ancestor, strongest)
+
+    def dominates(self, a: int, b: int) -> bool:
+        """Whether every way from `b` to the outside leads through `a`, another node."""
+        if a == b:
+            return False
+        depth, jump = self._depth, self._jump
+        while depth[b] > depth[a]:
+            b = jump[b] if depth[jump[b]] >= depth[a] else self.parent[b]
+        return a == b
 
     def _place(self, i: int, parent: int, pattern: int) -> None:
         depth, jump = self._depth, self._jump

@@ -1,0 +1,116 @@
+"""The graph that patterns are matched in: who feeds whom, and which node all of what leaves another one leads to."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ...ir import Call, Expr, Function, Let, Match, Var, bound_vars, children
+from ..fusion.dominators import PostDominators
+
+
+class ExprGraph:
+    """Every node below an expression, operators and bound variables among them, in post-order.
+
+    A variable that a `let` binds comes after the value, and the value feeds it; so does the data of a `match` feed the
+    variables of its patterns. A recursive function does not feed its own name inside itself, so edges lead upwards only.
+
+    Attributes:
+        nodes: the nodes. `index` is the number of each.
+    """
+
+    def __init__(self, root: Expr) -> None:
+        self.root = root
+        self.nodes = _order(root)
+        self.index = {e: i for i, e in enumerate(self.nodes)}
+
+    @cached_property
+    def inputs(self) -> list[list[int]]:
+        """The numbers of the nodes that feed each node, in order."""
+        found: list[list[int]] = [[] for _ in self.nodes]
+        index = self.index
+        for at, e in enumerate(self.nodes):
+            if isinstance(e, Let):
+                self._feed(found, index[e.value], index[e.var])
+                self._feed(found, index[e.body], at)
+            elif isinstance(e, Match):
+                for clause in e.clauses:
+                    for v in bound_vars(clause.pattern):
+                        self._feed(found, index[e.data], index[v])
+                    self._feed(found, index[clause.body], at)
+            else:
+                for child in children(e):
+                    if child in index:
+                        self._feed(found, index[child], at)
+        return found
+
+    @staticmethod
+    def _feed(found: list[list[int]], source: int, user: int) -> None:
+        if source < user:
+            found[user].append(source)
+
+    @cached_property
+    def outputs(self) -> list[list[tuple[int, int]]]:
+        """The nodes that each node feeds, as `(number, 0)`."""
+        found: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
+        for user, sources in enumerate(self.inputs):
+            for source in sources:
+                found[source].append((user, 0))
+        return found
+
+    @cached_property
+    def external(self) -> list[bool]:
+        """Whether something outside uses the node: the root only."""
+        return [e is self.root for e in self.nodes]
+
+    @cached_property
+    def dominators(self) -> PostDominators:
+        """The tree of post-dominators."""
+        return PostDominators(self)
+
+    @cached_property
+    def dominated(self) -> list[list[int]]:
+        """The nodes whose immediate post-dominator each node is, highest number first."""
+        found: list[list[int]] = [[] for _ in range(len(self.nodes) + 1)]
+        for i in range(len(self.nodes) - 1, -1, -1):
+            found[self.dominators.parent[i]].append(i)
+        return found
+
+
+def _order(root: Expr) -> list[Expr]:
+    order: list[Expr] = []
+    seen: set[Expr] = set()
+    bound_now: list[Var] = []
+    stack: list[tuple[str, Expr]] = [("see", root)]
+    while stack:
+        step, e = stack.pop()
+        if step == "leave":
+            order.append(e)
+        elif step == "bind":
+            bound_now.append(e)  # type: ignore[arg-type]
+        elif step == "bound":
+            bound_now.pop()
+        elif e in seen or (bound_now and e is bound_now[-1]):
+            continue
+        else:
+            seen.add(e)
+            stack.append(("leave", e))
+            stack.extend(reversed(_steps(e)))
+    return order
+
+
+def _steps(e: Expr) -> list[tuple[str, Expr]]:
+    if isinstance(e, Let):
+        return [("bind", e.var), ("see", e.value), ("bound", e.var), ("see", e.var), ("see", e.body)]
+    if isinstance(e, Function):
+        return [*(("see", p) for p in e.params), ("see", e.body)]
+    if isinstance(e, Match):
+        steps: list[tuple[str, Expr]] = [("see", e.data)]
+        for clause in e.clauses:
+            steps += [*(("see", v) for v in bound_vars(clause.pattern)), ("see", clause.body)]
+        return steps
+    return [("see", c) for c in children(e)]
+
+
+def is_call_position(e: Expr, source: Expr) -> bool:
+    """Whether `source` is what `e` calls, rather than one of its operands."""
+    return isinstance(e, Call) and e.op is source
