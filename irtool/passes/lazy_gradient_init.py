@@ -1,0 +1,170 @@
+"""LazyGradientInit: tensors of ones and zeros are made only when their elements are needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    GlobalVar,
+    Let,
+    Module,
+    Op,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    Type,
+    TypeCall,
+    Var,
+    binders,
+    children,
+    post_order,
+    rebuild,
+    rewrite,
+    with_binders,
+    with_function,
+)
+from ..ir.types import rewrite_type
+from .base import ModulePass, is_optimizable, register_pass
+from .context import PassContext
+from .grad_cell import grad_cell_module, with_grad_cell
+from .let_binding import Names
+
+
+@register_pass("LazyGradientInit", level=2)
+@dataclass(frozen=True)
+class LazyGradientInit(ModulePass):
+    """Computes on `GradCell`s instead of tensors, so that `ones`, `zeros` and their `_like` forms cost nothing until used.
+
+    ::
+
+        def @main(%x: T) -> T { add(%x, zeros_like(%x)) }
+            ⇒  def @main(%x: T) -> T {
+                 let %y = fn (%x: GradCell[T]) -> GradCell[T] {
+                   @AddGradCell(fn (%lhs, %rhs) { add(%lhs, %rhs) }, %x, Zero(fn () { zeros_like(@FromGradCell(%x)) }))
+                 }(Raw(%x));
+                 @FromGradCell(%y)
+               }
+
+    The types of the function itself do not change. Meant to run after a gradient pass, whose results are full of ones and
+    zeros.
+    """
+
+    def transform(self, module: Module, context: PassContext) -> Module:
+        extended = with_grad_cell(module)
+        functions = dict(extended.functions)
+        library = grad_cell_module().functions
+        for name, f in module.functions.items():
+            if is_optimizable(f) and name not in library:
+                functions[name] = _Lazy(extended).function(f)
+        return extended.with_functions(functions)
+
+
+class _Lazy:
+    def __init__(self, module: Module) -> None:
+        self.header = module.type_definitions["GradCell"].header
+        self.constructors = module.constructors
+        self.names = Names()
+
+    def cell_type(self, t: Type) -> Type:
+        """`t` with every tensor type in it in a cell."""
+        return rewrite_type(t, lambda leaf: TypeCall(self.header, (leaf,)) if isinstance(leaf, TensorType) else leaf)
+
+    def raw(self, e: Expr, t: Type) -> Expr:
+        return Call(self.constructors["Raw"], (e,), None, (t,))
+
+    def plain(self, e: Expr, t: Type) -> Expr:
+        return Call(GlobalVar("FromGradCell"), (e,), None, (t,))
+
+    def function(self, f: Function) -> Function:
+        """The function over tensors that wraps the one over cells; `f` itself if it handles no tensors."""
+        renamed = {}
+        for e in post_order(f):
+            for v in binders(e):
+                old = v.type_annotation or v.checked_type
+                new = None if old is None else self.cell_type(old)
+                if new is not old:
+                    renamed[v] = Var(v.name, new, v.span)
+        memo: dict[Expr, Expr] = dict(renamed)  # type: ignore[arg-type]
+
+        def leave(old: Expr, new: Expr) -> Expr:
+            # Each use of a constant gets a cell of its own: cells are cheap, and sharing them would make a graph of a tree.
+            kids = [self.raw(k, o.checked_type) if isinstance(k, Constant) else k for k, o in self._pairs(old, new)]  # type: ignore[arg-type]
+            new = with_binders(rebuild(new, kids), renamed)
+            if isinstance(new, Function) and new.ret_type is not None:
+                return with_function(new, ret_type=self.cell_type(new.ret_type))
+            return self.call(old, new) if isinstance(old, Call) and isinstance(new, Call) else new
+
+        inner = rewrite(f, leave, memo=memo)
+        assert isinstance(inner, Function)
+        if not renamed and inner.ret_type == f.ret_type:
+            return f
+        return self.wrap(f, inner)
+
+    @staticmethod
+    def _pairs(old: Expr, new: Expr) -> list[tuple[Expr, Expr]]:
+        return list(zip(children(new), children(old), strict=True))
+
+    def call(self, old: Call, new: Call) -> Expr:
+        result = old.checked_type
+        assert result is not None
+        types = [a.checked_type for a in old.args]
+        if isinstance(new.op, GlobalVar):
+            arguments = [self.unwrapped(a, t) for a, t in zip(new.args, types, strict=True)]  # type: ignore[arg-type]
+            return self.wrapped(Call(new.op, tuple(arguments), new.attrs, new.type_args, new.span), result)
+        if not isinstance(new.op, Op):
+            return Call(new.op, new.args, new.attrs, tuple(map(self.cell_type, new.type_args)), new.span)
+        name = new.op.name
+        if name in ("add", "multiply") and types[0] == types[1]:
+            overload = GlobalVar("AddGradCell" if name == "add" else "MultiplyGradCell")
+            lhs, rhs = Var("lhs", types[0]), Var("rhs", types[0])
+            fallback = Function((lhs, rhs), Call(new.op, (lhs, rhs), new.attrs), types[0])
+            return Call(overload, (fallback, *new.args), None, (types[0],))  # type: ignore[arg-type]
+        plain = tuple(self.unwrapped(a, t) for a, t in zip(new.args, types, strict=True))  # type: ignore[arg-type]
+        value = Call(new.op, plain, new.attrs, (), new.span)
+        known = {"ones": "One", "ones_like": "One", "zeros": "Zero", "zeros_like": "Zero"}.get(name)
+        if known is not None:
+            return Call(self.constructors[known], (Function((), value, result),), None, (result,))
+        return self.wrapped(value, result)
+
+    def wrapped(self, e: Expr, t: Type) -> Expr:
+        """`e` of type `t` with its tensors in cells."""
+        if isinstance(t, TensorType):
+            return self.raw(e, t)
+        if isinstance(t, TupleType):
+            return Tuple(tuple(self.wrapped(TupleGetItem(e, i), f) for i, f in enumerate(t.fields)))
+        return e
+
+    def unwrapped(self, e: Expr, t: Type) -> Expr:
+        """`e` with its tensors, which are of type `t`, out of their cells."""
+        if isinstance(t, TensorType):
+            return self.plain(e, t)
+        if isinstance(t, TupleType):
+            return Tuple(tuple(self.unwrapped(TupleGetItem(e, i), f) for i, f in enumerate(t.fields)))
+        return e
+
+    def wrap(self, f: Function, inner: Function) -> Function:
+        lets: list[tuple[Var, Expr]] = []
+
+        def push(e: Expr) -> Var:
+            lets.append((self.names.fresh(), e))
+            return lets[-1][0]
+
+        def each(e: Var, t: Type, leaf: object) -> Expr:
+            if isinstance(t, TensorType):
+                return leaf(e, t)  # type: ignore[operator]
+            if isinstance(t, TupleType):
+                return Tuple(tuple(each(push(TupleGetItem(e, i)), k, leaf) for i, k in enumerate(t.fields)))
+            return e
+
+        arguments = tuple(each(p, p.checked_type or p.type_annotation, self.raw) for p in f.params)  # type: ignore[arg-type]
+        result = push(Call(inner, arguments))
+        assert f.ret_type is not None
+        body = each(result, f.ret_type, self.plain)
+        for var, value in reversed(lets):
+            body = Let(var, value, body)
+        return Function(f.params, body, f.ret_type, (), None, f.span)
