@@ -1,0 +1,52 @@
+"""Evaluating functions of a module, and expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..diagnostics import IrError, nearest
+from ..ir import Expr, Function, Module, Var
+from .inputs import check_inputs
+from .machine import Machine
+from .translate import translate
+from .values import Closure
+
+
+def evaluate(module: Module, inputs: Sequence[Any] | Mapping[str, Any] = (), entry: str = "main") -> Any:
+    """The result of the function `entry` on `inputs`.
+
+    Tensors are numpy arrays and tuples are tuples, in and out; `inputs` has one value per parameter, in order or by name.
+    Raises IrError, naming parameter, axis and values, where an input does not fit, and at the call where an operator
+    cannot be evaluated.
+    """
+    function = module.functions.get(entry)
+    if not isinstance(function, Function):
+        if entry in module.functions:
+            raise IrError(f"@{entry} has been lowered: it cannot be interpreted")
+        raise IrError(f"the module has no function @{entry}", help=nearest(entry, module.functions))
+    values = check_inputs(function, inputs, entry)
+    machine = Machine(module)
+    return machine.call(machine.closure(entry), values)
+
+
+def evaluate_expr(expr: Expr, module: Module | None = None, env: Mapping[Var, Any] | None = None) -> Any:
+    """The value of an expression; `env` gives the values of its free variables. A function evaluates to a `Closure`.
+
+    Raises IrError for a free variable that is not in `env`.
+    """
+    machine = Machine(module)
+    code = translate(Function((), expr), machine, "expression")
+    values = []
+    for free in code.captured:
+        assert isinstance(free, Var)
+        if env is None or free not in env:
+            raise IrError(f"the variable %{free.name} has no value", free.span)
+        value = env[free]
+        values.append(np.asarray(value) if isinstance(value, np.generic | bool | int | float) else value)
+    return machine.call(Closure(machine, code, tuple(values)), ())
+
+
+__all__ = ["evaluate", "evaluate_expr"]
