@@ -1,0 +1,1 @@
+"""Moving per-channel scales into weights: messages about which axes may be scaled, and the two directions."""

@@ -1,0 +1,210 @@
+"""Moving scales forward, from a multiplication down into the weights of what consumes it.
+
+First, from the result to the inputs, consumers tell which scales they could take up; then, from the inputs to the
+result, multiplications that were asked for one give their scale away and it travels to the consumer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...ir import Call, Expr, Op, TensorType, Tuple, TupleGetItem, children, post_order, rewrite
+from ...ops.base import call
+from ..axes import broadcasts_on_axes, expand_to_axis, squeeze
+from ..constants import never_negative
+from .message import Message, conv_axes, intersect, reshape_to_axes, to_axes
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """A value that is still to be multiplied with `scale` along `axes`."""
+
+    value: Expr
+    axes: tuple[int, ...]
+    scale: Expr
+
+
+Operand = Expr | Scaled
+
+
+def fold_forward(root: Expr) -> Expr:
+    """`root` with the scales in front of convolutions and dense layers moved into their weights."""
+    messages = _ask(root)
+    if all(m is None for m in messages.values()):
+        return root
+    return _Forward(messages).run(root)
+
+
+def _ask(root: Expr) -> dict[Expr, Message | None]:
+    """For each node, the scale that all its users could take from it."""
+    messages: dict[Expr, Message | None] = {root: None}
+
+    def tell(e: Expr, message: Message | None) -> None:
+        messages[e] = intersect(messages[e], message) if e in messages else message
+
+    for e in reversed(post_order(root)):
+        kids = children(e)
+        rule = _PREPARE.get(e.op.name) if isinstance(e, Call) and isinstance(e.op, Op) else None
+        if rule is not None:
+            for arg, message in zip(e.args, rule(e, messages.get(e)), strict=True):  # type: ignore[attr-defined]
+                tell(arg, message)
+        else:
+            for kid in kids:
+                tell(kid, None)
+    return messages
+
+
+class _Forward:
+    def __init__(self, messages: dict[Expr, Message | None]) -> None:
+        self.messages = messages
+        self.scaled: dict[Expr, Scaled] = {}
+
+    def run(self, root: Expr) -> Expr:
+        return rewrite(root, self.leave)
+
+    def leave(self, old: Expr, new: Expr) -> Expr:
+        if isinstance(old, TupleGetItem) and isinstance(new.tuple, Tuple):  # type: ignore[attr-defined]
+            return new.tuple.fields[old.index]  # type: ignore[attr-defined]
+        if not isinstance(old, Call) or not isinstance(old.op, Op):
+            return new
+        rule = _REWRITE.get(old.op.name)
+        if rule is None:
+            return new
+        args: list[Operand] = [self.scaled.get(a, n) for a, n in zip(old.args, new.args, strict=True)]  # type: ignore[attr-defined]
+        result = rule(old, args, self.messages.get(old))
+        if isinstance(result, Scaled):
+            self.scaled[old] = result
+            return result.value
+        if result is not None:
+            return result
+        if any(isinstance(a, Scaled) for a in args):
+            done = tuple(_realized(a, was) for a, was in zip(args, old.args, strict=True))
+            return Call(old.op, done, old.attrs, old.type_args, old.span)
+        return new
+
+
+def _realized(a: Operand, was: Expr) -> Expr:
+    """The value with its scale multiplied in after all."""
+    if not isinstance(a, Scaled):
+        return a
+    scale = to_axes(a.scale, was.checked_type.shape, a.axes)  # type: ignore[union-attr]
+    return was if scale is None else call("multiply", a.value, scale)
+
+
+def _types(e: Call) -> tuple[TensorType, TensorType]:
+    left, right = e.args[0].checked_type, e.args[1].checked_type
+    assert isinstance(left, TensorType) and isinstance(right, TensorType)
+    return left, right
+
+
+Asked = list[Message | None]
+
+
+def _ask_through_relu(e: Call, message: Message | None) -> Asked:
+    return [None if message is None else Message(message.axes, True)]
+
+
+def _ask_through_add(e: Call, message: Message | None) -> Asked:
+    if message is not None:
+        left, right = _types(e)
+        if broadcasts_on_axes(left, right, message.axes) is not None:
+            return [message, None]
+        if broadcasts_on_axes(right, left, message.axes) is not None:
+            return [None, message]
+    return [None, None]
+
+
+def _ask_for_conv(e: Call, message: Message | None) -> Asked:
+    axes = conv_axes(e, e.attrs.data_layout)
+    return [None if axes is None else axes.message, None]
+
+
+def _ask_for_dense(e: Call, message: Message | None) -> Asked:
+    return [Message((1,)), None]
+
+
+def _through_relu(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
+    data = args[0]
+    if not isinstance(data, Scaled):
+        return None
+    return Scaled(Call(e.op, (data.value,), e.attrs, e.type_args), data.axes, data.scale)
+
+
+def _through_add(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
+    at = next((i for i, a in enumerate(args) if isinstance(a, Scaled)), None)
+    if at is None:
+        return None
+    data, other = args[at], args[1 - at]
+    if not isinstance(data, Scaled) or isinstance(other, Scaled):
+        return None
+    scale = to_axes(data.scale, _types(e)[at].shape, data.axes)
+    if scale is None:
+        return None
+    pair = [data.value, data.value]
+    pair[1 - at] = call("divide", other, scale)
+    return Scaled(Call(e.op, tuple(pair), e.attrs, e.type_args), data.axes, data.scale)
+
+
+def _from_multiply(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
+    """Gives one operand away as the scale of the other."""
+    if message is None or not message.axes:
+        return None
+    types = _types(e)
+    for at in range(2):
+        value, scale = args[at], args[1 - at]
+        if isinstance(value, Scaled) or isinstance(scale, Scaled):
+            return None
+        squeezed = broadcasts_on_axes(types[at], types[1 - at], message.axes)
+        if squeezed is None:
+            continue
+        flat = squeeze(scale, squeezed)
+        if not message.require_positive or never_negative(flat):
+            return Scaled(value, message.axes, flat)
+    return None
+
+
+def _into_conv(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
+    data, weight = args
+    axes = conv_axes(e, e.attrs.data_layout)
+    if not isinstance(data, Scaled) or isinstance(weight, Scaled) or axes is None:
+        return None
+    outer, inner = (axes.outputs, axes.inner_outputs) if axes.depthwise else (axes.inputs, axes.inner_inputs)
+    scale: Expr | None
+    if axes.is_blocked:
+        scale = reshape_to_axes(data.scale, _types(e)[1].shape, (outer, inner))
+    else:
+        scale = expand_to_axis(data.scale, axes.rank, [outer])
+    if scale is None:
+        return None
+    return Call(e.op, (data.value, call("multiply", weight, scale)), e.attrs, e.type_args)
+
+
+def _into_dense(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
+    data, weight = args
+    if not isinstance(data, Scaled) or isinstance(weight, Scaled):
+        return None
+    return Call(e.op, (data.value, call("multiply", weight, data.scale)), e.attrs, e.type_args)
+
+
+_PREPARE: dict[str, Callable[[Call, Message | None], Asked]] = {
+    "nn.relu": _ask_through_relu,
+    "nn.leaky_relu": _ask_through_relu,
+    "add": _ask_through_add,
+    "subtract": _ask_through_add,
+    "nn.conv2d": _ask_for_conv,
+    "nn.conv3d": _ask_for_conv,
+    "nn.dense": _ask_for_dense,
+}
+
+_REWRITE: dict[str, Callable[[Call, list[Operand], Message | None], Any]] = {
+    "nn.relu": _through_relu,
+    "nn.leaky_relu": _through_relu,
+    "add": _through_add,
+    "subtract": _through_add,
+    "multiply": _from_multiply,
+    "nn.conv2d": _into_conv,
+    "nn.conv3d": _into_conv,
+    "nn.dense": _into_dense,
+}
