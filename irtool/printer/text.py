@@ -60,14 +60,17 @@ def to_text(
 def _module(m: Module, printer: RelayPrinter) -> str:
     """Type definitions, then functions, both by name, with an empty line between them."""
     parts = [printer.type_definition(m.type_definitions[name]) + "\n" for name in sorted(m.type_definitions)]
+    nests: Any = None
     for name in sorted(m.functions):
         f = m.functions[name]
         if isinstance(f, Function):
             parts.append(printer.definition(name, f) + "\n")
         else:
-            from .tir import primitive_function
+            from .tir import LoopNestPrinter
 
-            parts.append(primitive_function(name, f) + "\n")
+            if nests is None:
+                nests = LoopNestPrinter()
+            parts.append(nests.function(name, f) + "\n")
     return "\n".join(parts)
 
 

@@ -1,0 +1,247 @@
+"""Loop nests as text, in the `@name = primfn(…)` form of TVM 0.10.
+
+Every name is unique in the text of a module. A variable states its dtype where it first stands, and a buffer its memory,
+dtype and shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
+from ..tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While, expressions
+from .literals import float_digits, string_literal
+
+_LONG = 2000
+"""A shared expression whose text is longer than this is written once, as a `let`."""
+
+_CALLS = frozenset(("floordiv", "floormod", "min", "max"))
+_SIGNS = {"*": "*", "truncdiv": " / ", "truncmod": " % ", "and": " && ", "or": " || "}
+_BITWISE = {"<<": "shift_left", ">>": "shift_right", "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor"}
+
+
+class LoopNestPrinter:
+    """Prints the functions of one text."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, int] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self.names: dict[Any, str] = {}
+        self.pointers: dict[Buffer, str] = {}
+        self.out: list[str] = []
+        self.indent = 0
+
+    def _unique(self, hint: str) -> str:
+        name = hint if hint[:1].isalpha() else "v" + hint
+        count = self._taken.get(name)
+        if count is not None:
+            stem = name
+            while name in self._taken:
+                count += 1
+                name = f"{stem}_{count}"
+            self._taken[stem] = count
+        self._taken[name] = 0
+        return name
+
+    def function(self, name: str, f: PrimFunc) -> str:
+        """`@name = primfn(…) -> () … { … }`."""
+        self._begin()
+        for buffer in f.params:
+            self.names[buffer] = self._unique(buffer.name)
+        handles = [self._unique(buffer.name) for buffer in f.params]
+        for buffer in f.params:
+            self.pointers[buffer] = self._unique(buffer.name)
+        stated = ",\n             ".join(
+            f"{self.names[b]}: Buffer({self.pointers[b]}: Pointer({b.dtype}), {b.dtype}, {_list(b.shape)}, [])"
+            for b in f.params
+        )
+        mapped = ", ".join(f"{h}: {self.names[b]}" for h, b in zip(handles, f.params, strict=True))
+        attrs = {"global_symbol": name, "tir.noalias": True, **f.attrs}
+        self.out = [
+            f"@{name} = primfn({', '.join(h + ': handle' for h in handles)}) -> ()",
+            f"\n  attr = {{{', '.join(f'{string_literal(k)}: {_value(v)}' for k, v in attrs.items())}}}",
+            f"\n  buffers = {{{stated}}}" if stated else "",
+            f"\n  buffer_map = {{{mapped}}}" if mapped else "",
+        ]
+        self.statements(f.body)
+        return "".join(self.out)
+
+    # statements: the work list holds statements, text, and changes of indentation
+
+    def statements(self, root: Stmt) -> None:
+        """Writes the body of a function, in braces."""
+        stack: list[Any] = [_Block(root)]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                self.out.append(item)
+            elif isinstance(item, int):
+                self.indent += item
+            elif isinstance(item, _Block):
+                stack += reversed(self._block(item.stmt))
+            elif item is _LINE:
+                self._line()
+            else:
+                stack += reversed(self._statement(item))
+
+    def _line(self) -> None:
+        self.out.append("\n" + " " * self.indent)
+
+    def _block(self, s: Stmt) -> list[Any]:
+        inside = s.stmts if isinstance(s, Seq) else (s,)
+        return [" {", 2, *(part for stmt in inside for part in (_LINE, stmt)), -2, _LINE, "}"]
+
+    def _statement(self, s: Stmt) -> list[Any]:
+        """The text of a statement up to its body, and what is still to be written."""
+        text = self._texts(s)
+        if isinstance(s, Store):
+            target = self._buffer(s.buffer)
+            *indices, value = (text(e) for e in expressions(s))
+            return [f"{target}[{', '.join(indices) or '0'}] = {value}"]
+        if isinstance(s, For):
+            extent = text(s.extent)
+            kind = "" if s.kind == "serial" else f' "{s.kind}"'
+            return [f"for ({self._declare(s.var)}, 0, {extent}){kind}", _Block(s.body)]
+        if isinstance(s, If):
+            rest: list[Any] = [] if s.other is None else [" else", _Block(s.other)]
+            return [f"if {text(s.cond)}", _Block(s.then), *rest]
+        if isinstance(s, While):
+            return [f"while ({text(s.cond)})", _Block(s.body)]
+        if isinstance(s, Let):
+            value = text(s.value)
+            return [f"let {self._declare(s.var)} = {value}", _LINE, *self._after(s.body)]
+        if isinstance(s, Allocate):
+            return self._allocate(s)
+        assert isinstance(s, Seq)
+        return self._block(s)
+
+    def _after(self, body: Stmt) -> list[Any]:
+        """A body that is not put in braces: the statements, each on its line."""
+        stmts = body.stmts if isinstance(body, Seq) else (body,)
+        out: list[Any] = []
+        for i, stmt in enumerate(stmts):
+            out += [_LINE, stmt] if i else [stmt]
+        return out
+
+    def _allocate(self, s: Allocate) -> list[Any]:
+        b = s.buffer
+        scope = "global" if b.scope == "arena" else b.scope
+        name = self.pointers[b] = self._unique(b.name)
+        head = f"allocate({name}: Pointer({scope} {b.dtype}), {b.dtype}, {_list(b.shape)}), storage_scope = {scope}"
+        if isinstance(s.body, Seq):
+            return [head, _Block(s.body)]
+        return [head + ";", _LINE, s.body]
+
+    # names
+
+    def _declare(self, v: Var) -> str:
+        name = self.names[v] = self._unique(v.name)
+        return f"{name}: {v.dtype}"
+
+    def _variable(self, v: Var) -> str:
+        known = self.names.get(v)
+        return self._declare(v) if known is None else known
+
+    def _buffer(self, b: Buffer) -> str:
+        known = self.names.get(b)
+        if known is not None:
+            return known
+        name = self.names[b] = self._unique(b.name)
+        scope = ', scope="local"' if b.scope == "local" else ""
+        return f"{name}: Buffer({self.pointers.get(b, b.name)}, {b.dtype}, {_list(b.shape)}, []{scope})"
+
+    # expressions
+
+    def _texts(self, s: Stmt) -> Callable[[Expr], str]:
+        """Writes the expressions of one statement, children first."""
+        memo: dict[Expr, str] = {}
+
+        def text(root: Expr) -> str:
+            stack: list[tuple[Expr, bool]] = [(root, False)]
+            while stack:
+                e, ready = stack.pop()
+                if e in memo:
+                    continue
+                kids = children(e)
+                if kids and not ready:
+                    stack.append((e, True))
+                    stack.extend((k, False) for k in reversed(kids))
+                    continue
+                memo[e] = self._expression(e, [memo[k] for k in kids])
+                if len(memo[e]) > _LONG and e is not root:
+                    name = self._unique("cse_var")
+                    self.out.append(f"let {name}: {e.dtype} = {memo[e]}")
+                    self._line()
+                    memo[e] = name
+            return memo[root]
+
+        return text
+
+    def _expression(self, e: Expr, parts: list[str]) -> str:
+        if isinstance(e, Const):
+            return constant(e.value, e.dtype)
+        if isinstance(e, Var):
+            return self._variable(e)
+        if isinstance(e, Binary):
+            if e.op in _CALLS:
+                return f"{e.op}({parts[0]}, {parts[1]})"
+            if e.op in _BITWISE:
+                return f"@tir.{_BITWISE[e.op]}({parts[0]}, {parts[1]}, dtype={e.dtype})"
+            return f"({parts[0]}{_SIGNS.get(e.op, f' {e.op} ')}{parts[1]})"
+        if isinstance(e, Not):
+            return f"!{parts[0]}"
+        if isinstance(e, Cast):
+            return f"cast({e.dtype}, {parts[0]})"
+        if isinstance(e, Select):
+            if e.lazy:
+                return f"@tir.if_then_else({', '.join(parts)}, dtype={e.dtype})"
+            return f"select({', '.join(parts)})"
+        if isinstance(e, Load):
+            return f"{self._buffer(e.source)}[{', '.join(parts) or '0'}]"
+        assert isinstance(e, Call), f"{type(e).__name__} in a loop nest"
+        return f"@tir.{e.name}({', '.join([*parts, f'dtype={e.dtype}'])})"
+
+
+class _Block:
+    """On the work list: a statement that is written in braces."""
+
+    __slots__ = ("stmt",)
+
+    def __init__(self, stmt: Stmt) -> None:
+        self.stmt = stmt
+
+
+_LINE = object()
+
+
+def constant(value: int | float, dtype: str) -> str:
+    """A literal: `3`, `3i64`, `0.5f32`, `True`."""
+    if dtype == "bool":
+        return "True" if value else "False"
+    if dtype == "int32":
+        return str(int(value))
+    kind = dtype.rstrip("0123456789")
+    bits = dtype[len(kind) :]
+    if kind in ("float", "bfloat"):
+        return f"{float_digits(value, dtype if kind == 'float' else 'float32')}f{bits}"
+    return f"{int(value)}{kind[0]}{bits}"
+
+
+def _list(shape: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, shape))}]"
+
+
+def _value(value: Any) -> str:
+    """The value of a function's attribute."""
+    if isinstance(value, str):
+        return string_literal(value)
+    if isinstance(value, float):
+        return float_digits(value) + "f64"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{string_literal(str(k))}: {_value(v)}" for k, v in value.items()) + "}"
+    return str(value) if isinstance(value, bool | int) or value is None else string_literal(str(value))
