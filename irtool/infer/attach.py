@@ -20,6 +20,7 @@ from ..ir import (
     FuncType,
     GlobalVar,
     If,
+    IncompleteType,
     Let,
     Match,
     Op,
@@ -39,13 +40,18 @@ from ..ir import (
 from .constraints import Constraints
 
 
-def attach(found: Constraints, root: Expr) -> Expr:
-    """`root` with a `checked_type` on every node below it."""
+def attach(found: Constraints, *roots: Expr, keep_unknown: bool = True) -> list[Expr]:
+    """The roots with a `checked_type` on every node below them.
+
+    With `keep_unknown` False, nodes whose type is not wholly known get none.
+    """
     made = _Attach(found)
     for e in found.order:
         if e not in made.new:
-            made.new[e] = _MAKE[e.__class__](made, e)
-    return made.get(root)
+            new = made.new[e] = _MAKE[e.__class__](made, e)
+            if not keep_unknown and new.checked_type is not None and new.checked_type.is_open:
+                object.__setattr__(new, "checked_type", None)
+    return [made.get(r) for r in roots]
 
 
 class _Attach:
@@ -72,7 +78,7 @@ class _Attach:
         if e.checked_type is not None and not self.found.fresh:
             return e
         t = self.type_of(e)
-        annotation = t if e.type_annotation is None else self.resolve(e.type_annotation)
+        annotation = _written(t) if e.type_annotation is None else self.resolve(e.type_annotation)
         return Var(e.name, annotation, e.span, t, e.virtual_device)
 
     def global_var(self, e: GlobalVar) -> GlobalVar:
@@ -106,7 +112,7 @@ class _Attach:
     def function(self, e: Function) -> Function:
         t = self.type_of(e)
         assert isinstance(t, FuncType)
-        ret_type = t.ret_type if e.ret_type is None else self.resolve(e.ret_type)
+        ret_type = _written(t.ret_type) if e.ret_type is None else self.resolve(e.ret_type)
         params = tuple([self.get(p) for p in e.params])
         return Function(params, self.get(e.body), ret_type, e.type_params, e.attrs, e.span, t, e.virtual_device)
 
@@ -144,6 +150,11 @@ class _Attach:
 
     def ref_write(self, e: RefWrite) -> RefWrite:
         return RefWrite(self.get(e.ref), self.get(e.value), e.span, self.type_of(e))
+
+
+def _written(t: Type) -> Type | None:
+    """What stands as an annotation for a type that was found: nothing, if nothing was."""
+    return None if isinstance(t, IncompleteType) else t
 
 
 _MAKE: dict[type, Callable[[_Attach, Any], Expr]] = {

@@ -109,7 +109,7 @@ class Constraints:
         self.solver.poisoned.add(t)
         return t
 
-    def _unify(self, a: Type, b: Type, span: Span | None, what: str, keep_b: bool = False) -> Type:
+    def unify(self, a: Type, b: Type, span: Span | None, what: str, keep_b: bool = False) -> Type:
         """Unifies, or reports that `what` does not hold and goes on with `a`."""
         try:
             joined = self.solver.unify(a, b, keep_b=keep_b)
@@ -221,7 +221,7 @@ class Constraints:
 
     def _referent(self, ref: Type, span: Span | None) -> Type:
         value = IncompleteType()
-        self._unify(ref, RefType(value), span, "only a reference can be read or written")
+        self.unify(ref, RefType(value), span, "only a reference can be read or written")
         return self.solver.find(value)
 
     def _ref_write(self, e: RefWrite) -> None:
@@ -229,7 +229,7 @@ class Constraints:
 
     def _leave_ref_write(self, e: RefWrite) -> None:
         value = self._referent(self.types[e.ref], e.span)
-        self._unify(self.types[e.value], value, e.span, "the reference holds another type")
+        self.unify(self.types[e.value], value, e.span, "the reference holds another type")
         self._set(e, UNIT)
 
     # Control
@@ -244,12 +244,12 @@ class Constraints:
         value = self.types[e.value]
         v = e.var
         if e.value.__class__ is Function:
-            joined = self._unify(self.types[v], value, v.span or e.span, f"the value of %{v.name}")
+            joined = self.unify(self.types[v], value, v.span or e.span, f"the value of %{v.name}")
         else:
             if v in self.types and v not in self._bound and (v.checked_type is None or self.fresh):
                 self._error(f"the variable %{v.name} is used before it is bound", v.span or e.span)
             self._bind(v)
-            joined = self._unify(self.types[v], value, v.span or e.span, f"the value of %{v.name}")
+            joined = self.unify(self.types[v], value, v.span or e.span, f"the value of %{v.name}")
         self.types[v] = joined
         self._stack += [(Constraints._leave_let, e), e.body]
 
@@ -266,13 +266,13 @@ class Constraints:
         ]
 
     def _leave_condition(self, e: If) -> None:
-        self._unify(
+        self.unify(
             self.types[e.cond], TensorType((), "bool"), e.cond.span or e.span, "the condition of an if is a bool scalar"
         )
 
     def _leave_if(self, e: If) -> None:
         a, b = self.types[e.true_branch], self.types[e.false_branch]
-        self._set(e, self._unify(a, b, e.span, "the branches of an if have one type"))
+        self._set(e, self.unify(a, b, e.span, "the branches of an if have one type"))
 
     def _match(self, e: Match) -> None:
         self._stack.append((Constraints._leave_match, e))
@@ -287,10 +287,10 @@ class Constraints:
                 if isinstance(pattern, PatternVar):
                     self._bind(pattern.var)
                     what = f"the pattern %{pattern.var.name}"
-                    self.types[pattern.var] = self._unify(self.types[pattern.var], t, pattern.span, what)
+                    self.types[pattern.var] = self.unify(self.types[pattern.var], t, pattern.span, what)
                 elif isinstance(pattern, PatternTuple):
                     fields: tuple[Type, ...] = tuple(IncompleteType() for _ in pattern.patterns)
-                    found = self._unify(t, TupleType(fields), pattern.span, "the pattern is a tuple")
+                    found = self.unify(t, TupleType(fields), pattern.span, "the pattern is a tuple")
                     if isinstance(found, TupleType) and len(found.fields) == len(fields):
                         fields = found.fields
                     stack.extend(zip(pattern.patterns[::-1], fields[::-1], strict=True))
@@ -309,14 +309,14 @@ class Constraints:
             self._error(f"{c.name} holds {len(c.inputs)} values, and the pattern has {given}", pattern.span)
             return tuple(self._poison() for _ in pattern.patterns)
         args = tuple(IncompleteType() for _ in data.type_vars)
-        self._unify(t, TypeCall(c.belong_to, args), pattern.span, f"the pattern {c.name}")
+        self.unify(t, TypeCall(c.belong_to, args), pattern.span, f"the pattern {c.name}")
         values: dict[Type, Type] = dict(zip(data.type_vars, args, strict=True))
         return tuple(substitute_type(i, values) for i in c.inputs)
 
     def _leave_match(self, e: Match) -> None:
         t: Type = IncompleteType()
         for clause in e.clauses:
-            t = self._unify(t, self.types[clause.body], clause.span or e.span, "the clauses of a match have one type")
+            t = self.unify(t, self.types[clause.body], clause.span or e.span, "the clauses of a match have one type")
         if e.complete and self.module is not None and not self.solver.diagnostics:
             missed = unmatched_cases(e, self.module)
             if missed:
@@ -338,7 +338,7 @@ class Constraints:
         if e.ret_type is not None:
             declared = self._annotation(e.ret_type, e.span)
             what = "the function returns another type than it declares"
-            result = self._unify(declared, result, e.ret_type.span or e.body.span or e.span, what)
+            result = self.unify(declared, result, e.ret_type.span or e.body.span or e.span, what)
         params = tuple([self.types[p] for p in e.params])
         self._set(e, self.solver.resolve(FuncType(params, result, e.type_params)))
 
@@ -389,7 +389,7 @@ class Constraints:
         if isinstance(t, IncompleteType):
             poisoned = t in self.solver.poisoned
             result: Type = self._poison() if poisoned else IncompleteType()
-            self._unify(t, FuncType(tuple(args), result), e.span, "the call")
+            self.unify(t, FuncType(tuple(args), result), e.span, "the call")
             self._set(e, self.solver.find(result))
             return
         if not isinstance(t, FuncType):
@@ -407,7 +407,7 @@ class Constraints:
         if t.type_params:
             t, self.type_args[e] = self._instantiate(t, e.type_args)
         for i, (wanted, given) in enumerate(zip(t.arg_types, args, strict=True)):
-            self._unify(wanted, given, e.args[i].span or e.span, f"argument {i} of {e.op}", keep_b=True)
+            self.unify(wanted, given, e.args[i].span or e.span, f"argument {i} of {e.op}", keep_b=True)
         self._set(e, self.solver.find(t.ret_type))
 
 

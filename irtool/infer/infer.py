@@ -79,7 +79,7 @@ def infer_expr(expr: Expr, module: Module | None = None) -> Expr:
     finish(found)
     if found.solver.diagnostics:
         raise IrError(found.solver.diagnostics)
-    return attach(found, expr)
+    return attach(found, expr)[0]
 
 
 class _ModuleInference:
@@ -102,7 +102,7 @@ class _ModuleInference:
         found = Constraints(self.module, self.signature, solver, fresh)
         for name in names:
             if name not in self.signatures:
-                self.signatures[name] = _partly_declared(functions[name])
+                self.signatures[name] = partly_declared(functions[name])
         for name in names:
             f = functions[name]
             t = found.visit(f)
@@ -118,8 +118,7 @@ class _ModuleInference:
         self.diagnostics += solver.diagnostics
         if solver.diagnostics:
             return
-        for name in names:
-            made = attach(found, functions[name])
+        for name, made in zip(names, attach(found, *[functions[n] for n in names]), strict=True):
             assert isinstance(made, Function)
             self.done[name] = made
             if made.checked_type is not None:
@@ -170,7 +169,8 @@ def _declared(f: Function) -> FuncType | None:
     return f.func_type
 
 
-def _partly_declared(f: Function) -> FuncType:
+def partly_declared(f: Function) -> FuncType:
+    """The type that the annotations say, with unknowns where they say nothing."""
     params = tuple(p.type_annotation or IncompleteType() for p in f.params)
     return FuncType(params, f.ret_type or IncompleteType(), f.type_params)
 
