@@ -1,0 +1,109 @@
+"""Operators that leave their argument as it is and say something about it: to passes, to a debugger, to a device.
+
+A new annotation without attributes is a row of `_ROWS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import te
+from ..ir import Type
+from .base import DType, Operator, Pattern, Reporter, operator
+from .relations import identity
+
+
+class Annotation(Operator):
+    """Base: type and value of the argument, whatever they are."""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        return identity(types, reporter)
+
+    def evaluate(self, x: Any) -> Any:
+        return x
+
+    def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
+        copies = [te.compute(x.shape, lambda *i, x=x: x[i], name="T_identity", tag="elemwise") for x in inputs]
+        return copies[0] if len(copies) == 1 else copies
+
+
+# name, what it says of its argument
+_ROWS: list[tuple[str, str]] = [
+    ("bitpack_start", "Bit packing starts here."),
+    ("bitpack_end", "Bit packing ends here."),
+    ("checkpoint", "The gradient keeps this value and computes what lies between checkpoints again."),
+    ("stop_fusion", "What follows is not fused with what comes before."),
+]
+
+
+def _register(name: str, says: str) -> None:
+    camel = "".join(part.capitalize() for part in name.split("_"))
+    cls: type[Annotation] = dataclass(frozen=True)(
+        type(camel, (Annotation,), {"__doc__": says, "__module__": __name__})
+    )
+    operator(f"annotation.{name}", "data", pattern=Pattern.OPAQUE)(cls)
+
+
+for _row in _ROWS:
+    _register(*_row)
+
+
+@operator("annotation.with_funcid", "func")
+@dataclass(frozen=True)
+class WithFuncid(Annotation):
+    """The function carries an identifier."""
+
+
+@operator("annotation.cast_hint", "data", pattern=Pattern.OPAQUE, attrs="CastHintAttrs", declares_attrs=False)
+@dataclass(frozen=True)
+class CastHint(Annotation):
+    """The value would best be cast to `dtype`."""
+
+    dtype: DType
+
+
+@operator("annotation.compiler_begin", "data", pattern=Pattern.OPAQUE, attrs="CompilerAttrs", declares_attrs=False)
+@dataclass(frozen=True)
+class CompilerBegin(Annotation):
+    """The value enters a region that `compiler` handles."""
+
+    compiler: str
+
+
+@operator("annotation.compiler_end", "data", pattern=Pattern.OPAQUE, attrs="CompilerAttrs", declares_attrs=False)
+@dataclass(frozen=True)
+class CompilerEnd(Annotation):
+    """The value leaves a region that `compiler` handles."""
+
+    compiler: str
+
+
+@operator("on_device", "body", pattern=Pattern.OPAQUE, attrs="OnDeviceAttrs")
+@dataclass(frozen=True)
+class OnDevice(Annotation):
+    """The argument is computed on `virtual_device` (`constrain_body`) or its value kept there (`constrain_result`)."""
+
+    virtual_device: Any = None
+    constrain_result: bool = False
+    constrain_body: bool = True
+
+    noncomputational = True
+
+
+@operator("device_copy", "data", pattern=Pattern.OPAQUE, attrs="DeviceCopyAttrs")
+@dataclass(frozen=True)
+class DeviceCopy(Annotation):
+    """The value moves from one device to another."""
+
+    src_virtual_device: Any
+    dst_virtual_device: Any
+
+
+@operator("debug", "program", pattern=Pattern.OPAQUE, attrs="DebugAttrs", level=1)
+@dataclass(frozen=True)
+class Debug(Annotation):
+    """The place where a debugger of the peer's interpreter stops; `debug_func` names a function to call."""
+
+    debug_func: Any

@@ -1,0 +1,319 @@
+"""Operators that make a tensor from a shape or a few scalars: constants, ranges, one-hot rows, triangles;
+and those that tell a tensor's shape and size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import te
+from ..diagnostics import IrError
+from ..ir import Constant, TensorType, Type
+from ..ir.dims import ANY, Dim
+from ..ir.expr import MissingData
+from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
+from .cast import convert
+from .dtypes import numpy_dtype
+from .relations import identity
+from .shapes import tensor
+
+
+def _scalar(type: Type, what: str) -> TensorType | None:
+    """`type` if it is that of a scalar tensor, None if it is unknown."""
+    found = tensor(type, what)
+    if found is not None and found.shape:
+        raise RelationError(f"{what} must be a scalar, not {found}")
+    return found
+
+
+def _filled(shape: Sequence[int], dtype: str, value: Any) -> Any:
+    return te.compute(tuple(shape), lambda *i: value(), name="T_full", tag="elemwise")
+
+
+class _Fill(Operator):
+    """Base of `zeros` and `ones`: an array of one number, whose shape and dtype the attributes say."""
+
+    shape: Any
+    dtype: Any
+    number: ClassVar[int]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        if self.shape is None:
+            raise RelationError("the attribute shape is missing")
+        return TensorType(self.shape, self.dtype)
+
+    def evaluate(self) -> np.ndarray:
+        return np.full(self.shape, self.number, numpy_dtype(self.dtype))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        return _filled(out_type.shape, out_type.dtype, lambda: te.const(self.number, out_type.dtype))
+
+
+@operator("zeros", pattern=Pattern.ELEMWISE, attrs="InitOpAttrs", level=3)
+@dataclass(frozen=True)
+class Zeros(_Fill):
+    """Zeros of a shape and dtype."""
+
+    shape: tuple[int, ...] | None
+    dtype: DType = VOID
+    number = 0
+
+
+@operator("ones", pattern=Pattern.ELEMWISE, attrs="InitOpAttrs", level=3)
+@dataclass(frozen=True)
+class Ones(_Fill):
+    """Ones of a shape and dtype."""
+
+    shape: tuple[int, ...] | None
+    dtype: DType = VOID
+    number = 1
+
+
+class _FillLike(Operator):
+    """Base of `zeros_like` and `ones_like`."""
+
+    number: ClassVar[int]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        return identity(types, reporter)
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        return np.full(x.shape, self.number, x.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        return _filled(out_type.shape, out_type.dtype, lambda: te.const(self.number, out_type.dtype))
+
+
+@operator("zeros_like", "data", pattern=Pattern.ELEMWISE, level=4)
+@dataclass(frozen=True)
+class ZerosLike(_FillLike):
+    """Zeros of the shape and dtype of a tensor."""
+
+    number = 0
+
+
+@operator("ones_like", "data", pattern=Pattern.ELEMWISE, level=4)
+@dataclass(frozen=True)
+class OnesLike(_FillLike):
+    """Ones of the shape and dtype of a tensor."""
+
+    number = 1
+
+
+@operator("full", "fill_value", pattern=Pattern.ELEMWISE, attrs="InitOpAttrs", level=3)
+@dataclass(frozen=True)
+class Full(Operator):
+    """A scalar repeated to `shape`, converted to `dtype` if one is given."""
+
+    shape: tuple[int, ...] | None
+    dtype: DType = VOID
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        value = _scalar(types[0], "the value to fill with")
+        if value is None:
+            return None
+        if self.shape is None:
+            raise RelationError("the attribute shape is missing")
+        return TensorType(self.shape, self.dtype or value.dtype)
+
+    def evaluate(self, value: np.ndarray) -> np.ndarray:
+        filled = convert(value, self.dtype) if self.dtype else np.asarray(value)
+        return np.full(self.shape or (), filled, filled.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        return _filled(out_type.shape, out_type.dtype, lambda: te.cast(inputs[0][()], out_type.dtype))
+
+
+@operator("full_like", "data", "fill_value", pattern=Pattern.ELEMWISE, level=3)
+@dataclass(frozen=True)
+class FullLike(Operator):
+    """A scalar repeated to the shape of `data` and converted to its dtype."""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x, value = tensor(types[0], "data"), _scalar(types[1], "the value to fill with")
+        return x if x is not None and value is not None else None
+
+    def evaluate(self, x: np.ndarray, value: np.ndarray) -> np.ndarray:
+        return np.full(x.shape, convert(value, x.dtype.name), x.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        return _filled(out_type.shape, out_type.dtype, lambda: te.cast(inputs[1][()], out_type.dtype))
+
+
+def _constant_value(e: Any) -> float | None:
+    """The number that a scalar constant holds; None for any other expression."""
+    if not isinstance(e, Constant) or isinstance(e.data, MissingData):
+        return None
+    if e.data.ndim != 0:
+        raise RelationError("the bounds of a range must be scalars")
+    return float(e.data)
+
+
+def _range_length(start: float, stop: float, step: float) -> int:
+    if step == 0:
+        raise RelationError("the step of a range must not be 0")
+    return math.ceil((stop - start) / step)
+
+
+@operator("arange", "start", "end", "step", pattern=Pattern.OPAQUE, attrs="ArangeAttrs", level=3)
+@dataclass(frozen=True)
+class Arange(Operator):
+    """`start`, `start + step`, … below `stop`. The attributes repeat the arguments: constants there tell the length.
+
+    The length is `ceil((stop - start) / step)`, computed in double precision.
+    """
+
+    start: Any
+    stop: Any
+    step: Any
+    dtype: DType
+
+    shape_from_data = True
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        for i in range(3):
+            reporter.assign(i, TensorType((), self.dtype))
+        bounds = [_constant_value(e) for e in (self.start, self.stop, self.step)]
+        length: Dim = ANY
+        if None not in bounds:
+            length = _range_length(*bounds)  # type: ignore[arg-type]
+            if length <= 0:
+                raise RelationError(f"the range from {bounds[0]:g} to {bounds[1]:g} by {bounds[2]:g} is empty")
+        return TensorType((length,), self.dtype)
+
+    def evaluate(self, start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> np.ndarray:
+        try:
+            length = max(_range_length(float(start), float(stop), float(step)), 0)
+        except RelationError as error:
+            raise IrError(str(error)) from None
+        steps = np.arange(length).astype(numpy_dtype(self.dtype))
+        return (start + step * steps).astype(numpy_dtype(self.dtype))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        start, _, step = inputs
+        dtype = out_type.dtype
+        return te.compute(
+            out_type.shape, lambda i: start[()] + step[()] * te.cast(i, dtype), name="T_arange", tag="injective"
+        )
+
+
+@operator("one_hot", "indices", "on_value", "off_value", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="OneHotAttrs")
+@dataclass(frozen=True)
+class OneHot(Operator):
+    """A new axis of extent `depth`, with `on_value` at the position that the index names and `off_value` elsewhere.
+
+    An index out of range gives `off_value` throughout. `axis` is where the new axis goes, -1 for the end.
+    """
+
+    depth: int = 1
+    axis: int = -1
+    dtype: DType = VOID
+
+    def place(self, rank: int) -> int:
+        """Where the new axis is, for indices of that rank."""
+        axis = rank if self.axis == -1 else int(self.axis)
+        if not 0 <= axis <= rank:
+            raise RelationError(f"axis {self.axis} is out of range for indices of rank {rank}")
+        return axis
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        indices = tensor(types[0], "indices")
+        if indices is None:
+            return None
+        if self.depth <= 0:
+            raise RelationError(f"depth must be positive, not {self.depth}")
+        axis = self.place(len(indices.shape))
+        return TensorType((*indices.shape[:axis], self.depth, *indices.shape[axis:]), self.dtype)
+
+    def evaluate(self, indices: np.ndarray, on_value: np.ndarray, off_value: np.ndarray) -> np.ndarray:
+        axis = self.place(indices.ndim)
+        positions = np.arange(self.depth).reshape([-1] + [1] * (indices.ndim - axis))
+        hit = np.expand_dims(indices, axis) == positions
+        return np.where(hit, convert(on_value, self.dtype), convert(off_value, self.dtype))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        indices, on_value, off_value = inputs
+        axis = self.place(indices.ndim)
+
+        def element(*i: Any) -> Any:
+            index = indices[(*i[:axis], *i[axis + 1 :])]
+            hit = index == te.cast(i[axis], index.dtype)
+            return te.select(hit, te.cast(on_value[()], out_type.dtype), te.cast(off_value[()], out_type.dtype))
+
+        return te.compute(out_type.shape, element, name="T_one_hot", tag="injective")
+
+
+@operator("trilu", "data", "k", pattern=Pattern.ELEMWISE, attrs="TriluAttrs", level=3, declares_attrs=False)
+@dataclass(frozen=True)
+class Trilu(Operator):
+    """The upper (or lower) triangle of each matrix, 0 elsewhere; `k` counts diagonals up from the main one."""
+
+    upper: bool = True
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x, k = tensor(types[0], "data"), _scalar(types[1], "k")
+        return x if k is not None else None
+
+    def evaluate(self, x: np.ndarray, k: np.ndarray) -> np.ndarray:
+        if x.ndim < 2:
+            raise IrError(f"trilu needs a matrix, not a tensor of rank {x.ndim}")
+        return np.triu(x, int(k)) if self.upper else np.tril(x, int(k))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        x, k = inputs
+
+        def element(*i: Any) -> Any:
+            row, column = i[-2], i[-1] - te.cast(k[()], "int32")
+            keep = row <= column if self.upper else row >= column
+            return te.select(keep, x[i], te.const(0, x.dtype))
+
+        return te.compute(x.shape, element, name="T_trilu", tag="elemwise")
+
+
+@operator("shape_of", "data", pattern=Pattern.OPAQUE, attrs="ShapeOfAttrs")
+@dataclass(frozen=True)
+class ShapeOf(Operator):
+    """The shape of a tensor, as a vector; of a scalar, a scalar."""
+
+    dtype: DType = VOID
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x = tensor(types[0])
+        return x and TensorType((len(x.shape),) if x.shape else (), self.dtype)
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        return np.array(x.shape if x.ndim else 0, numpy_dtype(self.dtype))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        dtype = out_type.dtype
+
+        def element(*i: Any) -> Any:
+            found: Any = te.const(0, dtype)
+            for axis, extent in enumerate(x.shape):
+                found = te.select(i[0] == axis, te.const(extent, dtype), found)
+            return found
+
+        return te.compute(out_type.shape, element, name="T_shape", tag="injective")
+
+
+@operator("ndarray_size", "data", pattern=Pattern.INJECTIVE, attrs="NdarraySizeAttrs")
+@dataclass(frozen=True)
+class NdarraySize(Operator):
+    """How many elements a tensor has."""
+
+    dtype: DType = VOID
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        return tensor(types[0]) and TensorType((), self.dtype)
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        return np.array(x.size, numpy_dtype(self.dtype))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        size = math.prod(inputs[0].shape)
+        return te.compute((), lambda: te.const(size, out_type.dtype), name="ndarray_size", tag="injective")

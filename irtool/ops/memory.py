@@ -1,0 +1,194 @@
+"""Operators of programs after lowering: explicit memory, calls of kernels, shapes as values.
+
+They are typed and run as far as a functional evaluation can: storage is a byte count, a tensor made of it is zeros.
+`vm.invoke_tvm_op` writes into its arguments, which no functional evaluation can show; it cannot be evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..diagnostics import IrError
+from ..ir import UNIT, Constant, FuncType, GlobalTypeVar, TensorType, TupleType, Type, TypeCall
+from ..ir.dims import Dim
+from ..ir.expr import MissingData
+from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
+from .dtypes import numpy_dtype
+from .shapes import is_unknown, tensor
+
+STORAGE = TypeCall(GlobalTypeVar("Storage"), ())
+"""The type of allocated memory: `Storage[]`, which the module must define."""
+
+_FLOAT32 = DType("float32")
+
+
+def _require_int64_scalar(type: Type, what: str) -> bool:
+    """False while the type is unknown; RelationError unless it is `int64`."""
+    found = tensor(type, what)
+    if found is None:
+        return False
+    if found != TensorType((), "int64"):
+        raise RelationError(f"{what} must be an int64 scalar, not {found}")
+    return True
+
+
+@operator("memory.alloc_storage", "size", "alignment", pattern=Pattern.OPAQUE, attrs="AllocStorageAttrs")
+@dataclass(frozen=True, kw_only=True)
+class AllocStorage(Operator):
+    """Memory of `size` bytes at a multiple of `alignment`, on `virtual_device`."""
+
+    dtype: DType = _FLOAT32
+    virtual_device: Any
+
+    noncomputational = True
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        known = [_require_int64_scalar(t, what) for t, what in zip(types, self.arguments, strict=True)]
+        return STORAGE if all(known) else None
+
+    def evaluate(self, size: np.ndarray, alignment: np.ndarray) -> int:
+        return int(size)
+
+
+@operator("memory.alloc_tensor", "storage", "offset", "shape", pattern=Pattern.OPAQUE, attrs="AllocTensorAttrs")
+@dataclass(frozen=True, kw_only=True)
+class AllocTensor(Operator):
+    """A tensor at `offset` in a storage; its shape is the constant `const_shape`, or is taken to be `assert_shape`."""
+
+    dtype: DType = _FLOAT32
+    const_shape: Any
+    assert_shape: tuple[int, ...] | None
+
+    noncomputational = True
+
+    def known_shape(self) -> tuple[Dim, ...]:
+        """The shape that the attributes say."""
+        if isinstance(self.const_shape, Constant) and not isinstance(self.const_shape.data, MissingData):
+            return tuple(int(d) for d in np.atleast_1d(self.const_shape.data))
+        if self.assert_shape is None:
+            raise RelationError("either const_shape or assert_shape must be given")
+        return self.assert_shape
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        reporter.assign(0, STORAGE)
+        offset, shape = tensor(types[1], "offset"), tensor(types[2], "shape")
+        if offset is None or shape is None:
+            return None
+        found = self.known_shape()
+        rank = shape.shape[0] if shape.shape else 0
+        if rank != len(found):
+            raise RelationError(f"shape has {rank} extents, but {len(found)} are asserted")
+        return TensorType(found, self.dtype)
+
+    def evaluate(self, storage: int, offset: np.ndarray, shape: np.ndarray) -> np.ndarray:
+        return np.zeros(tuple(int(d) for d in np.atleast_1d(shape)), numpy_dtype(self.dtype))
+
+
+@operator("memory.kill", "to_free", pattern=Pattern.OPAQUE, stateful=True)
+@dataclass(frozen=True)
+class Kill(Operator):
+    """The variable is used no more; its memory may be given away."""
+
+    noncomputational = True
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        return UNIT
+
+    def evaluate(self, x: Any) -> tuple[()]:
+        return ()
+
+
+@operator("vm.shape_of", "tensor", pattern=Pattern.OPAQUE, attrs="ShapeOfAttrs")
+@dataclass(frozen=True)
+class ShapeOf(Operator):
+    """The shape of a tensor, as a vector; of a scalar, a scalar."""
+
+    dtype: DType = VOID
+
+    noncomputational = True
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x = tensor(types[0])
+        return x and TensorType((len(x.shape),) if x.shape else (), self.dtype)
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        return np.array(x.shape if x.ndim else 0, numpy_dtype(self.dtype))
+
+
+@operator("vm.reshape_tensor", "data", "shape", pattern=Pattern.OPAQUE, attrs="ReshapeTensorAttrs")
+@dataclass(frozen=True)
+class ReshapeTensor(Operator):
+    """The elements of `data` in the same order in the shape that `shape` holds; `newshape` says it to the type checker."""
+
+    newshape: tuple[int, ...]
+
+    noncomputational = True
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x = tensor(types[0], "data")
+        return x and TensorType(self.newshape, x.dtype)
+
+    def evaluate(self, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
+        try:
+            return x.reshape(tuple(int(d) for d in np.atleast_1d(shape)))
+        except ValueError:
+            raise IrError(f"{x.size} elements do not fill the shape {tuple(shape)}") from None
+
+
+@operator("vm.invoke_tvm_op", "op", "ins", "outs", pattern=Pattern.OPAQUE, stateful=True, vendor=True)
+@dataclass(frozen=True)
+class InvokeTvmOp(Operator):
+    """Runs a kernel on the tensors `ins`, writing its results into the tensors `outs`."""
+
+    noncomputational = True
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        function, ins, outs = types
+        if any(is_unknown(t) for t in types):
+            return None
+        if not isinstance(function, FuncType):
+            raise RelationError(f"op must be a function, not {function}")
+        if not isinstance(ins, TupleType) or not isinstance(outs, TupleType):
+            raise RelationError(f"ins and outs must be tuples, not {ins} and {outs}")
+        result = function.ret_type
+        reporter.unify(TupleType(function.arg_types), ins)
+        reporter.unify(result if isinstance(result, TupleType) else TupleType((result,)), outs)
+        return UNIT
+
+
+InvokeTvmOp.attrs_name = "DictAttrs"
+
+
+@operator("call_lowered", "func", "call_args", pattern=Pattern.OPAQUE, attrs="CallLoweredAttrs")
+@dataclass(frozen=True)
+class CallLowered(Operator):
+    """Calls a lowered function with the fields of a tuple; `metadata` is what lowering knows about it."""
+
+    metadata: Any = None
+
+    noncomputational = True
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        function, arguments = types
+        if not isinstance(function, FuncType) or not isinstance(arguments, TupleType):
+            return None
+        reporter.unify(arguments, TupleType(function.arg_types))
+        return function.ret_type
+
+    def evaluate(self, function: Any, arguments: Sequence[Any]) -> Any:
+        if not callable(function):
+            raise IrError("the lowered function has no body that can be evaluated")
+        return function(*arguments)
+
+
+@operator("parser.MetaRef", attrs="MetaRefAttrs", vendor=True)
+@dataclass(frozen=True)
+class MetaRef(Operator):
+    """Stands for an entry of the metadata section while a text is read; no finished module has one."""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        raise RelationError("a reference to the metadata section is left over")

@@ -1,0 +1,15 @@
+"""Loops over the rows of a tensor: all axes but one, for computes that work along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+
+@contextmanager
+def rows(ib: Any, shape: Sequence[int], axis: int) -> Iterator[Callable[[Any], tuple[Any, ...]]]:
+    """`with rows(ib, shape, axis) as row:` loops over all axes but one; `row(i)` is the full index at `i` of that one."""
+    with ExitStack() as loops:
+        others = [loops.enter_context(ib.for_(extent)) for a, extent in enumerate(shape) if a != axis]
+        yield lambda i: (*others[:axis], i, *others[axis:])

@@ -1,0 +1,304 @@
+"""Sorting and searching along one axis. All sorts are stable: equal elements keep their order, ascending or descending."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import te
+from ..diagnostics import IrError
+from ..ir import TensorType, TupleType, Type
+from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
+from .dtypes import numpy_dtype
+from .rows import rows
+from .shapes import compatible, normalize_axis, require_rank, tensor
+
+_INT32 = DType("int32")
+
+
+def order(x: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
+    """Positions that sort `x` along `axis`, stably in either direction."""
+    if ascending:
+        return np.argsort(x, axis=axis, kind="stable")
+    back = np.flip(x, axis)
+    return np.flip(x.shape[axis] - 1 - np.argsort(back, axis=axis, kind="stable"), axis)
+
+
+def sort_elements(ib: Any, source: Any, values: Any, positions: Any, axis: int, ascending: bool, kept: int) -> None:
+    """Writes loops that put the first `kept` elements of each sorted row in `values` and their positions in `positions`.
+
+    Either may be None. A bottom-up merge sort of positions: n log n steps, stable, with two vectors of workspace.
+    """
+    extent = source.shape[axis]
+    here, there = (ib.allocate((extent,), "int32", name=n) for n in ("sorted", "merged"))
+    with rows(ib, source.shape, axis) as row:
+
+        def before(a: Any, b: Any) -> Any:
+            x, y = source[row(a)], source[row(b)]
+            return x < y if ascending else x > y
+
+        in_order = merge_sort(ib, extent, here, there, before)
+        with ib.for_(kept) as i:
+            if values is not None:
+                ib.store(values, row(i), source[row(in_order[i])])
+            if positions is not None:
+                ib.store(positions, row(i), te.cast(in_order[i], positions.dtype))
+
+
+def merge_sort(ib: Any, extent: int, here: Any, there: Any, before: Any) -> Any:
+    """Writes loops that sort the positions 0 … extent - 1 by `before(a, b)`; gives the one of both vectors that has them."""
+    with ib.for_(extent) as i:
+        ib.store(here, (i,), i)
+    width = 1
+    while width < extent:
+        with ib.for_(-(-extent // (2 * width))) as block:
+            start = ib.let(block * (2 * width))
+            middle = ib.let(te.minimum(start + width, extent))
+            end = ib.let(te.minimum(start + 2 * width, extent))
+            left, right = ib.local("int32", start), ib.local("int32", middle)
+            with ib.for_(start, end) as k:
+                in_both = te.if_then_else(
+                    right.get() < end,
+                    te.logical_not(before(here[right.get()], here[left.get()])),
+                    te.const(True, "bool"),
+                )
+                from_left = ib.let(te.if_then_else(left.get() < middle, in_both, te.const(False, "bool")))
+                with ib.if_(from_left):
+                    ib.store(there, (k,), here[left.get()])
+                    left.set(left.get() + 1)
+                with ib.else_():
+                    ib.store(there, (k,), here[right.get()])
+                    right.set(right.get() + 1)
+        here, there = there, here
+        width *= 2
+    return here
+
+
+@operator("sort", "data", pattern=Pattern.OPAQUE, attrs="ArgsortAttrs", level=6)
+@dataclass(frozen=True)
+class Sort(Operator):
+    """The elements in order along `axis`; `dtype` takes no part."""
+
+    axis: int = -1
+    is_ascend: bool = True
+    dtype: DType = VOID
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        return tensor(types[0])
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        axis = normalize_axis(self.axis, x.ndim)
+        return np.take_along_axis(x, order(x, axis, self.is_ascend), axis)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        axis = normalize_axis(self.axis, x.ndim)
+
+        def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+            sort_elements(ib, ins[0], outs[0], None, axis, self.is_ascend, x.shape[axis])
+
+        return te.extern(x.shape, [x], fill, dtype=x.dtype, name="sort")
+
+
+@operator("argsort", "data", pattern=Pattern.OPAQUE, attrs="ArgsortAttrs", level=6)
+@dataclass(frozen=True)
+class Argsort(Operator):
+    """The positions along `axis` of the elements in order."""
+
+    axis: int = -1
+    is_ascend: bool = True
+    dtype: DType = VOID
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x = tensor(types[0])
+        return x and TensorType(x.shape, self.dtype)
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        return order(x, normalize_axis(self.axis, x.ndim), self.is_ascend).astype(numpy_dtype(self.dtype))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        axis = normalize_axis(self.axis, x.ndim)
+
+        def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+            sort_elements(ib, ins[0], None, outs[0], axis, self.is_ascend, x.shape[axis])
+
+        return te.extern(x.shape, [x], fill, dtype=out_type.dtype, name="argsort")
+
+
+@operator("topk", "data", pattern=Pattern.OPAQUE, attrs="TopkAttrs", level=6)
+@dataclass(frozen=True)
+class Topk(Operator):
+    """The `k` largest (or smallest) elements along `axis` in order, their positions, or both; all for `k` below 1."""
+
+    k: int | None
+    axis: int = -1
+    ret_type: str = "both"
+    is_ascend: bool = False
+    dtype: DType = VOID
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x = tensor(types[0])
+        if x is None:
+            return None
+        axis = normalize_axis(self.axis, len(x.shape))
+        if self.k is None:
+            raise RelationError("the attribute k is missing")
+        if self.ret_type not in ("both", "values", "indices"):
+            raise RelationError(f'ret_type must be "both", "values" or "indices", not "{self.ret_type}"')
+        extent = self.k if self.k >= 1 else x.shape[axis]
+        shape = (*x.shape[:axis], extent, *x.shape[axis + 1 :])
+        values, positions = TensorType(shape, x.dtype), TensorType(shape, self.dtype)
+        return {"both": TupleType((values, positions)), "values": values, "indices": positions}[self.ret_type]
+
+    def evaluate(self, x: np.ndarray) -> Any:
+        axis = normalize_axis(self.axis, x.ndim)
+        kept = self.k if self.k is not None and self.k >= 1 else x.shape[axis]
+        if kept > x.shape[axis]:
+            raise IrError(f"topk of {kept} elements along an axis of extent {x.shape[axis]}")
+        positions = np.take(order(x, axis, self.is_ascend), np.arange(kept), axis)
+        values = np.take_along_axis(x, positions, axis)
+        found = {"values": values, "indices": positions.astype(numpy_dtype(self.dtype))}
+        return (found["values"], found["indices"]) if self.ret_type == "both" else found[self.ret_type]
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        axis = normalize_axis(self.axis, x.ndim)
+        kept = self.k if self.k is not None and self.k >= 1 else x.shape[axis]
+        shape = (*x.shape[:axis], kept, *x.shape[axis + 1 :])
+        wanted = [w for w in ("values", "indices") if self.ret_type in ("both", w)]
+        dtypes = {"values": x.dtype, "indices": self.dtype}
+
+        def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+            to = dict(zip(wanted, outs, strict=True))
+            sort_elements(ib, ins[0], to.get("values"), to.get("indices"), axis, self.is_ascend, kept)
+
+        return te.extern([shape] * len(wanted), [x], fill, dtype=[dtypes[w] for w in wanted], name="topk")
+
+
+@operator("searchsorted", "sorted_sequence", "values", pattern=Pattern.OPAQUE, attrs="SearchSortedAttrs", level=6)
+@dataclass(frozen=True)
+class Searchsorted(Operator):
+    """Where each value would go in a sorted row: before the elements equal to it, or behind them with `right`.
+
+    The sequence is a vector for all values, or has a row for each row of the values.
+    """
+
+    right: bool = False
+    dtype: DType = _INT32
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        rows, values = tensor(types[0], "sorted_sequence"), tensor(types[1], "values")
+        if rows is None or values is None:
+            return None
+        if not values.shape:
+            raise RelationError("values must not be a scalar")
+        if len(rows.shape) > 1:
+            require_rank(values, len(rows.shape), "values")
+            for axis, (a, b) in enumerate(zip(rows.shape[:-1], values.shape[:-1], strict=True)):
+                if not compatible(a, b):
+                    raise RelationError(f"axis {axis} is {a} in the sequence and {b} in the values")
+        return TensorType(values.shape, self.dtype)
+
+    def evaluate(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        side: Literal["left", "right"] = "right" if self.right else "left"
+        if rows.ndim == 1:
+            found = np.searchsorted(rows, values, side)
+        else:
+            flat, wanted = rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1])
+            found = np.array([np.searchsorted(r, w, side) for r, w in zip(flat, wanted, strict=True)])
+            found = found.reshape(values.shape)
+        return found.astype(numpy_dtype(self.dtype))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        rows, values = inputs
+        k = te.reduce_axis(rows.shape[-1], name="k")
+
+        def element(*i: Any) -> Any:
+            here = rows[k] if rows.ndim == 1 else rows[(*i[:-1], k)]
+            before = here <= values[i] if self.right else here < values[i]
+            return te.sum(te.cast(before, out_type.dtype), axis=k)
+
+        return te.compute(values.shape, element, name="searchsorted")
+
+
+@operator("unique", "data", pattern=Pattern.OPAQUE, attrs="UniqueAttrs", level=3, declares_attrs=False)
+@dataclass(frozen=True)
+class Unique(Operator):
+    """The distinct elements of a vector: (elements, where each is first, for each input its element, their number).
+
+    With `return_counts` a fifth result says how often each occurs. All but the fourth have the length of the input; what
+    is beyond the number of distinct elements is 0, but the length of the input in the second. The elements are in
+    ascending order, or in the order of first occurrence without `sorted`.
+    """
+
+    sorted: bool = True
+    return_counts: bool = False
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x = tensor(types[0])
+        if x is None:
+            return None
+        require_rank(x, 1, "data")
+        vector = TensorType(x.shape, "int32")
+        counts = (vector,) if self.return_counts else ()
+        return TupleType((x, vector, vector, TensorType((1,), "int32"), *counts))
+
+    def evaluate(self, x: np.ndarray) -> Any:
+        distinct, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+        if not self.sorted:
+            by_first = np.argsort(first, kind="stable")
+            distinct, first, counts = distinct[by_first], first[by_first], counts[by_first]
+            inverse = np.argsort(by_first)[inverse]
+        n, total = len(x), len(distinct)
+
+        def padded(values: np.ndarray, dtype: Any, beyond: int) -> np.ndarray:
+            result = np.full(n, beyond, dtype)
+            result[:total] = values
+            return result
+
+        results = (
+            padded(distinct, x.dtype, 0),
+            padded(first, "int32", n),
+            inverse.reshape(-1).astype("int32"),
+            np.array([total], "int32"),
+        )
+        return (*results, padded(counts, "int32", 0)) if self.return_counts else results
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        n = x.shape[0]
+
+        def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+            source, (elements, first, inverse, number) = ins[0], outs[:4]
+            counts = outs[4] if self.return_counts else None
+            original = ib.allocate((n,), "int32", name="first_equal")
+            total = ib.local("int32", 0)
+            with ib.for_(n) as i:
+                ib.store(elements, (i,), te.const(0, x.dtype))
+                ib.store(first, (i,), te.const(n, "int32"))
+                if counts is not None:
+                    ib.store(counts, (i,), te.const(0, "int32"))
+                equal = ib.local("int32", 0)
+                with ib.while_(te.all(equal.get() < i, source[equal.get()] != source[i])):
+                    equal.set(equal.get() + 1)
+                ib.store(original, (i,), equal.get())
+                total.set(total.get() + te.cast(equal.get() == i, "int32"))
+            ib.store(number, (0,), total.get())
+            with ib.for_(n) as i:
+                place = ib.local("int32", 0)
+                with ib.for_(n) as j:
+                    earlier = source[j] < source[i] if self.sorted else j < original[i]
+                    place.set(place.get() + te.cast(te.all(original[j] == j, earlier), "int32"))
+                ib.store(inverse, (i,), place.get())
+                if counts is not None:
+                    ib.store(counts, (place.get(),), counts[place.get()] + 1)
+                with ib.if_(original[i] == i):
+                    ib.store(elements, (place.get(),), source[i])
+                    ib.store(first, (place.get(),), i)
+
+        shapes = [(n,)] * 3 + [(1,)] + [(n,)] * self.return_counts
+        return te.extern(shapes, [x], fill, dtype=[x.dtype] + ["int32"] * (len(shapes) - 1), name="unique")
