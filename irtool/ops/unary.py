@@ -66,7 +66,8 @@ def _question(f: Function, of_integers: bool) -> Function:
     return lambda x: f(x).astype("bool") if is_real(x.dtype) else np.full(x.shape, of_integers)
 
 
-def _round_half_away(x: np.ndarray) -> np.ndarray:
+def round_half_away(x: np.ndarray) -> np.ndarray:
+    """The nearest whole number, halves away from zero."""
     whole = np.trunc(x)
     return whole + np.copysign(np.abs(x - whole) >= 0.5, x)
 
@@ -194,7 +195,7 @@ _ROWS: list[tuple[str, int, str, Function, Function]] = [
     ("log2", 1, "the logarithm to base 2", _real(np.log2), _te_real("log2")),
     ("logical_not", 4, "1 where the element is 0, and 0 elsewhere", lambda x: (x == 0).astype(x.dtype), _te_not),
     ("negative", 3, "the element with its sign changed", _negative, _te_negative),
-    ("round", 3, "the nearest whole number, halves away from zero", _whole(_round_half_away), _te_round),
+    ("round", 3, "the nearest whole number, halves away from zero", _whole(round_half_away), _te_round),
     ("rsqrt", 1, "one over the square root", _real(lambda x: x.dtype.type(1) / np.sqrt(x)), _te_real("rsqrt")),
     ("sigmoid", 1, "1 / (1 + exp(-x))", _real(_sigmoid), _te_real("sigmoid")),
     ("sign", 3, "-1, 0 or 1 as the element is below, at or above zero (0 for NaN)", _sign, _te_sign),

@@ -1,0 +1,283 @@
+"""Random numbers. Every operator takes a generator (ten uint64 words, see `threefry`) and gives the next one back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import te
+from ..diagnostics import IrError
+from ..ir import TensorType, TupleType, Type
+from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
+from .dtypes import numpy_dtype
+from .shapes import tensor
+from .threefry import ALL_ONES, STATE, generate, hash_words, split
+
+KEY = TensorType((STATE,), "uint64")
+"""The type of a generator."""
+
+
+def _word(value: int) -> Any:
+    return te.const(value, "uint64")
+
+
+def _store_next_marker(ib: Any, source: Any, target: Any) -> None:
+    high, low = ib.let(source[8]), ib.let(source[9])
+    one, zero = _word(1), _word(0)
+    moved = te.select(high == one, _word(1 << 63), te.select(high == zero, low >> one, zero))
+    ib.store(target, (8,), te.select(high == one, zero, high >> one))
+    ib.store(target, (9,), moved)
+
+
+def _hash_at(ib: Any, state: Any, counter: Sequence[Any]) -> list[Any]:
+    return hash_words([ib.let(state[j]) for j in range(4)], counter, _word, ib.let)
+
+
+def words(gen: Any, count: int) -> tuple[Any, Any]:
+    """te tensors: the next generator, and a vector of `count` random words."""
+
+    def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+        given, (state, numbers) = ins[0], outs
+        with ib.for_(STATE) as i:
+            ib.store(state, (i,), given[i])
+        with ib.if_(te.logical_not(given[7] < _word(ALL_ONES - count))):
+            with ib.if_(te.all(given[8] == _word(0), given[9] == _word(0))):
+                for j, word in enumerate(_hash_at(ib, given, [_word(ALL_ONES)] * 4)):
+                    ib.store(state, (j,), word)
+                for j, number in enumerate([0, 0, 0, 0, 1 << 63, 0]):
+                    ib.store(state, (4 + j,), _word(number))
+            with ib.else_():
+                ib.store(state, (4,), given[4] | given[8])
+                ib.store(state, (5,), given[5] | given[9])
+                ib.store(state, (6,), _word(0))
+                ib.store(state, (7,), _word(0))
+                _store_next_marker(ib, given, state)
+        blocks, rest = divmod(count, 4)
+        with ib.for_(blocks) as i:
+            counter = [ib.let(state[4 + j] + te.cast(i, "uint64")) for j in range(4)]
+            for j, word in enumerate(_hash_at(ib, state, counter)):
+                ib.store(numbers, (i * 4 + j,), word)
+        if rest:
+            ib.store(state, (7,), state[7] + _word(blocks * 4))
+            last = _hash_at(ib, state, [ib.let(state[4 + j]) for j in range(4)])
+            for j in range(rest):
+                ib.store(numbers, (blocks * 4 + j,), last[j])
+        ib.store(state, (6,), _word(0))
+        ib.store(state, (7,), state[7] + _word(4 if rest else count))
+
+    return te.extern([(STATE,), (count,)], [gen], fill, dtype=["uint64", "uint64"], name="threefry_generate")
+
+
+def _shaped(flat: Any, shape: Sequence[int], element: Any) -> Any:
+    """The te tensor of `element(flat[position])`, positions counted through `shape` in row-major order."""
+
+    def at(*i: Any) -> Any:
+        position: Any = te.const(0, "int32")
+        for index, extent in zip(i, shape, strict=True):
+            position = position * extent + index
+        return element(flat, position)
+
+    return te.compute(tuple(shape), at, tag="injective")
+
+
+@operator("random.threefry_generate", "key", pattern=Pattern.OPAQUE, attrs="ThreefryGenerateAttrs")
+@dataclass(frozen=True)
+class ThreefryGenerate(Operator):
+    """The next generator, and uint64 random numbers of shape `out_shape`."""
+
+    out_shape: tuple[int, ...]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        reporter.assign(0, KEY)
+        return TupleType((KEY, TensorType(self.out_shape, "uint64")))
+
+    def evaluate(self, key: np.ndarray) -> Any:
+        state, numbers = generate(key, math.prod(self.out_shape))
+        return state, numbers.reshape(self.out_shape)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        state, numbers = words(inputs[0], math.prod(self.out_shape))
+        return [state, _shaped(numbers, self.out_shape, lambda flat, at: flat[at])]
+
+
+@operator("random.threefry_split", "key", pattern=Pattern.OPAQUE)
+@dataclass(frozen=True)
+class ThreefrySplit(Operator):
+    """Two generators in place of one."""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        reporter.assign(0, KEY)
+        return TupleType((KEY, KEY))
+
+    def evaluate(self, key: np.ndarray) -> Any:
+        return split(key)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+            gen, (left, right) = ins[0], outs
+            with ib.if_(te.all(gen[8] == _word(0), gen[9] == _word(0))):
+                key = _hash_at(ib, gen, [ib.let(gen[4 + j]) for j in range(4)])
+                for out, path in ((left, 0), (right, 1 << 63)):
+                    for j, word in enumerate([*key, *map(_word, (path, 0, 0, 0, 1 << 62, 0))]):
+                        ib.store(out, (j,), word)
+            with ib.else_():
+                with ib.for_(8) as i:
+                    ib.store(left, (i,), gen[i])
+                    ib.store(right, (i,), gen[i])
+                ib.store(right, (4,), gen[4] | gen[8])
+                ib.store(right, (5,), gen[5] | gen[9])
+                _store_next_marker(ib, gen, left)
+                _store_next_marker(ib, gen, right)
+
+        shapes = [(STATE,), (STATE,)]
+        return list(te.extern(shapes, inputs, fill, dtype=["uint64", "uint64"], name="threefry_split"))
+
+
+_FRACTION_BITS = {"float32": 23, "float64": 52}
+
+
+def to_unit(numbers: np.ndarray, dtype: str) -> np.ndarray:
+    """Random words as numbers of [0, 1): their upper bits become the fraction of a float in [1, 2), less 1."""
+    width = 8 * np.dtype(dtype).itemsize
+    fraction = _FRACTION_BITS[dtype]
+    bits = numbers.astype(f"uint{width}")
+    one = np.array(1, dtype).view(bits.dtype)
+    return ((bits >> bits.dtype.type(width - fraction)) | one).view(dtype) - np.array(1, dtype)
+
+
+def _unit_element(number: Any, dtype: str) -> Any:
+    width, fraction = (32, 23) if dtype == "float32" else (64, 52)
+    integer = f"uint{width}"
+    one = te.const(int(np.array(1, dtype).view(integer)), integer)
+    bits = (te.cast(number, integer) >> te.const(width - fraction, integer)) | one
+    return te.reinterpret(dtype, bits) - te.const(1.0, dtype)
+
+
+class _Distribution(Operator):
+    """Base of `uniform` and `normal`: two scalars of `out_dtype` say which distribution of the kind it is."""
+
+    out_shape: Any
+    out_dtype: Any
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        if self.out_dtype not in _FRACTION_BITS:
+            raise RelationError(f"random numbers are float32 or float64, not {self.out_dtype or 'void'}")
+        reporter.assign(0, KEY)
+        reporter.assign(1, TensorType((), self.out_dtype))
+        reporter.assign(2, TensorType((), self.out_dtype))
+        return TupleType((KEY, TensorType(self.out_shape, self.out_dtype)))
+
+
+@operator("random.uniform", "key", "low", "high", pattern=Pattern.OPAQUE, attrs="UniformAttrs")
+@dataclass(frozen=True)
+class Uniform(_Distribution):
+    """The next generator, and numbers equally likely anywhere from `low` up to but not including `high`."""
+
+    out_shape: tuple[int, ...]
+    out_dtype: DType = VOID
+
+    def evaluate(self, key: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
+        state, numbers = generate(key, math.prod(self.out_shape))
+        unit = to_unit(numbers, self.out_dtype).reshape(self.out_shape)
+        return state, (unit * (high - low) + low).astype(numpy_dtype(self.out_dtype))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        key, low, high = inputs
+        state, numbers = words(key, math.prod(self.out_shape))
+
+        def element(flat: Any, at: Any) -> Any:
+            return _unit_element(flat[at], self.out_dtype) * (high[()] - low[()]) + low[()]
+
+        return [state, _shaped(numbers, self.out_shape, element)]
+
+
+@operator("random.normal", "key", "mean", "scale", pattern=Pattern.OPAQUE, attrs="NormalAttrs")
+@dataclass(frozen=True)
+class Normal(_Distribution):
+    """The next generator, and normally distributed numbers of that mean and standard deviation.
+
+    By the method of Box and Muller, with the sine of each pair: `sqrt(-2 log(1 - u)) * sin(2 pi v)`.
+    """
+
+    out_shape: tuple[int, ...]
+    out_dtype: DType = VOID
+
+    def evaluate(self, key: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> Any:
+        state, numbers = generate(key, 2 * math.prod(self.out_shape))
+        t = numpy_dtype(self.out_dtype).type
+        u, v = to_unit(numbers, self.out_dtype).reshape(2, *self.out_shape)
+        drawn = np.sqrt(t(-2) * np.log(t(1) - u)) * np.sin(t(2 * math.pi) * v)
+        return state, (drawn * scale + mean).astype(numpy_dtype(self.out_dtype))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        key, mean, scale = inputs
+        count, dtype = math.prod(self.out_shape), self.out_dtype
+        state, numbers = words(key, 2 * count)
+
+        def element(flat: Any, at: Any) -> Any:
+            u, v = _unit_element(flat[at], dtype), _unit_element(flat[at + count], dtype)
+            size = te.sqrt(te.const(-2.0, dtype) * te.log(te.const(1.0, dtype) - u))
+            return size * te.sin(te.const(2 * math.pi, dtype) * v) * scale[()] + mean[()]
+
+        return [state, _shaped(numbers, self.out_shape, element)]
+
+
+@operator("random.multinomial", "key", "probs", pattern=Pattern.OPAQUE, attrs="MultinomialAttrs")
+@dataclass(frozen=True)
+class Multinomial(Operator):
+    """The next generator, and `num_samples` indices for each row of `probs`, each as likely as its entry says.
+
+    Rows need not sum to one; entries below zero count as zero. The index is the first whose cumulative probability is
+    above a uniform number.
+    """
+
+    num_samples: int = 1
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        probabilities = tensor(types[1], "probs")
+        if probabilities is None:
+            return None
+        if not probabilities.shape:
+            raise RelationError("probs must have at least one axis")
+        reporter.assign(0, KEY)
+        return TupleType((KEY, TensorType((*probabilities.shape[:-1], self.num_samples), "int32")))
+
+    def evaluate(self, key: np.ndarray, probs: np.ndarray) -> Any:
+        if probs.shape[-1] == 0:
+            raise IrError("probs has no entries to choose from")
+        shape = (*probs.shape[:-1], int(self.num_samples))
+        state, numbers = generate(key, math.prod(shape))
+        drawn = to_unit(numbers, "float32").reshape(shape)
+        weights = np.maximum(probs.astype("float32"), np.float32(0))
+        with np.errstate(all="ignore"):
+            cumulative = np.cumsum(weights / weights.sum(-1, keepdims=True), axis=-1, dtype="float32")
+        above = cumulative[..., :, None] - drawn[..., None, :]
+        return state, np.argmin(np.where(above > 0, above, np.float32(1)), axis=-2).astype("int32")
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        key, probs = inputs
+        shape = (*probs.shape[:-1], int(self.num_samples))
+        state, numbers = words(key, math.prod(shape))
+        drawn = _shaped(numbers, shape, lambda flat, at: _unit_element(flat[at], "float32"))
+        k, upto = te.reduce_axis(probs.shape[-1], name="k"), te.reduce_axis(probs.shape[-1], name="j")
+        zero, one = te.const(0.0, "float32"), te.const(1.0, "float32")
+
+        def weight(*i: Any) -> Any:
+            return te.maximum(te.cast(probs[i], "float32"), zero)
+
+        total = te.compute(probs.shape[:-1], lambda *i: te.sum(weight(*i, k), axis=k))
+        share = te.compute(probs.shape, lambda *i: weight(*i) / total[i[:-1]])
+        cumulative = te.compute(
+            probs.shape, lambda *i: te.sum(te.select(upto <= i[-1], share[(*i[:-1], upto)], zero), axis=upto)
+        )
+        choice = te.reduce_axis(probs.shape[-1], name="choice")
+
+        def distance(*i: Any) -> Any:
+            above = cumulative[(*i[:-1], choice)] - drawn[i]
+            return te.argmin((te.cast(choice, "int32"), te.select(above > zero, above, one)), axis=choice)
+
+        return [state, te.compute(shape, distance)[0]]

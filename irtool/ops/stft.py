@@ -1,0 +1,76 @@
+"""The short-time Fourier transform."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import te
+from ..diagnostics import IrError
+from ..ir import TensorType, Type
+from .base import Operator, Pattern, RelationError, Reporter, operator
+from .shapes import add, floordiv, sub, tensor
+
+
+@operator("stft", "data", "window", pattern=Pattern.OPAQUE, attrs="StftAttrs", level=3, declares_attrs=False)
+@dataclass(frozen=True)
+class Stft(Operator):
+    """Fourier transforms of windows of a signal, `hop_length` apart: (batch,) frequency, frame, real and imaginary part.
+
+    Sums over the `win_length` samples of a window; `onesided` keeps the frequencies up to n_fft / 2, `normalized` divides
+    by sqrt(n_fft). The signal is a vector, or a batch of them.
+    """
+
+    n_fft: int = -1
+    hop_length: int = -1
+    win_length: int = -1
+    normalized: bool = False
+    onesided: bool = True
+
+    shape_from_data = True
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        x = tensor(types[0], "data")
+        if x is None:
+            return None
+        if len(x.shape) not in (1, 2):
+            raise RelationError(f"data must be a vector or a batch of vectors, not {x}")
+        frequencies = self.n_fft // 2 + 1 if self.onesided else self.n_fft
+        frames = add(floordiv(sub(x.shape[-1], self.n_fft), self.hop_length), 1)
+        return TensorType((*x.shape[:-1], frequencies, frames, 2), x.dtype)
+
+    def angles(self, frequencies: int) -> np.ndarray:
+        """`2 pi * frequency * sample / win_length`, shape (frequencies, win_length)."""
+        return 2 * math.pi * np.outer(np.arange(frequencies), np.arange(self.win_length)) / self.win_length
+
+    def evaluate(self, x: np.ndarray, window: np.ndarray) -> np.ndarray:
+        frames = (x.shape[-1] - self.n_fft) // self.hop_length + 1
+        if frames < 1 or (frames - 1) * self.hop_length + self.win_length > x.shape[-1]:
+            raise IrError(f"windows of {self.win_length} samples do not fit a signal of {x.shape[-1]}")
+        at = np.arange(frames)[:, None] * self.hop_length + np.arange(self.win_length)
+        pieces = x[..., at].astype("float64") * window[: self.win_length]
+        angles = self.angles(self.n_fft // 2 + 1 if self.onesided else self.n_fft)
+        real, imaginary = pieces @ np.cos(angles).T, -(pieces @ np.sin(angles).T)
+        spectrum = np.stack([np.swapaxes(real, -1, -2), np.swapaxes(imaginary, -1, -2)], axis=-1)
+        if self.normalized:
+            spectrum = spectrum / math.sqrt(self.n_fft)
+        return spectrum.astype(x.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        x, window = inputs
+        dtype = x.dtype
+        k = te.reduce_axis(self.win_length, name="k")
+        scale = te.const(1 / math.sqrt(self.n_fft) if self.normalized else 1.0, dtype)
+
+        def element(*i: Any) -> Any:
+            *batch, frequency, frame, part = i
+            angle = te.cast(frequency * k, dtype) * te.const(2 * math.pi / self.win_length, dtype)
+            wave = te.select(part == 0, te.cos(angle), te.const(0.0, dtype) - te.sin(angle))
+            return te.sum(window[k] * x[(*batch, frame * self.hop_length + k)] * wave, axis=k)
+
+        total = te.compute(out_type.shape, element, name="stft")
+        return te.compute(out_type.shape, lambda *i: total[i] * scale) if self.normalized else total
