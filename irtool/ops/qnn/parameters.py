@@ -1,0 +1,64 @@
+"""Type rules of scales and zero points, and the base of quantized operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir import TensorType, Type
+from ...ir.dims import Dim
+from ..base import Operator, RelationError, Reporter
+from ..shapes import tensor
+
+
+class Quantized(Operator):
+    """An operator on quantized tensors: rewritten into plain integer operators before code is made for it."""
+
+    noncomputational = True
+
+
+def known(types: Sequence[Type], indices: Sequence[int]) -> bool:
+    """True if all these arguments have a type; RelationError where one is not a tensor."""
+    return all(tensor(types[i], f"argument {i}") is not None for i in indices)
+
+
+def require_dtype(found: TensorType, accepted: Sequence[str], what: str) -> None:
+    """RelationError unless the tensor holds one of these dtypes."""
+    if found.dtype not in accepted:
+        raise RelationError(f"{what} must hold {' or '.join(accepted)}, not {found.dtype}")
+
+
+def require_out_dtype(dtype: str, accepted: Sequence[str]) -> None:
+    """RelationError unless `out_dtype` is one of these."""
+    if dtype not in accepted:
+        raise RelationError(f"out_dtype must be {' or '.join(accepted)}, not {dtype or 'left out'}")
+
+
+def require_scalar(type: Type, dtype: str, what: str) -> None:
+    """RelationError unless the type is a scalar of that dtype."""
+    found = tensor(type, what)
+    if found is not None and (found.shape or found.dtype != dtype):
+        raise RelationError(f"{what} must be a scalar of {dtype}, not {found}")
+
+
+def is_scalar(type: Type, one_element: bool = False) -> bool:
+    """True for a tensor of rank 0; with `one_element` also for one whose extents are all 1."""
+    found = tensor(type)
+    return found is not None and (not found.shape or (one_element and all(d == 1 for d in found.shape)))
+
+
+def assign_parameter(types: Sequence[Type], index: int, dtype: str, size: Dim, reporter: Reporter, what: str) -> None:
+    """A scale or zero point: a scalar, or a vector that has `size` elements."""
+    found = tensor(types[index], what)
+    if found is None:
+        return
+    require_dtype(found, (dtype,), what)
+    if found.shape:
+        reporter.assign(index, TensorType((size,), dtype))
+
+
+def channel_axis(axis: int, rank: int, name: str = "axis", needed: bool = True) -> int:
+    """`axis` counted from the front, 0 for a scalar; RelationError if it is out of range and needed."""
+    found = (axis + rank if rank else 0) if axis < 0 else axis
+    if needed and not 0 <= found < max(rank, 1):
+        raise RelationError(f"{name} {axis} is out of range for a tensor of rank {rank}")
+    return found

@@ -1,0 +1,169 @@
+"""From real numbers to integers and back, for real and simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ...ir.dims import Dim
+from ..base import DType, Operator, Pattern, Reporter, operator
+from ..shapes import tensor
+from .fixed_point import along, dequantize, limits, quantize, round_away
+from .parameters import (
+    Quantized,
+    assign_parameter,
+    channel_axis,
+    is_scalar,
+    known,
+    require_dtype,
+    require_out_dtype,
+)
+
+QUANTIZED = ("int8", "uint8", "int16", "int32")
+
+
+@operator(
+    "qnn.quantize",
+    "data",
+    "output_scale",
+    "output_zero_point",
+    pattern=Pattern.OPAQUE,
+    attrs="QuantizeAttrs",
+    level=11,
+)
+@dataclass(frozen=True)
+class Quantize(Quantized):
+    """`round(data / scale) + zero_point` in float32, clipped to `out_dtype`; parameters per channel of `axis` or for all.
+
+    A half is rounded away from zero.
+    """
+
+    out_dtype: DType
+    axis: int = -1
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        require_dtype(data, ("float32",), "the data")
+        if not known(types, (1, 2)):
+            return None
+        rank = len(data.shape)
+        axis = channel_axis(self.axis, rank, needed=not (is_scalar(types[1]) and is_scalar(types[2])))
+        size: Dim = data.shape[axis] if 0 <= axis < rank else 1
+        assign_parameter(types, 1, "float32", size, reporter, "the scale")
+        assign_parameter(types, 2, "int32", size, reporter, "the zero point")
+        require_out_dtype(self.out_dtype, QUANTIZED)
+        return TensorType(data.shape, self.out_dtype)
+
+    def evaluate(self, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
+        rank = data.ndim
+        return quantize(data, along(scale, rank, self.axis), along(zero_point, rank, self.axis), self.out_dtype)
+
+
+@operator(
+    "qnn.dequantize",
+    "data",
+    "input_scale",
+    "input_zero_point",
+    pattern=Pattern.OPAQUE,
+    attrs="DequantizeAttrs",
+    level=11,
+)
+@dataclass(frozen=True)
+class Dequantize(Quantized):
+    """`(data - zero_point) * scale` in float32; parameters per channel of `axis` or for all."""
+
+    axis: int = -1
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        require_dtype(data, QUANTIZED, "the data")
+        if not known(types, (1, 2)):
+            return None
+        rank = len(data.shape)
+        single = is_scalar(types[1], one_element=True) and is_scalar(types[2], one_element=True)
+        axis = channel_axis(self.axis, rank, needed=not single)
+        size: Dim = 1 if single or not rank else data.shape[axis]
+        assign_parameter(types, 1, "float32", size, reporter, "the scale")
+        assign_parameter(types, 2, "int32", size, reporter, "the zero point")
+        return TensorType(data.shape, "float32")
+
+    def evaluate(self, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
+        return dequantize(data, along(scale, data.ndim, self.axis), along(zero_point, data.ndim, self.axis))
+
+
+_CODES = {1: "int8", 2: "uint8", 3: "int32"}
+"""What the code argument of the simulated operators stands for; 0 passes the data through."""
+
+
+def _cycled(parameter: np.ndarray, data: np.ndarray, axis: int) -> np.ndarray:
+    """The parameter of each channel, starting over where there are fewer than channels."""
+    flat = np.ravel(parameter)
+    channels = np.arange(data.shape[axis] if data.ndim else 1) % len(flat)
+    return along(flat[channels], data.ndim, axis)
+
+
+class Simulated(Operator):
+    """Quantization acted out in floating point; the dtype is a code that is data."""
+
+    axis: int
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data, code = tensor(types[0], "the data"), tensor(types[1], "the dtype code")
+        if data is None or code is None:
+            return None
+        return TensorType(data.shape, data.dtype)
+
+
+@operator(
+    "qnn.simulated_quantize",
+    "data",
+    "out_dtype",
+    "output_scale",
+    "output_zero_point",
+    pattern=Pattern.ELEMWISE,
+    attrs="SimulatedQuantizeAttrs",
+    level=11,
+)
+@dataclass(frozen=True)
+class SimulatedQuantize(Simulated):
+    """`qnn.quantize` with a floating-point result; `out_dtype` is 1 for int8, 2 for uint8, 3 for int32, 0 for nothing."""
+
+    axis: int = -1
+
+    def evaluate(self, data: np.ndarray, code: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
+        dtype = _CODES.get(int(np.ravel(code)[0]))
+        if dtype is None:
+            return data
+        low, high = limits(dtype)
+        rounded = round_away(data / _cycled(scale, data, self.axis)) + _cycled(zero, data, self.axis)
+        return np.clip(rounded, low, high).astype(data.dtype)
+
+
+@operator(
+    "qnn.simulated_dequantize",
+    "data",
+    "in_dtype",
+    "input_scale",
+    "input_zero_point",
+    pattern=Pattern.ELEMWISE,
+    attrs="DequantizeAttrs",
+    level=11,
+)
+@dataclass(frozen=True)
+class SimulatedDequantize(Simulated):
+    """`qnn.dequantize` of integers held in floating point; codes as in `qnn.simulated_quantize`."""
+
+    axis: int = -1
+
+    def evaluate(self, data: np.ndarray, code: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
+        if int(np.ravel(code)[0]) not in _CODES:
+            return data
+        shifted = data - _cycled(zero, data, self.axis)
+        return (shifted * _cycled(scale, data, self.axis)).astype(data.dtype)
