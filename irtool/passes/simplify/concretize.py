@@ -1,0 +1,44 @@
+"""`*_like` operators become the operators that take a shape, where the shape is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...ir import Dim, Expr, TensorType
+from ...ops.base import call
+from ..constants import tensor_constant
+from ..dataflow import DFPattern, Match, Rule, is_op, wildcard
+
+Make = Callable[[tuple[Expr, ...], tuple[Dim, ...], str], Expr]
+"""The operator with a shape, from the operands, the shape and the dtype."""
+
+
+def rules() -> list[Rule]:
+    """`zeros_like(x) ⇒ zeros(shape=x.shape)`, and so on."""
+    return [_rule(name, arity, make) for name, arity, make in _TABLE]
+
+
+def _rule(name: str, arity: int, make: Make) -> Rule:
+    operands: tuple[DFPattern, ...] = tuple(wildcard() for _ in range(arity))
+
+    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+        t = before.checked_type
+        if not isinstance(t, TensorType) or not t.is_static:
+            return after
+        return make(tuple(match[p] for p in operands), t.shape, t.dtype)
+
+    return Rule(is_op(name)(*operands), replace)
+
+
+def _collapse_sum_to(args: tuple[Expr, ...], shape: tuple[Dim, ...], dtype: str) -> Expr:
+    return call("collapse_sum_to", args[0], tensor_constant(shape, "int32"), shape=shape)
+
+
+_TABLE: tuple[tuple[str, int, Make], ...] = (
+    ("zeros_like", 1, lambda args, shape, dtype: call("zeros", shape=shape, dtype=dtype)),
+    ("ones_like", 1, lambda args, shape, dtype: call("ones", shape=shape, dtype=dtype)),
+    ("full_like", 2, lambda args, shape, dtype: call("full", args[1], shape=shape, dtype=dtype)),
+    ("reshape_like", 2, lambda args, shape, dtype: call("reshape", args[0], newshape=shape)),
+    ("collapse_sum_like", 2, _collapse_sum_to),
+    ("broadcast_to_like", 2, lambda args, shape, dtype: call("broadcast_to", args[0], shape=shape)),
+)

@@ -1,0 +1,54 @@
+"""SimplifyExpr: identities of arithmetic, casts, reshapes and transposes, until none applies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..ir import Function, Module
+from .base import FunctionPass, register_pass
+from .context import PassContext
+from .dataflow import Rule, rewrite_patterns
+from .simplify import arithmetic, casts, concretize, movement
+
+
+@register_pass("SimplifyExpr", level=0, required=("InferType",))
+@dataclass(frozen=True)
+class SimplifyExpr(FunctionPass):
+    """Rewrites expressions to simpler ones of the same value, in rounds until nothing changes.
+
+    ::
+
+        zeros_like(%x), reshape_like(%x, %y) …     ⇒  zeros(shape=…), reshape(%x, newshape=…) …
+        divide(%y, sqrt(%x))                       ⇒  multiply(%y, rsqrt(%x))
+        add(%x, 0f), multiply(%x, 1f) …            ⇒  %x
+        reshape(reshape(%x)), transpose(transpose(%x))  ⇒  one of them, or %x
+        cast(%x: float32, dtype="float32")         ⇒  %x
+        cast(cast(%x, dtype="float64"), …)         ⇒  cast(%x, …)
+        multiply(%x, full(2f, shape=…))            ⇒  multiply(%x, 2f)
+        add(add(%x, 1f), 2f)                       ⇒  add(%x, add(1f, 2f))
+        argmax(qnn.dequantize(%x, …))              ⇒  argmax(%x)
+
+    The rewrites of square roots and of consecutive additions round differently from the original, and a negative zero,
+    which `x + 0` would have made positive, stays negative.
+    """
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        return rewrite_patterns(rules(), function, module)  # type: ignore[return-value]
+
+
+@lru_cache(maxsize=1)
+def rules() -> tuple[Rule, ...]:
+    """The rewrites, in the order in which they are tried."""
+    return (
+        *concretize.rules(),
+        arithmetic.reciprocal_root(),
+        arithmetic.identity(),
+        movement.consecutive_reshapes(),
+        movement.consecutive_transposes(),
+        casts.same_cast(),
+        casts.consecutive_casts(),
+        arithmetic.filled(),
+        arithmetic.consecutive_additions(),
+        *(arithmetic.position_of_dequantized(name) for name in ("argmax", "argmin", "argsort")),
+    )
