@@ -1,0 +1,240 @@
+"""FirstOrderGradient: reverse-mode differentiation of programs without control flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from ..diagnostics import IrError
+from ..ir import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    FuncType,
+    Let,
+    Module,
+    Op,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    Type,
+    Var,
+    trampoline,
+)
+from ..ops.base import call
+from .base import ModulePass, is_optimizable, register_pass
+from .context import PassContext
+from .gradients.rule import Site, find_rule
+from .let_binding import Names
+
+Steps = Generator[Any, Any, Any]
+
+
+@register_pass("FirstOrderGradient", level=0, required=("InferType",))
+@dataclass(frozen=True)
+class FirstOrderGradient(ModulePass):
+    """Makes each function return its result and the gradients with respect to its parameters.
+
+    ::
+
+        def @main(%x: T) -> T { exp(%x) }
+            ⇒  def @main(%x: T) -> (T, (T,)) {
+                 let %x_0 = %x; let %x_1 = zeros_like(%x_0);      a value and its gradient so far
+                 let %x_2 = exp(%x_0); let %x_3 = zeros_like(%x_2);
+                 (%x_2, (let %x_4 = add(%x_1, multiply(ones_like(%x_2), exp(%x_0))); (%x_4,)))
+               }
+
+    Handles operators, tuples, constants and functions that are called where they stand; anything else (`let`, `if`,
+    calls of other functions) needs `Gradient`. Every operator needs a gradient.
+    """
+
+    def transform(self, module: Module, context: PassContext) -> Module:
+        functions = dict(module.functions)
+        for name, f in module.functions.items():
+            if is_optimizable(f):
+                functions[name] = differentiate(f)
+        return module.with_functions(functions)
+
+
+def gradient_type(f: Function) -> Type | None:
+    """`(result, (parameters…))`, or None where an annotation is missing."""
+    types = [p.type_annotation for p in f.params]
+    if f.ret_type is None or any(t is None for t in types):
+        return None
+    return TupleType((f.ret_type, TupleType(tuple(types))))  # type: ignore[arg-type]
+
+
+def differentiate(f: Function) -> Function:
+    """The function that returns `f`'s result and the gradients with respect to its parameters."""
+    if f.type_params:
+        raise IrError("gradients of polymorphic functions are not defined", f.span)
+    body = _ReverseMode().run(f)
+    return Function(f.params, body, gradient_type(f), (), f.attrs, f.span, None, f.virtual_device)
+
+
+class _Value:
+    """A tensor (or tuple of tensors) of the program: the variable that holds it, and its gradient so far."""
+
+    __slots__ = ("forward", "reverse", "type")
+
+    def __init__(self, forward: Var, reverse: Expr, type: Type) -> None:
+        self.forward = forward
+        self.reverse = reverse
+        self.type = type
+
+
+_Lets = list[tuple[Var, Expr]]
+
+
+def _wrap(lets: _Lets, body: Expr) -> Expr:
+    for var, value in reversed(lets):
+        body = Let(var, value, body)
+    return body
+
+
+class _ReverseMode:
+    def __init__(self) -> None:
+        self.names = Names()
+        self.lets: _Lets = []
+        self.backward: list[Callable[[], None]] = []
+        self.memo: dict[Expr, _Value] = {}
+
+    def run(self, f: Function) -> Expr:
+        arguments = [self.value(p, _type(p)) for p in f.params]
+        for p, a in zip(f.params, arguments, strict=True):
+            self.memo[p] = a
+        result: _Value = trampoline(self.visit(f.body))
+        forward, self.lets = self.lets, []
+        result.reverse = _filled(result.forward, result.type, "ones")
+        for action in reversed(self.backward):
+            action()
+        gradients = _wrap(self.lets, Tuple(tuple(a.reverse for a in arguments)))
+        return _wrap(forward, Tuple((result.forward, gradients)))
+
+    def push(self, e: Expr) -> Var:
+        var = self.names.fresh()
+        self.lets.append((var, e))
+        return var
+
+    def value(self, e: Expr, t: Type) -> _Value:
+        forward = self.push(e)
+        return _Value(forward, self.push(_filled(forward, t, "zeros")), t)
+
+    def lifted_add(self, t: Type, a: Expr, b: Expr) -> Expr:
+        if isinstance(t, TupleType):
+            fields = []
+            for i, field in enumerate(t.fields):
+                left, right = self.push(TupleGetItem(a, i)), self.push(TupleGetItem(b, i))
+                fields.append(self.lifted_add(field, left, right))
+            return self.push(Tuple(tuple(fields)))
+        return self.push(call("add", a, b))
+
+    def visit(self, e: Expr) -> Steps:
+        done = self.memo.get(e)
+        if done is None:
+            done = self.memo[e] = yield self.dispatch(e)
+        return done
+
+    def dispatch(self, e: Expr) -> Steps:
+        if isinstance(e, Call) and isinstance(e.op, Op):
+            return self.operator(e)
+        if isinstance(e, Call) and isinstance(e.op, Function):
+            return self.inlined(e, e.op)
+        if isinstance(e, Tuple):
+            return self.tuple(e)
+        if isinstance(e, TupleGetItem):
+            return self.projection(e)
+        if isinstance(e, Constant):
+            return self.constant(e)
+        raise IrError(
+            f"FirstOrderGradient handles operators and tuples only, not {type(e).__name__} ({e!r})",
+            e.span,
+            help="Gradient handles control flow and closures",
+        )
+
+    def constant(self, e: Constant) -> Steps:
+        return self.value(e, _type(e))
+        yield
+
+    def operator(self, e: Call) -> Steps:
+        op = e.op
+        assert isinstance(op, Op)
+        rule = find_rule(op.name)
+        if rule is None:
+            raise IrError(f"operator {op.name} has no gradient", e.span)
+        arguments: list[_Value] = []
+        for a in e.args:
+            arguments.append((yield self.visit(a)))
+        forward = tuple(a.forward for a in arguments)
+        out = Call(op, forward, e.attrs, e.type_args, e.span)
+        result = self.value(out, _type(e))
+
+        def backward() -> None:
+            site = Site(forward, tuple(a.type for a in arguments), e.attrs, out, result.type, result.reverse)
+            for a, g in zip(arguments, rule(site), strict=True):
+                a.reverse = self.lifted_add(a.type, a.reverse, g)
+
+        self.backward.append(backward)
+        return result
+
+    def inlined(self, e: Call, f: Function) -> Steps:
+        arguments = []
+        for a in e.args:
+            arguments.append((yield self.visit(a)))
+        for p, a in zip(f.params, arguments, strict=True):
+            self.memo[p] = a
+        return (yield self.visit(f.body))
+
+    def tuple(self, e: Tuple) -> Steps:
+        fields: list[_Value] = []
+        for f in e.fields:
+            fields.append((yield self.visit(f)))
+        result = self.value(Tuple(tuple(f.forward for f in fields), e.span), _type(e))
+
+        def backward() -> None:
+            for i, f in enumerate(fields):
+                f.reverse = self.lifted_add(f.type, f.reverse, TupleGetItem(result.reverse, i))
+
+        self.backward.append(backward)
+        return result
+
+    def projection(self, e: TupleGetItem) -> Steps:
+        whole: _Value = yield self.visit(e.tuple)
+        result = self.value(TupleGetItem(whole.forward, e.index, e.span), _type(e))
+        types = whole.type
+        assert isinstance(types, TupleType)
+
+        def backward() -> None:
+            parts: list[Expr] = []
+            for i, t in enumerate(types.fields):
+                part: Expr = TupleGetItem(whole.reverse, i)
+                parts.append(part if i != e.index else self.lifted_add(t, part, result.reverse))
+            whole.reverse = self.push(Tuple(tuple(parts)))
+
+        self.backward.append(backward)
+        return result
+
+
+def _type(e: Expr) -> Type:
+    t = e.checked_type or (e.type_annotation if isinstance(e, Var) else None)
+    if t is None or isinstance(t, FuncType):
+        raise IrError(f"gradients are defined for tensors, and {e!r} is of type {t!r}", e.span)
+    return t
+
+
+def _filled(e: Expr, t: Type, what: str) -> Expr:
+    """Ones or zeros of the type of `e`: by `_like` for a tensor, by shape for each tensor of a tuple."""
+    if isinstance(t, TensorType):
+        return call(f"{what}_like", e)
+    return _filled_by_type(t, what)
+
+
+def _filled_by_type(t: Type, what: str) -> Expr:
+    if isinstance(t, TupleType):
+        return Tuple(tuple(_filled_by_type(f, what) for f in t.fields))
+    if not isinstance(t, TensorType) or not t.is_static:
+        raise IrError(f"gradients are defined for tensors of static shape, not {t!r}")
+    return call(what, shape=t.shape, dtype=t.dtype)

@@ -1,0 +1,391 @@
+"""Gradient: reverse-mode differentiation of whole programs, with control flow, closures and references.
+
+After Pearlmutter and Siskind, "Reverse-mode AD in a functional framework" (2008): every tensor becomes a pair of its value
+and a reference to its gradient, and a reference holds the *back-propagator*, a function that grows with each operator
+that runs and carries gradients from results to arguments when it is called at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from ..diagnostics import IrError
+from ..ir import (
+    UNIT,
+    Call,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    FuncType,
+    GlobalVar,
+    If,
+    Let,
+    Module,
+    Op,
+    RefCreate,
+    RefRead,
+    RefType,
+    RefWrite,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    Type,
+    Var,
+    binders,
+    bound_variables,
+    children,
+    post_order,
+    rebuild,
+    refresh,
+    rewrite,
+    trampoline,
+    use_counts,
+    with_binders,
+)
+from ..ir.types import rebuild_type, type_children
+from ..ops.base import call, is_call_to
+from .base import ModulePass, is_optimizable, register_pass
+from .context import PassContext
+from .first_order_gradient import differentiate, gradient_type
+from .gradients.rule import Site, find_rule
+from .let_binding import Names, bind
+
+Steps = Generator[Any, Any, Any]
+BACK_PROPAGATOR = RefType(FuncType((), UNIT))
+
+
+@register_pass("Gradient", level=0, required=("InferType",))
+@dataclass(frozen=True)
+class Gradient(ModulePass):
+    """Makes each function return its result and the gradients with respect to its parameters.
+
+    ::
+
+        def @main(%x: T) -> T { exp(%x) }
+            ⇒  def @main(%x: T) -> (T, (T,)) {
+                 let %bp = ref(fn () { () });
+                 let %arg = (%x, ref(zeros_like(%x)));
+                 let %out = (fn (%x, %bp) { … exp …, and %bp is extended by its gradient })(%arg, %bp);
+                 ref_write(%out.1, ones_like(%out.0)); ref_read(%bp)();
+                 (%out.0, (ref_read(%arg.1),))
+               }
+
+    `mode` is `higher_order` (`let`, `if`, closures, calls of global functions; the result can be differentiated again after
+    PartialEvaluate) or `first_order` (see FirstOrderGradient). The higher-order mode needs programs without sharing: run
+    ToANormalForm first. The results cost references and closures at run time; PartialEvaluate and DeadCodeElimination
+    take them away.
+    """
+
+    mode: str = "higher_order"
+
+    def transform(self, module: Module, context: PassContext) -> Module:
+        from ..diagnostics import UsageError
+
+        if self.mode not in ("higher_order", "first_order"):
+            raise UsageError(f"Gradient has no mode {self.mode}: it is higher_order or first_order")
+        functions = dict(module.functions)
+        added: dict[str, Function] = {}
+        for name, f in module.functions.items():
+            if not is_optimizable(f):
+                continue
+            if self.mode == "first_order":
+                functions[name] = differentiate(f)
+            elif f.type_params or not all(isinstance(p.checked_type, TensorType) for p in f.params):
+                if name == "main":
+                    raise IrError("gradients are defined for functions of tensors without type parameters", f.span)
+            else:
+                functions[name] = _higher_order(f, module, added)
+        return module.with_functions({**functions, **added})
+
+
+def reverse_type(t: Type) -> Type:
+    """`t` with each tensor paired with a reference to its gradient, and each function taking a back-propagator as well."""
+
+    def convert(t: Type) -> Steps:
+        if isinstance(t, TensorType):
+            return TupleType((t, RefType(t)))
+        kids = []
+        for k in type_children(t):
+            kids.append((yield convert(k)))
+        made = rebuild_type(t, kids)
+        if isinstance(made, FuncType):
+            return FuncType((*made.arg_types, BACK_PROPAGATOR), made.ret_type, made.type_params)
+        return made
+
+    return trampoline(convert(t))
+
+
+class _Lets:
+    """`let` bindings in order."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.items: list[tuple[Var, Expr]] = []
+
+    def push(self, value: Expr, type: Type | None = None) -> Var:
+        var = self.names.fresh()
+        if type is not None:
+            var = Var(var.name, type)
+        self.items.append((var, value))
+        return var
+
+    def wrap(self, body: Expr) -> Expr:
+        for var, value in reversed(self.items):
+            body = Let(var, value, body)
+        return body
+
+
+def _lift(make: Callable[[Expr], Expr], t: Type, e: Expr, lets: _Lets) -> Expr:
+    """`make` applied to each tensor of a value of type `t`, the structure kept; the results are named."""
+    if isinstance(t, TensorType):
+        return lets.push(make(e))
+    if isinstance(t, TupleType):
+        fields = [_lift(make, f, lets.push(TupleGetItem(e, i)), lets) for i, f in enumerate(t.fields)]
+        return lets.push(Tuple(tuple(fields)))
+    raise IrError(f"gradients are defined for tensors and tuples of tensors, not {t!r}", e.span)
+
+
+def _paired(t: Type, e: Expr, lets: _Lets) -> Expr:
+    """A value with gradients of zero."""
+    return _lift(lambda x: Tuple((x, RefCreate(call("zeros_like", x)))), t, e, lets)
+
+
+def _value(t: Type, e: Expr, lets: _Lets) -> Expr:
+    """The value of a pair."""
+    return _lift(lambda x: TupleGetItem(x, 0), t, e, lets)
+
+
+def _gradient(t: Type, e: Expr, lets: _Lets) -> Expr:
+    """The gradient that a pair holds now."""
+    return _lift(lambda x: RefRead(TupleGetItem(x, 1)), t, e, lets)
+
+
+def _accumulate(t: Type, pair: Expr, grad: Expr, lets: _Lets) -> None:
+    if isinstance(t, TensorType):
+        total = call("add", RefRead(TupleGetItem(pair, 1)), grad)
+        lets.push(RefWrite(TupleGetItem(pair, 1), total))
+        return
+    if not isinstance(t, TupleType):
+        raise IrError(f"gradients are defined for tensors and tuples of tensors, not {t!r}")
+    for i, f in enumerate(t.fields):
+        part, part_grad = lets.push(TupleGetItem(pair, i)), lets.push(TupleGetItem(grad, i))
+        _accumulate(f, part, part_grad, lets)
+
+
+def _transfer(t: Type, source: Expr, target: Expr, lets: _Lets) -> None:
+    """Copies the gradients of one pair to another."""
+    if isinstance(t, TensorType):
+        lets.push(RefWrite(TupleGetItem(target, 1), RefRead(TupleGetItem(source, 1))))
+        return
+    assert isinstance(t, TupleType)
+    for i, f in enumerate(t.fields):
+        _transfer(f, lets.push(TupleGetItem(source, i)), lets.push(TupleGetItem(target, i)), lets)
+
+
+def _empty_propagator() -> Expr:
+    return RefCreate(Function((), Tuple(()), UNIT))
+
+
+def _type(e: Expr) -> Type:
+    assert e.checked_type is not None
+    return e.checked_type
+
+
+class _Reverse:
+    """Rewrites code on tensors into code on pairs. `bp` is the variable that holds the back-propagator's reference."""
+
+    def __init__(
+        self, module: Module, added: dict[str, Function], names: Names, bp: Var, variables: dict[Var, Var]
+    ) -> None:
+        self.module = module
+        self.added = added
+        self.names = names
+        self.bp = bp
+        self.variables = variables
+        self.memo: dict[Expr, Expr] = {}
+
+    def variable(self, v: Var) -> Var:
+        new = self.variables.get(v)
+        if new is None:
+            t = v.type_annotation
+            new = self.variables[v] = v if t is None else Var(v.name, reverse_type(t), v.span)
+        return new
+
+    def visit(self, e: Expr) -> Steps:
+        if isinstance(e, Var):
+            return self.variable(e)
+        done = self.memo.get(e)
+        if done is None:
+            done = self.memo[e] = yield self.dispatch(e)
+        return done
+
+    def dispatch(self, e: Expr) -> Steps:
+        if isinstance(e, Call):
+            if is_call_to(e, "annotation.checkpoint"):
+                return self.checkpoint(e)
+            if isinstance(e.op, Op):
+                return self.operator(e, e.op)
+            return self.structure(e) if isinstance(e.op, Constructor) else self.application(e)
+        if isinstance(e, Function):
+            return self.function(e)
+        if isinstance(e, GlobalVar):
+            return self.global_var(e)
+        if isinstance(e, Constant):
+            return self.constant(e)
+        if isinstance(e, If):
+            return self.if_(e)
+        if isinstance(e, Op):
+            raise IrError(f"operator {e.name} must be called to have a gradient", e.span)
+        return self.structure(e)
+
+    def structure(self, e: Expr) -> Steps:
+        """A node that means the same on pairs: its children are rewritten."""
+        kids = []
+        for k in children(e):
+            kids.append((yield self.visit(k)))
+        new = rebuild(e, kids)
+        renamed = {v: self.variable(v) for v in binders(e)}
+        return with_binders(new, renamed)
+
+    def constant(self, e: Constant) -> Steps:
+        lets = _Lets(self.names)
+        name = lets.push(e)
+        return lets.wrap(Tuple((name, RefCreate(call("zeros_like", name)))))
+        yield
+
+    def if_(self, e: If) -> Steps:
+        cond = TupleGetItem((yield self.visit(e.cond)), 0)
+        true = yield self.visit(e.true_branch)
+        false = yield self.visit(e.false_branch)
+        return If(cond, true, false, e.span)
+
+    def function(self, e: Function) -> Steps:
+        params = tuple(self.variable(p) for p in e.params)
+        bp = Var("bp", BACK_PROPAGATOR)
+        inner = _Reverse(self.module, self.added, self.names, bp, self.variables)
+        body = yield inner.visit(e.body)
+        ret = None if e.ret_type is None else reverse_type(e.ret_type)
+        return Function((*params, bp), body, ret, e.type_params, e.attrs, e.span)
+
+    def global_var(self, e: GlobalVar) -> Steps:
+        name = f"{e.name}_grad"
+        if name not in self.added:
+            f = self.module.functions.get(e.name)
+            if not isinstance(f, Function):
+                raise IrError(f"@{e.name} has no body to differentiate", e.span)
+            self.added[name] = f  # a recursive function meets its own name while its body is rewritten
+            self.added[name] = yield _Reverse(self.module, self.added, self.names, self.bp, {}).function(f)
+        return GlobalVar(name, e.span)
+
+    def application(self, e: Call) -> Steps:
+        arguments = []
+        for a in e.args:
+            arguments.append((yield self.visit(a)))
+        function = yield self.visit(e.op)
+        return Call(function, (*arguments, self.bp), None, (), e.span)
+
+    def operator(self, e: Call, op: Op) -> Steps:
+        rule = find_rule(op.name)
+        if rule is None:
+            raise IrError(f"operator {op.name} has no gradient", e.span)
+        lets = _Lets(self.names)
+        pairs = []
+        for a in e.args:
+            pairs.append(lets.push((yield self.visit(a))))
+        types = tuple(_type(a) for a in e.args)
+        plain = tuple(_value(t, p, lets) for t, p in zip(types, pairs, strict=True))
+        out = Call(op, plain, e.attrs, e.type_args, e.span)
+        result = lets.push(_paired(_type(e), lets.push(out), lets))
+        before = lets.push(RefRead(self.bp))
+        inner = _Lets(self.names)
+        site = Site(plain, types, e.attrs, out, _type(e), _gradient(_type(e), result, inner))
+        for t, pair, grad in zip(types, pairs, rule(site), strict=True):
+            _accumulate(t, pair, grad, inner)
+        after = Function((), inner.wrap(Call(before, ())), UNIT)
+        lets.push(RefWrite(self.bp, bind(after, self.names, every=True)))
+        return lets.wrap(result)
+
+    def checkpoint(self, e: Call) -> Steps:
+        """Runs the argument without keeping its intermediate values, and once more, with them, when gradients arrive."""
+        x = e.args[0]
+        lets = _Lets(self.names)
+        value = lets.push(self.on_values(x))
+        result = lets.push(_paired(_type(e), value, lets))
+        before = lets.push(RefRead(self.bp))
+        inner = _Lets(self.names)
+        bp = inner.push(_empty_propagator())
+        again = _Reverse(self.module, self.added, self.names, bp, self.variables)
+        copy = inner.push((yield again.visit(_typed_copy(x))))
+        _transfer(_type(e), result, copy, inner)
+        inner.push(Call(RefRead(bp), ()))
+        after = Function((), inner.wrap(Call(before, ())), UNIT)
+        lets.push(RefWrite(self.bp, after))
+        return lets.wrap(result)
+
+    def on_values(self, e: Expr) -> Expr:
+        """`e` as it was, on the values of the pairs that its variables have become."""
+        lets = _Lets(self.names)
+
+        def leave(old: Expr, new: Expr) -> Expr:
+            if isinstance(old, Var) and old in self.variables:
+                return _value(_type(old), self.variables[old], lets)
+            return new
+
+        return lets.wrap(rewrite(e, leave))
+
+
+def _typed_copy(e: Expr) -> Expr:
+    """A copy with fresh bound variables; where it binds none, the typed original serves."""
+    if not bound_variables(e):
+        return e
+    from ..infer import infer_expr
+
+    return infer_expr(refresh(e))
+
+
+def _check_tree(f: Function) -> None:
+    for e, count in use_counts(f).items():
+        if count > 1 and children(e):
+            raise IrError("Gradient does not take shared expressions", e.span, help="run ToANormalForm first")
+    for e in post_order(f):
+        if isinstance(e, Op) and e.name != "annotation.checkpoint" and find_rule(e.name) is None:
+            raise IrError(f"operator {e.name} has no gradient", e.span)
+
+
+def _higher_order(f: Function, module: Module, added: dict[str, Function]) -> Function:
+    _check_tree(f)
+    names = Names()
+    lets = _Lets(names)
+    bp = lets.push(_empty_propagator(), BACK_PROPAGATOR)
+    reverse = trampoline(_Reverse(module, added, names, bp, {}).visit(f))
+    pairs = [lets.push(Tuple((p, RefCreate(call("zeros_like", p))))) for p in f.params]
+    out = lets.push(Call(reverse, (*pairs, bp)))
+    result_type = _type(f.body)
+    _seed(out, result_type, lets)
+    lets.push(Call(RefRead(bp), ()))
+    gradients = Tuple(tuple(RefRead(TupleGetItem(p, 1)) for p in pairs))
+    final = _final(out, result_type, lets)
+    body = lets.wrap(Tuple((final, gradients)))
+    return Function(f.params, body, gradient_type(f), (), f.attrs, f.span, None, f.virtual_device)
+
+
+def _seed(out: Expr, t: Type, lets: _Lets) -> None:
+    """Sets the gradient of the result (of its first tensor) to one."""
+    while isinstance(t, TupleType):
+        if not t.fields:
+            raise IrError("gradients of a function without result are not defined")
+        out, t = lets.push(TupleGetItem(out, 0)), t.fields[0]
+    if not isinstance(t, TensorType):
+        raise IrError(f"gradients are defined for tensors, not {t!r}")
+    lets.push(RefWrite(TupleGetItem(out, 1), call("ones_like", TupleGetItem(out, 0))))
+
+
+def _final(out: Expr, t: Type, lets: _Lets) -> Expr:
+    if isinstance(t, TupleType):
+        fields = [_final(lets.push(TupleGetItem(out, i)), f, lets) for i, f in enumerate(t.fields)]
+        return Tuple(tuple(fields))
+    return TupleGetItem(out, 0)

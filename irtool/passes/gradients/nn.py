@@ -1,0 +1,205 @@
+"""Gradients of layers: convolution, matrix products, pooling, losses."""
+
+from __future__ import annotations
+
+from ...diagnostics import IrError
+from ...ir import Expr, TensorType
+from ...ops.base import call
+from ..constants import scalar_constant
+from .rule import Site, divide, gradient, multiply, negative, sum_like
+
+
+@gradient("nn.bias_add")
+def bias_add(s: Site) -> list[Expr]:
+    """1, and the sum over every axis but the bias's."""
+    total = call("sum", s.grad, axis=[s.attrs.axis], keepdims=False, exclude=True)
+    return [sum_like(s.grad, s.args[0]), total]
+
+
+def _flip(e: Expr) -> Expr:
+    return call("transpose", e, axes=None)
+
+
+@gradient("nn.dense")
+def dense(s: Site) -> list[Expr]:
+    """g w and gᵀ x."""
+    data, weight = s.args
+    of_data = call("nn.dense", s.grad, _flip(weight), units=s.shape(1)[1])
+    of_weight = call("nn.dense", _flip(s.grad), _flip(data), units=s.shape(0)[1])
+    return [sum_like(of_data, data), sum_like(of_weight, weight)]
+
+
+@gradient("nn.matmul")
+def matmul(s: Site) -> list[Expr]:
+    """g bᵀ and aᵀ g, with the factors transposed as in the call."""
+    a, b = s.args
+    flips = (s.attrs.transpose_a, s.attrs.transpose_b)
+    if flips == (False, True):
+        return dense(s)
+    grad = s.grad
+
+    def product(x: Expr, y: Expr, flip_x: bool, flip_y: bool) -> Expr:
+        # The peer writes a product whose second factor alone is transposed as a dense layer.
+        if (flip_x, flip_y) == (False, True):
+            return call("nn.dense", x, y, units=None)
+        return call("nn.matmul", x, y, units=None, transpose_a=flip_x, transpose_b=flip_y)
+
+    if flips == (True, True):
+        parts = product(b, grad, True, True), product(grad, a, True, True)
+    elif flips == (True, False):
+        parts = product(b, grad, False, True), product(a, grad, False, False)
+    else:
+        parts = product(grad, b, False, True), product(a, grad, True, False)
+    return [sum_like(parts[0], a), sum_like(parts[1], b)]
+
+
+@gradient("nn.batch_matmul")
+def batch_matmul(s: Site) -> list[Expr]:
+    """The gradients of a matrix product, for each matrix of the batch."""
+    a, b = s.args
+    grad = s.grad
+
+    def product(x: Expr, y: Expr, flip_x: bool, flip_y: bool) -> Expr:
+        return call("nn.batch_matmul", x, y, transpose_a=flip_x, transpose_b=flip_y)
+
+    def swapped(e: Expr) -> Expr:
+        return call("transpose", e, axes=[0, 2, 1])
+
+    flips = (s.attrs.transpose_a, s.attrs.transpose_b)
+    if flips == (True, True):
+        parts = product(b, grad, True, True), product(grad, a, True, True)
+    elif flips == (True, False):
+        parts = product(b, grad, False, True), product(a, grad, False, False)
+    elif flips == (False, True):
+        parts = product(grad, swapped(b), False, True), product(swapped(grad), swapped(a), False, True)
+    else:
+        parts = product(grad, b, False, True), product(a, grad, True, False)
+    return [sum_like(parts[0], a), sum_like(parts[1], b)]
+
+
+@gradient("nn.conv2d")
+def conv2d(s: Site) -> list[Expr]:
+    """A transposed convolution for the data, a correlation of data and gradient for the weight (NCHW, OIHW)."""
+    data, weight = s.args
+    at = s.attrs
+    if at.data_layout != "NCHW" or at.kernel_layout != "OIHW" or at.out_layout not in ("", "NCHW"):
+        raise IrError(
+            f"the gradient of nn.conv2d is defined for NCHW data and OIHW kernels, not {at.data_layout} and {at.kernel_layout}",
+            s.out.span,
+        )
+    assert isinstance(s.type, TensorType)
+    in_hw, kernel_hw = s.shape(0)[2:], s.shape(1)[2:]
+    out_hw = [int(d) for d in s.type.shape[2:]]  # type: ignore[arg-type]
+    top, left, bottom, right = _four(at.padding)
+    around = (top + bottom, left + right)
+    reached = [(o - 1) * int(t) - p + k for o, t, p, k in zip(out_hw, at.strides, around, kernel_hw, strict=True)]
+    out_dtype = at.out_dtype or s.dtype
+    of_data = call(
+        "nn.conv2d_transpose",
+        s.grad,
+        weight,
+        strides=at.strides,
+        padding=_four(at.padding),
+        dilation=at.dilation,
+        groups=at.groups,
+        output_padding=[i - r for i, r in zip(in_hw, reached, strict=True)],
+        out_dtype=out_dtype,
+        channels=None,
+        kernel_size=None,
+    )
+    of_weight = call(
+        "nn.conv2d_backward_weight",
+        s.grad,
+        data,
+        strides=at.strides,
+        padding=at.padding,
+        dilation=at.dilation,
+        groups=at.groups,
+        channels=at.channels,
+        kernel_size=kernel_hw,
+        data_layout=at.out_layout or at.data_layout,
+        kernel_layout=at.data_layout,
+        out_layout=at.kernel_layout,
+        out_dtype=out_dtype,
+    )
+    return [of_data, of_weight]
+
+
+def _four(padding: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """Padding as top, left, bottom, right."""
+    if len(padding) == 1:
+        return (padding[0],) * 4  # type: ignore[return-value]
+    if len(padding) == 2:
+        return (padding[0], padding[1], padding[0], padding[1])
+    return tuple(padding)  # type: ignore[return-value]
+
+
+@gradient("nn.max_pool2d")
+def max_pool2d(s: Site) -> list[Expr]:
+    """To the maximum of each window."""
+    at = s.attrs
+    return [
+        call(
+            "nn.max_pool2d_grad",
+            s.grad,
+            s.args[0],
+            pool_size=at.pool_size,
+            strides=at.strides,
+            padding=at.padding,
+            layout=at.layout,
+            ceil_mode=at.ceil_mode,
+        )
+    ]
+
+
+@gradient("nn.avg_pool2d")
+def avg_pool2d(s: Site) -> list[Expr]:
+    """Evenly over each window."""
+    at = s.attrs
+    return [
+        call(
+            "nn.avg_pool2d_grad",
+            s.grad,
+            s.args[0],
+            pool_size=at.pool_size,
+            strides=at.strides,
+            padding=at.padding,
+            layout=at.layout,
+            ceil_mode=at.ceil_mode,
+            count_include_pad=at.count_include_pad,
+        )
+    ]
+
+
+@gradient("nn.global_avg_pool2d")
+def global_avg_pool2d(s: Site) -> list[Expr]:
+    """Evenly over the image."""
+    layout = s.attrs.layout
+    if layout not in ("NCHW", "NHWC"):
+        raise IrError(f"the gradient of nn.global_avg_pool2d is defined for NCHW and NHWC, not {layout}", s.out.span)
+    window = s.shape()[2:] if layout == "NCHW" else s.shape()[1:3]
+    grad = call(
+        "nn.avg_pool2d_grad", s.grad, s.args[0], pool_size=window, strides=[1, 1], padding=[0, 0], layout=layout
+    )
+    return [grad]
+
+
+def _per_image(s: Site) -> Expr:
+    batch = call("take", call("shape_of", s.args[0], dtype="int32"), scalar_constant(0, "int32"), axis=0)
+    return divide(s.grad, call("cast", batch, dtype=s.dtype))
+
+
+@gradient("nn.cross_entropy")
+def cross_entropy(s: Site) -> list[Expr]:
+    """-y / x and -log x, over the size of the batch."""
+    x, y = s.args
+    grad = _per_image(s)
+    return [divide(multiply(negative(grad), y), x), multiply(negative(grad), call("log", x))]
+
+
+@gradient("nn.cross_entropy_with_logits")
+def cross_entropy_with_logits(s: Site) -> list[Expr]:
+    """-y and -x, over the size of the batch."""
+    x, y = s.args
+    grad = _per_image(s)
+    return [multiply(negative(grad), y), multiply(negative(grad), x)]

@@ -1,0 +1,107 @@
+"""Gradients of reductions: the gradient is spread over what was reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir import Expr
+from ...ops.base import call
+from ..constants import scalar_constant
+from .rule import Site, divide, gradient, multiply, subtract, zeros_like
+
+
+def _axes(s: Site) -> list[int] | None:
+    """The axes that the call reduces, sorted; None for all of them."""
+    rank = len(s.shape())
+    if s.attrs.axis is None:
+        return None
+    axes = sorted(a % rank for a in map(int, s.attrs.axis))
+    return [a for a in range(rank) if a not in axes] if s.attrs.exclude else axes
+
+
+def _expand(e: Expr, axes: Sequence[int]) -> Expr:
+    for axis in axes:
+        e = call("expand_dims", e, axis=axis)
+    return e
+
+
+def _total(e: Expr, axis: Sequence[int] | None, keepdims: bool = False, exclude: bool = False) -> Expr:
+    return call("sum", e, axis=axis, keepdims=keepdims, exclude=exclude)
+
+
+@gradient("sum")
+def total(s: Site) -> list[Expr]:
+    """1 for each element."""
+    axes, grad = _axes(s), s.grad
+    if not s.attrs.keepdims:
+        grad = _expand(grad, range(len(s.shape())) if axes is None else axes)
+    return [call("broadcast_to_like", grad, s.args[0])]
+
+
+@gradient("mean")
+def mean(s: Site) -> list[Expr]:
+    """1 / n for each of n elements."""
+    axes = _axes(s)
+    axes = list(range(len(s.shape()))) if axes is None else axes
+    grad = s.grad if s.attrs.keepdims else _expand(s.grad, axes)
+    factor = 1.0
+    for a in axes:
+        factor /= s.shape()[a]
+    return [call("broadcast_to_like", multiply(grad, scalar_constant(factor, s.dtype)), s.args[0])]
+
+
+@gradient("variance")
+def variance(s: Site) -> list[Expr]:
+    """2 x / n and -2 mean, where the mean is an argument of its own."""
+    data, center = s.args
+    axes = _axes(s)
+    axes = list(range(len(s.shape()))) if axes is None else axes
+    grad = s.grad if s.attrs.keepdims else _expand(s.grad, axes)
+    count = 1
+    for a in axes:
+        count *= s.shape()[a]
+    of_mean = -2.0
+    if s.attrs.unbiased:
+        of_mean = of_mean * count / (count - 1)
+        count -= 1
+    of_data = multiply(multiply(grad, scalar_constant(2.0 / count, s.dtype)), data)
+    return [of_data, multiply(multiply(scalar_constant(of_mean, s.dtype), grad), center)]
+
+
+@gradient("max")
+def maximum(s: Site) -> list[Expr]:
+    """Shared evenly between the elements that are the maximum."""
+    (x,) = s.args
+    axes, grad, spread = _axes(s), s.grad, s.out
+    largest: Expr = spread
+    if axes is None:
+        largest = call("full_like", x, spread)
+    else:
+        if not s.attrs.keepdims:
+            largest, grad = _expand(spread, axes), _expand(grad, axes)
+        for a in axes:
+            largest = call("repeat", largest, repeats=s.shape()[a], axis=a)
+    hits = call("cast_like", call("equal", largest, x), grad)
+    count = _total(hits, axes, keepdims=True)
+    return [divide(multiply(hits, grad), count)]
+
+
+@gradient("nn.softmax")
+def softmax(s: Site) -> list[Expr]:
+    """(g - Σ g y) y for y = softmax x."""
+    inner = _total(multiply(s.grad, s.out), [s.attrs.axis], keepdims=True)
+    return [multiply(subtract(s.grad, inner), s.out)]
+
+
+@gradient("nn.log_softmax")
+def log_softmax(s: Site) -> list[Expr]:
+    """g - Σ g · exp y for y = log_softmax x."""
+    inner = _total(s.grad, [s.attrs.axis], keepdims=True)
+    return [subtract(s.grad, multiply(inner, call("exp", s.out)))]
+
+
+@gradient("collapse_sum_like", "collapse_sum_to")
+def collapse(s: Site) -> list[Expr]:
+    """Broadcast back; the other argument only gives a shape."""
+    x, like = s.args
+    return [call("broadcast_to_like", s.grad, x), zeros_like(like)]

@@ -1,0 +1,124 @@
+"""What a gradient rule is, and where rules are found.
+
+A rule gets a `Site`: a call of its operator in the program that is differentiated, and the gradient of the loss with
+respect to the call's result. It returns the gradients with respect to the arguments, one for each.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ...ir import Call, Expr, TensorType, Type
+from ...ops.base import call
+
+
+@dataclass(frozen=True)
+class Site:
+    """One call whose gradient is asked for.
+
+    Attributes:
+        args: the arguments, expressions that may be used any number of times.
+        types: their types.
+        attrs: the operator's attributes.
+        out: the call itself, over `args`.
+        type: its type.
+        grad: the gradient with respect to the result; of the same type as `out`.
+    """
+
+    args: tuple[Expr, ...]
+    types: tuple[Type, ...]
+    attrs: Any
+    out: Call
+    type: Type
+    grad: Expr
+
+    @property
+    def dtype(self) -> str:
+        """The first argument's element type."""
+        first = self.types[0]
+        assert isinstance(first, TensorType)
+        return first.dtype
+
+    def shape(self, index: int = 0) -> tuple[int, ...]:
+        """The shape of an argument. Raises IrError where it is not known."""
+        from ...diagnostics import IrError
+
+        t = self.types[index]
+        if not isinstance(t, TensorType) or not t.is_static:
+            raise IrError(f"the gradient of {self.attrs.name} needs a static shape, not {t!r}", self.out.span)
+        return tuple(int(d) for d in t.shape)  # type: ignore[arg-type]
+
+
+Rule = Callable[[Site], Sequence[Expr]]
+_RULES: dict[str, Rule] = {}
+
+
+def gradient(*names: str) -> Callable[[Rule], Rule]:
+    """Decorator: files a rule under the names of its operators."""
+
+    def file(rule: Rule) -> Rule:
+        for name in names:
+            if name in _RULES:
+                raise TypeError(f"the gradient of {name} is defined twice")
+            _RULES[name] = rule
+        return rule
+
+    return file
+
+
+def find_rule(name: str) -> Rule | None:
+    """The rule of an operator, or None."""
+    _load()
+    return _RULES.get(name)
+
+
+@cache
+def _load() -> None:
+    package = importlib.import_module(__package__ or "")
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
+
+
+def zeros_like(e: Expr) -> Expr:
+    """Zeros of the type of `e`."""
+    return call("zeros_like", e)
+
+
+def ones_like(e: Expr) -> Expr:
+    """Ones of the type of `e`."""
+    return call("ones_like", e)
+
+
+def multiply(a: Expr, b: Expr) -> Expr:
+    """`a * b`."""
+    return call("multiply", a, b)
+
+
+def divide(a: Expr, b: Expr) -> Expr:
+    """`a / b`."""
+    return call("divide", a, b)
+
+
+def add(a: Expr, b: Expr) -> Expr:
+    """`a + b`."""
+    return call("add", a, b)
+
+
+def subtract(a: Expr, b: Expr) -> Expr:
+    """`a - b`."""
+    return call("subtract", a, b)
+
+
+def negative(a: Expr) -> Expr:
+    """`-a`."""
+    return call("negative", a)
+
+
+def sum_like(grad: Expr, argument: Expr) -> Expr:
+    """`grad` summed over the axes along which `argument` was broadcast."""
+    return call("collapse_sum_like", grad, argument)

@@ -1,0 +1,187 @@
+"""Gradients of operators that move elements: each element's gradient goes back to where the element came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...diagnostics import IrError
+from ...ir import Call, Expr, Function, If, Let, TensorType, Tuple, TupleGetItem, TupleType, Var
+from ...ops.base import call
+from ..constants import scalar_constant, tensor_constant
+from .rule import Site, add, gradient, multiply, zeros_like
+
+
+@gradient("reshape", "contrib_reverse_reshape", "squeeze", "nn.batch_flatten")
+def reshape(s: Site) -> list[Expr]:
+    """The gradient in the shape of the argument."""
+    return [call("reshape_like", s.grad, s.args[0])]
+
+
+@gradient("dyn.reshape", "reshape_like")
+def reshape_by(s: Site) -> list[Expr]:
+    """The gradient in the shape of the first argument; the second only gives a shape."""
+    return [call("reshape_like", s.grad, s.args[0]), zeros_like(s.args[1])]
+
+
+@gradient("expand_dims")
+def expand_dims(s: Site) -> list[Expr]:
+    """The new axes go."""
+    grad = s.grad
+    for _ in range(s.attrs.num_newaxis):
+        grad = call("squeeze", grad, axis=[s.attrs.axis])
+    return [grad]
+
+
+@gradient("transpose")
+def transpose(s: Site) -> list[Expr]:
+    """The inverse permutation."""
+    axes = s.attrs.axes
+    if not axes:
+        return [call("transpose", s.grad, axes=None)]
+    inverse = [0] * len(axes)
+    for i, a in enumerate(axes):
+        inverse[int(a)] = i
+    return [call("transpose", s.grad, axes=inverse)]
+
+
+def _fields(s: Site) -> tuple[TensorType, ...]:
+    t = s.types[0]
+    assert isinstance(t, TupleType)
+    return t.fields  # type: ignore[return-value]
+
+
+@gradient("concatenate")
+def concatenate(s: Site) -> list[Expr]:
+    """The gradient split where the pieces met."""
+    cuts, total = [], 0
+    for field in _fields(s)[:-1]:
+        extent = field.shape[s.attrs.axis]
+        if not isinstance(extent, int):
+            raise IrError("the gradient of concatenate needs static extents along its axis", s.out.span)
+        total += extent
+        cuts.append(total)
+    return [call("split", s.grad, indices_or_sections=tuple(cuts), axis=s.attrs.axis)]
+
+
+@gradient("stack")
+def stack(s: Site) -> list[Expr]:
+    """The gradient split into one slice for each input."""
+    axis, count = int(s.attrs.axis), len(_fields(s))
+    pieces = call("split", s.grad, indices_or_sections=count, axis=axis)
+    return [Tuple(tuple(call("squeeze", TupleGetItem(pieces, i), axis=[axis]) for i in range(count)))]
+
+
+@gradient("strided_slice")
+def strided_slice(s: Site) -> list[Expr]:
+    """The gradient put where the slice was taken, zero elsewhere."""
+    if s.attrs.axes is not None:
+        raise IrError("the gradient of strided_slice with axes is not defined", s.out.span)
+    (x,) = s.args
+    begin, end = [int(b) for b in s.attrs.begin], [int(e) for e in s.attrs.end]
+    strides: Sequence[int] = [int(v) for v in s.attrs.strides]
+    if s.attrs.slice_mode == "size":
+        end = [s.shape()[i] if n == -1 else b + n for i, (b, n) in enumerate(zip(begin, end, strict=True))]
+        strides = ()
+    parts = [tensor_constant(list(v), "int64") for v in (begin, end, strides)]
+    return [call("strided_set", zeros_like(x), s.grad, *parts)]
+
+
+@gradient("gather_nd")
+def gather_nd(s: Site) -> list[Expr]:
+    """The gradient scattered to where it was gathered from."""
+    data, indices = s.args
+    return [call("scatter_nd", zeros_like(data), indices, s.grad, mode="add"), zeros_like(indices)]
+
+
+@gradient("one_hot")
+def one_hot(s: Site) -> list[Expr]:
+    """The sum of the gradient at the on-values and at the off-values."""
+    indices, on_value, off_value = s.args
+    zeros = zeros_like(s.grad)
+    mask = call("equal", s.out, on_value)
+    on = call("sum", call("where", mask, s.grad, zeros), axis=None)
+    off = call("sum", call("where", mask, zeros, s.grad), axis=None)
+    return [zeros_like(indices), call("cast_like", on, on_value), call("cast_like", off, off_value)]
+
+
+@gradient("arange")
+def arange(s: Site) -> list[Expr]:
+    """Start moves every element; step moves the i-th one i times."""
+    start, stop, step = s.args
+    length = call("take", call("shape_of", s.out, dtype="int32"), scalar_constant(0, "int32"), axis=0)
+    of_start = call("cast_like", call("sum", s.grad, axis=None), start)
+    zero, one = scalar_constant(0, "int32"), scalar_constant(1, "int32")
+    positions = call("arange", zero, length, one, dtype="int32", **_arange_fields(zero, length, one))
+    weighted = multiply(call("cast_like", positions, s.grad), s.grad)
+    return [of_start, zeros_like(stop), call("cast_like", call("sum", weighted, axis=None), step)]
+
+
+def _arange_fields(start: Expr, stop: Expr, step: Expr) -> dict[str, Expr]:
+    """The peer keeps the three inputs as attributes as well."""
+    from ...ops.base import operators
+
+    known = {f.name for f in operators.get("arange").fields()}
+    return {k: v for k, v in (("start", start), ("stop", stop), ("step", step)) if k in known}
+
+
+@gradient("take")
+def take(s: Site) -> list[Expr]:
+    """A loop over the indices that adds each slice of the gradient to where it was taken from."""
+    data, indices = s.args
+    if s.attrs.batch_dims:
+        raise IrError("the gradient of take is defined for batch_dims=0 only", s.out.span)
+    index_type = s.types[1]
+    assert isinstance(index_type, TensorType)
+    shape: tuple[int, ...] = s.shape()
+    grad, result = s.grad, zeros_like(data)
+    zero, one = _vector(0), _vector(1)
+    axis = s.attrs.axis
+    if axis is None:
+        axis, size = 0, 1
+        result = call("reshape", result, newshape=[-1])
+        for extent in shape:
+            size *= extent
+        shape = (size,)
+    axis = int(axis)
+    if not index_type.shape:
+        count: Expr = one
+        indices = call("reshape", indices, newshape=[1])
+        grad = call("expand_dims", grad, axis=axis)
+    elif len(index_type.shape) == 1:
+        count = call("take", call("shape_of", indices, dtype="int32"), zero, axis=0)
+    else:
+        raise IrError("the gradient of take is defined for indices of rank 0 and 1 only", s.out.span)
+    loop = _scatter_loop(shape, s.dtype, axis, indices, grad, count, zero, one)
+    moved: Expr = TupleGetItem(Call(loop, (result, zero)), 0)
+    if s.attrs.axis is None:
+        moved = call("reshape_like", moved, data)
+    return [moved, zeros_like(s.args[1])]
+
+
+def _vector(value: int) -> Expr:
+    return call("reshape", scalar_constant(value, "int32"), newshape=[1])
+
+
+def _scatter_loop(
+    shape: tuple[int, ...], dtype: str, axis: int, indices: Expr, grad: Expr, count: Expr, zero: Expr, one: Expr
+) -> Expr:
+    """A function of (result, i) that calls itself until `i` reaches `count`."""
+    loop = Var("while_loop")
+    total = Var("data_grad", TensorType(shape, dtype))
+    i = Var("i", TensorType((1,), "int32"))
+    index = call("take", indices, i, axis=0)
+    piece = call("take", grad, i, axis=axis)
+    begin: list[Expr] = []
+    end: list[Expr] = []
+    for a, extent in enumerate(shape):
+        size = _vector(extent)
+        begin.append(zero if a != axis else index)
+        end.append(size if a != axis else add(index, one))
+    low = call("concatenate", Tuple(tuple(begin)), axis=0)
+    high = call("concatenate", Tuple(tuple(end)), axis=0)
+    ones = tensor_constant([1] * len(shape), "int64")
+    sliced = call("dyn.strided_slice", total, low, high, ones, begin=None, end=None, strides=None, slice_mode="end")
+    updated = call("strided_set", total, add(sliced, piece), low, high, ones)
+    condition = call("squeeze", call("less", i, count), axis=None)
+    body = If(condition, Call(loop, (updated, add(i, one))), Tuple((total, i)))
+    return Let(loop, Function((total, i), body), loop)
