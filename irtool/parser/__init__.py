@@ -1,0 +1,9 @@
+"""Reads Relay text: every form that the peer ever printed, and the dialect of its tutorials.
+
+`relay.lark` is the grammar; `tables` holds its LALR tables, `lexer` splits a text into words, `reader` drives the tables over
+them and goes on after errors, `builder` makes the IR nodes, `metadata` reads the section at the end, `text` puts it together.
+"""
+
+from .text import parse, parse_expr, read_type, read_with_diagnostics
+
+__all__ = ["parse", "parse_expr", "read_type", "read_with_diagnostics"]

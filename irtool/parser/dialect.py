@@ -1,0 +1,50 @@
+"""The Relay of tutorials and papers, which leaves out what the reader can guess.
+
+A text without version line is read with this in mind: bindings end with their lines, and operators may have their everyday
+names (`mul`, `conv2d`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..ops.base import operators
+
+_SHORT = {
+    "mul": "multiply",
+    "sub": "subtract",
+    "div": "divide",
+    "neg": "negative",
+    "pow": "power",
+    "eq": "equal",
+    "ne": "not_equal",
+    "neq": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "max": "maximum",
+    "min": "minimum",
+    "concat": "concatenate",
+}
+_HOMES = ("nn", "image", "vision", "qnn")
+_VERSION = re.compile(r"#\[\s*version\s*=\s*\"?([^\]\"]*)\"?\s*\]")
+
+
+def full_name(name: str) -> str | None:
+    """The full name of the operator that a tutorial calls `name`, or None."""
+    for candidate in (_SHORT.get(name, name), *[f"{home}.{name}" for home in _HOMES]):
+        if operators.find(candidate) is not None:
+            return candidate
+    return None
+
+
+def read_version(word: str) -> str:
+    """The version in `#[version = "0.0.5"]`."""
+    match = _VERSION.fullmatch(word)
+    return match[1].strip() if match is not None else ""
+
+
+def lines_bind(text: str, end: int) -> bool:
+    """True for a text whose bindings end with their lines: it has no semicolon."""
+    return text.find(";", 0, end) < 0

@@ -1,0 +1,149 @@
+"""Splits a text into words: one pattern does nearly all of it, and this file the rest.
+
+The rest is: comments inside comments; names with `.`, `/`, `:`, `+`, `-` in them, as the importers of other frameworks make
+them (`%layer1.0/conv:0`), where only what has been declared so far tells a name from `%x` followed by `.0`, `+1` or `:int32`;
+characters that start no word; and the dialect of the tutorials, in which the end of a line ends a binding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..diagnostics import Diagnostics, Source, Span
+from .tables import Tables
+
+Word = tuple[str, str, int]
+"""Terminal, text, and offset of the first character."""
+
+_MOST_JUNK = 20
+_SIGNATURE = re.compile(r"(?:\bfn|\bdef\s+@[^\s(\[<]+)\s*(?:\[[^\]]*\])?\s*\([^()]*\Z")
+_ENDS = frozenset(("RPAREN", "LOCAL", "GRAPH", "NUMBER", "RBRACE", "PROJECTION", "TRUE", "FALSE"))
+
+
+class Lexer:
+    """The words of a source from `start` to `end`."""
+
+    def __init__(
+        self, tables: Tables, source: Source, found: Diagnostics, start: int = 0, end: int | None = None
+    ) -> None:
+        self.source = source
+        self.text = source.text
+        self.found = found
+        self.start = start
+        self.end = len(source.text) if end is None else end
+        self.tables = tables
+        self.paths: set[str] = set()
+        """Declared names that are not plain identifiers."""
+        self.line_ends_bind = False
+        """In the tutorials' dialect: a `(` that starts a line after a binding starts the next statement."""
+
+    def words(self) -> Iterator[Word]:
+        """All words, the last one `$END`."""
+        text, end, groups, fixed = self.text, self.end, self.tables.groups, self.tables.fixed
+        scan = self.tables.word.finditer
+        special = frozenset(("PATH", "COMMENT", "JUNK"))
+        bind_lines = self.line_ends_bind
+        position, junk, previous = self.start, 0, ""
+        depth: list[int] = [0]
+        while True:
+            for match in scan(text, position, end):
+                group = match.lastindex
+                word = match[group]  # type: ignore[index]
+                kind = fixed.get(word) or groups[group]  # type: ignore[index]
+                if kind in special:
+                    break
+                at = match.end() - len(word)
+                if bind_lines:
+                    if kind == "LPAREN" and previous in _ENDS and not depth[-1] and "\n" in match[0]:
+                        yield "SEMICOLON", "", at
+                    self._count(kind, depth)
+                yield kind, word, at
+                previous = kind
+            else:
+                return
+            at = match.end() - len(word)
+            if kind == "COMMENT":
+                position = self._skip_comment(at)
+            elif kind == "PATH":
+                name = self._declared_part(word, at, previous)
+                yield "LOCAL", name, at
+                previous = "LOCAL"
+                position = at + len(name)
+            else:
+                junk += 1
+                position = at + 1
+                if junk > _MOST_JUNK:
+                    self.found.error(
+                        "too many characters that Relay text does not have; giving up", Span(self.source, at, at + 1)
+                    )
+                    yield "$END", "", end
+                    return
+                self._report_junk(word, at)
+                if word in "\"'":
+                    position = self._end_of_line(at)
+
+    def _count(self, kind: str, depth: list[int]) -> None:
+        """Keeps `depth`: for each open brace, how many parentheses and brackets are open inside it."""
+        if kind == "LBRACE":
+            depth.append(0)
+        elif kind == "RBRACE" and len(depth) > 1:
+            depth.pop()
+        elif kind in ("LPAREN", "LSQUARE"):
+            depth[-1] += 1
+        elif kind in ("RPAREN", "RSQUARE"):
+            depth[-1] -= 1
+
+    def _skip_comment(self, at: int) -> int:
+        """Where the comment that starts at `at`, with the comments inside it, ends."""
+        nesting = 0
+        for match in re.compile(r"/\*|\*/").finditer(self.text, at, self.end):
+            nesting += 1 if match[0] == "/*" else -1
+            if nesting == 0:
+                return match.end()
+        self.found.error("this comment has no end", Span(self.source, at, at + 2))
+        return self.end
+
+    def _end_of_line(self, at: int) -> int:
+        stop = self.text.find("\n", at, self.end)
+        return self.end if stop < 0 else stop
+
+    def _report_junk(self, word: str, at: int) -> None:
+        span = Span(self.source, at, at + 1)
+        if word in "\"'":
+            self.found.error("this string has no end", span)
+        elif word == "#":
+            self.found.error("unknown section", span, help='sections are #[version = "0.0.5"] and #[metadata]')
+        else:
+            shown = word if word.isprintable() else f"U+{ord(word):04X}"
+            self.found.error(f"the character {shown} has no meaning here", span)
+
+    def _declared_part(self, word: str, at: int, previous: str) -> str:
+        """How much of `word`, found at `at`, is the variable's name."""
+        if word in self.paths:
+            return word
+        if self._binds(word, at, previous):
+            self.paths.add(word)
+            return word
+        cuts = [m.start() for m in re.finditer(r"[.:+\-/]+", word)]
+        for cut in reversed(cuts):
+            if word[:cut] in self.paths:
+                return word[:cut]
+        rest = word[cuts[0] :]
+        if re.match(r"[./][A-Za-z_]|/", rest) and not re.fullmatch(r"(?:\.\d+)+", rest):
+            return word.split(":")[0].split("+")[0].split("-")[0]
+        return word[: cuts[0]]
+
+    def _binds(self, word: str, at: int, previous: str) -> bool:
+        """True where the name is being declared: a parameter, or after `let` or `free_var`."""
+        after = at + len(word)
+        while after < self.end and self.text[after] in " \t\r\n":
+            after += 1
+        sign = self.text[after] if after < self.end else ""
+        if previous in ("LET", "FREE_VAR"):
+            return sign in ":=;"
+        if previous not in ("LPAREN", "COMMA"):
+            return False
+        if sign in (":", "{"):
+            return True
+        return sign in (",", ")") and _SIGNATURE.search(self.text, max(0, at - 300), at) is not None

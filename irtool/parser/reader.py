@@ -1,0 +1,264 @@
+"""Drives the tables of the grammar over the words of a text, and goes on after an error where that is sound.
+
+After an error the reader looks for the end of the statement (`;`), of the block (`}`) or for the next definition, takes the
+part in between as if it had been right, and reads on: each mistake is reported once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..diagnostics import Span
+from ..ir import Var
+from .builder import Builder
+from .lexer import Word
+from .tables import STARTS, Tables
+
+_MOST_ERRORS = 50
+_DEFINITION = frozenset(("DEF", "TYPE", "EXTERN"))
+_OPENING = frozenset(("LPAREN", "LSQUARE", "LBRACE"))
+_CLOSING = frozenset(("RPAREN", "RSQUARE", "RBRACE"))
+_SHOWN = {
+    "ARROW": "`->`",
+    "FAT_ARROW": "`=>`",
+    "EQUAL": "`=`",
+    "LPAREN": "`(`",
+    "RPAREN": "`)`",
+    "LSQUARE": "`[`",
+    "RSQUARE": "`]`",
+    "LBRACE": "`{`",
+    "RBRACE": "`}`",
+    "COMMA": "`,`",
+    "COLON": "`:`",
+    "SEMICOLON": "`;`",
+    "GREATER": "`>`",
+    "NAME": "a name",
+    "LOCAL": "a variable like `%x`",
+    "GLOBAL": "a function's name like `@main`",
+    "NUMBER": "a number",
+    "STRING": "a string",
+    "ELSE": "`else`",
+    "TYPE": "`type`",
+    "DEF": "`def`",
+    "$END": "the end of the text",
+}
+
+
+class Reader:
+    """One run of the tables: a stack of states, and beside it the values that the builder made and where they start."""
+
+    def __init__(self, tables: Tables, builder: Builder, start: str, lines_bind: bool = False) -> None:
+        self.tables = tables
+        self.builder = builder
+        self.lines_bind = lines_bind
+        """True for the dialect in which the end of a line ends a binding."""
+        self.states = [tables.starts[start]]
+        self.values: list[Any] = []
+        self.starts: list[int] = []
+        self.end = 0
+        """Where the last word that was taken ends."""
+
+    def run(self, words: Iterator[Word]) -> None:
+        """Reads all words. What comes of them is the builder's `result`; errors are in the builder's `found`."""
+        actions = self.tables.actions
+        builder = self.builder
+        rules = [(symbol, n, getattr(builder, name) if name else None) for symbol, n, name in self.tables.rules]
+        states, values, starts = self.states, self.values, self.starts
+        state, end = states[-1], 0
+        for kind, text, at in words:
+            waiting: Word | None = None
+            while True:
+                action = actions[state].get(kind)
+                if action is None:
+                    if kind == "$END" and self.tables.accessing[state] in STARTS:
+                        return
+                    if waiting is None and self._ends_line(state, end, at):
+                        waiting = (kind, text, at)
+                        kind, text, at = "SEMICOLON", "", end
+                        continue
+                    self.end = end
+                    next_word = self._recover((kind, text, at) if waiting is None else waiting, words)
+                    if next_word is None:
+                        return
+                    state, waiting = states[-1], None
+                    kind, text, at = next_word
+                    if kind:
+                        continue
+                    end = at
+                    break
+                if action >= 0:
+                    states.append(action)
+                    values.append(text)
+                    starts.append(at)
+                    state = action
+                    end = at + len(text)
+                    if waiting is None:
+                        break
+                    kind, text, at = waiting
+                    waiting = None
+                    continue
+                symbol, count, method = rules[~action]
+                if count == 1:
+                    if method is not None:
+                        values[-1] = method(values[-1:], starts[-1], end)
+                    state = states[-1] = actions[states[-2]][symbol]
+                elif count:
+                    start = starts[-count]
+                    made = method(values[-count:], start, end)  # type: ignore[misc]
+                    del values[-count:], states[-count:], starts[-count:]
+                    values.append(made)
+                    starts.append(start)
+                    state = actions[states[-1]][symbol]
+                    states.append(state)
+                else:
+                    values.append(method([], at, at))  # type: ignore[misc]
+                    starts.append(at)
+                    state = actions[state][symbol]
+                    states.append(state)
+
+    def _ends_line(self, state: int, end: int, at: int) -> bool:
+        """True where a binding may end and a line does, in the dialect that needs no `;`."""
+        return (
+            self.lines_bind and "SEMICOLON" in self.tables.actions[state] and "\n" in self.builder.source.text[end:at]
+        )
+
+    # ---- after an error
+
+    def _recover(self, word: Word, words: Iterator[Word]) -> Word | None:
+        """Reports `word` and finds where to go on.
+
+        Returns the word to go on with; one without kind if the words up to and including its offset are dealt with; or None
+        where there is nothing left to read.
+        """
+        self._report(word)
+        found = self.builder.found
+        if len(found.items) >= _MOST_ERRORS:
+            found.error("too many errors; giving up")
+            return None
+        self.builder.unwinding = False
+        depth, limit = 0, len(self.states)
+        kind, text, at = word
+        while kind != "$END":
+            if kind in _DEFINITION and self._starts_line(at) and self._cut_to_definitions():
+                return kind, text, at
+            if kind in _OPENING:
+                depth += 1
+            elif depth and kind in _CLOSING:
+                depth -= 1
+            elif not depth and kind in ("SEMICOLON", "RBRACE"):
+                block = self._innermost_block(limit)
+                if kind == "RBRACE" and block >= 0 and "result" not in self.tables.actions[self.states[block]]:
+                    limit = block
+                elif block >= 0 and "result" in self.tables.actions[self.states[block]]:
+                    self._cut(block)
+                    if kind == "RBRACE":
+                        self._push("result", Var("", None), at)
+                        return kind, text, at
+                    self._push("statement", None, at)
+                    return "", "", at + 1
+            kind, text, at = next(words, ("$END", "", at))
+        return None
+
+    def _starts_line(self, at: int) -> bool:
+        text = self.builder.source.text
+        return not text[text.rfind("\n", 0, at) + 1 : at].strip()
+
+    def _innermost_block(self, limit: int) -> int:
+        """The place below `limit` on the stack of the innermost open `{`, or of the start; -1 if there is none."""
+        accessing = self.tables.accessing
+        for i in range(limit - 1, 0, -1):
+            if accessing[self.states[i]] == "LBRACE":
+                return i
+        return 0 if limit > 0 else -1
+
+    def _cut(self, block: int) -> None:
+        """Takes everything after the finished statements of the block at that place off the stack."""
+        keep = block + 1
+        if keep < len(self.states) and self.tables.accessing[self.states[keep]] == "statements":
+            keep += 1
+        del self.states[keep:], self.values[keep - 1 :], self.starts[keep - 1 :]
+
+    def _cut_to_definitions(self) -> bool:
+        """Takes everything after the finished definitions off the stack."""
+        for keep in (2, 3, 1):
+            if keep <= len(self.states) and "item" in self.tables.actions[self.states[keep - 1]]:
+                if keep < 3 and keep < len(self.states) and self.tables.accessing[self.states[keep]] == "items":
+                    keep += 1
+                del self.states[keep:], self.values[keep - 1 :], self.starts[keep - 1 :]
+                self.builder.forget_scopes()
+                return True
+        return False
+
+    def _push(self, symbol: str, value: Any, at: int) -> None:
+        self.states.append(self.tables.actions[self.states[-1]][symbol])
+        self.values.append(value)
+        self.starts.append(at)
+
+    # ---- what to say
+
+    def _report(self, word: Word) -> None:
+        kind, text, at = word
+        builder, end = self.builder, self.end
+        row = self.tables.actions[self.states[-1]]
+        here = Span(builder.source, at, at + max(len(text), 1))
+        behind = Span(builder.source, max(end - 1, 0), max(end, 1))
+        shown = "the end of the text" if kind == "$END" else f"`{text if len(text) <= 40 else text[:37] + '...'}`"
+        bracket, opened = self._open_bracket()
+        notes = ()
+        if kind == "$END" and bracket:
+            where = Span(builder.source, opened, opened + 1)
+            notes = (f"{_SHOWN[bracket]} at {where.location} is not closed",)
+        complete = "SEMICOLON" in row or "RPAREN" in row
+        if complete and bracket == "LBRACE" and "SEMICOLON" in row:
+            what = "binding" if self._in_binding() else "expression"
+            wanted = "`;`" if what == "binding" else "`;` or `}`"
+            builder.found.error(
+                f"expected {wanted} after this {what}, found {shown}", behind if end else here, notes=notes
+            )
+            return
+        if "NUMBER" in row and "LPAREN" in row and "MATCH" in row:
+            wanted = "an expression"
+        elif "TENSOR_TYPE" in row:
+            wanted = "a type"
+        elif complete and bracket == "LPAREN" and "COMMA" in row and "RPAREN" in row:
+            wanted = "`,` or `)`"
+        else:
+            names = [_SHOWN[k] for k in row if k in _SHOWN]
+            wanted = (
+                " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) if len(names) <= 5 else ""
+            )
+        message = f"expected {wanted}, found {shown}" if wanted else f"{shown} cannot stand here"
+        builder.found.error(message, here, notes=notes, help=self._hint(word))
+
+    def _open_bracket(self) -> tuple[str, int]:
+        """The innermost open bracket, and where it is."""
+        accessing = self.tables.accessing
+        for i in range(len(self.states) - 1, 0, -1):
+            if accessing[self.states[i]] in _OPENING:
+                return accessing[self.states[i]], self.starts[i - 1]
+        return "", 0
+
+    def _in_binding(self) -> bool:
+        """True if the statement being read is `%0 = …` or `let …`."""
+        accessing = self.tables.accessing
+        for i in range(len(self.states) - 1, 0, -1):
+            symbol = accessing[self.states[i]]
+            if symbol in _OPENING or symbol == "statements":
+                return False
+            if symbol in ("let_head", "EQUAL"):
+                return True
+        return False
+
+    def _hint(self, word: Word) -> str:
+        kind, text, _ = word
+        before = self.values[-1] if self.values else None
+        if kind == "NAME" and before == "let":
+            return f"a local variable is written %{text}"
+        if kind == "GLOBAL" and before == "let":
+            return f"a local variable is written %{text[1:]}"
+        if kind == "NAME" and before == "def":
+            return f"a function's name is written @{text}"
+        if kind == "LOCAL" and before == "def":
+            return f"a function's name is written @{text[1:]}"
+        return ""

@@ -1,0 +1,222 @@
+"""From a text to a module or an expression, with everything there is to say about it."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..diagnostics import Diagnostic, Diagnostics, IrError, Source, Span, nearest
+from ..ir import Expr, Function, Module, Type, Var, free_variables
+from . import dialect
+from .builder import Builder
+from .lexer import Lexer, Word
+from .metadata import Metadata, find_section
+from .reader import Reader
+from .tables import Tables, load
+
+_VERSIONS = ("0.0.5", "0.0.4")
+_LOWERED = re.compile(r"^@([\w.]+)\s*=\s*primfn\(", re.MULTILINE)
+_TYPE = re.compile(r"^[ \t]*(?:extern[ \t]+)?type[ \t]+\w+[^{}\n]*(?:\{[^{}]*\})?", re.MULTILINE)
+_DEFINITION = re.compile(r"^[ \t]*def\b", re.MULTILINE)
+_MODULE_WORDS = frozenset(("DEF", "TYPE", "EXTERN"))
+
+
+def parse(text: str, filename: str = "<text>") -> Module:
+    """The module that a text holds. A bare expression becomes the function `@main` of its free variables.
+
+    Nothing is inferred. Raises IrError with every mistake that was found.
+    """
+    module, found = read_with_diagnostics(text, filename)
+    if module is None:
+        raise IrError([d for d in found if d.level == "error"])
+    return module
+
+
+def parse_expr(text: str, filename: str = "<text>") -> Expr:
+    """The expression that a text holds. Raises IrError with every mistake that was found."""
+    found = Diagnostics()
+    result = _read(text, filename, found, "expression")
+    found.check()
+    return result
+
+
+def read_with_diagnostics(text: str, filename: str = "<text>") -> tuple[Module | None, list[Diagnostic]]:
+    """The module that a text holds, None where there are errors; and the errors and warnings, in order of place."""
+    found = Diagnostics()
+    result = _read(text, filename, found, None)
+    items = sorted(found.items, key=lambda d: d.span.start if d.span is not None else -1)
+    if found.errors:
+        return None, items
+    if isinstance(result, Expr):
+        items.append(
+            Diagnostic("the text is a bare expression; it is taken as the body of @main", result.span, "warning")
+        )
+        result = expression_module(result)
+    return result, items
+
+
+def read_type(text: str, known: Builder | None = None) -> Type | None:
+    """The type that a text holds, or None if it holds none. `known` tells the names of types and type parameters."""
+    found = Diagnostics()
+    source = Source("<type>", text)
+    builder = Builder(source, known.metadata if known is not None else Metadata(), found)
+    if known is not None:
+        builder.type_definitions = known.type_definitions
+        builder.type_variables = dict(known.type_variables)
+        builder.dim_names = known.dim_names
+    tables = load()
+    Reader(tables, builder, "lone_type").run(Lexer(tables, source, found).words())
+    return None if found.errors else builder.result
+
+
+def _read(text: str, filename: str, found: Diagnostics, start: str | None) -> Any:
+    section = find_section(text)
+    end = len(text) if section < 0 else section
+    source = Source(filename, text if section < 0 else text[:section])
+    try:
+        metadata = Metadata(text, section)
+    except IrError as error:
+        for d in error.diagnostics:
+            found.error(d.message, Span(source, max(section - 1, 0), section), help=d.help)
+        return None
+    del text
+    tables = load()
+    lowered = _lowered_functions(source)
+    version, is_module = _look_at_start(tables, source)
+    builder = Builder(source, metadata, found)
+    builder.strict = version is not None
+    if start is None:
+        start = (
+            "module"
+            if is_module or lowered or (version is not None and not source.text[:end].strip())
+            else "expression"
+        )
+        _check_version(version, source, found)
+    lines_bind = version is None and dialect.lines_bind(source.text, end)
+    reader = Reader(tables, builder, start, lines_bind)
+    with _garbage_collection_paused():
+        reader.run(_words(tables, source, found, lines_bind, lowered))
+    for name, span in lowered.items():
+        found.warn(f"the lowered function @{name} is not read: only Relay functions are", span)
+    return _finish(builder, start, lowered)
+
+
+def _look_at_start(tables: Tables, source: Source) -> tuple[str | None, bool]:
+    """The version that the text names, and whether definitions follow."""
+    version = None
+    for kind, word, _ in Lexer(tables, source, Diagnostics()).words():
+        if kind == "VERSION":
+            version = dialect.read_version(word)
+            continue
+        return version, kind in _MODULE_WORDS or kind == "$END"
+    return version, True
+
+
+def _check_version(version: str | None, source: Source, found: Diagnostics) -> None:
+    if version is None:
+        found.warn("the text has no version line", Span(source, 0, 1), help='it should start with #[version = "0.0.5"]')
+    elif version not in _VERSIONS:
+        found.error(f'unknown version "{version}"', Span(source, 0, 1), help='this is the reader of version "0.0.5"')
+    elif version != _VERSIONS[0]:
+        found.warn(f"the text is of version {version}", Span(source, 0, 1))
+
+
+def _lowered_functions(source: Source) -> dict[str, Span]:
+    """Where the lowered functions `@name = primfn(…)` of a text stand; they end at a `}` at the start of a line."""
+    if "primfn(" not in source.text:
+        return {}
+    functions: dict[str, Span] = {}
+    at = 0
+    while match := _LOWERED.search(source.text, at):
+        stop = source.text.find("\n}", match.end())
+        at = len(source.text) if stop < 0 else stop + 2
+        functions[match[1]] = Span(source, match.start(), at)
+    return functions
+
+
+def _words(
+    tables: Tables, source: Source, found: Diagnostics, lines_bind: bool, lowered: dict[str, Span]
+) -> Iterator[Word]:
+    """The words of a text, type definitions first (their constructors are needed to read the rest), lowered functions left out."""
+    text = source.text
+    skipped = [(s.start, s.end) for s in lowered.values()]
+    first = _DEFINITION.search(text)
+    early: list[tuple[int, int]] = []
+    if first is not None:
+        early = [m.span() for m in _TYPE.finditer(text, first.start())]
+    if not skipped and not early:
+        lexer = Lexer(tables, source, found)
+        lexer.line_ends_bind = lines_bind
+        yield from lexer.words()
+        return
+    rest: list[tuple[int, int]] = []
+    at = 0
+    for a, b in sorted(skipped + early):
+        rest.append((at, a))
+        at = max(at, b)
+    rest.append((at, len(text)))
+    head = Lexer(tables, source, found).words()
+    kind, word, position = next(head)
+    if kind == "VERSION":
+        yield kind, word, position
+        rest[0] = (max(rest[0][0], position + len(word)), max(rest[0][1], position + len(word)))
+    paths: set[str] = set()
+    for a, b in early + rest:
+        lexer = Lexer(tables, source, found, a, b)
+        lexer.paths = paths
+        lexer.line_ends_bind = lines_bind
+        for each in lexer.words():
+            if each[0] == "$END":
+                break
+            yield each
+    yield "$END", "", len(text)
+
+
+def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
+    """Reports what only the end of the text tells: names that nothing defines, a metadata section that is not there."""
+    found, metadata = builder.found, builder.metadata
+    for name, span in builder.undefined:
+        owner = builder.parameter_of.get(name)
+        hint = f"; it is a parameter of @{owner}" if owner is not None else ""
+        found.error(f"%{name} is not defined here{hint}", span)
+    if metadata.missing:
+        found.warn("the text has no metadata section: the values of its constants are unknown")
+    if start == "module":
+        for name, var in builder.globals.items():
+            if name not in builder.functions and name not in lowered:
+                found.error(f"there is no function @{name}", var.span, help=nearest(name, builder.functions))
+        for name, span in builder.type_names.items():
+            if name not in builder.type_definitions:
+                known = [*builder.type_definitions, "int32", "float32", "bool"]
+                found.error(f"unknown type {name}", span, help=nearest(name, known))
+        return builder.result
+    if found.errors:
+        return None
+    result = builder.result
+    if not isinstance(result, Expr):
+        found.error("the text is not an expression")
+        return None
+    return result
+
+
+def expression_module(e: Expr) -> Module:
+    """The module whose `@main` is a function, or the function of the expression's free variables."""
+    if not isinstance(e, Function):
+        params: list[Var] = free_variables(e)
+        e = Function(tuple(params), e, None, (), None, e.span)  # type: ignore[arg-type]
+    return Module({"main": e})
+
+
+@contextmanager
+def _garbage_collection_paused() -> Iterator[None]:
+    """Reading makes many objects and no garbage cycles: looking for some would take most of the time in a large text."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
