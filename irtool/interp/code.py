@@ -74,6 +74,8 @@ class Block:
 
     depth: int
     parent: Block | None = None
+    branch_of: Expr | None = None
+    """The `if` or `match` that this is a branch of."""
     tail: Expr | None = None
     """The expression whose value is the function's result, if this block ends the function."""
     instructions: list[Instruction] = field(default_factory=list)

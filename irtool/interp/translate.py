@@ -126,6 +126,28 @@ def _common(a: Scope, b: Scope) -> Scope:
     return a
 
 
+_MOST_COMPARED = 8
+
+
+def _exclusive(blocks: list[Block]) -> bool:
+    """True if no two of the blocks run in one evaluation: they are below different branches of one `if` or `match`."""
+    if len(blocks) > _MOST_COMPARED:
+        return False
+    for i, a in enumerate(blocks):
+        for b in blocks[:i]:
+            x, y = (a, b) if a.depth >= b.depth else (b, a)
+            while x.depth > y.depth and x.parent is not None:
+                x = x.parent
+            if x is y:
+                return False
+            while x.parent is not y.parent:
+                assert x.parent is not None and y.parent is not None
+                x, y = x.parent, y.parent
+            if x.branch_of is not y.branch_of:
+                return False
+    return True
+
+
 class _Writer:
     """Writes the code of one function."""
 
@@ -155,7 +177,7 @@ class _Writer:
         self.chain = [body]
         self.stack = [(_Writer._close, body, self.function.body), self.function.body]
         self._write()
-        lazy = {self.slots[e] for e in self.written_again}
+        lazy = {self.slots[e] for e, again in self.written_again.items() if not _exclusive([self.written[e], *again])}
         finish_blocks(self.blocks, lazy)
         return Code(
             body,
@@ -184,8 +206,8 @@ class _Writer:
         self.initial.append(value)
         return len(self.initial) - 1
 
-    def _new_block(self, parent: Block | None, root: Expr, ends_function: bool) -> Block:
-        block = Block(0 if parent is None else parent.depth + 1, parent)
+    def _new_block(self, parent: Block | None, root: Expr, ends_function: bool, of: Expr | None = None) -> Block:
+        block = Block(0 if parent is None else parent.depth + 1, parent, of)
         if ends_function:
             while root.__class__ is Let and self.plan.uses[root] == 1:
                 root = root.body  # type: ignore[attr-defined]
@@ -326,7 +348,7 @@ class _Writer:
 
     def _leave_if(self, e: If) -> None:
         block = self.chain[-1]
-        branches = [(b, self._new_block(block, b, block.tail is e)) for b in (e.true_branch, e.false_branch)]
+        branches = [(b, self._new_block(block, b, block.tail is e, e)) for b in (e.true_branch, e.false_branch)]
         self._emit(Kind.IF, e, (e.cond,), tuple(b for _, b in branches))
         for root, branch in reversed(branches):
             self.stack += [(_Writer._close, branch, root), root, (_Writer._open, branch)]
@@ -338,7 +360,7 @@ class _Writer:
         block = self.chain[-1]
         clauses = []
         for c in e.clauses:
-            branch = self._new_block(block, c.body, block.tail is e)
+            branch = self._new_block(block, c.body, block.tail is e, e)
             slots: dict[Var, int] = {}
             for v in bound_vars(c.pattern):
                 if v not in self.slots:

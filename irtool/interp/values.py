@@ -24,6 +24,10 @@ class Closure:
         self.values = values
         self.name = name
 
+    def __call__(self, *arguments: Any) -> Any:
+        """The function's result on values."""
+        return self.machine.call(self, arguments)
+
     def __repr__(self) -> str:
         return f"<closure {self.name}>"
 
