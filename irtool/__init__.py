@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .backends import build
     from .diagnostics import Diagnostic, IrError
+    from .driver import build
     from .infer import infer_types
     from .interp import evaluate
     from .ir import Module
@@ -34,7 +34,7 @@ _WHERE = {
     "infer_types": ".infer",
     "evaluate": ".interp",
     "run_passes": ".passes",
-    "build": ".backends",
+    "build": ".driver",
     "structural_equal": ".ir.structural",
     "structural_hash": ".ir.structural",
     "Module": ".ir",

@@ -9,7 +9,7 @@ memory    a host function's buffers    ⇒ offsets in one arena
 
 # ruff: noqa: F401 - this file is the list of the names
 
+from ..tir.program import HostFunction, Program
 from .compose import TensorGraph, compose
 from .host import lower_module
 from .nest import lower_function
-from .program import HostFunction, Program

@@ -125,7 +125,7 @@ def _lower_stage(stage: Stage, reduction: Stage | None, buffers: dict[Tensor, Bu
     if reduction is not None:
         inner = reduction.op
         assert isinstance(inner, Compute)
-        here = dict(zip(inner.axes, op.axes))
+        here: dict[Expr, Expr] = dict(zip(inner.axes, op.axes))
         sources = [rewrite(b, lambda e: e, memo=dict(here)) for b in reduction.bodies]
         held = to_buffers.accumulated(inner.outputs[0])
         nest = _reduce(sources, to_buffers, [held])

@@ -123,7 +123,7 @@ def _inlines(op: Compute, wanted: float, size: int) -> bool:
 def _inline(order: Sequence[Operation], stored: set[Operation]) -> list[Stage]:
     bodies: dict[Operation, tuple[Expr, ...]] = {}
     stages: list[Stage] = []
-    made: dict[tuple[Operation, tuple[int, ...]], tuple[Expr, tuple[Expr, ...]]] = {}
+    made: dict[object, tuple[Expr, tuple[Expr, ...]]] = {}
 
     def open_load(e: Expr) -> Expr:
         if not isinstance(e, Load):

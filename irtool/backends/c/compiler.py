@@ -1,0 +1,54 @@
+"""Running the system's C compiler: `CC` and `CFLAGS` are honoured."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...diagnostics import ToolError
+
+DEFAULT_FLAGS = ("-std=c99", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
+_SHOWN = 4000
+
+
+def command() -> list[str]:
+    """The compiler as an argument list: `CC`, or cc. Raises ToolError where there is none."""
+    wanted = shlex.split(os.environ.get("CC", "")) or ["cc"]
+    if shutil.which(wanted[0]) is None:
+        raise ToolError(f"no C compiler: {wanted[0]} was not found", help="install one, or name it in CC")
+    return wanted
+
+
+def flags(mcpu: str = "native", extra: Sequence[str] = ()) -> list[str]:
+    """Compiler flags: irtool's own, the processor's, `CFLAGS`, then `extra`."""
+    machine = [f"-march={mcpu}"] if mcpu else []
+    return [*DEFAULT_FLAGS, *machine, *shlex.split(os.environ.get("CFLAGS", "")), *extra]
+
+
+def run(arguments: Sequence[str], directory: Path) -> None:
+    """Runs the compiler. Raises ToolError with its message where it fails; the sources stay where they are."""
+    full = [*command(), *arguments]
+    try:
+        done = subprocess.run(full, cwd=directory, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise ToolError(f"{full[0]} could not be run: {error.strerror}") from None
+    if done.returncode != 0:
+        said = done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}"
+        raise ToolError(
+            f"the C compiler failed: {said[:_SHOWN]}", notes=(f"sources are kept in {directory}", shlex.join(full))
+        )
+
+
+def shared_library(sources: Sequence[Path], target: Path, mcpu: str = "native", extra: Sequence[str] = ()) -> None:
+    """Compiles and links `target` from C files, beside a temporary name so that it appears whole or not at all."""
+    unfinished = target.with_name(f".{target.name}.tmp")
+    arguments = [*flags(mcpu, extra), "-fPIC", "-shared", "-o", str(unfinished), *map(str, sources), "-lm"]
+    try:
+        run(arguments, target.parent)
+        os.replace(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)

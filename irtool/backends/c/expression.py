@@ -1,0 +1,290 @@
+"""Scalar expressions as C.
+
+An expression is a DAG. A node that is used several times becomes a local variable, as does one nested too deeply; what
+stands in a branch that may not be evaluated (`if_then_else`, the right of `and`/`or`) stays in that branch, which then
+is written as an `if` statement where it needs variables of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+from ...diagnostics import IrError
+from ...ir import trampoline
+from ...tir import dtypes
+from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
+from ...tir.simplify import Simplifier
+from .names import Names
+from .scalars import HALVES, literal, value_type
+
+_DEEPEST = 40
+"""Nested parentheses before a variable is introduced; compilers need accept no more than 63."""
+
+_LIBM = {
+    "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
+    "sqrt": "sqrt", "erf": "erf", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos",
+    "atan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh", "acosh": "acosh",
+    "atanh": "atanh", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "round", "nearbyint": "nearbyint",
+    "fabs": "fabs", "pow": "pow", "atan2": "atan2", "fmod": "fmod", "hypot": "hypot", "copysign": "copysign",
+    "nextafter": "nextafter",
+}  # fmt: skip
+
+_EXACT = {"floor", "ceil", "trunc", "round", "nearbyint", "fabs", "copysign"}
+"""Of a 16-bit float these give one again: no rounding needed."""
+
+
+class Writer:
+    """Writes the expressions of one function. `support` collects the support functions used."""
+
+    def __init__(
+        self,
+        names: Names,
+        simplify: Simplifier,
+        load: Callable[[Load, Sequence[str]], str],
+        support: dict[str, None],
+        index_type: str = "int32_t",
+    ) -> None:
+        self.names = names
+        self.simplify = simplify
+        self.load = load
+        self.support = support
+        self.index_type = index_type
+        self.variables: dict[Expr, str] = {}
+
+    def declare(self, v: Var) -> str:
+        """A C name for a variable."""
+        name = self.variables[v] = self.names.fresh(v.name)
+        return name
+
+    def type_of(self, e: Expr) -> str:
+        """The C type that `e` is computed in; index arithmetic may be wider than its dtype says."""
+        return self.index_type if e.dtype == "int32" and self.index_type != "int32_t" else value_type(e.dtype)
+
+    def write(self, roots: Sequence[Expr]) -> tuple[list[str], list[str]]:
+        """Statements to run first, and a C expression for each root."""
+        return trampoline(self._scope(roots, {}))
+
+    # -- scopes --------------------------------------------------------------------------------------------------------
+
+    def _scope(self, roots: Sequence[Expr], outer: dict[Expr, str]) -> Generator[Any, Any, tuple[list[str], list[str]]]:
+        text: dict[Expr, str] = dict(outer)
+        depth: dict[Expr, int] = {}
+        lines: list[str] = []
+        order, uses = _strict(roots, text)
+        for e in order:
+            if e in text:
+                continue
+            if isinstance(e, Select) and e.lazy:
+                made, nested = yield self._branches(e, text, lines)
+            elif isinstance(e, Binary) and e.op in ("and", "or"):
+                made, nested = yield self._short_circuit(e, text, depth, lines)
+            else:
+                kids = children(e)
+                made = self._one(e, [text[k] for k in kids])
+                nested = 1 + max((depth.get(k, 0) for k in kids), default=-1)
+            wanted = uses[e] > 1 and not _cheap(e)
+            if (wanted or nested > _DEEPEST) and not isinstance(e, Const | Var):
+                name = self.names.fresh("t")
+                lines.append(f"const {self.type_of(e)} {name} = {_bare(made)};")
+                made, nested = name, 0
+            text[e] = made
+            depth[e] = nested
+        return lines, [_bare(text[r]) for r in roots]
+
+    def _branches(self, e: Select, text: dict[Expr, str], lines: list[str]) -> Generator[Any, Any, tuple[str, int]]:
+        then_lines, (then,) = yield self._scope([e.then], text)
+        other_lines, (other,) = yield self._scope([e.other], text)
+        cond = text[e.cond]
+        if not then_lines and not other_lines and len(then) + len(other) < 2000:
+            return f"({_bare(cond)} ? {then} : {other})", 1 + max(then.count("("), other.count("("))
+        name = self.names.fresh("t")
+        lines.append(f"{self.type_of(e)} {name};")
+        lines.append(f"if ({_bare(cond)}) {{")
+        lines += ["  " + x for x in then_lines] + [f"  {name} = {then};", "} else {"]
+        lines += ["  " + x for x in other_lines] + [f"  {name} = {other};", "}"]
+        return name, 0
+
+    def _short_circuit(
+        self, e: Binary, text: dict[Expr, str], depth: dict[Expr, int], lines: list[str]
+    ) -> Generator[Any, Any, tuple[str, int]]:
+        right_lines, (right,) = yield self._scope([e.b], text)
+        left = text[e.a]
+        if not right_lines:
+            sign = "&&" if e.op == "and" else "||"
+            return f"({left} {sign} ({right}))", 1 + depth.get(e.a, 0)
+        name = self.names.fresh("t")
+        lines += [f"int {name} = {left};", f"if ({name if e.op == 'and' else '!' + name}) {{"]
+        lines += ["  " + x for x in right_lines] + [f"  {name} = {right};", "}"]
+        return name, 0
+
+    # -- nodes ---------------------------------------------------------------------------------------------------------
+
+    def _one(self, e: Expr, kids: list[str]) -> str:
+        if isinstance(e, Const):
+            return literal(e.value, e.dtype)
+        if isinstance(e, Var):
+            return self.variables[e]
+        if isinstance(e, Load):
+            return self.load(e, [_bare(k) for k in kids])
+        if isinstance(e, Binary):
+            return self._binary(e, *kids)
+        if isinstance(e, Not):
+            return f"!{kids[0]}"
+        if isinstance(e, Select):
+            return f"({kids[0]} ? {kids[1]} : {kids[2]})"
+        if isinstance(e, Cast):
+            return self._cast(e, kids[0])
+        assert isinstance(e, Call)
+        return self._call(e, kids)
+
+    def _helper(self, name: str, *args: str) -> str:
+        self.support[name] = None
+        return f"{name}({', '.join(_bare(a) for a in args)})"
+
+    def _rounded(self, text: str, dtype: str) -> str:
+        return self._helper(f"irt_round_{dtype}", text) if dtype in HALVES else text
+
+    def _binary(self, e: Binary, a: str, b: str) -> str:
+        op, dtype = e.op, e.a.dtype
+        if op in ("<", "<=", "==", "!="):
+            return f"({a} {op} {b})"
+        if dtypes.is_float(dtype):
+            if op in ("min", "max"):
+                return self._helper(f"irt_{op}_{'float32' if dtype in HALVES else dtype}", a, b)
+            return self._rounded(f"({a} {op} {b})", dtype)
+        if op in ("+", "-", "*"):
+            return self._integer_arithmetic(e, a, b)
+        if op in ("floordiv", "floormod", "truncdiv", "truncmod"):
+            low, _ = self.simplify.range(e.a)
+            divisor, _ = self.simplify.range(e.b)
+            if divisor > 0 and (low >= 0 or op.startswith("trunc")):
+                return self._narrow(f"({a} {'/' if op.endswith('div') else '%'} {b})", dtype)
+            return self._helper(f"irt_{op}_{'int64' if self._is_wide(dtype) else dtype}", a, b)
+        if op in ("min", "max"):
+            return self._helper(f"irt_{op}_{'int64' if self._is_wide(dtype) else dtype}", a, b)
+        if op in ("&", "|", "^"):
+            return self._narrow(f"({a} {op} {b})", dtype)
+        if op in ("<<", ">>"):
+            low, high = self.simplify.range(e.b)
+            if op == ">>" and low >= 0 and high < dtypes.bits(dtype):
+                return self._narrow(f"({a} >> {b})", dtype)
+            return self._helper(f"irt_{'shl' if op == '<<' else 'shr'}_{dtype}", a, b)
+        raise IrError(f"no C for {op} on {dtype}")
+
+    def _is_wide(self, dtype: str) -> bool:
+        return dtype == "int32" and self.index_type != "int32_t"
+
+    def _narrow(self, text: str, dtype: str) -> str:
+        return f"({value_type(dtype)}){text}" if dtypes.bits(dtype) < 32 else text
+
+    def _integer_arithmetic(self, e: Binary, a: str, b: str) -> str:
+        dtype = e.dtype
+        kind, width = dtypes.parts(dtype)
+        t = value_type(dtype)
+        if kind == "uint" and width >= 32:
+            return f"({a} {e.op} {b})"
+        if self._is_wide(dtype) or self.simplify.never_wraps(e):
+            return f"({a} {e.op} {b})" if width >= 32 else f"({t})({a} {e.op} {b})"
+        wide = "uint64_t" if width == 64 else "uint32_t"
+        return f"({t})(({wide}){a} {e.op} ({wide}){b})"
+
+    def _cast(self, e: Cast, value: str) -> str:
+        source, target = e.value.dtype, e.dtype
+        if dtypes.is_float(source):
+            if dtypes.is_float(target):
+                held = f"({value_type(target)}){value}" if value_type(source) != value_type(target) else value
+                return self._rounded(held, target)
+            return self._helper(f"irt_{'float32' if source in HALVES else source}_to_{target}", value)
+        if dtypes.is_float(target):
+            return self._rounded(f"({value_type(target)}){value}", target)
+        return f"({self.type_of(e)}){value}"
+
+    def _call(self, e: Call, kids: list[str]) -> str:
+        name, dtype = e.name, e.dtype
+        if name in ("isnan", "isinf", "isfinite"):
+            return f"({name}({_bare(kids[0])}) != 0)"
+        if name in ("popcount", "clz"):
+            return self._helper(f"irt_{name}_{e.args[0].dtype}", kids[0])
+        if name == "reinterpret":
+            return self._reinterpret(e, kids[0])
+        if not dtypes.is_float(dtype):
+            if name == "pow":
+                return self._helper(f"irt_pow_{dtype}", *kids)
+            raise IrError(f"no C for {name} of {dtype}")
+        single = dtype != "float64"
+        suffix = "f" if single else ""
+        if name == "rsqrt":
+            text = f"(1.0{suffix} / sqrt{suffix}({_bare(kids[0])}))"
+        elif name == "exp10":
+            text = f"pow{suffix}(10.0{suffix}, {_bare(kids[0])})"
+        elif name == "sigmoid":
+            text = self._helper(f"irt_sigmoid_{'float32' if single else 'float64'}", kids[0])
+        elif name in _LIBM:
+            text = f"{_LIBM[name]}{suffix}({', '.join(_bare(k) for k in kids)})"
+        else:
+            raise IrError(f"no C for the intrinsic {name}")
+        return text if name in _EXACT else self._rounded(text, dtype)
+
+    def _reinterpret(self, e: Call, value: str) -> str:
+        source, target = e.args[0].dtype, e.dtype
+        if source in HALVES:
+            self.support["irt_f2h" if source == "float16" else "irt_f2b"] = None
+            return f"({value_type(target)}){'irt_f2h' if source == 'float16' else 'irt_f2b'}({_bare(value)})"
+        if target in HALVES:
+            return self._helper("irt_h2f" if target == "float16" else "irt_b2f", f"(uint16_t){value}")
+        if dtypes.is_float(source) or dtypes.is_float(target):
+            return self._helper(f"irt_reinterpret_{source}_{target}", value)
+        return f"({value_type(target)}){value}"
+
+
+def _strict(roots: Sequence[Expr], known: dict[Expr, str]) -> tuple[list[Expr], dict[Expr, int]]:
+    """Nodes that are evaluated whenever the roots are, children first, and how often each node is used in all."""
+    seen: set[Expr] = set()
+    order: list[Expr] = []
+    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
+    while stack:
+        e, ready = stack.pop()
+        if ready:
+            order.append(e)
+            continue
+        if e in seen or e in known:
+            continue
+        seen.add(e)
+        stack.append((e, True))
+        kids = children(e)
+        if isinstance(e, Select) and e.lazy:
+            kids = (e.cond,)
+        elif isinstance(e, Binary) and e.op in ("and", "or"):
+            kids = (e.a,)
+        stack.extend((k, False) for k in reversed(kids))
+    uses: dict[Expr, int] = dict.fromkeys(order, 0)
+    for r in roots:
+        uses[r] = uses.get(r, 0) + 1
+    for e in post_order(*roots):
+        for k in children(e):
+            if k in uses:
+                uses[k] += 1
+    return order, uses
+
+
+def _cheap(e: Expr) -> bool:
+    """Not worth a variable: the compiler sees through it, and the text stays short."""
+    if isinstance(e, Binary) and not dtypes.is_float(e.dtype):
+        return all(isinstance(k, Const | Var) for k in (e.a, e.b)) and e.op in ("+", "-", "*", "<", "<=", "==", "!=")
+    return isinstance(e, Load) and not e.indices
+
+
+def _bare(text: str) -> str:
+    """Without the parentheses around all of it."""
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
+    level = 0
+    for at, c in enumerate(text):
+        if c == "(":
+            level += 1
+        elif c == ")":
+            level -= 1
+            if level == 0 and at != len(text) - 1:
+                return text
+    return text[1:-1]

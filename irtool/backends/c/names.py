@@ -1,0 +1,168 @@
+"""C identifiers from any text."""
+
+from __future__ import annotations
+
+import re
+
+_RESERVED = frozenset(
+    [
+        "auto",
+        "break",
+        "case",
+        "char",
+        "const",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "union",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
+        "asm",
+        "typeof",
+        "bool",
+        "true",
+        "false",
+        "alignas",
+        "alignof",
+        "static_assert",
+        "thread_local",
+        "nullptr",
+        "constexpr",
+        "catch",
+        "class",
+        "const_cast",
+        "delete",
+        "dynamic_cast",
+        "explicit",
+        "export",
+        "friend",
+        "mutable",
+        "namespace",
+        "new",
+        "noexcept",
+        "operator",
+        "private",
+        "protected",
+        "public",
+        "reinterpret_cast",
+        "static_cast",
+        "template",
+        "this",
+        "throw",
+        "try",
+        "typeid",
+        "typename",
+        "using",
+        "virtual",
+        "wchar_t",
+        "and",
+        "or",
+        "not",
+        "xor",
+        "bitand",
+        "bitor",
+        "compl",
+        "and_eq",
+        "or_eq",
+        "xor_eq",
+        "not_eq",
+        "main",
+        "errno",
+        "assert",
+        "NULL",
+        "NAN",
+        "INFINITY",
+        "EOF",
+        "I",
+        "complex",
+        "imaginary",
+        "linux",
+        "unix",
+        "arm",
+        "near",
+        "far",
+        "int8_t",
+        "int16_t",
+        "int32_t",
+        "int64_t",
+        "uint8_t",
+        "uint16_t",
+        "uint32_t",
+        "uint64_t",
+        "size_t",
+        "ptrdiff_t",
+        "abs",
+        "exp",
+        "log",
+        "sqrt",
+        "sin",
+        "cos",
+        "tan",
+        "pow",
+        "floor",
+        "ceil",
+        "round",
+        "trunc",
+        "fabs",
+        "fmod",
+        "gamma",
+        "signal",
+        "time",
+        "y0",
+        "y1",
+        "yn",
+        "j0",
+        "j1",
+        "jn",
+        "index",
+    ]
+)
+
+
+def sanitize(text: str) -> str:
+    """`text` with what C does not allow replaced; may collide with others (see `Names`)."""
+    made = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
+    if made[0].isdigit() or made.startswith("_"):
+        made = "v" + made
+    return made[:60]
+
+
+class Names:
+    """Hands out identifiers that differ from each other and from C's own words."""
+
+    def __init__(self, *taken: str) -> None:
+        self._taken = set(taken)
+        self._counts: dict[str, int] = {}
+
+    def fresh(self, text: str) -> str:
+        """A new identifier that resembles `text`."""
+        stem = sanitize(text)
+        name = stem
+        while name in self._taken or name in _RESERVED:
+            n = self._counts[stem] = self._counts.get(stem, 1) + 1
+            name = f"{stem}_{n}"
+        self._taken.add(name)
+        return name

@@ -1,0 +1,71 @@
+"""Dtypes as C: how a value is held in memory, how it is computed with, and how a literal is written."""
+
+from __future__ import annotations
+
+import math
+
+from ...diagnostics import IrError
+from ...tir import dtypes
+
+HALVES = ("float16", "bfloat16")
+"""Held as 16 bits, computed with as float, rounded after each operation."""
+
+_STORED = {"bool": "uint8_t", "float16": "uint16_t", "bfloat16": "uint16_t", "float32": "float", "float64": "double"}
+_INTS = tuple(f"{s}int{w}" for s in ("", "u") for w in (8, 16, 32, 64))
+
+
+def stored_type(dtype: str) -> str:
+    """The C type of an element in memory. Raises IrError for a dtype that C has not."""
+    if dtype in _STORED:
+        return _STORED[dtype]
+    if dtype in _INTS:
+        return f"{dtype}_t"
+    if dtypes.parts(dtype) == ("bool", 1):
+        return "uint8_t"
+    raise IrError(f"tensors of {dtype} cannot be compiled to C")
+
+
+def value_type(dtype: str) -> str:
+    """The C type that a value of the dtype is computed in."""
+    return "float" if dtype in HALVES else "int" if dtype == "bool" else stored_type(dtype)
+
+
+def literal(value: int | float, dtype: str) -> str:
+    """A constant of the value type."""
+    if dtypes.is_float(dtype):
+        value = float(value)
+        suffix = "" if dtype == "float64" else "f"
+        if math.isnan(value):
+            return "NAN" if dtype != "float64" else "((double)NAN)"
+        if math.isinf(value):
+            text = "INFINITY" if value > 0 else "(-INFINITY)"
+            return text if dtype != "float64" else f"((double){text})"
+        text = repr(value) if dtype == "float64" else _shortest(value)
+        if "." not in text and "e" not in text:
+            text += ".0"
+        return f"({text}{suffix})" if text.startswith("-") else f"{text}{suffix}"
+    value = int(value)
+    kind, width = dtypes.parts(dtype)
+    if kind == "bool":
+        return str(value)
+    if kind == "uint":
+        return f"UINT64_C({value})" if width == 64 else f"{value}u"
+    if width == 64:
+        return "INT64_MIN" if value == -(1 << 63) else f"INT64_C({value})" if value >= 0 else f"(-INT64_C({-value}))"
+    if value == -(1 << 31):
+        return "INT32_MIN"
+    return str(value) if value >= 0 else f"({value})"
+
+
+def _shortest(value: float) -> str:
+    """Fewest digits that read back to the same single-precision value."""
+    import struct
+
+    for digits in (6, 7, 8, 9):
+        text = f"{value:.{digits}g}"
+        try:
+            if struct.unpack("f", struct.pack("f", float(text)))[0] == value:
+                return text
+        except OverflowError:
+            continue
+    return f"{value:.9g}"

@@ -1,0 +1,197 @@
+"""Small C functions that emitted expressions call. Only those used are printed, each after what it calls itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ...tir import dtypes
+from .scalars import value_type
+
+_FIXED = {
+    "irt_h2f": """
+static inline float irt_h2f(uint16_t h) {
+  union { uint32_t u; float f; } v;
+  uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = h & 0x7fffu;
+  if (rest >= 0x7c00u) v.u = sign | 0x7f800000u | ((rest & 0x3ffu) << 13);
+  else if (rest >= 0x400u) v.u = sign | ((rest << 13) + 0x38000000u);
+  else { v.f = (float)rest * 5.9604644775390625e-8f; v.u |= sign; }
+  return v.f;
+}""",
+    "irt_f2h": """
+static inline uint16_t irt_f2h(float f) {
+  union { float f; uint32_t u; } v;
+  uint32_t sign, bits;
+  v.f = f;
+  sign = (v.u >> 16) & 0x8000u;
+  bits = v.u & 0x7fffffffu;
+  if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
+  if (bits >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u);
+  if (bits < 0x38800000u) {
+    v.u = bits;
+    v.f += 0.5f;
+    return (uint16_t)(sign | (v.u - 0x3f000000u));
+  }
+  bits += 0xc8000fffu + ((bits >> 13) & 1u);
+  return (uint16_t)(sign | (bits >> 13));
+}""",
+    "irt_b2f": """
+static inline float irt_b2f(uint16_t b) {
+  union { uint32_t u; float f; } v;
+  v.u = (uint32_t)b << 16;
+  return v.f;
+}""",
+    "irt_f2b": """
+static inline uint16_t irt_f2b(float f) {
+  union { float f; uint32_t u; } v;
+  v.f = f;
+  if ((v.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((v.u >> 16) | 0x40u);
+  return (uint16_t)((v.u + 0x7fffu + ((v.u >> 16) & 1u)) >> 16);
+}""",
+    "irt_round_float16": "static inline float irt_round_float16(float x) { return irt_h2f(irt_f2h(x)); }",
+    "irt_round_bfloat16": "static inline float irt_round_bfloat16(float x) { return irt_b2f(irt_f2b(x)); }",
+    "irt_sigmoid_float32": "static inline float irt_sigmoid_float32(float x) { return 1.0f / (1.0f + expf(-x)); }",
+    "irt_sigmoid_float64": "static inline double irt_sigmoid_float64(double x) { return 1.0 / (1.0 + exp(-x)); }",
+}
+
+
+def _division(kind: str, dtype: str) -> str:
+    t = value_type(dtype)
+    name = f"irt_{kind}_{dtype}"
+    signed = not dtypes.is_unsigned(dtype)
+    head = f"static inline {t} {name}({t} a, {t} b) {{\n"
+    # The least value divided by -1 overflows: the quotient wraps to itself.
+    guard = f"  if (b == -1) return {'0' if kind.endswith('mod') else f'({t})(0u - (u{t})a)'};\n" if signed else ""
+    zero = "  if (b == 0) return 0;\n"
+    if kind == "truncdiv" or (kind == "floordiv" and not signed):
+        return head + zero + guard + f"  return ({t})(a / b);\n}}"
+    if kind == "truncmod" or (kind == "floormod" and not signed):
+        return head + zero + guard + f"  return ({t})(a % b);\n}}"
+    if kind == "floordiv":
+        return head + zero + guard + f"  return ({t})(a / b - ((a % b != 0) && ((a < 0) != (b < 0))));\n}}"
+    return (
+        head
+        + zero
+        + guard
+        + f"  {t} r = ({t})(a % b);\n  return ({t})(r != 0 && ((r < 0) != (b < 0)) ? r + b : r);\n}}"
+    )
+
+
+def _extreme(kind: str, dtype: str) -> str:
+    t = value_type(dtype)
+    sign = "<" if kind == "min" else ">"
+    return f"static inline {t} irt_{kind}_{dtype}({t} a, {t} b) {{ return a {sign} b ? a : b; }}"
+
+
+def _shift(kind: str, dtype: str) -> str:
+    t, width = value_type(dtype), dtypes.bits(dtype)
+    head = f"static inline {t} irt_{kind}_{dtype}({t} a, {t} n) {{\n"
+    if kind == "shl":
+        wide = "uint64_t" if width == 64 else "uint32_t"
+        return head + f"  return n < 0 || n >= {width} ? 0 : ({t})(({wide})a << n);\n}}".replace(
+            "n < 0 || " if dtypes.is_unsigned(dtype) else "\0", ""
+        )
+    if dtypes.is_unsigned(dtype):
+        return head + f"  return n >= {width} ? 0 : ({t})(a >> n);\n}}"
+    return head + f"  return ({t})(n < 0 || n >= {width} ? (a < 0 ? -1 : 0) : a >> n);\n}}"
+
+
+def _integer_power(dtype: str) -> str:
+    t = value_type(dtype)
+    wide = "uint64_t" if dtypes.bits(dtype) == 64 else "uint32_t"
+    negative = "" if dtypes.is_unsigned(dtype) else "  if (n < 0) return a == 1 ? 1 : a == -1 ? (n & 1 ? -1 : 1) : 0;\n"
+    return (
+        f"static inline {t} irt_pow_{dtype}({t} a, {t} n) {{\n{negative}"
+        f"  {wide} r = 1, x = ({wide})a;\n  for (; n > 0; n = ({t})(n >> 1)) {{ if (n & 1) r *= x; x *= x; }}\n"
+        f"  return ({t})r;\n}}"
+    )
+
+
+def _popcount(dtype: str) -> str:
+    t, width = value_type(dtype), dtypes.bits(dtype)
+    return (
+        f"static inline {t} irt_popcount_{dtype}({t} a) {{\n  uint64_t x = (uint64_t)a{_mask(width)};\n  int n = 0;\n"
+        f"  for (; x; x &= x - 1) ++n;\n  return ({t})n;\n}}"
+    )
+
+
+def _clz(dtype: str) -> str:
+    t, width = value_type(dtype), dtypes.bits(dtype)
+    return (
+        f"static inline int32_t irt_clz_{dtype}({t} a) {{\n  uint64_t x = (uint64_t)a{_mask(width)};\n  int32_t n = {width};\n"
+        f"  for (; x; x >>= 1) --n;\n  return n;\n}}"
+    )
+
+
+def _mask(width: int) -> str:
+    return "" if width == 64 else f" & UINT64_C({(1 << width) - 1})"
+
+
+def _to_int(source: str, target: str) -> str:
+    """Float to integer without undefined behaviour: out of range and NaN give what x86 gives, the least value."""
+    f, t = value_type(source), value_type(target)
+    kind, width = dtypes.parts(target)
+    c = "f" if f == "float" else ""
+    if kind == "uint" and width == 64:
+        return (
+            f"static inline {t} irt_{source}_to_{target}({f} x) {{\n"
+            f"  if (x >= 0 && x < 18446744073709551616.0{c}) return ({t})x;\n"
+            f"  return x > -9223372036854775808.0{c} && x < 0 ? ({t})(int64_t)x : UINT64_C(9223372036854775808);\n}}"
+        )
+    wide = "int64_t" if width > 32 or kind == "uint" else "int32_t"
+    bound = 63 if wide == "int64_t" else 31
+    least = "INT64_MIN" if wide == "int64_t" else "INT32_MIN"
+    limit = f"{2.0**bound!r}{c}".replace("e+", "e")
+    return (
+        f"static inline {t} irt_{source}_to_{target}({f} x) {{\n"
+        f"  return ({t})(x >= -{limit} && x < {limit} ? ({wide})x : {least});\n}}"
+    )
+
+
+def _reinterpret(source: str, target: str) -> str:
+    a, b = value_type(source), value_type(target)
+    return (
+        f"static inline {b} irt_reinterpret_{source}_{target}({a} x) {{\n"
+        f"  union {{ {a} a; {b} b; }} v;\n  v.a = x;\n  return v.b;\n}}"
+    )
+
+
+def define(name: str) -> str:
+    """The definition of a support function, by name."""
+    if name in _FIXED:
+        return _FIXED[name].strip()
+    kind, _, dtype = name.removeprefix("irt_").partition("_")
+    if kind in ("floordiv", "floormod", "truncdiv", "truncmod"):
+        return _division(kind, dtype)
+    if kind in ("min", "max"):
+        return _extreme(kind, dtype)
+    if kind in ("shl", "shr"):
+        return _shift(kind, dtype)
+    if kind == "pow":
+        return _integer_power(dtype)
+    if kind == "popcount":
+        return _popcount(dtype)
+    if kind == "clz":
+        return _clz(dtype)
+    if kind == "reinterpret":
+        return _reinterpret(*dtype.split("_"))
+    source, _, target = name.removeprefix("irt_").partition("_to_")
+    return _to_int(source, target)
+
+
+def definitions(names: Iterable[str]) -> list[str]:
+    """Definitions of the functions and of what they call, in an order in which C accepts them."""
+    done: dict[str, str] = {}
+    stack = [(n, False) for n in reversed(list(dict.fromkeys(names)))]
+    while stack:
+        name, ready = stack.pop()
+        if name in done:
+            continue
+        text = define(name)
+        if ready:
+            done[name] = text
+            continue
+        stack.append((name, True))
+        inner = [n for n in re.findall(r"\birt_\w+", text) if n != name and n not in done]
+        stack.extend((n, False) for n in inner)
+    return list(done.values())

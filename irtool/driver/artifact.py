@@ -1,0 +1,139 @@
+"""What a build gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..diagnostics import IrError, UsageError, nearest
+from ..tir.program import HostFunction, Slot
+
+_BITS = {"bfloat16": "uint16"}
+
+
+class Artifact:
+    """A compiled module.
+
+    Attributes:
+        files: paths of everything written, in order.
+        report: what was built, as a dict: kernels, arena, weights, sizes.
+        arena_bytes: workspace of one run, in bytes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        entry: HostFunction,
+        files: Sequence[Path],
+        report: dict[str, Any],
+        library: Path | None,
+        weights: Path | None,
+        holder: Any = None,
+    ) -> None:
+        self.name = name
+        self.files = [str(f) for f in files]
+        self.report = report
+        self.arena_bytes: int = report["arena_bytes"]
+        self._entry = entry
+        self._library_path = library
+        self._weights = weights
+        self._loaded: Any = None
+        self._holder = holder
+        """Keeps a temporary folder alive for as long as the artifact."""
+
+    def run(self, inputs: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
+        """Runs the compiled entry: one value per parameter that is not bound to weights, in order or by name.
+
+        Returns what the interpreter does: an array, or a tuple of values. Raises IrError for a wrong number, shape or
+        dtype of inputs; ToolError where the library cannot be loaded or fails.
+        """
+        import numpy as np
+
+        from ..backends.c.library import Library
+
+        if self._loaded is None:
+            if self._library_path is None:
+                raise UsageError("this build made no library to run: it was asked for sources only")
+            self._loaded = Library(self._library_path, self.name, self._weights)
+        arrays = self._arrays(inputs)
+        outputs = [np.empty(s.shape, _BITS.get(s.dtype, s.dtype)) for s in self._entry.results]
+        self._loaded.run(arrays, outputs)
+        values = iter(_as_dtype(a, s.dtype) for a, s in zip(outputs, self._entry.results))
+        return _nested(self._entry.structure, values)
+
+    def _arrays(self, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+        names = self._entry.param_names
+        if isinstance(inputs, Mapping):
+            for n in inputs:
+                if n not in names:
+                    raise IrError(f"there is no parameter %{n} to give a value to", help=nearest(str(n), names))
+            missing = [n for n in names if n not in inputs]
+            if missing:
+                raise IrError(f"no value for parameter %{missing[0]}")
+            values = [inputs[n] for n in names]
+        else:
+            values = list(inputs)
+            if len(values) != len(names):
+                raise IrError(f"{len(names)} parameters, but {len(values)} values")
+        flat: list[Any] = []
+        stack = list(reversed(values))
+        while stack:
+            v = stack.pop()
+            if isinstance(v, tuple | list):
+                stack.extend(reversed(v))
+            else:
+                flat.append(v)
+        if len(flat) != len(self._entry.params):
+            raise IrError(f"{len(self._entry.params)} tensors are expected, {len(flat)} were given")
+        return [_as_input(v, s) for v, s in zip(flat, self._entry.params)]
+
+    def graph_json(self) -> str:
+        """The graph in the peer's graph-executor format."""
+        raise UsageError("graph JSON is not written yet")
+
+
+def _as_input(value: Any, slot: Slot) -> Any:
+    import numpy as np
+
+    array = np.asarray(value)
+    dtype = str(array.dtype)
+    if slot.dtype == "bfloat16" and dtype in ("bfloat16", "uint16"):
+        array = array.view("uint16") if array.ndim else array.reshape(1).view("uint16").reshape(())
+    elif dtype != slot.dtype:
+        if np.ndim(value) and hasattr(value, "dtype"):
+            raise IrError(f"%{slot.name} has dtype {slot.dtype}, but its value has {dtype}")
+        array = array.astype(slot.dtype)
+    if array.shape != slot.shape:
+        raise IrError(f"%{slot.name} has shape {list(slot.shape)}, but its value has {list(array.shape)}")
+    return np.ascontiguousarray(array)
+
+
+def _as_dtype(array: Any, dtype: str) -> Any:
+    if dtype != "bfloat16":
+        return array
+    try:
+        import ml_dtypes
+    except ImportError:
+        return array
+    return array.view(ml_dtypes.bfloat16)
+
+
+def _nested(structure: Any, values: Any) -> Any:
+    """Values in the shape of a structure (None: one value; a tuple: a tuple of them)."""
+    if structure is None:
+        return next(values)
+    stack: list[tuple[Any, list[Any]]] = [(iter(structure), [])]
+    while True:
+        left, done = stack[-1]
+        for part in left:
+            if part is None:
+                done.append(next(values))
+            else:
+                stack.append((iter(part), []))
+                break
+        else:
+            stack.pop()
+            if not stack:
+                return tuple(done)
+            stack[-1][1].append(tuple(done))

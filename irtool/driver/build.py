@@ -1,0 +1,167 @@
+"""`build`: the whole way from a module to a compiled library."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..diagnostics import IrError, UsageError
+from ..ir import Function, Module
+from ..lower import lower_module
+from ..tir.program import Program
+from .artifact import Artifact
+
+_INLINE_LIMIT = 1 << 16
+"""Bytes of constants up to which they stand in the C source."""
+
+
+def build(
+    module: Module,
+    params: Mapping[str, Any] | None = None,
+    target: str = "c",
+    opt_level: int = 3,
+    out_dir: str | os.PathLike | None = None,
+    *,
+    name: str = "model",
+    entry: str = "main",
+    emit: str = "so",
+    mcpu: str = "native",
+    openmp: bool = False,
+    instruments: Iterable[Any] = (),
+    **options: Any,
+) -> Artifact:
+    """Compiles a module.
+
+    Args:
+        module: the module; it is not changed.
+        params: values of parameters of the entry, by name; they become weights.
+        target: `c`.
+        opt_level: level of the build pipeline, 0 to 4.
+        out_dir: folder for the files (made if missing); without one, a temporary folder that lives as long as the result.
+        name: prefix of files and C names; a C identifier.
+        entry: the function that `NAME_run` calls.
+        emit: `c` (sources only) or `so` (a shared library too).
+        mcpu: processor, as the compiler's `-march` takes it; `none` leaves it to the compiler.
+        openmp: compile with OpenMP threads.
+        instruments: instruments for the passes.
+
+    Raises:
+        IrError: the module is rejected, or something in it cannot be compiled (all of it is listed).
+        UsageError: a wrong option.
+        ToolError: the C compiler is missing or failed; its message and the folder of the sources are in the error.
+    """
+    from ..backends.c.compiler import shared_library
+    from ..backends.c.program import write_program
+
+    if target.split()[0] not in ("c", "llvm"):
+        raise UsageError(f"unknown target {target!r}", help="the target is c")
+    if emit not in ("c", "so"):
+        raise UsageError(f"emit={emit} is not supported yet: c or so")
+    start = time.perf_counter()
+    prepared = prepare(module, params, opt_level, entry, target, instruments)
+    program = lower_module(prepared, [entry])
+    text = write_program(program, name, _INLINE_LIMIT)
+    lowered = time.perf_counter()
+
+    holder = None
+    if out_dir is None:
+        holder = tempfile.TemporaryDirectory(prefix="irtool-")
+        out_dir = holder.name
+    folder = Path(out_dir)
+    files: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise IrError(f"cannot make the folder {folder}: {error.strerror or error}") from None
+    files.append(_write(folder / f"{name}.h", text.header.encode()))
+    source = _write(folder / f"{name}.c", text.source.encode())
+    files.append(source)
+    weights = None
+    if text.weights:
+        weights = _write(folder / f"{name}.bin", text.weights)
+        files.append(weights)
+    library = None
+    if emit == "so":
+        library = folder / f"{name}.so"
+        machine = "" if mcpu == "none" else mcpu
+        try:
+            shared_library([source], library, machine, ["-fopenmp"] if openmp else [])
+        except IrError:
+            if holder is not None:
+                _keep(holder)
+            raise
+        files.append(library)
+    report = make_report(program, text.identifiers)
+    report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
+    return Artifact(name, program.functions[entry], files, report, library, weights, holder)
+
+
+def prepare(
+    module: Module,
+    params: Mapping[str, Any] | None,
+    opt_level: int,
+    entry: str,
+    target: str,
+    instruments: Iterable[Any] = (),
+) -> Module:
+    """Binds the weights and runs the build pipeline."""
+    from ..passes import run_passes
+    from ..passes.bind import bind_params
+
+    if entry not in module or not isinstance(module[entry], Function):
+        have = ", ".join("@" + n for n in module.functions) or "none"
+        raise IrError(f"there is no function @{entry} to build (the module has {have})")
+    if params:
+        module = bind_params(module, params, entry)
+    return run_passes(module, f"default<O{opt_level}>", opt_level=opt_level, instruments=instruments, target=target)
+
+
+def make_report(program: Program, identifiers: dict[str, str]) -> dict[str, Any]:
+    """What was built."""
+    entry = program.functions[program.entry]
+    return {
+        "arena_bytes": program.arena_bytes,
+        "arena_lower_bound": entry.live_bytes,
+        "weight_bytes": sum(c.nbytes for c in program.constants),
+        "inputs": [{"name": s.name, "shape": list(s.shape), "dtype": s.dtype} for s in entry.params],
+        "outputs": [{"name": s.name, "shape": list(s.shape), "dtype": s.dtype} for s in entry.results],
+        "identifiers": identifiers,
+        "kernels": [
+            {
+                "name": k.name,
+                "operators": k.attrs.get("operators", []),
+                "strategy": k.attrs.get("strategy", "loops"),
+                "reason": k.attrs.get("reason", ""),
+                "workspace_bytes": k.attrs.get("workspace", 0),
+            }
+            for k in program.kernels
+        ],
+    }
+
+
+def _keep(holder: Any) -> None:
+    """Leaves a temporary folder behind, for the sources in it."""
+    holder._finalizer.detach()
+
+
+def _write(path: Path, data: bytes) -> Path:
+    """Writes a file whole or not at all."""
+    try:
+        handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(data)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(unfinished, 0o666 & ~mask)
+            os.replace(unfinished, path)
+        except BaseException:
+            os.unlink(unfinished)
+            raise
+    except OSError as error:
+        raise IrError(f"cannot write {path}: {error.strerror or error}") from None
+    return path

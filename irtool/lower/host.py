@@ -1,0 +1,377 @@
+"""A Relay module as a program of kernel calls.
+
+Each first-order function of the module becomes a host function. Calls of primitive functions become kernel calls, and so
+do calls of operators that nobody fused; `let`, tuples and projections leave nothing behind; `if` becomes a branch; calls
+of other functions stay calls. A value that only renames memory (a reshape) shares its operand's slot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Iterable
+from typing import Any
+
+from ..diagnostics import Diagnostic, IrError
+from ..ir import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    MissingData,
+    Module,
+    Op,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    Type,
+    Var,
+    free_variables,
+    post_order,
+    trampoline,
+)
+from ..ir.structural import structural_equal, structural_hash
+from ..tir.program import (
+    CONSTANT,
+    PARAM,
+    RESULT,
+    Branch,
+    CallFunction,
+    CopySlot,
+    HostFunction,
+    Program,
+    RunKernel,
+    Slot,
+    steps,
+)
+from ..tir.stmt import PrimFunc
+from .compose import TensorGraph, compose, flat_types
+from .memory import plan_memory
+from .naming import kernel_name
+from .nest import lower_function
+from .patterns import copied_input, in_place_pairs
+
+Value = Any
+"""A Slot, a tuple of Values, or a Function known when compiling."""
+
+
+def lower_module(module: Module, entries: Iterable[str] = ("main",)) -> Program:
+    """The program of a typed module: the entries, what they call, and their kernels, with memory planned.
+
+    Raises IrError where an expression has no counterpart (closures, references, algebraic data), listing every operator
+    that cannot be compiled.
+    """
+    return _Lowering(module).run(list(entries))
+
+
+def structure_of(t: Type | None) -> Any:
+    """None for a tensor, a tuple of structures for a tuple."""
+    done: dict[int, Any] = {}
+    stack: list[tuple[Any, bool]] = [(t, False)]
+    while stack:
+        x, ready = stack.pop()
+        if not isinstance(x, TupleType):
+            done[id(x)] = None
+        elif ready:
+            done[id(x)] = tuple(done[id(f)] for f in x.fields)
+        else:
+            stack.append((x, True))
+            stack.extend((f, False) for f in x.fields)
+    return done[id(t)]
+
+
+class _Kernels:
+    """Kernels made so far: equal primitive functions share one."""
+
+    def __init__(self) -> None:
+        self.all: list[PrimFunc] = []
+        self.problems: list[Diagnostic] = []
+        self._by_hash: dict[int, list[tuple[Function, PrimFunc, TensorGraph]]] = {}
+        self._names: dict[str, int] = {}
+
+    def get(self, function: Function) -> tuple[PrimFunc, TensorGraph] | None:
+        """The kernel of a primitive function; None, with a problem noted, where it has none."""
+        key = structural_hash(function)
+        for other, kernel, graph in self._by_hash.get(key, ()):
+            if other is function or structural_equal(other, function):
+                return kernel, graph
+        try:
+            graph = compose(function)
+        except IrError as error:
+            self.problems += error.diagnostics
+            return None
+        name = kernel_name(c.op.name for c in graph.operators)  # type: ignore[attr-defined]
+        seen = self._names[name] = self._names.get(name, -1) + 1
+        kernel = lower_function(graph, f"{name}_{seen}" if seen else name)
+        kernel.attrs["operators"] = [c.op.name for c in graph.operators]  # type: ignore[attr-defined]
+        kernel.attrs["copies"] = copied_input(kernel)
+        kernel.attrs["in_place"] = in_place_pairs(kernel)
+        self.all.append(kernel)
+        self._by_hash.setdefault(key, []).append((function, kernel, graph))
+        return kernel, graph
+
+
+class _Lowering:
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.kernels = _Kernels()
+        self.constants: dict[Any, Slot] = {}
+        self.constants_of: dict[Constant, Slot] = {}
+        self.functions: dict[str, HostFunction] = {}
+        self.waiting: list[tuple[str, Function]] = []
+        self.queued: set[str] = set()
+        self.lifted: dict[Function, str] = {}
+
+    def run(self, entries: list[str]) -> Program:
+        for name in entries:
+            self.enqueue(name, self.module[name])
+        while self.waiting:
+            name, function = self.waiting.pop()
+            self.functions[name] = _Body(self, name, function).lower()
+        if self.kernels.problems:
+            raise IrError(list(dict.fromkeys(self.kernels.problems)))
+        used = {id(s.kernel) for f in self.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
+        program = Program(
+            self.functions,
+            [k for k in self.kernels.all if id(k) in used],
+            list(self.constants.values()),
+            entries[0],
+        )
+        plan_memory(program)
+        return program
+
+    def enqueue(self, name: str, function: Function) -> str:
+        if name not in self.queued:
+            self.queued.add(name)
+            self.waiting.append((name, function))
+        return name
+
+    def lift(self, function: Function, hint: str) -> str:
+        """A local function without free variables, as a function of the module."""
+        if function not in self.lifted:
+            free = free_variables(function)
+            if free:
+                raise IrError(
+                    f"the function uses %{free[0].name} from around it: closures must be removed before compiling",
+                    function.span,
+                    help="inline it, or pass the variable as a parameter",
+                )
+            name = f"{hint}_local{len(self.lifted)}"
+            self.lifted[function] = name
+            self.enqueue(name, function)
+        return self.lifted[function]
+
+    def constant(self, e: Constant) -> Slot:
+        data = e.data
+        if isinstance(data, MissingData):
+            raise IrError(f"the data of constant {data.key}[{data.index}] is missing", e.span)
+        seen = self.constants_of.get(e)
+        if seen is None:
+            content = (e.dtype, data.shape, hashlib.sha256(data.tobytes()).digest())
+            seen = self.constants.get(content)
+            if seen is None:
+                seen = Slot(f"constant_{len(self.constants)}", data.shape, e.dtype, CONSTANT, data)
+                self.constants[content] = seen
+            self.constants_of[e] = seen
+        return seen
+
+    def wrap(self, e: Call) -> tuple[Function, list[Expr]]:
+        """A primitive function around one operator's call, and the arguments that it takes (constants of one element stay
+        inside)."""
+        params: list[Var] = []
+        inner: list[Expr] = []
+        outer: list[Expr] = []
+        for n, a in enumerate(e.args):
+            if isinstance(a, Constant) and a.is_scalar:
+                inner.append(a)
+                continue
+            v = Var(f"p{n}", a.checked_type, None, a.checked_type)
+            params.append(v)
+            inner.append(v)
+            outer.append(a)
+        body = Call(e.op, tuple(inner), e.attrs, e.type_args, e.span, e.checked_type)
+        return Function(tuple(params), body, e.checked_type, (), {"Primitive": 1}, e.span), outer
+
+
+class _Body:
+    """The lowering of one function."""
+
+    def __init__(self, whole: _Lowering, name: str, function: Function) -> None:
+        self.whole = whole
+        self.name = name
+        self.function = function
+        self.count = 0
+        # Values known, innermost branch last. What a branch computes is not known outside of it.
+        self.known: list[dict[Expr, Value]] = [{}]
+        self.made: list[set[Slot]] = [set()]
+        self.blocks: list[list[Any]] = [[]]
+
+    def lower(self) -> HostFunction:
+        f = self.function
+        params: list[Slot] = []
+        names: list[str] = []
+        structures: list[Any] = []
+        for p in f.params:
+            t = p.checked_type or p.type_annotation
+            slots = [Slot(f"{p.name}_{n}", _dims(x), x.dtype, PARAM) for n, x in enumerate(flat_types(t, p))]
+            if len(slots) == 1:
+                slots[0].name = p.name
+            params += slots
+            names.append(p.name)
+            structures.append(structure_of(t))
+            self.known[0][p] = _nest(structures[-1], iter(slots))
+        value = trampoline(self.value(f.body))
+        body_type = f.body.checked_type
+        results: list[Slot] = []
+        for n, (t, slot) in enumerate(zip(flat_types(body_type, f.body), _flat(value, f.body))):
+            result = Slot(f"out{n}", _dims(t), t.dtype, RESULT)
+            results.append(result)
+            self.deliver(slot, result)
+        return HostFunction(self.name, params, results, self.blocks[0], structure_of(body_type), names, structures)
+
+    def fresh(self, shape: Any, dtype: str) -> Slot:
+        self.count += 1
+        slot = Slot(f"t{self.count}", shape, dtype)
+        self.made[-1].add(slot)
+        return slot
+
+    def deliver(self, source: Slot, target: Slot) -> None:
+        """Makes the value of `source` appear in `target`: by computing it there, or else by copying."""
+        source = source.resolve()
+        if source in self.made[-1]:
+            self.made[-1].discard(source)
+            source.forward = target
+        else:
+            self.blocks[-1].append(CopySlot(source, target))
+
+    def find(self, e: Expr) -> Value | None:
+        for scope in reversed(self.known):
+            if e in scope:
+                return scope[e]
+        return None
+
+    def value(self, root: Expr) -> Generator[Any, Any, Value]:
+        """The value of an expression; steps that compute it are added to the innermost block. Run on a trampoline."""
+        while isinstance(root, Let) and self.find(root) is None:
+            known = self.find(root.var)
+            if known is None:
+                held = yield self.value(root.value)
+                self.known[-1][root.var] = held
+            root = root.body
+        found = self.find(root)
+        if found is not None:
+            return found
+        closed = (If, Let, Function)
+        order = post_order(root, enter=lambda e: not isinstance(e, closed) and self.find(e) is None)
+        for e in order:
+            if self.find(e) is not None or isinstance(e, Op | GlobalVar):
+                continue
+            if isinstance(e, If):
+                made = yield self.branch(e)
+            elif isinstance(e, Let):
+                made = yield self.value(e)
+            else:
+                made = self.one(e)
+            self.known[-1][e] = made
+        return self.find(root)
+
+    def one(self, e: Expr) -> Value:
+        """A node whose operands are known."""
+        if isinstance(e, Constant):
+            return self.whole.constant(e)
+        if isinstance(e, Tuple):
+            return tuple(self.find(f) for f in e.fields)
+        if isinstance(e, TupleGetItem):
+            return self.find(e.tuple)[e.index]  # type: ignore[index]
+        if isinstance(e, Function):
+            return e
+        if isinstance(e, Call):
+            return self.call(e)
+        if isinstance(e, Var):
+            raise IrError(f"%{e.name} is not known here", e.span)
+        raise IrError(f"{type(e).__name__} has no counterpart in C: {e!r}", e.span)
+
+    def call(self, e: Call) -> Value:
+        callee: Any = e.op
+        args = list(e.args)
+        if isinstance(callee, Op):
+            callee, args = self.whole.wrap(e)
+            return self.kernel(e, callee, args)
+        if isinstance(callee, Var):
+            callee = self.find(callee)
+        if isinstance(callee, GlobalVar):
+            function = self.whole.module[callee.name]
+            if not function.attrs.get("Primitive"):
+                return self.call_function(e, self.whole.enqueue(callee.name, function), args)
+            callee = function
+        if not isinstance(callee, Function):
+            raise IrError(f"the callee {e.op!r} is not known when compiling", e.span)
+        if callee.attrs.get("Primitive"):
+            return self.kernel(e, callee, args)
+        return self.call_function(e, self.whole.lift(callee, self.name), args)
+
+    def call_function(self, e: Call, name: str, args: list[Expr]) -> Value:
+        inputs = [s for a in args for s in _flat(self.find(a), a)]
+        outputs = [self.fresh(_dims(t), t.dtype) for t in flat_types(e.checked_type, e)]
+        self.blocks[-1].append(CallFunction(name, inputs, outputs))
+        return _nest(structure_of(e.checked_type), iter(outputs))
+
+    def kernel(self, e: Call, function: Function, args: list[Expr]) -> Value:
+        inputs = [s for a in args for s in _flat(self.find(a), a)]
+        types = flat_types(e.checked_type, e)
+        found = self.whole.kernels.get(function)
+        if found is None:
+            return _nest(structure_of(e.checked_type), iter([self.fresh(_dims(t), t.dtype) for t in types]))
+        made, graph = found
+        inputs += [self.whole.constant(c) for c in graph.constants]
+        copied = made.attrs["copies"]
+        if copied is not None:
+            return _nest(structure_of(e.checked_type), iter([inputs[copied]]))
+        outputs = [self.fresh(_dims(t), t.dtype) for t in types]
+        self.blocks[-1].append(RunKernel(made, inputs, outputs))
+        return _nest(structure_of(e.checked_type), iter(outputs))
+
+    def branch(self, e: If) -> Generator[Any, Any, Value]:
+        cond = yield self.value(e.cond)
+        results = [self.fresh(_dims(t), t.dtype) for t in flat_types(e.checked_type, e)]
+        arms: list[list[Any]] = []
+        for arm in (e.true_branch, e.false_branch):
+            self.known.append({})
+            self.made.append(set())
+            self.blocks.append([])
+            value = yield self.value(arm)
+            for source, target in zip(_flat(value, arm), results):
+                self.deliver(source, target)
+            self.known.pop()
+            self.made.pop()
+            arms.append(self.blocks.pop())
+        self.blocks[-1].append(Branch(cond, arms[0], arms[1]))
+        return _nest(structure_of(e.checked_type), iter(results))
+
+
+def _dims(t: Any) -> tuple[int, ...]:
+    return tuple(int(d) for d in t.shape)
+
+
+def _flat(value: Value, e: Expr) -> list[Slot]:
+    """The slots of a value, tuples flattened."""
+    found: list[Slot] = []
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if isinstance(v, tuple):
+            stack.extend(reversed(v))
+        elif isinstance(v, Slot):
+            found.append(v)
+        else:
+            raise IrError("a function is used as a value: closures must be removed before compiling", e.span)
+    return found
+
+
+def _nest(structure: Any, slots: Any) -> Value:
+    """Slots in the shape of a structure."""
+    if structure is None:
+        return next(slots)
+    return tuple(_nest(s, slots) for s in structure)

@@ -1,0 +1,326 @@
+"""Offsets of temporaries in one arena.
+
+Liveness over the steps of a function gives each temporary an interval; an output may take the place of an input that dies
+at the same step where the kernel allows it. Offsets are chosen greedily, larger first, each at the lowest place free for
+its interval (best of several orders, then of a bounded number of seeded exchanges). A function's frame holds its
+temporaries, its kernels' scratch memory and the frames of the functions that it calls; a recursive callee's frame comes
+behind the caller's.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..tir.program import TEMP, Branch, CallFunction, CopySlot, HostFunction, Program, RunKernel, Slot, Step
+from ..tir.stmt import Allocate, Buffer, PrimFunc, children
+
+ALIGNMENT = 64
+"""Bytes. Every offset is a multiple: a cache line, and the widest vector."""
+
+_TRIES = 300
+
+
+def align(n: int) -> int:
+    """`n` rounded up to the alignment."""
+    return -(-n // ALIGNMENT) * ALIGNMENT
+
+
+@dataclass(eq=False)
+class Interval:
+    """`size` bytes needed from step `first` to step `last` (both included)."""
+
+    size: int
+    first: int
+    last: int
+    offset: int = 0
+
+
+def plan_memory(program: Program) -> None:
+    """Sets the offsets of all slots, workspaces and frames, and every function's `frame_bytes` and `live_bytes`."""
+    for kernel in program.kernels:
+        plan_workspace(kernel)
+    recursive = _recursive(program)
+    for name in _callees_first(program):
+        function = program.functions[name]
+        function.recursive = name in recursive
+        _plan_function(program, function, recursive)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kernels
+
+
+def plan_workspace(kernel: PrimFunc) -> None:
+    """Gives every arena buffer of the kernel an offset in its scratch memory: `attrs["workspace"]` and `["offsets"]`."""
+    intervals: dict[Buffer, Interval] = {}
+    clock = 0
+    stack = [kernel.body]
+    order = []
+    while stack:
+        s = stack.pop()
+        order.append(s)
+        stack.extend(reversed(children(s)))
+    allocated = [s.buffer for s in order if isinstance(s, Allocate) and s.buffer.scope == "arena"]
+    if allocated:
+        wanted = set(allocated)
+        for top in _top_level(kernel.body):
+            for b in _touched(top, wanted):
+                held = intervals.setdefault(b, Interval(align(b.nbytes), clock, clock))
+                held.last = clock
+            clock += 1
+    total, _ = place(list(intervals.values()))
+    kernel.attrs["workspace"] = total
+    kernel.attrs["offsets"] = {b: i.offset for b, i in intervals.items()}
+
+
+def _top_level(body) -> list:
+    """The statements that run one after the other at the top of a nest."""
+    from ..tir.stmt import Seq
+
+    found = []
+    stack = [body]
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Allocate):
+            stack.append(s.body)
+        elif isinstance(s, Seq):
+            stack.extend(reversed(s.stmts))
+        else:
+            found.append(s)
+    return found
+
+
+def _touched(root, wanted: set[Buffer]) -> list[Buffer]:
+    from ..tir.expr import Load, post_order
+    from ..tir.stmt import Store, expressions, pre_order
+
+    found: dict[Buffer, None] = {}
+    for s in pre_order(root):
+        if isinstance(s, Store) and s.buffer in wanted:
+            found[s.buffer] = None
+        if isinstance(s, Allocate) and s.buffer in wanted:
+            found[s.buffer] = None
+        for e in post_order(*expressions(s)):
+            if isinstance(e, Load) and e.source in wanted:
+                found[e.source] = None
+    return list(found)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions
+
+
+def _calls(body: Sequence[Step]) -> list[CallFunction]:
+    from ..tir.program import steps
+
+    return [s for s in steps(body) if isinstance(s, CallFunction)]
+
+
+def _callees_first(program: Program) -> list[str]:
+    done: dict[str, None] = {}
+    for root in program.functions:
+        stack: list[tuple[str, bool]] = [(root, False)]
+        entered: set[str] = set()
+        while stack:
+            name, ready = stack.pop()
+            if ready:
+                done.setdefault(name)
+            elif name not in entered and name not in done:
+                entered.add(name)
+                stack.append((name, True))
+                stack.extend((c.function, False) for c in _calls(program.functions[name].body))
+    return list(done)
+
+
+def _recursive(program: Program) -> set[str]:
+    """Functions that may call themselves, directly or through others."""
+    direct = {n: {c.function for c in _calls(f.body)} for n, f in program.functions.items()}
+    found = set()
+    for name in direct:
+        seen: set[str] = set()
+        stack = list(direct[name])
+        while stack:
+            n = stack.pop()
+            if n not in seen:
+                seen.add(n)
+                stack.extend(direct[n])
+        if name in seen:
+            found.add(name)
+    return found
+
+
+def _plan_function(program: Program, function: HostFunction, recursive: set[str]) -> None:
+    intervals: dict[Slot, Interval] = {}
+    scratch: list[tuple[Step, Interval]] = []
+    behind: list[CallFunction] = []
+    clock = 0
+
+    def touch(slot: Slot, at: int) -> None:
+        slot = slot.resolve()
+        if slot.kind == TEMP:
+            held = intervals.setdefault(slot, Interval(align(slot.nbytes), at, at))
+            held.last = at
+
+    # Steps in order; a branch's results live from its beginning.
+    stack: list[Step] = list(reversed(function.body))
+    ordered: list[tuple[int, Step]] = []
+    while stack:
+        s = stack.pop()
+        ordered.append((clock, s))
+        if isinstance(s, RunKernel | CallFunction):
+            for slot in (*s.inputs, *s.outputs):
+                touch(slot, clock)
+            if isinstance(s, RunKernel):
+                if s.kernel.attrs["workspace"]:
+                    scratch.append((s, Interval(s.kernel.attrs["workspace"], clock, clock)))
+            elif function.name in recursive and s.function in recursive:
+                behind.append(s)
+            elif program.functions[s.function].frame_bytes:
+                scratch.append((s, Interval(program.functions[s.function].frame_bytes, clock, clock)))
+        elif isinstance(s, CopySlot):
+            touch(s.source, clock)
+            touch(s.target, clock)
+        else:
+            assert isinstance(s, Branch)
+            touch(s.cond, clock)
+            for slot in _written(s, set(intervals)):
+                touch(slot, clock)
+            stack.extend(reversed(s.other))
+            stack.extend(reversed(s.then))
+        clock += 1
+    groups = _share_in_place(ordered, intervals)
+    items = list(dict.fromkeys(groups.values()))
+    total, lower = place([*items, *(i for _, i in scratch)])
+    for slot, interval in groups.items():
+        slot.offset = interval.offset
+    for step, interval in scratch:
+        if isinstance(step, RunKernel):
+            step.workspace = interval.offset
+        else:
+            assert isinstance(step, CallFunction)
+            step.frame = interval.offset
+    for call in behind:
+        call.frame = total
+    function.frame_bytes = total
+    function.live_bytes = lower
+
+
+def _written(branch: Branch, known: set[Slot]) -> list[Slot]:
+    """Slots that both arms write: the branch's results. (What only one arm writes is its own.)"""
+    from ..tir.program import steps
+
+    def outputs(body: Sequence[Step]) -> dict[Slot, None]:
+        found: dict[Slot, None] = {}
+        for s in steps(body):
+            if isinstance(s, RunKernel | CallFunction):
+                found.update((o.resolve(), None) for o in s.outputs)
+            elif isinstance(s, CopySlot):
+                found[s.target.resolve()] = None
+        return found
+
+    other = outputs(branch.other)
+    return [s for s in outputs(branch.then) if s in other and s not in known]
+
+
+def _share_in_place(ordered: list[tuple[int, Step]], intervals: dict[Slot, Interval]) -> dict[Slot, Interval]:
+    """Which interval each slot is in, after outputs have taken the places of inputs that die with them."""
+    group = dict(intervals)
+    for at, s in ordered:
+        if not isinstance(s, RunKernel):
+            continue
+        taken: set[int] = set()
+        for i, o in s.kernel.attrs.get("in_place", ()):
+            source, out = s.inputs[i].resolve(), s.outputs[o].resolve()
+            if source.kind != TEMP or out.kind != TEMP or o in taken or source is out:
+                continue
+            a, b = group[source], group[out]
+            if a is b or a.last != at or b.first != at or a.size != b.size:
+                continue
+            if sum(1 for x in s.inputs if x.resolve() is source) > 1 and not _all_in_place(s, source, o):
+                continue
+            merged = Interval(a.size, a.first, b.last)
+            for slot in [source, out] + [k for k, g in group.items() if g is a or g is b]:
+                group[slot] = merged
+            taken.add(o)
+    return group
+
+
+def _all_in_place(s: RunKernel, source: Slot, o: int) -> bool:
+    allowed = {i for i, out in s.kernel.attrs["in_place"] if out == o}
+    return all(i in allowed for i, x in enumerate(s.inputs) if x.resolve() is source)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Placing
+
+
+def place(items: Sequence[Interval]) -> tuple[int, int]:
+    """Chooses offsets; returns the bytes used and the lower bound (the largest sum of live sizes)."""
+    items = [i for i in items if i.size]
+    lower = _largest_live(items)
+    best = (-1, [0])
+    orders = [
+        sorted(items, key=lambda i: (-i.size, i.first)),
+        sorted(items, key=lambda i: (-(i.last - i.first), -i.size)),
+        sorted(items, key=lambda i: (-i.size * (i.last - i.first + 1), i.first)),
+        sorted(items, key=lambda i: (i.first, -i.size)),
+    ]
+    first = orders[0]
+    for order in orders:
+        total, offsets = _fit(order)
+        if best[0] < 0 or total < best[0]:
+            best, first = (total, offsets), order
+    chance = random.Random(0)
+    tries = _TRIES if len(items) < 400 else 20
+    while best[0] > lower and tries and len(items) > 1:
+        tries -= 1
+        order = list(first)
+        for _ in range(chance.randint(1, 3)):
+            a, b = chance.randrange(len(order)), chance.randrange(len(order))
+            order[a], order[b] = order[b], order[a]
+        total, offsets = _fit(order)
+        if total <= best[0]:
+            best, first = (total, offsets), order
+    for item, offset in zip(first, best[1]):
+        item.offset = offset
+    return max(best[0], 0), lower
+
+
+def _largest_live(items: Sequence[Interval]) -> int:
+    events: list[tuple[int, int, int]] = []
+    for i in items:
+        events += [(i.first, 0, i.size), (i.last, 1, -i.size)]
+    events.sort()
+    live = most = 0
+    for _, _, change in events:
+        live += change
+        most = max(most, live)
+    return most
+
+
+def _fit(order: Sequence[Interval]) -> tuple[int, list[int]]:
+    """First fit in this order."""
+    placed: list[tuple[int, int, int, int]] = []
+    offsets: list[int] = []
+    total = 0
+    for item in order:
+        at = 0
+        for begin, end, first, last in placed:
+            if first <= item.last and item.first <= last:
+                if begin - at >= item.size:
+                    break
+                at = max(at, end)
+        offsets.append(at)
+        entry = (at, at + item.size, item.first, item.last)
+        low, high = 0, len(placed)
+        while low < high:
+            mid = (low + high) // 2
+            if placed[mid] < entry:
+                low = mid + 1
+            else:
+                high = mid
+        placed.insert(low, entry)
+        total = max(total, at + item.size)
+    return total, offsets

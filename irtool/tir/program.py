@@ -1,0 +1,141 @@
+"""A compiled module as data: functions of kernel calls, branches and calls, over named slots of memory.
+
+Tuples are gone: every value is a list of tensors, every tensor lives in a `Slot`. What a backend prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import dtypes
+from .stmt import PrimFunc
+
+PARAM, RESULT, TEMP, CONSTANT = "param", "result", "temp", "constant"
+
+
+class Slot:
+    """Memory for one tensor, row-major.
+
+    `kind`: `param` and `result` belong to the caller, `constant` is read-only data, `temp` has an `offset` in the
+    function's frame once memory is planned. `forward` is the slot that took this one's place, if any.
+    """
+
+    __slots__ = ("data", "dtype", "forward", "kind", "name", "offset", "shape")
+
+    def __init__(self, name: str, shape: Sequence[int], dtype: str, kind: str = TEMP, data: Any = None) -> None:
+        self.name = name
+        self.shape = tuple(int(d) for d in shape)
+        self.dtype = dtype
+        self.kind = kind
+        self.data = data
+        self.offset: int | None = None
+        self.forward: Slot | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for d in self.shape:
+            n *= d
+        return n
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.size * dtypes.itemsize(self.dtype)
+
+    def resolve(self) -> Slot:
+        """The slot that stands for this one now."""
+        s = self
+        while s.forward is not None:
+            s = s.forward
+        return s
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.kind} {self.dtype}{list(self.shape)}"
+
+
+@dataclass(eq=False)
+class RunKernel:
+    """A call of a loop nest. `workspace` is the offset of its scratch memory in the frame, once planned."""
+
+    kernel: PrimFunc
+    inputs: list[Slot]
+    outputs: list[Slot]
+    workspace: int = 0
+
+
+@dataclass(eq=False)
+class CallFunction:
+    """A call of another function (or of this one). `frame` is the offset of the callee's frame in this one's."""
+
+    function: str
+    inputs: list[Slot]
+    outputs: list[Slot]
+    frame: int = 0
+
+
+@dataclass(eq=False)
+class Branch:
+    """`then` where the bool in `cond` is true, else `other`."""
+
+    cond: Slot
+    then: list[Any]
+    other: list[Any]
+
+
+@dataclass(eq=False)
+class CopySlot:
+    """Copies the bytes of one slot to another of the same size."""
+
+    source: Slot
+    target: Slot
+
+
+Step = RunKernel | CallFunction | Branch | CopySlot
+
+
+@dataclass(eq=False)
+class HostFunction:
+    """One first-order function. `structure` is the result's shape: `None` for a tensor, a tuple of structures."""
+
+    name: str
+    params: list[Slot]
+    results: list[Slot]
+    body: list[Step]
+    structure: Any = None
+    param_names: list[str] = field(default_factory=list)
+    param_structures: list[Any] = field(default_factory=list)
+    frame_bytes: int = 0
+    live_bytes: int = 0
+    recursive: bool = False
+
+
+@dataclass(eq=False)
+class Program:
+    """Everything a backend needs. `functions` has callees before callers where there is such an order."""
+
+    functions: dict[str, HostFunction]
+    kernels: list[PrimFunc]
+    constants: list[Slot]
+    entry: str = "main"
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of workspace that one run of the entry needs (of one frame each where functions are recursive)."""
+        return self.functions[self.entry].frame_bytes
+
+
+def steps(body: Sequence[Step]) -> list[Step]:
+    """Every step in order of execution, those in branches included (after the branch itself)."""
+    found: list[Step] = []
+    stack = list(reversed(body))
+    while stack:
+        s = stack.pop()
+        found.append(s)
+        if isinstance(s, Branch):
+            stack.extend(reversed(s.other))
+            stack.extend(reversed(s.then))
+    return found
