@@ -1,0 +1,35 @@
+"""CanonicalizeOps: operators that are short for others are written out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import Expr, Function, Module, TensorType, rewrite
+from ..ops.base import call, is_call_to
+from .axes import expand_to_axis
+from .base import FunctionPass, register_pass
+from .context import PassContext
+
+
+@register_pass("CanonicalizeOps", level=3, required=("InferType",))
+@dataclass(frozen=True)
+class CanonicalizeOps(FunctionPass):
+    """Writes `nn.bias_add` as an addition, which later passes know how to move and combine.
+
+    ::
+
+        nn.bias_add(%x, %b)   ⇒   add(%x, expand_dims(%b, axis=1, num_newaxis=2))       for %x of rank 4
+    """
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        return rewrite(function, _leave)  # type: ignore[return-value]
+
+
+def _leave(old: Expr, new: Expr) -> Expr:
+    if not is_call_to(new, "nn.bias_add"):
+        return new
+    data_type = old.args[0].checked_type  # type: ignore[attr-defined]
+    assert isinstance(data_type, TensorType)
+    rank = len(data_type.shape)
+    data, bias = new.args  # type: ignore[attr-defined]
+    return call("add", data, expand_to_axis(bias, rank, [new.attrs.axis % rank]))  # type: ignore[attr-defined]

@@ -1,0 +1,55 @@
+"""SplitArgs: concatenations of too many tensors are done in stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import Call, Expr, Function, Module, Tuple, TupleType, rewrite, with_function
+from ..ops.base import call, is_call_to
+from .base import FunctionPass, register_pass
+from .context import PassContext
+
+
+@register_pass("SplitArgs", level=1, required=("InferType",))
+@dataclass(frozen=True)
+class SplitArgs(FunctionPass):
+    """Splits a `concatenate` whose kernel would have more arguments than the target allows.
+
+    ::
+
+        concatenate((%a, %b, %c))     ⇒     concatenate((annotation.stop_fusion(concatenate((%a, %b))),
+                                                         annotation.stop_fusion(concatenate((%c,)))))
+                                            with max_function_args=3: two inputs and one output
+
+    Options:
+        max_function_args: the limit, inputs and outputs together; none if it is negative.
+    """
+
+    max_function_args: int
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        if self.max_function_args < 0:
+            return function
+        split = rewrite(function, self.leave)
+        assert isinstance(split, Function)
+        if not module.attrs or all(split.attrs.get(k) is v for k, v in module.attrs.items()):
+            return split
+        return with_function(split, attrs={**split.attrs, **module.attrs})
+
+    def leave(self, old: Expr, new: Expr) -> Expr:
+        if not is_call_to(old, "concatenate"):
+            return new
+        assert isinstance(old, Call)
+        inputs, result = old.args[0], old.checked_type
+        if not isinstance(inputs, Tuple):
+            return new
+        limit = self.max_function_args - (len(result.fields) if isinstance(result, TupleType) else 1)
+        fields = inputs.fields
+        if len(fields) < limit or limit <= 0:
+            return new
+        axis = old.attrs.axis
+        parts = [
+            call("annotation.stop_fusion", call("concatenate", Tuple(fields[i : i + limit]), axis=axis))
+            for i in range(0, len(fields), limit)
+        ]
+        return call("concatenate", Tuple(tuple(parts)), axis=axis)
