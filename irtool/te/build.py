@@ -108,7 +108,7 @@ def _split_reductions(bodies: list[Expr], axes: list[Axis], name: str, keep_top:
         key = (id(e.reducer), tuple(map(id, e.sources)), id(e.condition), tuple(map(id, e.axes)))
         if key not in made:
             fresh = [Axis(a.name, a.extent) for a in outer]
-            moved = {a: f if not a.begin else f + a.begin for a, f in zip(outer, fresh)}
+            moved: dict[Expr, Expr] = {a: f if not a.begin else f + a.begin for a, f in zip(outer, fresh)}
             parts = [
                 rewrite(Reduce(e.reducer, e.sources, e.axes, e.condition, k), lambda x: x, memo=dict(moved))
                 for k in range(len(e.sources))
