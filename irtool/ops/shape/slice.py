@@ -27,12 +27,14 @@ class Range:
     end: int
     stride: int
 
-    def within(self, extent: int) -> tuple[int, int]:
-        """The first index and the number of elements. RelationError where the end lies before the begin."""
+    def within(self, extent: int, empty: bool = False) -> tuple[int, int]:
+        """The first index and the number of elements. Where the end lies before the begin: 0 if `empty`, RelationError."""
         if self.stride == 0:
             raise RelationError(f"the stride of axis {self.axis} is 0")
         begin, end = self._clip(self.begin, extent), self._clip(self.end, extent)
         if (end - begin) * self.stride < 0:
+            if empty:
+                return begin, 0
             raise RelationError(
                 f"axis {self.axis}, which is {extent}, has nothing from {self.begin} to {self.end} in steps of {self.stride}"
             )
@@ -89,11 +91,11 @@ def _at(values: Sequence[int | None], i: int) -> int | None:
     return values[i] if i < len(values) else None
 
 
-def slice_array(data: Any, ranges: Sequence[Range]) -> Any:
-    """The numpy array cut to `ranges`."""
+def slice_array(data: Any, ranges: Sequence[Range], empty: bool = False) -> Any:
+    """The numpy array cut to `ranges`; `empty` as in `Range.within`."""
     index: list[Any] = [slice(None)] * data.ndim
     for r in ranges:
-        begin, count = r.within(data.shape[r.axis])
+        begin, count = r.within(data.shape[r.axis], empty)
         if r.stride > 0:
             index[r.axis] = slice(begin, begin + r.stride * count, r.stride)
         else:

@@ -1,0 +1,74 @@
+"""Dynamic operators: those for which arguments say what attributes say in the static operator of the same meaning.
+
+Such an operator knows how to `freeze`: given the values of these arguments, it makes the static operator. Its reference
+freezes and evaluates that; the pass that makes programs static does the same with constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ...diagnostics import IrError
+from ...ir import TensorType, Type
+from ...ir.dims import ANY
+from ..base import Operator, RelationError, operators
+from ..shapes import tensor
+
+
+class Dynamic(Operator):
+    """Base of the operators in `dyn.*`.
+
+    Class attributes:
+        static: name of the static operator.
+        moving: the arguments that become attributes, by index.
+    """
+
+    static: ClassVar[str]
+    moving: ClassVar[tuple[int, ...]] = (1,)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        """Attributes of the static operator where the moving arguments have these values (numpy arrays)."""
+        raise NotImplementedError(f"{self.name} does not say how it freezes")
+
+    def freeze(self, *values: Any) -> Operator:
+        """The static operator where the moving arguments have these values."""
+        return operators.get(self.static).make(self.attributes(*values))
+
+    def evaluate(self, *args: Any) -> Any:
+        frozen = self.freeze(*[args[i] for i in self.moving])
+        try:
+            return frozen.evaluate(*[a for i, a in enumerate(args) if i not in self.moving])
+        except RelationError as error:
+            raise IrError(f"{self.name}: {error}") from None
+
+
+def ints(value: Any) -> tuple[int, ...]:
+    """The elements of a numpy array of integers, flattened."""
+    return tuple(int(v) for v in value.reshape(-1))
+
+
+def number(value: Any) -> Any:
+    """The one element of a numpy array."""
+    return value.reshape(-1)[0].item()
+
+
+def static_length(type: Type, what: str) -> int | None:
+    """The length of a vector that holds a shape; None while its type is unknown, RelationError where it is no number."""
+    vector = tensor(type, what)
+    if vector is None:
+        return None
+    if len(vector.shape) != 1 or not isinstance(vector.shape[0], int):
+        raise RelationError(f"{what} must be a vector of known length, not {vector}: the rank of the result depends on it")
+    return int(vector.shape[0])
+
+
+def unknown_shape(rank: int, dtype: str) -> TensorType:
+    """A tensor type of that rank with every dimension open."""
+    return TensorType((ANY,) * rank, dtype)
+
+
+def all_known(types: Sequence[Type], names: Sequence[str]) -> list[TensorType] | None:
+    """The tensor types of all arguments, None while one is unknown."""
+    found = [tensor(t, n) for t, n in zip(types, names, strict=False)]
+    return None if any(f is None for f in found) else found  # type: ignore[return-value]

@@ -1,0 +1,170 @@
+"""Dynamic operators that make tensors: `dyn.zeros`, `ones`, `full`, `one_hot`, `sparse_to_dense`, and `dyn.topk`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...ir import TensorType, TupleType, Type
+from ...ir.dims import ANY
+from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
+from ..shapes import normalize_axis, require_rank, tensor
+from .base import Dynamic, all_known, ints, number, static_length, unknown_shape
+
+
+class _Fill(Dynamic):
+    shape: tuple[int, ...] | None
+    dtype: DType
+    moving = (0,)
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        rank = static_length(types[0], "shape")
+        return None if rank is None else unknown_shape(rank, self.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        return {"shape": ints(values[0]), "dtype": self.dtype}
+
+
+@operator("dyn.zeros", "shape", pattern=Pattern.ELEMWISE, attrs="InitOpAttrs", level=3)
+@dataclass(frozen=True)
+class DynZeros(_Fill):
+    """`zeros` of the shape in a vector."""
+
+    shape: tuple[int, ...] | None
+    dtype: DType = VOID
+    static = "zeros"
+
+
+@operator("dyn.ones", "shape", pattern=Pattern.ELEMWISE, attrs="InitOpAttrs", level=3)
+@dataclass(frozen=True)
+class DynOnes(_Fill):
+    """`ones` of the shape in a vector."""
+
+    shape: tuple[int, ...] | None
+    dtype: DType = VOID
+    static = "ones"
+
+
+@operator("dyn.full", "fill_value", "shape", pattern=Pattern.ELEMWISE, attrs="InitOpAttrs", level=3)
+@dataclass(frozen=True)
+class DynFull(Dynamic):
+    """`full` of the shape in a vector."""
+
+    shape: tuple[int, ...] | None
+    dtype: DType = VOID
+    static = "full"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        value, rank = tensor(types[0], "fill_value"), static_length(types[1], "shape")
+        if value is None or rank is None:
+            return None
+        require_rank(value, 0, "fill_value")
+        return unknown_shape(rank, self.dtype or value.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        return {"shape": ints(values[0]), "dtype": self.dtype}
+
+
+@operator(
+    "dyn.one_hot",
+    "indices",
+    "on_value",
+    "off_value",
+    "depth",
+    pattern=Pattern.OUT_ELEMWISE_FUSABLE,
+    attrs="OneHotAttrs",
+    level=10,
+)
+@dataclass(frozen=True)
+class DynOneHot(Dynamic):
+    """`one_hot` with a depth that a scalar says."""
+
+    depth: int = 1
+    axis: int = -1
+    dtype: DType = VOID
+    static = "one_hot"
+    moving = (3,)
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        indices = tensor(types[0], "indices")
+        if indices is None:
+            return None
+        rank = len(indices.shape)
+        axis = rank if self.axis == -1 else self.axis
+        if not 0 <= axis <= rank:
+            raise RelationError(f"axis {self.axis} is out of range for indices of rank {rank}")
+        return TensorType((*indices.shape[:axis], ANY, *indices.shape[axis:]), self.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        return {"depth": int(number(values[0])), "axis": self.axis, "dtype": self.dtype}
+
+
+@operator(
+    "dyn.sparse_to_dense",
+    "sparse_indices",
+    "sparse_values",
+    "default_value",
+    "output_shape",
+    pattern=Pattern.OPAQUE,
+    level=3,
+)
+@dataclass(frozen=True)
+class DynSparseToDense(Dynamic):
+    """`sparse_to_dense` of the shape in a vector."""
+
+    static = "sparse_to_dense"
+    moving = (3,)
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        found = all_known(types, self.arguments)
+        rank = static_length(types[3], "output_shape")
+        if found is None or rank is None:
+            return None
+        indices, values, default = found[:3]
+        if not indices.dtype.startswith("int"):
+            raise RelationError(f"sparse_indices must hold signed integers, not {indices.dtype}")
+        if len(indices.shape) > 3:
+            raise RelationError(f"sparse_indices must have rank 0, 1 or 2, not {len(indices.shape)}")
+        if len(values.shape) > 2:
+            raise RelationError(f"sparse_values must have rank 0 or 1, not {len(values.shape)}")
+        require_rank(default, 0, "default_value")
+        return unknown_shape(rank, values.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        return {"output_shape": ints(values[0])}
+
+
+@operator("dyn.topk", "data", "k", pattern=Pattern.OPAQUE, attrs="TopkAttrs", level=6)
+@dataclass(frozen=True)
+class DynTopk(Dynamic):
+    """`topk` with a `k` that a scalar (or a vector of one) says."""
+
+    k: int | None
+    axis: int = -1
+    ret_type: str = "both"
+    is_ascend: bool = False
+    dtype: DType = VOID
+    static = "topk"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data, k = tensor(types[0], "data"), tensor(types[1], "k")
+        if data is None or k is None:
+            return None
+        if len(k.shape) > 1 or (k.shape and k.shape[0] != 1):
+            raise RelationError(f"k must be a scalar or a vector of one element, not {k}")
+        axis = normalize_axis(self.axis, len(data.shape))
+        if self.ret_type not in ("both", "values", "indices"):
+            raise RelationError(f'ret_type is "{self.ret_type}"; it can be "both", "values" or "indices"')
+        shape = (*data.shape[:axis], ANY, *data.shape[axis + 1 :])
+        values, indices = TensorType(shape, data.dtype), TensorType(shape, self.dtype)
+        return {"both": TupleType((values, indices)), "values": values, "indices": indices}[self.ret_type]
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        return {
+            "k": int(number(values[0])),
+            "axis": self.axis,
+            "ret_type": self.ret_type,
+            "is_ascend": self.is_ascend,
+            "dtype": self.dtype,
+        }

@@ -1,0 +1,140 @@
+"""Dynamic operators on images: `dyn.image.resize2d`, `dyn.nn.upsampling`, `upsampling3d`, `dyn.nn.pad`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ...ir import TensorType, Type
+from ...ir.dims import ANY
+from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
+from ..image.resize import set_spatial
+
+from ..shapes import require_rank, tensor
+from .base import Dynamic, all_known, number, unknown_shape
+
+
+@operator(
+    "dyn.image.resize2d", "data", "size", "roi", pattern=Pattern.INJECTIVE, attrs="Resize2DAttrs", level=5
+)
+@dataclass(frozen=True)
+class DynResize2D(Dynamic):
+    """`image.resize2d` with size and region of interest in vectors."""
+
+    size: tuple[int, ...] | None = None
+    roi: tuple[float, ...] | None = None
+    layout: str = "NCHW"
+    method: str = "linear"
+    coordinate_transformation_mode: str = "half_pixel"
+    rounding_method: str = "round"
+    cubic_alpha: float = -0.5
+    cubic_exclude: int = 0
+    extrapolation_value: float = 0.0
+    out_dtype: DType = VOID
+    static = "image.resize2d"
+    moving = (1, 2)
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data = tensor(types[0], "data")
+        if data is None:
+            return None
+        shape = set_spatial(data.shape, self.layout, "NCHW", (ANY, ANY))
+        return TensorType(shape, self.out_dtype or data.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        same = {f.name: getattr(self, f.name) for f in fields(self)}
+        size, roi = values
+        return {**same, "size": [int(v) for v in size.reshape(-1)], "roi": [float(v) for v in roi.reshape(-1)]}
+
+
+@operator("dyn.nn.pad", "data", "pad_width", "pad_val", pattern=Pattern.INJECTIVE, attrs="PadAttrs", level=2)
+@dataclass(frozen=True)
+class DynPad(Dynamic):
+    """`nn.pad` with the widths in a matrix of one row (before, after) per axis."""
+
+    pad_width: tuple[tuple[int, ...], ...]
+    pad_mode: str = "constant"
+    static = "nn.pad"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        found = all_known(types, self.arguments)
+        if found is None:
+            return None
+        data, widths, _ = found
+        if not data.shape:
+            raise RelationError("a scalar cannot be padded")
+        require_rank(widths, 2, "pad_width")
+        return unknown_shape(len(data.shape), data.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        return {"pad_width": [[int(w) for w in row] for row in values[0]], "pad_mode": self.pad_mode}
+
+
+@operator(
+    "dyn.nn.upsampling",
+    "data",
+    "scale_h",
+    "scale_w",
+    pattern=Pattern.INJECTIVE,
+    attrs="UpSamplingAttrs",
+    level=2,
+)
+@dataclass(frozen=True)
+class DynUpSampling(Dynamic):
+    """`nn.upsampling` with the scales in scalars."""
+
+    scale_h: float
+    scale_w: float
+    layout: str = "NCHW"
+    method: str = "nearest_neighbor"
+    align_corners: bool = False
+    static = "nn.upsampling"
+    moving = (1, 2)
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        found = all_known(types, self.arguments)
+        if found is None:
+            return None
+        for scale, name in zip(found[1:], self.arguments[1:], strict=True):
+            require_rank(scale, 0, name)
+        return TensorType(set_spatial(found[0].shape, self.layout, "NCHW", (ANY, ANY)), found[0].dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        same = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {**same, "scale_h": float(number(values[0])), "scale_w": float(number(values[1]))}
+
+
+@operator(
+    "dyn.nn.upsampling3d",
+    "data",
+    "scale_d",
+    "scale_h",
+    "scale_w",
+    pattern=Pattern.INJECTIVE,
+    attrs="UpSampling3DAttrs",
+    level=2,
+)
+@dataclass(frozen=True)
+class DynUpSampling3D(Dynamic):
+    """`nn.upsampling3d` with the scales in scalars."""
+
+    scale_d: float
+    scale_h: float
+    scale_w: float
+    layout: str = "NCDHW"
+    method: str = "nearest_neighbor"
+    coordinate_transformation_mode: str = "half_pixel"
+    static = "nn.upsampling3d"
+    moving = (1, 2, 3)
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data = tensor(types[0], "data")
+        if data is None:
+            return None
+        return TensorType(set_spatial(data.shape, self.layout, "NCDHW", (ANY, ANY, ANY)), data.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        same = {f.name: getattr(self, f.name) for f in fields(self)}
+        scales = dict(zip(("scale_d", "scale_h", "scale_w"), (float(number(v)) for v in values), strict=True))
+        return {**same, **scales}

@@ -1,0 +1,155 @@
+"""Dynamic operators on shapes: `dyn.reshape`, `squeeze`, `expand_dims`, `tile`, `broadcast_to`, `strided_slice`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...ir import TensorType, Type
+from ...ir.dims import ANY
+from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
+from ..shape.slice import slice_array, slice_ranges
+from ..shapes import require_rank, tensor
+from .base import Dynamic, ints, number, static_length, unknown_shape
+
+
+@operator("dyn.reshape", "data", "newshape", pattern=Pattern.INJECTIVE, attrs="ReshapeAttrs", level=3)
+@dataclass(frozen=True)
+class DynReshape(Dynamic):
+    """`reshape` with the codes in a vector."""
+
+    newshape: tuple[int, ...]
+    allowzero: bool = False
+    static = "reshape"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data, rank = tensor(types[0], "data"), static_length(types[1], "newshape")
+        return None if data is None or rank is None else unknown_shape(rank, data.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        return {"newshape": ints(values[0]), "allowzero": self.allowzero}
+
+
+@operator("dyn.squeeze", "data", "axes", pattern=Pattern.INJECTIVE, attrs="SqueezeAttrs", level=3)
+@dataclass(frozen=True)
+class DynSqueeze(Dynamic):
+    """`squeeze` of the axes in a vector."""
+
+    axis: tuple[int, ...] | None = None
+    static = "squeeze"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data, count = tensor(types[0], "data"), static_length(types[1], "axes")
+        if data is None or count is None:
+            return None
+        if count > len(data.shape):
+            raise RelationError(f"{count} axes cannot be squeezed out of a tensor of rank {len(data.shape)}")
+        return unknown_shape(len(data.shape) - count, data.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        return {"axis": ints(values[0])}
+
+
+@operator(
+    "dyn.expand_dims",
+    "data",
+    "axis",
+    pattern=Pattern.INJECTIVE,
+    attrs="DynExpandDimsAttrs",
+    level=3,
+    declares_attrs=False,
+)
+@dataclass(frozen=True)
+class DynExpandDims(Dynamic):
+    """`expand_dims` at an axis that a scalar says."""
+
+    num_newaxis: int = 1
+    static = "expand_dims"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data, axis = tensor(types[0], "data"), tensor(types[1], "axis")
+        if data is None or axis is None:
+            return None
+        require_rank(axis, 0, "axis")
+        return unknown_shape(len(data.shape) + self.num_newaxis, data.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        return {"axis": int(number(values[0])), "num_newaxis": self.num_newaxis}
+
+
+@operator("dyn.tile", "data", "reps", pattern=Pattern.INJECTIVE, attrs="TileAttrs", level=3)
+@dataclass(frozen=True)
+class DynTile(Dynamic):
+    """`tile` with the repetitions in a vector."""
+
+    reps: tuple[int, ...]
+    static = "tile"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data, count = tensor(types[0], "data"), static_length(types[1], "reps")
+        return None if data is None or count is None else unknown_shape(max(len(data.shape), count), data.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        return {"reps": ints(values[0])}
+
+
+@operator("dyn.broadcast_to", "data", "shape", pattern=Pattern.BROADCAST, attrs="InitOpAttrs", level=4)
+@dataclass(frozen=True)
+class DynBroadcastTo(Dynamic):
+    """`broadcast_to` the shape in a vector."""
+
+    shape: tuple[int, ...] | None
+    dtype: DType = VOID
+    static = "broadcast_to"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data, rank = tensor(types[0], "data"), static_length(types[1], "shape")
+        return None if data is None or rank is None else unknown_shape(rank, data.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        return {"shape": ints(values[0])}
+
+
+@operator(
+    "dyn.strided_slice",
+    "data",
+    "begin",
+    "end",
+    "strides",
+    "slice_mode",
+    pattern=Pattern.INJECTIVE,
+    attrs="StridedSliceAttrs",
+    level=4,
+    variadic=True,
+)
+@dataclass(frozen=True)
+class DynStridedSlice(Dynamic):
+    """`strided_slice` with the bounds of the first axes in vectors. A range that ends before it begins is empty."""
+
+    begin: tuple[int | None, ...] | None
+    end: tuple[int | None, ...] | None
+    strides: tuple[int | None, ...] | None
+    slice_mode: str = "end"
+    axes: tuple[int, ...] | None = field(kw_only=True)
+    static = "strided_slice"
+    moving = (1, 2, 3)
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        if len(types) != 4:
+            raise RelationError(f"4 arguments are needed, not {len(types)}; slice_mode is an attribute")
+        data, count = tensor(types[0], "data"), static_length(types[1], "begin")
+        if data is None or count is None:
+            return None
+        if count > len(data.shape):
+            raise RelationError(f"begin has {count} elements, but the tensor has rank {len(data.shape)}")
+        return TensorType((*(ANY,) * count, *data.shape[count:]), data.dtype)
+
+    def attributes(self, *values: Any) -> dict[str, Any]:
+        begin, end, strides = map(ints, values)
+        return {"begin": begin, "end": end, "strides": strides, "slice_mode": self.slice_mode, "axes": None}
+
+    def evaluate(self, *args: Any) -> Any:
+        data = args[0]
+        bounds = [ints(v) for v in args[1:4]]
+        return slice_array(data, slice_ranges(data.ndim, *bounds, self.slice_mode, None), empty=True)  # type: ignore[misc]

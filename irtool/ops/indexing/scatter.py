@@ -1,0 +1,242 @@
+"""Operators that write elements where indices say.
+
+A negative index counts from the end. An index out of range writes nothing, in the reference and in generated code alike
+(the peer leaves it undefined). Where several elements go to one place, the last in row-major order stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import te
+from ...ir import TensorType, Type
+from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..relations import identity
+from ..shapes import normalize_axis, require_compatible, require_rank, tensor
+from .take import require_integers
+
+
+def _copy(ib: Any, source: Any, target: Any) -> None:
+    """Writes loops that copy one buffer into another of the same shape."""
+    _nest(ib, source.shape, lambda i: ib.store(target, i, source[i]))
+
+
+def _nest(ib: Any, shape: Sequence[int], body: Any) -> None:
+    """Writes loops over all indices of a shape, with `body(indices)` inside."""
+    from contextlib import ExitStack
+
+    with ExitStack() as loops:
+        body(tuple([loops.enter_context(ib.for_(d)) for d in shape]))
+
+
+class _Scatter(Operator):
+    """Base of `scatter` and `scatter_add`: element i of `updates` goes to place i, but for `indices[i]` along `axis`."""
+
+    axis: int
+    adds: bool
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data, indices, updates = (tensor(t, n) for t, n in zip(types, self.arguments, strict=True))
+        if data is None or indices is None or updates is None:
+            return None
+        require_integers(indices)
+        rank = len(data.shape)
+        axis = normalize_axis(self.axis, rank)
+        require_rank(indices, rank, "indices")
+        require_rank(updates, rank, "updates")
+        for i, (d, n, u) in enumerate(zip(data.shape, indices.shape, updates.shape, strict=True)):
+            if isinstance(n, int) and isinstance(u, int) and u < n:
+                raise RelationError(f"axis {i} of updates is {u}, less than the {n} of indices")
+            if i != axis and isinstance(n, int) and isinstance(d, int) and d < n:
+                raise RelationError(f"axis {i} of indices is {n}, more than the {d} of data")
+        return data
+
+    def evaluate(self, data: Any, indices: Any, updates: Any) -> Any:
+        out = np.array(data)
+        axis = self.axis % data.ndim
+        at = indices.astype(np.int64)
+        at = np.where(at < 0, at + data.shape[axis], at)
+        inside = (at >= 0) & (at < data.shape[axis])
+        place = list(np.indices(indices.shape))
+        place[axis] = at
+        to = tuple(p[inside] for p in place)
+        values = updates[tuple(slice(0, n) for n in indices.shape)][inside].astype(data.dtype)
+        if self.adds:
+            np.add.at(out, to, values)
+        else:
+            out[to] = values
+        return out
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, indices, _ = inputs
+        axis = self.axis % len(data.shape)
+        extent = data.shape[axis]
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            x, n, u = ins
+            (out,) = outs
+            _copy(ib, x, out)
+
+            def write(i: tuple[Any, ...]) -> None:
+                raw = te.cast(n[i], "int64")
+                at = ib.let(te.select(raw < 0, raw + extent, raw))
+                with ib.if_(te.all(at >= 0, at < extent)):
+                    place = (*i[:axis], te.cast(at, "int32"), *i[axis + 1 :])
+                    value = te.cast(u[i], data.dtype)
+                    ib.store(out, place, out[place] + value if self.adds else value)
+
+            _nest(ib, indices.shape, write)
+
+        return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name=type(self).name)
+
+
+@operator(
+    "scatter", "data", "indices", "updates", pattern=Pattern.OPAQUE, attrs="ScatterAttrs", level=10, declares_attrs=False
+)
+@dataclass(frozen=True)
+class Scatter(_Scatter):
+    """`data` with `updates[i]` written to place i, but for `indices[i]` along `axis`."""
+
+    axis: int = 0
+    adds = False
+
+
+@operator(
+    "scatter_add",
+    "data",
+    "indices",
+    "updates",
+    pattern=Pattern.OPAQUE,
+    attrs="ScatterAddAttrs",
+    level=10,
+    declares_attrs=False,
+)
+@dataclass(frozen=True)
+class ScatterAdd(_Scatter):
+    """`data` with `updates[i]` added to place i, but for `indices[i]` along `axis`."""
+
+    axis: int = 0
+    adds = True
+
+
+@operator(
+    "scatter_nd",
+    "data",
+    "indices",
+    "updates",
+    pattern=Pattern.OPAQUE,
+    attrs="ScatterNDAttrs",
+    level=3,
+    declares_attrs=False,
+)
+@dataclass(frozen=True)
+class ScatterND(Operator):
+    """`data` with the slices of `updates` written (`mode="update"`) or added (`"add"`) where index tuples say.
+
+    A tuple stands along axis 0 of `indices`; axes 1 … of `indices` are the first axes of `updates`.
+    """
+
+    mode: str
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data, indices, updates = (tensor(t, n) for t, n in zip(types, self.arguments, strict=True))
+        if data is None or indices is None or updates is None:
+            return None
+        require_integers(indices)
+        if self.mode not in ("update", "add"):
+            raise RelationError(f'mode is "{self.mode}"; it can be "update" or "add"')
+        if not indices.shape or not isinstance(indices.shape[0], int):
+            raise RelationError(f"axis 0 of indices must be a number, the length of the index tuples, not {indices}")
+        count, inner = int(indices.shape[0]), len(indices.shape) - 1
+        if count > len(data.shape):
+            raise RelationError(f"index tuples of {count} do not fit data of rank {len(data.shape)}")
+        require_rank(updates, inner + len(data.shape) - count, "updates")
+        for i in range(inner):
+            require_compatible(indices.shape[i + 1], updates.shape[i], f"axis {i + 1} of indices and axis {i} of updates")
+        for i in range(count, len(data.shape)):
+            at = inner + i - count
+            require_compatible(data.shape[i], updates.shape[at], f"axis {i} of data and axis {at} of updates")
+        return data
+
+    def evaluate(self, data: Any, indices: Any, updates: Any) -> Any:
+        out = np.array(data)
+        count = indices.shape[0]
+        at = indices.reshape(count, -1).astype(np.int64)
+        extents = np.array(data.shape[:count], np.int64).reshape(-1, 1)
+        at = np.where(at < 0, at + extents, at)
+        inside = ((at >= 0) & (at < extents)).all(0)
+        values = updates.reshape(at.shape[1], *data.shape[count:]).astype(data.dtype)
+        to = tuple(row[inside] for row in at)
+        if not count:
+            for v in values:
+                out = out + v if self.mode == "add" else np.array(v)
+            return out
+        if self.mode == "add":
+            np.add.at(out, to, values[inside])
+        else:
+            out[to] = values[inside]
+        return out
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, indices, _ = inputs
+        count = int(indices.shape[0])
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            x, n, u = ins
+            (out,) = outs
+            _copy(ib, x, out)
+
+            def write(i: tuple[Any, ...]) -> None:
+                at = []
+                for k in range(count):
+                    raw = te.cast(n[(k, *i)], "int64")
+                    at.append(ib.let(te.select(raw < 0, raw + data.shape[k], raw)))
+                inside = [te.all(a >= 0, a < data.shape[k]) for k, a in enumerate(at)]
+                with ib.if_(te.all(*inside)):
+
+                    def write_rest(rest: tuple[Any, ...]) -> None:
+                        place = (*[te.cast(a, "int32") for a in at], *rest)
+                        value = te.cast(u[(*i, *rest)], data.dtype)
+                        ib.store(out, place, out[place] + value if self.mode == "add" else value)
+
+                    _nest(ib, data.shape[count:], write_rest)
+
+            _nest(ib, indices.shape[1:], write)
+
+        return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="scatter_nd")
+
+
+@operator("invert_permutation", "data", pattern=Pattern.INJECTIVE, level=1)
+@dataclass(frozen=True)
+class InvertPermutation(Operator):
+    """The vector whose element `data[i]` is i; an element that no i goes to is 0."""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        known = identity(types, reporter)
+        if isinstance(known, TensorType):
+            require_rank(known, 1, "data")
+            require_integers(known, "data")
+        return known
+
+    def evaluate(self, data: Any) -> Any:
+        out = np.zeros_like(data)
+        inside = (data >= 0) & (data < data.size)
+        out[data[inside]] = np.arange(data.size, dtype=data.dtype)[inside]
+        return out
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        extent = out_type.shape[0]
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            with ib.for_(extent) as i:
+                ib.store(outs[0], (i,), te.const(0, out_type.dtype))
+            with ib.for_(extent) as i:
+                at = ib.let(te.cast(ins[0][i], "int64"))
+                with ib.if_(te.all(at >= 0, at < extent)):
+                    ib.store(outs[0], (te.cast(at, "int32"),), te.cast(i, out_type.dtype))
+
+        return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="invert_permutation")

@@ -1,0 +1,1 @@
+"""Operators of object detection: anchors, box suppression, regions of interest."""

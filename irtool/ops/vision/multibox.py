@@ -1,0 +1,200 @@
+"""Anchors of single-shot detectors, and what their predictions mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import te
+from ...ir import TensorType, TupleType, Type
+from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..shapes import mul, require_compatible, require_rank, tensor
+
+F = np.float32
+
+
+@operator("vision.multibox_prior", "data", pattern=Pattern.OPAQUE, attrs="MultiBoxPriorAttrs", level=5)
+@dataclass(frozen=True)
+class MultiBoxPrior(Operator):
+    """Anchor boxes (x1, y1, x2, y2 in 0 … 1) centred on each pixel of `data`, `(1, h * w * k, 4)`.
+
+    There are k = len(sizes) + len(ratios) - 1 boxes per pixel: each size at the first ratio, then the first size at each
+    other ratio. `steps` are the distances of the centres (-1: one pixel), `offsets` where in a pixel they lie.
+    """
+
+    sizes: tuple[float, ...] = (1.0,)
+    ratios: tuple[float, ...] = (1.0,)
+    steps: tuple[float, ...] = (-1.0, -1.0)
+    offsets: tuple[float, ...] = (0.5, 0.5)
+    clip: bool = False
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data = tensor(types[0])
+        if data is None:
+            return None
+        require_rank(data, 4, "data")
+        if not self.sizes or not self.ratios or len(self.steps) != 2 or len(self.offsets) != 2:
+            raise RelationError("sizes and ratios must not be empty, steps and offsets have two elements each")
+        per_pixel = len(self.sizes) + len(self.ratios) - 1
+        return TensorType((1, mul(mul(data.shape[2], data.shape[3]), per_pixel), 4), data.dtype)
+
+    def half_extents(self, height: int, width: int) -> list[tuple[float, float]]:
+        """Half the width and half the height of each box of a pixel, in float32."""
+        first = F(self.sizes[0])
+        boxes = [(F(F(s) * F(height)) / F(width) / F(2), F(s) / F(2)) for s in self.sizes]
+        for r in self.ratios[1:]:
+            root = np.sqrt(F(r))
+            boxes.append((F(first * F(height)) / F(width) * root / F(2), first / root / F(2)))
+        return [(float(w), float(h)) for w, h in boxes]
+
+    def step(self, axis: int, extent: int) -> float:
+        """Distance of neighbouring centres."""
+        return float(F(self.steps[axis]) if self.steps[axis] > 0 else F(1) / F(extent))
+
+    def evaluate(self, data: Any) -> Any:
+        height, width = data.shape[2:]
+        y = (np.arange(height, dtype=F) + F(self.offsets[0])) * F(self.step(0, height))
+        x = (np.arange(width, dtype=F) + F(self.offsets[1])) * F(self.step(1, width))
+        half = np.array(self.half_extents(height, width), F)
+        x, y = np.broadcast_arrays(x[None, :, None], y[:, None, None])
+        boxes = np.stack([x - half[:, 0], y - half[:, 1], x + half[:, 0], y + half[:, 1]], -1)
+        boxes = boxes.reshape(1, -1, 4)
+        return (np.clip(boxes, 0, 1) if self.clip else boxes).astype(data.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        height, width = inputs[0].shape[2:]
+        half = self.half_extents(height, width)
+        k = len(half)
+
+        def f32(value: float) -> Any:
+            return te.const(value, "float32")
+
+        def element(_: Any, j: Any, corner: Any) -> Any:
+            box, pixel = te.floormod(j, k), te.floordiv(j, k)
+            y = (te.cast(te.floordiv(pixel, width), "float32") + f32(self.offsets[0])) * f32(self.step(0, height))
+            x = (te.cast(te.floormod(pixel, width), "float32") + f32(self.offsets[1])) * f32(self.step(1, width))
+            w, h = f32(half[0][0]), f32(half[0][1])
+            for n in range(1, k):
+                w, h = te.select(box.equal(n), f32(half[n][0]), w), te.select(box.equal(n), f32(half[n][1]), h)
+            value = te.select(
+                corner < 2,
+                te.select(corner.equal(0), x - w, y - h),
+                te.select(corner.equal(2), x + w, y + h),
+            )
+            if self.clip:
+                value = te.max2(te.min2(value, f32(1)), f32(0))
+            return te.cast(value, out_type.dtype)
+
+        return te.compute(out_type.shape, element, name="multibox_prior", tag="opaque")
+
+
+@operator(
+    "vision.multibox_transform_loc",
+    "cls_prob",
+    "loc_pred",
+    "anchor",
+    pattern=Pattern.OPAQUE,
+    attrs="MultiBoxTransformLocAttrs",
+    level=5,
+)
+@dataclass(frozen=True)
+class MultiBoxTransformLoc(Operator):
+    """Detections (class, score, x1, y1, x2, y2) of the anchors whose best class is not the background, and their number.
+
+    `cls_prob` is (batch, classes, anchors), class 0 being the background; `loc_pred` (batch, 4 * anchors) moves and
+    scales the anchors, each coordinate times its variance. Detections below `threshold` are dropped; what is behind the
+    last one is zero.
+    """
+
+    clip: bool = True
+    threshold: float = 0.01
+    variances: tuple[float, ...] = (0.1, 0.1, 0.2, 0.2)
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        prob, loc, anchor = tensor(types[0], "cls_prob"), tensor(types[1], "loc_pred"), tensor(types[2], "anchor")
+        if prob is None or loc is None or anchor is None:
+            return None
+        require_rank(prob, 3, "cls_prob")
+        require_rank(loc, 2, "loc_pred")
+        require_rank(anchor, 3, "anchor")
+        count = anchor.shape[1]
+        require_compatible(prob.shape[2], count, "the numbers of anchors of cls_prob and anchor")
+        require_compatible(mul(prob.shape[2], 4), loc.shape[1], "four times the number of anchors and axis 1 of loc_pred")
+        require_compatible(anchor.shape[2], 4, "axis 2 of anchor and the number of coordinates")
+        if isinstance(count, int) and count < 1:
+            raise RelationError("there must be at least one anchor")
+        boxes = TensorType((prob.shape[0], count, 6), prob.dtype)
+        return TupleType((boxes, TensorType((prob.shape[0],), "int32")))
+
+    def evaluate(self, prob: Any, loc: Any, anchor: Any) -> Any:
+        batch, _, anchors = prob.shape
+        dtype = loc.dtype
+        out = np.zeros((batch, anchors, 6), prob.dtype)
+        count = np.zeros(batch, np.int32)
+        foreground = prob[:, 1:]
+        left, top, right, bottom = np.moveaxis(anchor[0], -1, 0)
+        width, height = right - left, bottom - top
+        x, y = (left + right) / dtype.type(2), (top + bottom) / dtype.type(2)
+        vx, vy, vw, vh = (dtype.type(v) for v in self.variances)
+        for b in range(batch):
+            if not foreground.shape[1]:
+                continue
+            best = foreground[b].argmax(0)
+            score = np.take_along_axis(foreground[b], best[None], 0)[0]
+            kept = (score > -1) & (score >= self.threshold)
+            px, py, pw, ph = loc[b].reshape(anchors, 4).T
+            cx, cy = px * vx * width + x, py * vy * height + y
+            w = np.exp(pw * vw) * width / dtype.type(2)
+            h = np.exp(ph * vh) * height / dtype.type(2)
+            corners = np.stack([cx - w, cy - h, cx + w, cy + h], -1)
+            corners = np.clip(corners, 0, 1) if self.clip else corners
+            n = int(kept.sum())
+            out[b, :n, 0] = best[kept]
+            out[b, :n, 1] = score[kept]
+            out[b, :n, 2:] = corners[kept]
+            count[b] = n
+        return out, count
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        prob, loc, _ = inputs
+        batch, classes, anchors = prob.shape
+        dtype = prob.dtype
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            p, l, a = ins
+            boxes, count = outs
+            with ib.for_(batch, name="b") as b:
+                n = ib.local("int32", 0)
+                with ib.for_(anchors) as j:
+                    with ib.for_(6) as k:
+                        ib.store(boxes, (b, j, k), te.const(0, dtype))
+                with ib.for_(anchors, name="j") as j:
+                    score, best = ib.local(dtype, -1), ib.local("int32", 0)
+                    with ib.for_(1, classes, name="k") as k:
+                        with ib.if_(p[b, k, j] > score()):
+                            best.set(k)
+                            score.set(p[b, k, j])
+                    with ib.if_(te.all(best() > 0, score() >= te.const(self.threshold, dtype))):
+                        ib.store(boxes, (b, n(), 0), te.cast(best() - 1, dtype))
+                        ib.store(boxes, (b, n(), 1), score())
+                        for axis in range(2):
+                            low, high = a[0, j, axis], a[0, j, axis + 2]
+                            extent = ib.let(high - low)
+                            move, grow = (te.const(self.variances[v], loc.dtype) for v in (axis, axis + 2))
+                            centre = ib.let(l[b, j * 4 + axis] * move * extent + (low + high) / 2.0)
+                            half = ib.let(te.exp(l[b, j * 4 + axis + 2] * grow) * extent / 2.0)
+                            for k, value in ((axis + 2, centre - half), (axis + 4, centre + half)):
+                                zero, one = te.const(0, loc.dtype), te.const(1, loc.dtype)
+                                ib.store(
+                                    boxes,
+                                    (b, n(), k),
+                                    te.max2(zero, te.min2(one, value)) if self.clip else value,
+                                )
+                        n.set(n() + 1)
+                ib.store(count, (b,), n())
+
+        shapes = [out_type.fields[0].shape, out_type.fields[1].shape]
+        return te.extern(shapes, inputs, program, dtype=[dtype, "int32"], name="multibox_transform_loc")

@@ -1,0 +1,246 @@
+"""Pooling of regions of interest. A region is (image, x1, y1, x2, y2), in pixels of the image before scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import te
+from ...ir import TensorType, Type
+from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..image.resample import round_half_away
+from ..shapes import require_compatible, require_rank, tensor
+
+EPSILON = 1e-5
+
+
+def pooled_type(types: Sequence[Type], size: Sequence[int], layout: str) -> TensorType | None:
+    """The type of pooled regions; shared by both operators."""
+    data, rois = tensor(types[0], "data"), tensor(types[1], "rois")
+    if data is None or rois is None:
+        return None
+    require_rank(data, 4, "data")
+    require_rank(rois, 2, "rois")
+    require_compatible(rois.shape[1], 5, "axis 1 of rois and the length of a region")
+    if len(size) != 2:
+        raise RelationError("pooled_size must have 2 elements")
+    if layout == "NCHW":
+        return TensorType((rois.shape[0], data.shape[1], *size), data.dtype)
+    if layout == "NHWC":
+        return TensorType((rois.shape[0], *size, data.shape[3]), data.dtype)
+    raise RelationError(f'layout is "{layout}"; it can be "NCHW" or "NHWC"')
+
+
+def _image(index: Any, count: int) -> int:
+    return min(max(int(index), 0), count - 1)
+
+
+@operator(
+    "vision.roi_align",
+    "data",
+    "rois",
+    pattern=Pattern.OUT_ELEMWISE_FUSABLE,
+    attrs="ROIAlignAttrs",
+    level=5,
+    declares_attrs=False,
+)
+@dataclass(frozen=True)
+class ROIAlign(Operator):
+    """Each region divided into `pooled_size` bins; a bin is the mean (`mode="avg"`) or maximum of samples in it.
+
+    Samples lie on a regular grid of `sample_ratio` points per axis (as many as the bin has pixels where it is not
+    positive) and are interpolated bilinearly; one more than a pixel outside of the image is zero.
+    """
+
+    pooled_size: tuple[int, ...]
+    spatial_scale: float
+    sample_ratio: int = -1
+    layout: str = "NCHW"
+    mode: str = "avg"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        if self.mode not in ("avg", "max"):
+            raise RelationError(f'mode is "{self.mode}"; it can be "avg" or "max"')
+        return pooled_type(types, self.pooled_size, self.layout)
+
+    def evaluate(self, data: Any, rois: Any) -> Any:
+        images = data if self.layout == "NCHW" else data.transpose(0, 3, 1, 2)
+        out = np.empty((len(rois), images.shape[1], *self.pooled_size), images.dtype)
+        for n, roi in enumerate(rois.astype(np.float32)):
+            out[n] = self._align(images[_image(roi[0], len(images))], roi[1:] * np.float32(self.spatial_scale))
+        return out if self.layout == "NCHW" else out.transpose(0, 2, 3, 1)
+
+    def _align(self, image: Any, roi: Any) -> Any:
+        one = np.float32(1)
+        x1, y1, x2, y2 = roi
+        grid, weights = [], []
+        for low, high, bins, extent in ((y1, y2, self.pooled_size[0], image.shape[1]), (x1, x2, self.pooled_size[1], image.shape[2])):
+            size = max(high - low, one) / np.float32(bins)
+            samples = self.sample_ratio if self.sample_ratio > 0 else int(np.ceil(size))
+            starts = low + np.arange(bins, dtype=np.float32) * size
+            steps = (np.arange(samples, dtype=np.float32) + np.float32(0.5)) * size / np.float32(samples)
+            at = (starts[:, None] + steps).reshape(-1)
+            inside = (at >= -1) & (at <= extent)
+            at = np.clip(at, 0, extent - 1).astype(np.float32)
+            base = np.floor(at).astype(np.int64)
+            t = at - base
+            grid.append((base, np.minimum(base + 1, extent - 1), samples))
+            weights.append((np.where(inside, 1 - t, 0).astype(np.float32), np.where(inside, t, 0).astype(np.float32)))
+        (r0, r1, rows), (c0, c1, columns) = grid
+        (wr0, wr1), (wc0, wc1) = weights
+        wide = image.astype(np.float32)
+        lines = wide[:, r0] * wr0[:, None] + wide[:, r1] * wr1[:, None]
+        points = lines[:, :, c0] * wc0 + lines[:, :, c1] * wc1
+        points = points.reshape(image.shape[0], self.pooled_size[0], rows, self.pooled_size[1], columns)
+        if self.mode == "avg":
+            return points.sum((2, 4), dtype=np.float32) / np.float32(rows * columns)
+        return points.max((2, 4))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, rois = inputs
+        nchw = self.layout == "NCHW"
+        images, channels = data.shape[0], data.shape[1 if nchw else 3]
+        height, width = data.shape[2:] if nchw else data.shape[1:3]
+        bins = self.pooled_size
+
+        def f32(value: Any) -> Any:
+            return te.const(value, "float32")
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            x, r = ins
+            (out,) = outs
+
+            def pixel(image: Any, c: Any, row: Any, column: Any) -> Any:
+                index = (image, c, row, column) if nchw else (image, row, column, c)
+                return te.cast(x[index], "float32")
+
+            def place(at: Any, extent: int) -> tuple[Any, Any, Any, Any]:
+                inside = te.all(at >= f32(-1), at <= f32(extent))
+                clipped = ib.let(te.max2(te.min2(at, f32(extent - 1)), f32(0)))
+                base = ib.let(te.cast(te.floor(clipped), "int32"))
+                return inside, base, te.min2(base + 1, extent - 1), ib.let(clipped - te.cast(base, "float32"))
+
+            with ib.for_(rois.shape[0], name="n") as n:
+                image = ib.let(te.max2(te.min2(te.cast(r[n, 0], "int32"), images - 1), 0))
+                low, size, samples = [], [], []
+                for axis, count in ((1, bins[0]), (0, bins[1])):
+                    begin = ib.let(te.cast(r[n, axis + 1], "float32") * f32(self.spatial_scale))
+                    end = te.cast(r[n, axis + 3], "float32") * f32(self.spatial_scale)
+                    low.append(begin)
+                    size.append(ib.let(te.max2(end - begin, f32(1)) / f32(count)))
+                    fixed = te.const(self.sample_ratio, "int32")
+                    samples.append(ib.let(fixed if self.sample_ratio > 0 else te.cast(te.ceil(size[-1]), "int32")))
+                with ib.for_(channels, name="c") as c, ib.for_(bins[0], name="ph") as ph, ib.for_(bins[1], name="pw") as pw:
+                    total = ib.local("float32", 0 if self.mode == "avg" else te.min_value("float32"))
+                    with ib.for_(samples[0]) as i, ib.for_(samples[1]) as j:
+                        at = []
+                        for k, (p, q) in enumerate(((ph, i), (pw, j))):
+                            start = low[k] + te.cast(p, "float32") * size[k]
+                            step = (te.cast(q, "float32") + f32(0.5)) * size[k] / te.cast(samples[k], "float32")
+                            at.append(ib.let(start + step))
+                        in_y, y0, y1, ty = place(at[0], height)
+                        in_x, x0, x1, tx = place(at[1], width)
+                        left = pixel(image, c, y0, x0) * (f32(1) - ty) + pixel(image, c, y1, x0) * ty
+                        right = pixel(image, c, y0, x1) * (f32(1) - ty) + pixel(image, c, y1, x1) * ty
+                        value = ib.let(
+                            te.select(te.all(in_y, in_x), left * (f32(1) - tx) + right * tx, f32(0))
+                        )
+                        total.set(total() + value if self.mode == "avg" else te.max2(total(), value))
+                    value = total()
+                    if self.mode == "avg":
+                        value = value / te.cast(samples[0] * samples[1], "float32")
+                    ib.store(out, (n, c, ph, pw) if nchw else (n, ph, pw, c), value)
+
+        return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="roi_align")
+
+
+@operator(
+    "vision.roi_pool",
+    "data",
+    "rois",
+    pattern=Pattern.OUT_ELEMWISE_FUSABLE,
+    attrs="ROIPoolAttrs",
+    level=5,
+    declares_attrs=False,
+)
+@dataclass(frozen=True)
+class ROIPool(Operator):
+    """Each region, rounded to whole pixels, divided into `pooled_size` bins; a bin is its maximum, 0 where it is empty."""
+
+    pooled_size: tuple[int, ...]
+    spatial_scale: float
+    layout: str = "NCHW"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        return pooled_type(types, self.pooled_size, self.layout)
+
+    def evaluate(self, data: Any, rois: Any) -> Any:
+        images = data if self.layout == "NCHW" else data.transpose(0, 3, 1, 2)
+        out = np.zeros((len(rois), images.shape[1], *self.pooled_size), images.dtype)
+        for n, roi in enumerate(rois.astype(np.float32)):
+            image = images[_image(roi[0], len(images))]
+            x1, y1, x2, y2 = round_half_away(roi[1:] * np.float32(self.spatial_scale)).astype(np.int64)
+            rows = self._bins(y1, y2, self.pooled_size[0], image.shape[1])
+            columns = self._bins(x1, x2, self.pooled_size[1], image.shape[2])
+            for i, (top, bottom) in enumerate(rows):
+                for j, (left, right) in enumerate(columns):
+                    if top < bottom and left < right:
+                        out[n, :, i, j] = image[:, top:bottom, left:right].max((1, 2))
+        return out if self.layout == "NCHW" else out.transpose(0, 2, 3, 1)
+
+    @staticmethod
+    def _bins(low: int, high: int, count: int, extent: int) -> list[tuple[int, int]]:
+        size = np.float32(max(high - low + 1, 1)) / np.float32(count)
+        k = np.arange(count, dtype=np.float32)
+        begin = np.floor(k * size + np.float32(EPSILON)).astype(np.int64) + low
+        end = np.ceil((k + 1) * size - np.float32(EPSILON)).astype(np.int64) + low
+        return list(zip(np.clip(begin, 0, extent).tolist(), np.clip(end, 0, extent).tolist(), strict=True))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, rois = inputs
+        nchw = self.layout == "NCHW"
+        images, channels = data.shape[0], data.shape[1 if nchw else 3]
+        extents = data.shape[2:] if nchw else data.shape[1:3]
+
+        def f32(value: Any) -> Any:
+            return te.const(value, "float32")
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            x, r = ins
+            (out,) = outs
+
+            def edge(n: Any, k: int) -> Any:
+                return ib.let(te.cast(te.round(te.cast(r[n, k], "float32") * f32(self.spatial_scale)), "int32"))
+
+            def clip(value: Any, extent: int) -> Any:
+                return ib.let(te.max2(te.min2(value, extent), 0))
+
+            with ib.for_(rois.shape[0], name="n") as n:
+                image = ib.let(te.max2(te.min2(te.cast(r[n, 0], "int32"), images - 1), 0))
+                low, size = [], []
+                for axis, count in ((1, self.pooled_size[0]), (0, self.pooled_size[1])):
+                    begin, end = edge(n, axis + 1), edge(n, axis + 3)
+                    low.append(begin)
+                    size.append(ib.let(te.cast(te.max2(end - begin + 1, 1), "float32") / f32(count)))
+                with (
+                    ib.for_(channels, name="c") as c,
+                    ib.for_(self.pooled_size[0], name="ph") as ph,
+                    ib.for_(self.pooled_size[1], name="pw") as pw,
+                ):
+                    first, last = [], []
+                    for k, p in enumerate((ph, pw)):
+                        at = te.cast(p, "float32")
+                        begin = te.cast(te.floor(at * size[k] + f32(EPSILON)), "int32") + low[k]
+                        end = te.cast(te.ceil((at + f32(1)) * size[k] - f32(EPSILON)), "int32") + low[k]
+                        first.append(clip(begin, extents[k]))
+                        last.append(clip(end, extents[k]))
+                    full = te.all(first[0] < last[0], first[1] < last[1])
+                    best = ib.local(data.dtype, te.select(full, te.min_value(data.dtype), te.const(0, data.dtype)))
+                    with ib.for_(first[0], last[0]) as i, ib.for_(first[1], last[1]) as j:
+                        best.set(te.max2(best(), x[(image, c, i, j) if nchw else (image, i, j, c)]))
+                    ib.store(out, (n, c, ph, pw) if nchw else (n, ph, pw, c), best())
+
+        return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="roi_pool")
