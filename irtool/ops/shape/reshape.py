@@ -130,6 +130,8 @@ class Reshape(Operator):
     into the two numbers that follow.
     """
 
+    reshapes = True
+
     newshape: tuple[int, ...]
     allowzero: bool = False
 
@@ -155,6 +157,8 @@ class Reshape(Operator):
 @dataclass(frozen=True)
 class ReverseReshape(Reshape):
     """`reshape`, with the codes of `newshape` matched against the dimensions from the back."""
+
+    reshapes = True
 
     def target_shape(self, shape: Sequence[Dim]) -> tuple[Dim, ...]:
         return infer_new_shape(shape[::-1], self.newshape[::-1], self.allowzero)[::-1]
@@ -203,6 +207,8 @@ def _bounds(begin: int, end: int | None, rank: int, what: str) -> tuple[int, int
 class ExpandDims(Operator):
     """`num_newaxis` axes of extent 1 inserted before `axis` (counted from the back of the result where negative)."""
 
+    reshapes = True
+
     axis: int
     num_newaxis: int = 1
 
@@ -248,6 +254,8 @@ def squeezed_axes(shape: Sequence[Dim], axis: Sequence[int] | None) -> tuple[int
 class Squeeze(Operator):
     """The tensor without the axes named in `axis`, each of extent 1; without all such axes where `axis` is None."""
 
+    reshapes = True
+
     axis: tuple[int, ...] | None = None
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
@@ -276,6 +284,8 @@ class Squeeze(Operator):
 @dataclass(frozen=True)
 class BatchFlatten(Operator):
     """All axes but the first merged into one: `(n, …)` becomes `(n, product of the rest)`."""
+
+    reshapes = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         data = tensor(types[0])
