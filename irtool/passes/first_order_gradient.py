@@ -25,7 +25,7 @@ from ..ir import (
     trampoline,
 )
 from ..ops.base import call
-from .base import ModulePass, is_optimizable, register_pass
+from .base import ModulePass, register_pass
 from .context import PassContext
 from .gradients.rule import Site, find_rule
 from .let_binding import Names
@@ -54,7 +54,7 @@ class FirstOrderGradient(ModulePass):
     def transform(self, module: Module, context: PassContext) -> Module:
         functions = dict(module.functions)
         for name, f in module.functions.items():
-            if is_optimizable(f):
+            if isinstance(f, Function):
                 functions[name] = differentiate(f)
         return module.with_functions(functions)
 
@@ -127,7 +127,7 @@ class _ReverseMode:
         if isinstance(t, TupleType):
             fields = []
             for i, field in enumerate(t.fields):
-                left, right = self.push(TupleGetItem(a, i)), self.push(TupleGetItem(b, i))
+                right, left = self.push(TupleGetItem(b, i)), self.push(TupleGetItem(a, i))
                 fields.append(self.lifted_add(field, left, right))
             return self.push(Tuple(tuple(fields)))
         return self.push(call("add", a, b))

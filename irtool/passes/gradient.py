@@ -172,7 +172,7 @@ def _accumulate(t: Type, pair: Expr, grad: Expr, lets: _Lets) -> None:
     if not isinstance(t, TupleType):
         raise IrError(f"gradients are defined for tensors and tuples of tensors, not {t!r}")
     for i, f in enumerate(t.fields):
-        part, part_grad = lets.push(TupleGetItem(pair, i)), lets.push(TupleGetItem(grad, i))
+        part_grad, part = lets.push(TupleGetItem(grad, i)), lets.push(TupleGetItem(pair, i))
         _accumulate(f, part, part_grad, lets)
 
 
@@ -183,7 +183,8 @@ def _transfer(t: Type, source: Expr, target: Expr, lets: _Lets) -> None:
         return
     assert isinstance(t, TupleType)
     for i, f in enumerate(t.fields):
-        _transfer(f, lets.push(TupleGetItem(source, i)), lets.push(TupleGetItem(target, i)), lets)
+        to = lets.push(TupleGetItem(target, i))
+        _transfer(f, lets.push(TupleGetItem(source, i)), to, lets)
 
 
 def _empty_propagator() -> Expr:
@@ -298,10 +299,11 @@ class _Reverse:
             pairs.append(lets.push((yield self.visit(a))))
         types = tuple(_type(a) for a in e.args)
         plain = tuple(_value(t, p, lets) for t, p in zip(types, pairs, strict=True))
-        out = Call(op, plain, e.attrs, e.type_args, e.span)
-        result = lets.push(_paired(_type(e), lets.push(out), lets))
+        result = lets.push(_paired(_type(e), lets.push(Call(op, plain, e.attrs, e.type_args, e.span)), lets))
         before = lets.push(RefRead(self.bp))
         inner = _Lets(self.names)
+        # A node of its own: what the rule makes of it is computed again when gradients arrive, and kept by no closure.
+        out = Call(op, plain, e.attrs, e.type_args, e.span)
         site = Site(plain, types, e.attrs, out, _type(e), _gradient(_type(e), result, inner))
         for t, pair, grad in zip(types, pairs, rule(site), strict=True):
             _accumulate(t, pair, grad, inner)

@@ -79,7 +79,16 @@ class MaxPool2DGrad(PoolGrad):
             tap_view(total, tap, out, self.strides, (1, 1))[...] += np.where(chosen == i, grad, 0)
 
 
-@operator("nn.avg_pool2d_grad", "data", "grad", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MaxPool2DAttrs", level=2)
+# The peer declares MaxPool2DAttrs here and uses AvgPool2DAttrs, so its printer refers to the attributes by metadata.
+@operator(
+    "nn.avg_pool2d_grad",
+    "data",
+    "grad",
+    pattern=Pattern.OUT_ELEMWISE_FUSABLE,
+    attrs="AvgPool2DAttrs",
+    level=2,
+    declares_attrs=False,
+)
 @dataclass(frozen=True)
 class AvgPool2DGrad(PoolGrad):
     """Gradient of `nn.avg_pool2d`: each window's is shared among its elements."""

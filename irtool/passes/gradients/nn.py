@@ -103,6 +103,7 @@ def conv2d(s: Site) -> list[Expr]:
         dilation=at.dilation,
         groups=at.groups,
         output_padding=[i - r for i, r in zip(in_hw, reached, strict=True)],
+        kernel_layout="IOHW",
         out_dtype=out_dtype,
         channels=None,
         kernel_size=None,
@@ -145,6 +146,7 @@ def max_pool2d(s: Site) -> list[Expr]:
             s.args[0],
             pool_size=at.pool_size,
             strides=at.strides,
+            dilation=(),
             padding=at.padding,
             layout=at.layout,
             ceil_mode=at.ceil_mode,
@@ -163,6 +165,7 @@ def avg_pool2d(s: Site) -> list[Expr]:
             s.args[0],
             pool_size=at.pool_size,
             strides=at.strides,
+            dilation=(),
             padding=at.padding,
             layout=at.layout,
             ceil_mode=at.ceil_mode,
@@ -179,7 +182,7 @@ def global_avg_pool2d(s: Site) -> list[Expr]:
         raise IrError(f"the gradient of nn.global_avg_pool2d is defined for NCHW and NHWC, not {layout}", s.out.span)
     window = s.shape()[2:] if layout == "NCHW" else s.shape()[1:3]
     grad = call(
-        "nn.avg_pool2d_grad", s.grad, s.args[0], pool_size=window, strides=[1, 1], padding=[0, 0], layout=layout
+        "nn.avg_pool2d_grad", s.grad, s.args[0], pool_size=window, strides=[1, 1], dilation=(), padding=[0, 0], layout=layout
     )
     return [grad]
 

@@ -81,8 +81,8 @@ def strided_slice(s: Site) -> list[Expr]:
     strides: Sequence[int] = [int(v) for v in s.attrs.strides]
     if s.attrs.slice_mode == "size":
         end = [s.shape()[i] if n == -1 else b + n for i, (b, n) in enumerate(zip(begin, end, strict=True))]
-        strides = ()
-    parts = [tensor_constant(list(v), "int64") for v in (begin, end, strides)]
+        strides = [1]
+    parts = [tensor_constant(list(v), "int32") for v in (begin, end, strides)]
     return [call("strided_set", zeros_like(x), s.grad, *parts)]
 
 
@@ -180,7 +180,7 @@ def _scatter_loop(
     low = call("concatenate", Tuple(tuple(begin)), axis=0)
     high = call("concatenate", Tuple(tuple(end)), axis=0)
     ones = tensor_constant([1] * len(shape), "int64")
-    sliced = call("dyn.strided_slice", total, low, high, ones, begin=None, end=None, strides=None, slice_mode="end")
+    sliced = call("dyn.strided_slice", total, low, high, ones, begin=None, end=None, strides=None, slice_mode="end", axes=None)
     updated = call("strided_set", total, add(sliced, piece), low, high, ones)
     condition = call("squeeze", call("less", i, count), axis=None)
     body = If(condition, Call(loop, (updated, add(i, one))), Tuple((total, i)))
