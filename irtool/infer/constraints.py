@@ -362,9 +362,9 @@ class Constraints:
         self._apply_rule(e, e.op.operator)  # type: ignore[attr-defined]
 
     def _apply_rule(self, e: Call, operator: type[Operator]) -> None:
-        if len(e.args) != len(operator.arguments) and not operator.variadic:
-            names = ", ".join(operator.arguments)
-            wanted = f"{len(operator.arguments)} arguments ({names})" if names else "no argument"
+        if len(e.args) != operator.arity and not operator.variadic:
+            names = ", ".join(operator.arguments[: operator.arity])
+            wanted = f"{operator.arity} argument{'s' * (operator.arity != 1)} ({names})" if names else "no argument"
             self._error(f"{operator.name} takes {wanted}, {len(e.args)} given", e.span)
             self._set(e, self._poison())
             return
@@ -416,6 +416,7 @@ class _Projection(Operator):
 
     name = "tuple field"
     arguments = ("tuple",)
+    arity = 1
 
     def __init__(self, index: int) -> None:
         self.index = index

@@ -81,6 +81,8 @@ class Operator(Plugin):
 
     Class attributes:
         arguments: names of the inputs, in order.
+        arity: how many of the arguments a call gives. Fewer than there are names where the peer documents attributes as
+            arguments, too.
         variadic: True where the number of arguments is not fixed (the arity is then not checked).
         pattern: fusion pattern; None where the peer registers none (which counts as opaque).
         stateful: True if two calls with the same inputs may differ (never merged or removed).
@@ -96,6 +98,7 @@ class Operator(Plugin):
     """
 
     arguments: ClassVar[tuple[str, ...]] = ()
+    arity: ClassVar[int] = 0
     variadic: ClassVar[bool] = False
     pattern: ClassVar[Pattern | None] = None
     stateful: ClassVar[bool] = False
@@ -173,6 +176,7 @@ def operator(
     variadic: bool = False,
     declares_attrs: bool = True,
     vendor: bool = False,
+    arity: int | None = None,
 ) -> Callable[[O], O]:
     """Class decorator: registers an operator under its name with the names of its arguments.
 
@@ -181,6 +185,7 @@ def operator(
 
     def file(cls: O) -> O:
         cls.arguments = arguments
+        cls.arity = len(arguments) if arity is None else arity
         cls.pattern = pattern
         cls.stateful = stateful
         cls.variadic = variadic
@@ -199,8 +204,7 @@ class OperatorType(FuncType):
     __slots__ = ("operator",)
 
     def __init__(self, operator: type[Operator]) -> None:
-        names = () if operator.variadic else operator.arguments
-        inputs = tuple(RelayTypeVar(f"in{i}") for i in range(len(names)))
+        inputs = tuple(RelayTypeVar(f"in{i}") for i in range(0 if operator.variadic else operator.arity))
         result = RelayTypeVar("out")
         super().__init__(inputs, result, (*inputs, result))
         self.operator = operator

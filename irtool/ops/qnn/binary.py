@@ -56,7 +56,7 @@ class QuantizedBinary(Quantized):
         return a, b, np.int32(zero)  # type: ignore[return-value]
 
 
-@operator("qnn.add", *_ARGUMENTS, "lhs_axis", "rhs_axis", attrs="BroadcastAttrs", level=11)
+@operator("qnn.add", *_ARGUMENTS, "lhs_axis", "rhs_axis", attrs="BroadcastAttrs", level=11, arity=8)
 @dataclass(frozen=True)
 class QuantizedAdd(QuantizedBinary):
     """Both sides requantized to the output, added, less one zero point."""
@@ -69,7 +69,7 @@ class QuantizedAdd(QuantizedBinary):
         return saturate(a + b - zero, args[0].dtype)
 
 
-@operator("qnn.subtract", *_ARGUMENTS, "lhs_axis", "rhs_axis", attrs="BroadcastAttrs", level=11)
+@operator("qnn.subtract", *_ARGUMENTS, "lhs_axis", "rhs_axis", attrs="BroadcastAttrs", level=11, arity=8)
 @dataclass(frozen=True)
 class QuantizedSubtract(QuantizedBinary):
     """Both sides requantized to the output, subtracted, with the zero point put back."""
@@ -82,7 +82,7 @@ class QuantizedSubtract(QuantizedBinary):
         return saturate(a - b + zero, args[0].dtype)
 
 
-@operator("qnn.mul", *_ARGUMENTS, "lhs_axis", "rhs_axis", attrs="BroadcastAttrs", level=11)
+@operator("qnn.mul", *_ARGUMENTS, "lhs_axis", "rhs_axis", attrs="BroadcastAttrs", level=11, arity=8)
 @dataclass(frozen=True)
 class QuantizedMul(QuantizedBinary):
     """The int32 product of both sides less their zero points, requantized from the product of the scales."""
