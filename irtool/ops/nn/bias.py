@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, Reporter, operator
 from ..shapes import normalize_axis, tensor
@@ -31,6 +33,11 @@ class BiasAdd(Operator):
     def evaluate(self, data: np.ndarray, bias: np.ndarray) -> np.ndarray:
         return data + along(bias, data.ndim, self.axis)
 
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, bias = inputs
+        axis = self.axis % data.ndim
+        return te.compute(data.shape, lambda *i: data[i] + bias[i[axis]], name="bias_add", tag="broadcast")
+
 
 @operator("nn.prelu", "data", "alpha", pattern=Pattern.BROADCAST, attrs="PReluAttrs", level=3)
 @dataclass(frozen=True)
@@ -49,3 +56,12 @@ class PRelu(Operator):
 
     def evaluate(self, data: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         return np.where(data > 0, data, data * along(alpha, data.ndim, self.axis))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, alpha = inputs
+        axis = self.axis % data.ndim
+
+        def element(*i: Any) -> Any:
+            return te.select(data[i] > 0, data[i], data[i] * alpha[i[axis]])
+
+        return te.compute(data.shape, element, name="prelu", tag="broadcast")

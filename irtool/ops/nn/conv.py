@@ -13,6 +13,7 @@ from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert
 from ..shapes import add, compatible, floordiv, mul, tensor
+from .conv_expression import convolution
 from .convolve import convolve
 from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, positions
 
@@ -143,6 +144,24 @@ class Convolution(Operator):
             w = w.reshape(-1, *w.shape[2:])
         y = self.convolve_canonical(x, w, self.out_dtype or data.dtype)
         return convert(y, self.data_form, out_layout)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, weight = inputs
+        data_layout, kernel_layout, out_layout = self.layouts()
+        return convolution(
+            data,
+            weight,
+            out_type,
+            form=self.data_form,
+            kernel_form=self.kernel_canonical(),
+            data_layout=data_layout,
+            kernel_layout=kernel_layout,
+            out_layout=out_layout,
+            strides=self.strides,
+            pads=pad_amounts(self.padding, self.rank),  # type: ignore[arg-type]
+            dilation=self.dilation,
+            groups=self.groups,
+        )
 
     def convolve_canonical(self, x: np.ndarray, w: np.ndarray, out_dtype: Any) -> np.ndarray:
         """The convolution of canonical data with canonical weights."""

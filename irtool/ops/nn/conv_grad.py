@@ -10,9 +10,10 @@ import numpy as np
 
 from ...ir import TensorType, Type
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
-from ..layout import convert
+from ..layout import Layout, convert
 from ..shapes import floordiv, tensor
 from .conv import exactly
+from .conv_expression import Stored, weight_gradient
 from .convolve import convolve_weight_gradient
 from .geometry import in_layout, pad_amounts, parse_layout
 
@@ -67,3 +68,11 @@ class Conv2DBackwardWeight(Operator):
         out_dtype = self.out_dtype or grad.dtype
         w = convolve_weight_gradient(g, x, self.kernel_size, self.strides, pads, self.dilation, self.groups, out_dtype)
         return convert(w, "OIHW", self.out_layout)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        grad, data = inputs
+        g = Stored(grad, Layout.parse(self.data_layout), "NCHW")
+        x = Stored(data, Layout.parse(self.kernel_layout), "NCHW")
+        pads: Any = pad_amounts(self.padding, 2)
+        out_layout = Layout.parse(self.out_layout)
+        return weight_gradient(g, x, out_type, out_layout, self.strides, pads, self.dilation, self.groups)

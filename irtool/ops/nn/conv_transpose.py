@@ -13,6 +13,7 @@ from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Pattern, RelationError, operator
 from ..shapes import add, compatible, floordiv, mul, sub
 from .conv import Convolution, exactly
+from .conv_expression import transposed_convolution
 from .convolve import convolve_transposed
 from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis
 
@@ -59,6 +60,25 @@ class TransposedConvolution(Convolution):
             )
         if shape[1] is not ANY and held[0] is not ANY and not compatible(shape[1], held[0]):
             raise RelationError(f"the data has {shape[1]} channels, and the weights take {held[0]}")
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, weight = inputs
+        data_layout, kernel_layout, out_layout = self.layouts()
+        return transposed_convolution(
+            data,
+            weight,
+            out_type,
+            form=self.data_form,
+            kernel_form=self.kernel_canonical(),
+            data_layout=data_layout,
+            kernel_layout=kernel_layout,
+            out_layout=out_layout,
+            strides=self.strides,
+            pads=pad_amounts(self.padding, self.rank),  # type: ignore[arg-type]
+            output_padding=self.output_padding,
+            dilation=self.dilation,
+            groups=self.groups,
+        )
 
     def convolve_canonical(self, x: np.ndarray, w: np.ndarray, out_dtype: Any) -> np.ndarray:
         pads: Any = pad_amounts(self.padding, self.rank)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import compatible, maximum, mul, require_rank, tensor
 from .gemm import matmul
+from .window_expression import wide_dtype
 
 
 def relate_matmul(
@@ -52,6 +55,26 @@ def relate_matmul(
     return TensorType((*rows, columns), out_dtype or a.dtype)
 
 
+def narrowed(total: Any, out_type: Any) -> Any:
+    """A sum formed wide, as `out_type`'s dtype."""
+    if total.dtype == out_type.dtype:
+        return total
+    return te.compute(out_type.shape, lambda *i: te.cast(total[i], out_type.dtype), name="narrow", tag="elemwise")
+
+
+def product_expression(a: Any, b: Any, out_type: Any, transpose_a: bool, transpose_b: bool, name: str) -> Any:
+    """The tensor expression of a product of a tensor with a matrix."""
+    wide = wide_dtype(out_type.dtype)
+    k = te.reduce_axis(a.shape[-2 if transpose_a else -1], name="k")
+
+    def element(*i: Any) -> Any:
+        left = (*i[:-2], k, i[-2]) if transpose_a else (*i[:-1], k)
+        right = (i[-1], k) if transpose_b else (k, i[-1])
+        return te.sum(te.cast(a[left], wide) * te.cast(b[right], wide), axis=k)
+
+    return narrowed(te.compute(out_type.shape, element, name=name, tag=name), out_type)
+
+
 @operator("nn.matmul", "tensor_a", "tensor_b", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MatmulAttrs", level=1)
 @dataclass(frozen=True)
 class Matmul(Operator):
@@ -69,6 +92,10 @@ class Matmul(Operator):
         a = a.swapaxes(-1, -2) if self.transpose_a else a
         return matmul(a, b.T if self.transpose_b else b, self.out_dtype or a.dtype)
 
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        a, b = inputs
+        return product_expression(a, b, out_type, self.transpose_a, self.transpose_b, name="matmul")
+
 
 @operator("nn.dense", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="DenseAttrs", level=1)
 @dataclass(frozen=True)
@@ -83,6 +110,10 @@ class Dense(Operator):
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return matmul(data, weight.T, self.out_dtype or data.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, weight = inputs
+        return product_expression(data, weight, out_type, False, True, name="dense")
 
 
 @operator("nn.contrib_dense_pack", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="DenseAttrs")
@@ -113,6 +144,21 @@ class DensePack(Operator):
         else:
             columns = weight.transpose(1, 0, 2).reshape(weight.shape[1], -1)
         return matmul(data, columns, self.out_dtype or data.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, weight = inputs
+        wide = wide_dtype(out_type.dtype)
+        tile = weight.shape[2]
+        k = te.reduce_axis(data.shape[1], name="k")
+
+        def element(i: Any, j: Any) -> Any:
+            held = (te.floordiv(j, tile), k, te.floormod(j, tile))
+            if weight.ndim == 4:
+                inner = weight.shape[3]
+                held = (te.floordiv(j, tile), te.floordiv(k, inner), te.floormod(j, tile), te.floormod(k, inner))
+            return te.sum(te.cast(data[i, k], wide) * te.cast(weight[held], wide), axis=k)
+
+        return narrowed(te.compute(out_type.shape, element, name="dense_pack", tag="dense_pack"), out_type)
 
 
 def relate_batch_matmul(
@@ -153,3 +199,15 @@ class BatchMatmul(Operator):
         out_dtype = self.out_dtype or a.dtype
         a = a.swapaxes(1, 2) if self.transpose_a else a
         return matmul(a, b.swapaxes(1, 2) if self.transpose_b else b, out_dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        a, b = inputs
+        wide = wide_dtype(out_type.dtype)
+        k = te.reduce_axis(a.shape[1 if self.transpose_a else 2], name="k")
+
+        def element(n: Any, i: Any, j: Any) -> Any:
+            left = (n if a.shape[0] != 1 else 0, *((k, i) if self.transpose_a else (i, k)))
+            right = (n if b.shape[0] != 1 else 0, *((j, k) if self.transpose_b else (k, j)))
+            return te.sum(te.cast(a[left], wide) * te.cast(b[right], wide), axis=k)
+
+        return narrowed(te.compute(out_type.shape, element, name="batch_matmul", tag="batch_matmul"), out_type)

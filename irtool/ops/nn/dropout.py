@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, TupleType, Type
 from ..base import Operator, Pattern, Reporter, operator
 from ..shapes import tensor
@@ -28,3 +30,8 @@ class Dropout(Operator):
 
     def evaluate(self, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return data, np.ones_like(data)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (data,) = inputs
+        kept = te.compute(data.shape, lambda *i: data[i], name="dropout", tag="elemwise")
+        return [kept, te.compute(data.shape, lambda *i: te.const(1, data.dtype), name="mask", tag="elemwise")]

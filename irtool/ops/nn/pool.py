@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
@@ -15,6 +16,7 @@ from ..layout import Layout, LayoutError
 from ..shapes import add, sub, tensor
 from .geometry import dilated, pad_amounts, per_axis, positions
 from .pool_reference import adaptive_windows, average_windows, max_windows
+from .window_expression import adaptive, pooled, quotient, window_count
 
 
 def spatial_axes(name: str, letters: str, rank: int) -> list[int]:
@@ -91,6 +93,36 @@ class Pool(Operator):
             reached = [(before, after + e) for (before, after), e in zip(pads, extra, strict=True)]  # type: ignore[operator]
             y = max_windows(x, self.pool_size, self.strides, reached, self.dilation, out)  # type: ignore[arg-type]
         return np.ascontiguousarray(np.moveaxis(y, last, axes))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        axes = spatial_axes(self.layout, self.letters, x.ndim)
+        pads: Any = pad_amounts(self.padding, self.rank)
+        reached = self.reached([x.shape[a] for a in axes], [out_type.shape[a] for a in axes], pads)
+        if not self.average:
+            lowest = te.min_value(x.dtype).value if x.dtype.startswith(("int", "uint")) else float("-inf")
+            return pooled(x, axes, self.pool_size, self.strides, reached, self.dilation, out_type.shape, lowest=lowest)
+        total = pooled(x, axes, self.pool_size, self.strides, reached, self.dilation, out_type.shape)
+        with_padding = getattr(self, "count_include_pad", False)
+
+        def mean(*i: Any) -> Any:
+            count: Any = 1
+            for j, axis in enumerate(axes):
+                size, k, s, d = x.shape[axis], self.pool_size[j], self.strides[j], self.dilation[j]
+                if reached[j] == (0, 0) or (with_padding and reached[j][1] <= pads[j][1]):
+                    count = count * k
+                else:
+                    count = count * window_count(i[axis], size, k, s, pads[j], d, with_padding)
+            return quotient(total[i], count if isinstance(count, int) else te.maximum(count, 1), x.dtype)
+
+        return te.compute(out_type.shape, mean, name="mean", tag="elemwise")
+
+    def reached(self, sizes: Sequence[int], out: Sequence[int], pads: Any) -> list[tuple[int, int]]:
+        """Padding with what windows reach beyond it in `ceil_mode`."""
+        found = []
+        for size, o, k, s, d, (a, b) in zip(sizes, out, self.pool_size, self.strides, self.dilation, pads, strict=True):
+            found.append((a, max(b if a or b else 0, (o - 1) * s + (k - 1) * d + 1 - size - a)))
+        return found
 
 
 @operator("nn.max_pool1d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MaxPool1DAttrs", level=2)
@@ -206,6 +238,10 @@ class GlobalPool2D(Operator):
     def evaluate(self, data: np.ndarray) -> np.ndarray:
         return adaptive_windows(data, spatial_axes(self.layout, "HW", data.ndim), (1, 1), self.average)
 
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        return adaptive(x, spatial_axes(self.layout, "HW", x.ndim), (1, 1), self.average)
+
 
 @operator("nn.global_max_pool2d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="GlobalPool2DAttrs", level=2)
 @dataclass(frozen=True)
@@ -233,7 +269,7 @@ class AdaptivePool(Operator):
 
     letters: ClassVar[str]
     average: ClassVar[bool]
-    output_size: tuple[int, ...]
+    output_size: tuple[int, ...] | None
     layout: str
     out_layout: str
 
@@ -262,6 +298,11 @@ class AdaptivePool(Operator):
         axes = spatial_axes(self.layout, self.letters, data.ndim)
         return adaptive_windows(data, axes, self.sizes([data.shape[a] for a in axes]), self.average)  # type: ignore[arg-type]
 
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        axes = spatial_axes(self.layout, self.letters, x.ndim)
+        return adaptive(x, axes, [out_type.shape[a] for a in axes], self.average)
+
 
 @operator("nn.adaptive_avg_pool1d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool1DAttrs")
 @dataclass(frozen=True)
@@ -270,7 +311,7 @@ class AdaptiveAvgPool1D(AdaptivePool):
 
     letters = "W"
     average = True
-    output_size: tuple[int, ...] = ()
+    output_size: tuple[int, ...] | None = ()
     layout: str = "NCW"
     out_layout: str = ""
 
@@ -282,7 +323,7 @@ class AdaptiveMaxPool1D(AdaptivePool):
 
     letters = "W"
     average = False
-    output_size: tuple[int, ...] = ()
+    output_size: tuple[int, ...] | None = ()
     layout: str = "NCW"
     out_layout: str = ""
 
@@ -294,7 +335,7 @@ class AdaptiveAvgPool2D(AdaptivePool):
 
     letters = "HW"
     average = True
-    output_size: tuple[int, ...] = ()
+    output_size: tuple[int, ...] | None = ()
     layout: str = "NCHW"
     out_layout: str = ""
 
@@ -306,7 +347,7 @@ class AdaptiveMaxPool2D(AdaptivePool):
 
     letters = "HW"
     average = False
-    output_size: tuple[int, ...] = ()
+    output_size: tuple[int, ...] | None = ()
     layout: str = "NCHW"
     out_layout: str = ""
 
@@ -318,7 +359,7 @@ class AdaptiveAvgPool3D(AdaptivePool):
 
     letters = "DHW"
     average = True
-    output_size: tuple[int, ...] = ()
+    output_size: tuple[int, ...] | None = ()
     layout: str = "NCDHW"
     out_layout: str = ""
 
@@ -330,6 +371,6 @@ class AdaptiveMaxPool3D(AdaptivePool):
 
     letters = "DHW"
     average = False
-    output_size: tuple[int, ...] = ()
+    output_size: tuple[int, ...] | None = ()
     layout: str = "NCDHW"
     out_layout: str = ""

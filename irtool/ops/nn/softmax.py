@@ -4,13 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, Reporter, operator
 from ..shapes import normalize_axis, tensor
 from .precision import narrow, widen
+from .window_expression import wide_dtype
+
+
+def without(indices: Sequence[Any], axis: int) -> tuple[Any, ...]:
+    """The indices but the one of `axis`."""
+    return tuple(e for i, e in enumerate(indices) if i != axis)
+
+
+def largest_along(x: Any, axis: int) -> Any:
+    """The largest element along `axis`, which goes; 16-bit floats as float32."""
+    over = te.reduce_axis(x.shape[axis], name="k")
+
+    def element(*i: Any) -> Any:
+        return te.max(te.cast(x[(*i[:axis], over, *i[axis:])], wide_dtype(x.dtype)), axis=over)
+
+    return te.compute(without(x.shape, axis), element, name="largest", tag="comm_reduce")
+
+
+def sum_along(x: Any, axis: int) -> Any:
+    """The sum along `axis`, which goes."""
+    over = te.reduce_axis(x.shape[axis], name="k")
+    return te.compute(
+        without(x.shape, axis),
+        lambda *i: te.sum(x[(*i[:axis], over, *i[axis:])], axis=over),
+        name="total",
+        tag="comm_reduce",
+    )
 
 
 class SoftmaxFamily(Operator):
@@ -37,6 +66,22 @@ class Softmax(SoftmaxFamily):
         raised = np.exp(x - x.max(axis=self.axis, keepdims=True))
         return narrow(raised / raised.sum(axis=self.axis, keepdims=True), data.dtype)
 
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        axis = self.axis % x.ndim
+        wide = wide_dtype(x.dtype)
+        largest = largest_along(x, axis)
+        raised = te.compute(
+            x.shape, lambda *i: te.exp(te.cast(x[i], wide) - largest[without(i, axis)]), name="exp", tag="elemwise"
+        )
+        total = sum_along(raised, axis)
+        return te.compute(
+            x.shape,
+            lambda *i: te.cast(raised[i] / total[without(i, axis)], out_type.dtype),
+            name="softmax",
+            tag="softmax",
+        )
+
 
 @operator("nn.fast_softmax", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="SoftmaxAttrs", level=1)
 @dataclass(frozen=True)
@@ -55,3 +100,19 @@ class LogSoftmax(SoftmaxFamily):
         x = widen(data)
         x = x - x.max(axis=self.axis, keepdims=True)
         return narrow(x - np.log(np.exp(x).sum(axis=self.axis, keepdims=True)), data.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        axis = self.axis % x.ndim
+        wide = wide_dtype(x.dtype)
+        largest = largest_along(x, axis)
+        raised = te.compute(
+            x.shape, lambda *i: te.exp(te.cast(x[i], wide) - largest[without(i, axis)]), name="exp", tag="elemwise"
+        )
+        total = sum_along(raised, axis)
+
+        def element(*i: Any) -> Any:
+            rest = without(i, axis)
+            return te.cast(te.cast(x[i], wide) - largest[rest] - te.log(total[rest]), out_type.dtype)
+
+        return te.compute(x.shape, element, name="log_softmax", tag="softmax")
