@@ -101,7 +101,7 @@ def _as_input(value: Any, slot: Slot) -> Any:
     if slot.dtype == "bfloat16" and dtype in ("bfloat16", "uint16"):
         array = array.view("uint16") if array.ndim else array.reshape(1).view("uint16").reshape(())
     elif dtype != slot.dtype:
-        if np.ndim(value) and hasattr(value, "dtype"):
+        if array.dtype.kind == "f" and not slot.dtype.startswith(("float", "bfloat")):
             raise IrError(f"%{slot.name} has dtype {slot.dtype}, but its value has {dtype}")
         array = array.astype(slot.dtype)
     if array.shape != slot.shape:

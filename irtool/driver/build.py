@@ -14,6 +14,7 @@ from ..ir import Function, Module
 from ..lower import lower_module
 from ..tir.program import Program
 from .artifact import Artifact
+from .entry import with_entry
 
 _INLINE_LIMIT = 1 << 16
 """Bytes of constants up to which they stand in the C source."""
@@ -63,7 +64,7 @@ def build(
         raise UsageError(f"emit={emit} is not supported yet: c or so")
     start = time.perf_counter()
     prepared = prepare(module, params, opt_level, entry, target, instruments)
-    program = lower_module(prepared, [entry])
+    program = lower_module(prepared)
     text = write_program(program, name, _INLINE_LIMIT)
     lowered = time.perf_counter()
 
@@ -97,7 +98,7 @@ def build(
         files.append(library)
     report = make_report(program, text.identifiers)
     report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
-    return Artifact(name, program.functions[entry], files, report, library, weights, holder)
+    return Artifact(name, program.functions["main"], files, report, library, weights, holder)
 
 
 def prepare(
@@ -108,7 +109,7 @@ def prepare(
     target: str,
     instruments: Iterable[Any] = (),
 ) -> Module:
-    """Binds the weights and runs the build pipeline."""
+    """Binds the weights, names the entry `main`, and runs the build pipeline."""
     from ..passes import run_passes
     from ..passes.bind import bind_params
 
@@ -117,6 +118,7 @@ def prepare(
         raise IrError(f"there is no function @{entry} to build (the module has {have})")
     if params:
         module = bind_params(module, params, entry)
+    module = with_entry(module, entry)
     return run_passes(module, f"default<O{opt_level}>", opt_level=opt_level, instruments=instruments, target=target)
 
 

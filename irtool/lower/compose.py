@@ -24,6 +24,7 @@ from ..ir import (
     children,
     post_order,
 )
+from ..tir import dtypes
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,20 @@ def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
         elif isinstance(x, TensorType):
             if not x.is_static:
                 raise IrError(_dynamic(x, what))
+            if not _is_scalar_dtype(x.dtype):
+                shown = x.dtype or "no dtype"
+                raise IrError(f"tensors of {shown} cannot be compiled to C", what.span if what is not None else None)
             found.append(x)
         else:
             raise IrError(f"a value of type {x} has no place in C", what.span if what is not None else None)
     return found
+
+
+def _is_scalar_dtype(dtype: str) -> bool:
+    try:
+        return dtypes.bits(dtype) in (1, 8, 16, 32, 64)
+    except TypeError:
+        return False
 
 
 def _dynamic(t: TensorType, what: Expr | None) -> Diagnostic:
