@@ -29,7 +29,6 @@ from ..ir import (
     IncompleteType,
     Let,
     Match,
-    MissingData,
     Module,
     Op,
     Pattern,
@@ -59,6 +58,7 @@ from .literals import read_attribute_number, read_scalar, read_string
 from .metadata import Metadata, read_index
 
 _DTYPE = re.compile(r"(bool|(?:u?int|float|bfloat)(\d*))(?:x(\d+))?")
+_LITERAL = re.compile(r"-*(?:\d[\w.]*(?:[eE][+-]\w+)?|inf\w*|nan\w*)")
 _BITS = {"int": range(1, 65), "uint": range(1, 65), "float": (8, 16, 32, 64), "bfloat": (16,)}
 _PRECEDENCE = {
     "*": (12, "multiply"),
@@ -114,6 +114,8 @@ class Builder:
         self.type_names: dict[str, Span] = {}
         self.dim_names: dict[str, DimVar] = {}
         self.undefined: list[tuple[str, Span]] = []
+        self.doubtful: dict[int, tuple[str, Span]] = {}
+        """Numbers too large for their type, by the offset of their end: an error unless a sign in front makes them fit."""
         self.parameter_of: dict[str, str] = {}
         self.result: Any = None
         self._tensor_types: dict[str, TensorType] = {}
@@ -409,7 +411,8 @@ class Builder:
             try:
                 array = read_scalar(text)
             except ValueError as error:
-                self.error(str(error), s, e)
+                # 32768i16 is wrong, but -32768i16 is not: wait for the sign
+                self.doubtful[e] = (str(error), self.span(s, e))
                 array = read_scalar("0")
             else:
                 self._scalars[text] = array
@@ -516,9 +519,6 @@ class Builder:
         if not attrs:
             return operator.make({}, Span(self.source, s, e))
         if attrs.__class__ is MetaNode:
-            wanted = operator.attrs_name
-            if wanted and attrs.type_key != wanted:
-                self.error(f"{function.name} takes {wanted}, not {attrs.type_key}", s, e)
             return operator.make(self.metadata.attributes(attrs, operator), Span(self.source, s, e))
         start, end = attrs[0][2], attrs[-1][3]
         text = self.source.text[start:end]
@@ -545,14 +545,11 @@ class Builder:
 
     def negate(self, v: list, s: int, e: int) -> Expr:
         value = v[1]
-        if isinstance(value, Constant) and value.span is not None and not isinstance(value.data, MissingData):
-            text = self.source.text[value.span.start : value.span.end]
-            if text[:1].isdigit() or text[:3] in ("inf", "nan"):
+        if isinstance(value, Constant) and value.span is not None:
+            text = "".join(self.source.text[value.span.start : value.span.end].split())
+            if _LITERAL.fullmatch(text):
+                self.doubtful.pop(value.span.end, None)
                 return self._scalar("-" + text, s, e)
-            if text[:1] == "-":
-                return self._scalar(
-                    "-" * (1 + text.count("-", 0, len(text) - len(text.lstrip("- ")))) + text.lstrip("- "), s, e
-                )
         return self._apply("negative", (value,), s, e)
 
     def _apply(self, name: str, args: tuple, s: int, e: int) -> Expr:
@@ -820,6 +817,9 @@ class Builder:
         if dtype is not None:
             return scalar(dtype)
         return TypeCall(self._type_name(name, s, e), (), self.span(s, e))
+
+    def applied_to_nothing(self, v: list, s: int, e: int) -> Type:
+        return self.applied_type([v[0], None, ()], s, e)
 
     def applied_type(self, v: list, s: int, e: int) -> Type:
         head: Type = self.type_variables.get(v[0]) or self._type_name(v[0], s, s + len(v[0]))

@@ -56,7 +56,7 @@ def read_number(text: str) -> tuple[int | float, str]:
 
 def _read_integer(match: re.Match[str], negative: bool) -> tuple[int, str]:
     suffix = match[2]
-    if suffix not in (None, "16", "32", "64"):
+    if suffix not in (None, "", "16", "32", "64"):
         raise ValueError(f"{_short(match[0])}: integers have 16, 32 or 64 bits, not {_short(suffix)}")
     value = int(match[1]) if len(match[1]) <= 4000 else 1 << 64
     value = -value if negative else value

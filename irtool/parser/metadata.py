@@ -44,6 +44,7 @@ from ..ir import (
     TypeVar,
     Var,
 )
+from ..ir.boxed import BOXED
 from ..ir.meta import MetaNode, VirtualDevice
 from ..ir.ndarray import decode
 
@@ -302,6 +303,8 @@ class Metadata:
         Text does not tell `4` from node 4. But every node is reachable, so a number that nothing else refers to must be what
         such a field refers to; and all fields of one name and type key are alike.
         """
+        if name in BOXED.get(key, ()):
+            return True
         values = [r["attrs"][name] for r in self.nodes if r.get("type_key") == key and name in (r.get("attrs") or {})]
         numbers = [int(v) for v in values if v.isdecimal() and v != "0"]
         if any(not v.isdecimal() for v in values):

@@ -178,6 +178,8 @@ def _words(
 def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
     """Reports what only the end of the text tells: names that nothing defines, a metadata section that is not there."""
     found, metadata = builder.found, builder.metadata
+    for message, span in builder.doubtful.values():
+        found.error(message, span)
     for name, span in builder.undefined:
         owner = builder.parameter_of.get(name)
         hint = f"; it is a parameter of @{owner}" if owner is not None else ""
