@@ -1,0 +1,243 @@
+"""`vision.proposal`: regions that a region proposal network (Faster R-CNN) proposes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import te
+from ...ir import TensorType, Type
+from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..shapes import mul, require_compatible, require_rank, tensor
+from ..sorting import merge_sort
+
+F = np.float32
+
+
+def anchor_box(ratio: float, scale: float, size: int) -> tuple[float, float, float, float]:
+    """The anchor (x1, y1, x2, y2) of that aspect ratio and scale round a cell of `size` pixels."""
+    centre = 0.5 * (size - 1.0)
+    width = math.floor(math.sqrt(math.floor(size * size / ratio)) + 0.5) * scale
+    height = math.floor(width / scale * ratio + 0.5) * scale
+    return (
+        centre - 0.5 * (width - 1.0),
+        centre - 0.5 * (height - 1.0),
+        centre + 0.5 * (width - 1.0),
+        centre + 0.5 * (height - 1.0),
+    )
+
+
+@operator(
+    "vision.proposal",
+    "cls_prob",
+    "bbox_pred",
+    "im_info",
+    pattern=Pattern.OPAQUE,
+    attrs="ProposalAttrs",
+    level=5,
+    declares_attrs=False,
+)
+@dataclass(frozen=True)
+class Proposal(Operator):
+    """For each image `rpn_post_nms_top_n` regions (image, x1, y1, x2, y2), the best after suppression, again from the
+    first where there are fewer.
+
+    `cls_prob` is (n, 2 * anchors, h, w), the second half being the scores of foreground; `bbox_pred` (n, 4 * anchors, h,
+    w); `im_info` (height, width, scale) of each image. Boxes smaller than `rpn_min_size` (times scale) score -1.
+    """
+
+    scales: tuple[float, ...] = (4.0, 8.0, 16.0, 32.0)
+    ratios: tuple[float, ...] = (0.5, 1.0, 2.0)
+    feature_stride: int = 16
+    threshold: float = 0.7
+    rpn_pre_nms_top_n: int = 6000
+    rpn_post_nms_top_n: int = 300
+    rpn_min_size: int = 16
+    iou_loss: bool = False
+
+    @property
+    def anchors(self) -> list[tuple[float, float, float, float]]:
+        """The anchor boxes of one cell, all scales of the first ratio first."""
+        return [anchor_box(r, s, self.feature_stride) for r in self.ratios for s in self.scales]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        prob, pred, info = (tensor(t, n) for t, n in zip(types, self.arguments, strict=True))
+        if prob is None or pred is None or info is None:
+            return None
+        require_rank(prob, 4, "cls_prob")
+        require_rank(pred, 4, "bbox_pred")
+        require_rank(info, 2, "im_info")
+        require_compatible(info.shape[1], 3, "axis 1 of im_info and its length (height, width, scale)")
+        count = len(self.scales) * len(self.ratios)
+        if not count:
+            raise RelationError("scales and ratios must not be empty")
+        require_compatible(prob.shape[1], 2 * count, "axis 1 of cls_prob and twice the number of anchors")
+        require_compatible(pred.shape[1], 4 * count, "axis 1 of bbox_pred and four times the number of anchors")
+        return TensorType((mul(prob.shape[0], self.rpn_post_nms_top_n), 5), prob.dtype)
+
+    def kept_before(self, boxes: int) -> int:
+        """How many of the best boxes go into suppression."""
+        return min(self.rpn_pre_nms_top_n, boxes) if self.rpn_pre_nms_top_n > 0 else boxes
+
+    def evaluate(self, prob: Any, pred: Any, info: Any) -> Any:
+        out = np.zeros((prob.shape[0] * self.rpn_post_nms_top_n, 5), prob.dtype)
+        most = self.rpn_post_nms_top_n
+        for b in range(prob.shape[0]):
+            boxes, scores = self._boxes(prob[b].astype(F), pred[b].astype(F), info[b].astype(F))
+            order = np.argsort(-scores, kind="stable")[: self.kept_before(len(scores))]
+            chosen = boxes[order][self._suppress(boxes[order])]
+            if len(chosen):
+                out[b * most : (b + 1) * most, 0] = b
+                out[b * most : (b + 1) * most, 1:] = chosen[np.arange(most) % len(chosen)]
+        return out
+
+    def _boxes(self, prob: Any, pred: Any, info: Any) -> tuple[Any, Any]:
+        """All boxes (cells × anchors, 4) of one image and their scores, cell by cell."""
+        height, width = prob.shape[1:]
+        im_height, im_width, scale = info
+        count = len(self.anchors)
+        anchors = np.array(self.anchors, F)
+        shift_x = (np.arange(width) * self.feature_stride).astype(F)[None, :, None]
+        shift_y = (np.arange(height) * self.feature_stride).astype(F)[:, None, None]
+        x1, y1, x2, y2 = (anchors[:, k] + (shift_x if k % 2 == 0 else shift_y) for k in range(4))
+        shape = (height, width, count)
+        x1, y1, x2, y2 = (np.broadcast_to(v, shape) for v in (x1, y1, x2, y2))
+        deltas = pred.reshape(count, 4, height, width).transpose(1, 2, 3, 0)
+        one, half = F(1), F(0.5)
+        if self.iou_loss:
+            corners = [v + d for v, d in zip((x1, y1, x2, y2), deltas, strict=True)]
+        else:
+            w, h = x2 - x1 + one, y2 - y1 + one
+            cx, cy = x1 + half * (w - one), y1 + half * (h - one)
+            px, py = deltas[0] * w + cx, deltas[1] * h + cy
+            pw, ph = np.exp(deltas[2]) * w, np.exp(deltas[3]) * h
+            corners = [
+                px - half * (pw - one),
+                py - half * (ph - one),
+                px + half * (pw - one),
+                py + half * (ph - one),
+            ]
+        limits = (im_width - one, im_height - one) * 2
+        x1, y1, x2, y2 = (np.maximum(np.minimum(v, m), F(0)) for v, m in zip(corners, limits, strict=True))
+        real_height, real_width = int(im_height / F(self.feature_stride)), int(im_width / F(self.feature_stride))
+        least = scale * F(self.rpn_min_size)
+        scores = prob[count:].transpose(1, 2, 0).copy()
+        scores[real_height:] = -1
+        scores[:, real_width:] = -1
+        small = (x2 - x1 + one < least) | (y2 - y1 + one < least)
+        grow = np.where(small, least / F(2), F(0))
+        scores[small] = -1
+        boxes = np.stack([x1 - grow, y1 - grow, x2 + grow, y2 + grow], -1)
+        return boxes.reshape(-1, 4), scores.reshape(-1)
+
+    def _suppress(self, boxes: Any) -> Any:
+        """Which of the sorted boxes overlap no better one that stays."""
+        stays = np.ones(len(boxes), bool)
+        one = F(1)
+        areas = (boxes[:, 2] - boxes[:, 0] + one) * (boxes[:, 3] - boxes[:, 1] + one)
+        for k in range(len(boxes) - 1):
+            if not stays[k]:
+                continue
+            rest = boxes[k + 1 :]
+            w = np.maximum(F(0), np.minimum(boxes[k, 2], rest[:, 2]) - np.maximum(boxes[k, 0], rest[:, 0]) + one)
+            h = np.maximum(F(0), np.minimum(boxes[k, 3], rest[:, 3]) - np.maximum(boxes[k, 1], rest[:, 1]) + one)
+            both = w * h
+            stays[k + 1 :] &= ~(both / (areas[k] + areas[k + 1 :] - both) > F(self.threshold))
+        return stays
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        prob, pred, info = inputs
+        batch, _, height, width = prob.shape
+        anchors = self.anchors
+        count = len(anchors)
+        total = height * width * count
+        kept = self.kept_before(total)
+        most = self.rpn_post_nms_top_n
+
+        def f(value: float) -> Any:
+            return te.const(value, "float32")
+
+        def box(b: Any, j: Any, ins: Any) -> tuple[list[Any], Any]:
+            """Corners and score of box j of image b, as expressions."""
+            p, d, im = ins
+            k, cell = te.floormod(j, count), te.floordiv(j, count)
+            x, y = te.floormod(cell, width), te.floordiv(cell, width)
+            corner = [f(v) for v in anchors[0]]
+            for n in range(1, count):
+                corner = [te.select(k.equal(n), f(v), c) for v, c in zip(anchors[n], corner, strict=True)]
+            shift = [te.cast(v * self.feature_stride, "float32") for v in (x, y)] * 2
+            corner = [c + s for c, s in zip(corner, shift, strict=True)]
+            delta = [te.cast(d[b, k * 4 + n, y, x], "float32") for n in range(4)]
+            if self.iou_loss:
+                moved = [c + e for c, e in zip(corner, delta, strict=True)]
+            else:
+                low, high = [], []
+                for n in range(2):
+                    extent = corner[n + 2] - corner[n] + f(1)
+                    centre = delta[n] * extent + (corner[n] + f(0.5) * (extent - f(1)))
+                    reach = f(0.5) * (te.exp(delta[n + 2]) * extent - f(1))
+                    low.append(centre - reach)
+                    high.append(centre + reach)
+                moved = low + high
+            limit = [te.cast(im[b, n], "float32") - f(1) for n in (1, 0)] * 2
+            moved = [te.max2(te.min2(c, m), f(0)) for c, m in zip(moved, limit, strict=True)]
+            least = te.cast(im[b, 2], "float32") * f(self.rpn_min_size)
+            small = te.any(moved[2] - moved[0] + f(1) < least, moved[3] - moved[1] + f(1) < least)
+            real = [te.cast(te.cast(im[b, n], "float32") / f(self.feature_stride), "int32") for n in (0, 1)]
+            score = te.select(te.any(small, y >= real[0], x >= real[1]), f(-1), te.cast(p[b, count + k, y, x], "float32"))
+            grow = te.select(small, least / f(2), f(0))
+            return [moved[0] - grow, moved[1] - grow, moved[2] + grow, moved[3] + grow], score
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            (out,) = outs
+            boxes = ib.allocate((total, 4), "float32", name="boxes")
+            scores = ib.allocate((total,), "float32", name="scores")
+            here, there = (ib.allocate((total,), "int32", name=n) for n in ("sorted", "merged"))
+            gone = ib.allocate((kept,), "int32", name="gone")
+            with ib.for_(batch, name="b") as b:
+                with ib.for_(total) as j:
+                    corners, score = box(b, j, ins)
+                    for n, c in enumerate(corners):
+                        ib.store(boxes, (j, n), c)
+                    ib.store(scores, (j,), score)
+                order = merge_sort(ib, total, here, there, lambda x, y: scores[x] > scores[y])
+                with ib.for_(kept) as j:
+                    ib.store(gone, (j,), 0)
+                stay = ib.local("int32", 0)
+                with ib.for_(kept) as j:
+                    with ib.if_(gone[j].equal(0)):
+                        stay.set(stay() + 1)
+                        mine = ib.let(order[j])
+                        with ib.for_(j + 1, kept) as k:
+                            other = ib.let(order[k])
+
+                            def edge(n: int, mine: Any = mine, other: Any = other) -> Any:
+                                low = te.max2(boxes[mine, n], boxes[other, n])
+                                return te.max2(f(0), te.min2(boxes[mine, n + 2], boxes[other, n + 2]) - low + f(1))
+
+                            def area(of: Any) -> Any:
+                                w = boxes[of, 2] - boxes[of, 0] + f(1)
+                                return w * (boxes[of, 3] - boxes[of, 1] + f(1))
+
+                            both = ib.let(edge(0) * edge(1))
+                            with ib.if_(both / (area(mine) + area(other) - both) > f(self.threshold)):
+                                ib.store(gone, (k,), 1)
+                at = ib.local("int32", 0)
+                with ib.for_(kept) as j:
+                    with ib.if_(te.all(gone[j].equal(0), at() < most)):
+                        row = ib.let(b * most + at())
+                        ib.store(out, (row, 0), te.cast(b, "float32"))
+                        for n in range(4):
+                            ib.store(out, (row, n + 1), boxes[order[j], n])
+                        at.set(at() + 1)
+                # There is always a box that stays: the first. Regions are repeated until there are enough.
+                with ib.for_(most) as j:
+                    with ib.if_(j >= at()):
+                        for n in range(5):
+                            ib.store(out, (b * most + j, n), out[b * most + te.floormod(j, te.max2(at(), 1)), n])
+
+        return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="proposal")
