@@ -27,7 +27,7 @@ from ..ir import (
 )
 from ..ir.expr import Constructor
 from ..ir.scope import Scope, Scopes
-from ..ops.base import is_call_to
+from .lexical_devices import LexicalDevices, fix_device, is_fixed, known
 
 Binding = tuple[Var, Expr]
 
@@ -102,10 +102,11 @@ class _Binder:
         self.every = every
         self.lists: dict[Scope, Bindings] = {}
         self.memo: dict[Expr, Expr | Block] = {}
+        self.devices = LexicalDevices()
         self.depth = 0
 
     def run(self, root: Expr) -> Expr:
-        if not self.every and not self.scopes.lifted and _is_flat(self.scopes):
+        if not self.every and not self.scopes.lifted and _is_settled(self.scopes):
             return root
         body = trampoline(self.visit(root))
         return self.close(self.scopes.of[root], body)
@@ -146,14 +147,15 @@ class _Binder:
 
     def bound(self, e: Expr, now: Expr | Block, var: Var | None) -> Expr | Block:
         """`now`, which `e` has become: as it is, or the variable that it was bound to in the scope of `e`."""
+        device = self.devices.of(e)
         if var is None and not self.every and e not in self.scopes.lifted:
-            return now
+            return now if device is None else fix_device(_expr(now), device)
         name = var or self.names.fresh()
         bindings = self.list(self.scopes.of[e])
         if isinstance(now, Block):
             bindings.items.append(now.bindings)
             now = now.body
-        bindings.items.append((name, now))
+        bindings.items.append((name, fix_device(now, device)))
         return name
 
     def atom(self, e: Expr, var: Var | None) -> Steps:
@@ -168,8 +170,9 @@ class _Binder:
         yield
 
     def call(self, e: Call, var: Var | None) -> Steps:
-        if is_call_to(e, "on_device") and e.attrs.constrain_body and e.attrs.constrain_result:
-            inner = _expr((yield self.visit(e.args[0], var)))
+        if is_fixed(e):
+            with self.devices.inside(e.attrs.virtual_device):
+                inner = _expr((yield self.visit(e.args[0], var)))
             return e if inner is e.args[0] else Call(e.op, (inner,), e.attrs, e.type_args, e.span)
         args = []
         for a in e.args:
@@ -224,13 +227,17 @@ class _Binder:
     def function(self, e: Function, var: Var | None) -> Steps:
         now = e
         if not e.attrs.get("Primitive"):
+            for p in e.params:
+                self.devices.bind(p, p.virtual_device)
             self.depth += 1
-            body = self.close(self.scopes.inner[e][0], (yield self.visit(e.body)))
+            with self.devices.inside(e.virtual_device):
+                body = self.close(self.scopes.inner[e][0], (yield self.visit(e.body)))
             self.depth -= 1
             now = e if body is e.body else with_function(e, body=body)
         return self.bound(e, now, var) if self.depth else now
 
     def let(self, e: Let, var: Var | None) -> Steps:
+        self.devices.bind(e.var, self.devices.of(e.value))
         yield self.visit(e.value, e.var)
         body = yield self.visit(e.body)
         return self.bound(e, self.block(self.scopes.inner[e][0], body), var)
@@ -240,9 +247,18 @@ def _expr(now: Expr | Block) -> Expr:
     return now.expr() if isinstance(now, Block) else now
 
 
-def _is_flat(scopes: Scopes) -> bool:
-    """Whether what each `let` binds is used there only, and is no `let` itself: binding anew would change nothing."""
-    return all(scopes.uses[e.value] == 1 and not isinstance(e.value, Let) for e in scopes.of if isinstance(e, Let))
+def _is_settled(scopes: Scopes) -> bool:
+    """Whether binding anew would change nothing.
+
+    So it is if what each `let` binds is used there only and is no `let` itself, and nothing tells of devices.
+    """
+    for e in scopes.of:
+        if isinstance(e, Let):
+            if scopes.uses[e.value] != 1 or isinstance(e.value, Let):
+                return False
+        elif is_fixed(e) or (isinstance(e, Function) and known(e.virtual_device) is not None):
+            return False
+    return True
 
 
 _VISIT: dict[type, Any] = {
