@@ -1,0 +1,95 @@
+"""CombineParallelConv2D: convolutions of one input become one wide convolution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..ir import Call, Dim, Expr, Function, Module
+from ..ops.layout import LayoutError, convert_shape
+from .base import FunctionPass, register_pass
+from .context import PassContext
+from .parallel_branches import Combiner, Group, combine_parallel, concatenate, take_slice, tensor
+
+
+@register_pass("CombineParallelConv2D", level=4, required=("InferType",), info_name="CombineParallelConv2d")
+@dataclass(frozen=True)
+class CombineParallelConv2D(FunctionPass):
+    """Combines parallel convolutions, and the elementwise operators behind them, into one with all their filters.
+
+    ::
+
+        (nn.relu(nn.conv2d(%x, %w1)), nn.relu(nn.conv2d(%x, %w2)))
+            ⇒  %0 = nn.relu(nn.conv2d(%x, concatenate((%w1, %w2))))
+               (strided_slice(%0, …), strided_slice(%0, …))
+
+    Strides, padding, dilation, layouts and kernel extents must agree, and there must be one group.
+
+    Options:
+        min_num_branches: fewer parallel convolutions than that stay as they are.
+    """
+
+    min_num_branches: int = 3
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        return combine_parallel(function, _Conv2D(), self.min_num_branches)  # type: ignore[return-value]
+
+
+_SAME = ("strides", "padding", "dilation", "groups", "data_layout", "kernel_layout", "out_dtype", "out_layout")
+
+
+class _Conv2D(Combiner):
+    operator = "nn.conv2d"
+
+    def is_supported(self, e: Call) -> bool:
+        return e.attrs.groups == 1
+
+    def are_compatible(self, a: Call, b: Call) -> bool:
+        if any(getattr(a.attrs, f) != getattr(b.attrs, f) for f in _SAME):
+            return False
+        try:
+            shapes = [convert_shape(tensor(e.args[1]).shape, e.attrs.kernel_layout, "OIHW") for e in (a, b)]
+        except LayoutError:
+            return False
+        return shapes[0][2:4] == shapes[1][2:4]
+
+    def combine(self, branches: Group) -> Call:
+        first = branches[0][0]
+        axis = first.attrs.kernel_layout.index("O")
+        weight = concatenate([b[0].args[1] for b in branches], axis)
+        channels = sum(_filters(b[0]) for b in branches)  # type: ignore[misc]
+        return Call(first.op, (first.args[0], weight), replace(first.attrs, channels=channels))
+
+    def is_arg_compatible(self, branches: Group, a: Call, b: Call, index: int) -> bool:
+        channel = _channel_axis(branches)
+        shapes = [tensor(e.args[index]).shape for e in (a, b)]
+        results = [tensor(e).shape for e in (a, b)]
+        if tensor(a.args[index]).dtype != tensor(b.args[index]).dtype or len(shapes[0]) != len(shapes[1]):
+            return False
+        at = channel - len(results[0]) + len(shapes[0])
+        if at < 0 or any(s[at] != r[channel] for s, r in zip(shapes, results, strict=True)):
+            return False
+        return all(x == y for i, (x, y) in enumerate(zip(*shapes, strict=True)) if i != at)
+
+    def combine_args(self, branches: Group, depth: int, index: int, parent: int) -> Expr:
+        first = branches[0][depth]
+        axis = _channel_axis(branches) - len(tensor(first).shape) + len(tensor(first.args[index]).shape)
+        return concatenate([b[depth].args[index] for b in branches], axis)
+
+    def split(self, combined: Expr, branches: Group, depth: int) -> list[Expr]:
+        channel = _channel_axis(branches)
+        parts: list[Expr] = []
+        begin = 0
+        for branch in branches:
+            filters = _filters(branch[0])
+            parts.append(take_slice(combined, [0] * channel + [begin], [*[-1] * channel, filters]))
+            begin += filters  # type: ignore[operator]
+        return parts
+
+
+def _filters(e: Call) -> Dim:
+    return tensor(e.args[1]).shape[e.attrs.kernel_layout.index("O")]
+
+
+def _channel_axis(branches: Group) -> int:
+    attrs = branches[0][0].attrs
+    return (attrs.out_layout or attrs.data_layout).index("C")

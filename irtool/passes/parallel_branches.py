@@ -1,0 +1,163 @@
+"""Parallel branches: the same operator on the same data several times, combined into one wider operator.
+
+A branch starts with a call of the operator and goes on through elementwise and broadcasting calls, as long as each value
+has one user. Branches are grouped by their data and by what a `Combiner` takes to be compatible; those of a group become
+one call, the calls behind them become wider too as far as they agree, and each branch takes its part of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..ir import Call, Dim, Expr, Op, TensorType, Tuple, children, post_order, rebuild
+from ..ops.base import Pattern, call, is_call_to
+
+Branch = list[Call]
+Group = list[Branch]
+
+
+class Combiner:
+    """How the branches of one operator are combined. Subclasses say what is compatible and how to join and to split."""
+
+    operator: str = ""
+
+    def is_supported(self, e: Call) -> bool:
+        """Whether the call may start a branch."""
+        return True
+
+    def are_compatible(self, a: Call, b: Call) -> bool:
+        """Whether two calls of the operator on the same data can be combined."""
+        raise NotImplementedError
+
+    def combine(self, branches: Group) -> Call:
+        """One call in place of the first calls of all branches."""
+        raise NotImplementedError
+
+    def is_arg_compatible(self, branches: Group, a: Call, b: Call, index: int) -> bool:
+        """Whether operand `index` of the later calls `a` and `b` can be combined."""
+        raise NotImplementedError
+
+    def combine_args(self, branches: Group, depth: int, index: int, parent: int) -> Expr:
+        """One operand in place of operand `index` at `depth` of all branches; `parent` is the operand from the branch."""
+        raise NotImplementedError
+
+    def split(self, combined: Expr, branches: Group, depth: int) -> list[Expr]:
+        """The part of the result that belongs to each branch."""
+        raise NotImplementedError
+
+
+def combine_parallel(root: Expr, combiner: Combiner, min_num_branches: int) -> Expr:
+    """`root`, typed, with groups of at least `min_num_branches` parallel branches combined."""
+    replaced: dict[Expr, Expr] = {}
+    for group in find_groups(root, combiner):
+        if len(group) >= min_num_branches:
+            _combine(group, combiner, replaced)
+    return replace_nodes(root, replaced) if replaced else root
+
+
+def find_groups(root: Expr, combiner: Combiner) -> list[Group]:
+    """Groups of compatible branches with the same data."""
+    users: dict[Expr, list[Call]] = {}
+    shared: dict[Expr, None] = {}
+    for e in post_order(root):
+        if not isinstance(e, Call):
+            continue
+        if is_call_to(e, combiner.operator) and combiner.is_supported(e):
+            shared[e.args[0]] = None
+            users.setdefault(e.args[0], []).append(e)
+        else:
+            for arg in e.args:
+                users.setdefault(arg, []).append(e)
+    groups: list[Group] = []
+    for data in shared:
+        here: list[Group] = []
+        for e in users[data]:
+            if not is_call_to(e, combiner.operator):
+                continue
+            branch = _branch(e, users)
+            group = next((g for g in here if combiner.are_compatible(e, g[0][0])), None)
+            if group is None:
+                here.append([branch])
+            else:
+                group.append(branch)
+        groups += here
+    return groups
+
+
+def _branch(start: Call, users: Mapping[Expr, list[Call]]) -> Branch:
+    branch = [start]
+    while True:
+        following = users.get(branch[-1], [])
+        if len(following) != 1 or not isinstance(following[0].op, Op):
+            return branch
+        pattern = following[0].op.operator.pattern
+        if pattern is None or pattern > Pattern.BROADCAST:
+            return branch
+        branch.append(following[0])
+
+
+def _combine(branches: Group, combiner: Combiner, replaced: dict[Expr, Expr]) -> None:
+    combined = combiner.combine(branches)
+    depth = 1
+    while depth < min(map(len, branches)):
+        first = branches[0][depth]
+        parent = first.args.index(branches[0][depth - 1])
+        if not _agree(branches, depth, parent, combiner):
+            break
+        args = tuple(
+            combined if i == parent else combiner.combine_args(branches, depth, i, parent)
+            for i in range(len(first.args))
+        )
+        combined = Call(first.op, args, first.attrs)
+        depth += 1
+    for branch, part in zip(branches, combiner.split(combined, branches, depth - 1), strict=True):
+        replaced.setdefault(branch[depth - 1], part)
+
+
+def _agree(branches: Group, depth: int, parent: int, combiner: Combiner) -> bool:
+    """Whether the calls at `depth` of all branches can be combined."""
+    first = branches[0][depth]
+    for branch in branches[1:]:
+        e = branch[depth]
+        if e.op is not first.op or e.attrs != first.attrs or len(e.args) != len(first.args):
+            return False
+        if e.args[parent] is not branch[depth - 1]:
+            return False
+        for i in range(len(first.args)):
+            if i != parent and not combiner.is_arg_compatible(branches, first, e, i):
+                return False
+    return True
+
+
+def tensor(e: Expr) -> TensorType:
+    """The type of `e`, which is a tensor."""
+    assert isinstance(e.checked_type, TensorType)
+    return e.checked_type
+
+
+def concatenate(parts: list[Expr], axis: int) -> Call:
+    """The parts one after the other along an axis."""
+    return call("concatenate", Tuple(tuple(parts)), axis=axis)
+
+
+def take_slice(data: Expr, begin: list[int], extents: list[Dim]) -> Call:
+    """`extents` elements from `begin` on; an extent of -1 takes all that follow."""
+    return call("strided_slice", data, begin=begin, end=extents, strides=[1] * len(begin), slice_mode="size", axes=None)
+
+
+def replace_nodes(root: Expr, replaced: Mapping[Expr, Expr]) -> Expr:
+    """`root` with nodes replaced, inside the replacements as well."""
+    memo: dict[Expr, Expr] = {}
+    root = replaced.get(root, root)
+    stack: list[tuple[Expr, bool]] = [(root, False)]
+    while stack:
+        e, ready = stack.pop()
+        if e in memo:
+            continue
+        kids = tuple(replaced.get(k, k) for k in children(e))
+        if ready:
+            memo[e] = rebuild(e, [memo[k] for k in kids])
+        else:
+            stack.append((e, True))
+            stack.extend((k, False) for k in reversed(kids))
+    return memo[root]
