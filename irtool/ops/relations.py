@@ -30,7 +30,7 @@ def broadcast_shape(a: Sequence[Dim], b: Sequence[Dim]) -> tuple[Dim, ...]:
     A 1 gives way to the other side, then `?` does (it can only be 1 or the other side's number); other dimensions must
     be surely equal. RelationError names the axis of the result and both values.
     """
-    if tuple(a) == tuple(b):
+    if a is b:
         return tuple(a)
     shape: list[Dim] = list(a[: len(a) - len(b)]) if len(a) > len(b) else list(b[: len(b) - len(a)])
     ahead = len(shape)
