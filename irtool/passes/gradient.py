@@ -43,7 +43,6 @@ from ..ir import (
     refresh,
     rewrite,
     trampoline,
-    use_counts,
     with_binders,
 )
 from ..ir.types import rebuild_type, type_children
@@ -53,6 +52,7 @@ from .context import PassContext
 from .first_order_gradient import differentiate, gradient_type
 from .gradients.rule import Site, find_rule
 from .let_binding import Names, bind
+from .sharing import require_tree
 
 Steps = Generator[Any, Any, Any]
 BACK_PROPAGATOR = RefType(FuncType((), UNIT))
@@ -349,17 +349,15 @@ def _typed_copy(e: Expr) -> Expr:
     return infer_expr(refresh(e))
 
 
-def _check_tree(f: Function) -> None:
-    for e, count in use_counts(f).items():
-        if count > 1 and children(e):
-            raise IrError("Gradient does not take shared expressions", e.span, help="run ToANormalForm first")
+def _check_operators(f: Function) -> None:
     for e in post_order(f):
         if isinstance(e, Op) and e.name != "annotation.checkpoint" and find_rule(e.name) is None:
             raise IrError(f"operator {e.name} has no gradient", e.span)
 
 
 def _higher_order(f: Function, module: Module, added: dict[str, Function]) -> Function:
-    _check_tree(f)
+    require_tree(f, "Gradient")
+    _check_operators(f)
     names = Names()
     lets = _Lets(names)
     bp = lets.push(_empty_propagator(), BACK_PROPAGATOR)

@@ -88,7 +88,7 @@ class _Lazy:
                 old = v.type_annotation or v.checked_type
                 new = None if old is None else self.cell_type(old)
                 if new is not old:
-                    renamed[v] = Var(v.name, new, v.span)
+                    renamed[v] = Var(v.name, new, v.span, None, v.virtual_device)
         memo: dict[Expr, Expr] = dict(renamed)  # type: ignore[arg-type]
 
         def leave(old: Expr, new: Expr) -> Expr:

@@ -38,7 +38,6 @@ from ..ir import (
     binders,
     post_order,
     trampoline,
-    use_counts,
     with_binders,
     with_function,
 )
@@ -46,6 +45,7 @@ from ..ir.types import rebuild_type, type_children
 from .base import FunctionPass, ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .let_binding import Names
+from .sharing import require_tree
 
 Steps = Generator[Any, Any, Any]
 Continue = Callable[[Expr], Steps]
@@ -130,7 +130,7 @@ class _Conversion:
 
     def top(self, f: Function) -> Steps:
         """A function of the module: it gets its own `answer`."""
-        _check_tree(f)
+        require_tree(f, "ToCPS")
         outer = self.vars, self.answer
         self.vars, self.answer = {}, TypeVar("answer")
         for e in post_order(f):
@@ -276,17 +276,6 @@ class _Conversion:
             return Call(parts[0], (*parts[1:], after), e.attrs, e.type_args, e.span)
 
         return self.visit_all((e.op, *e.args), apply)
-
-
-def _check_tree(f: Function) -> None:
-    """Raises IrError where a node that computes something is used twice: each use would become a computation."""
-    for e, count in use_counts(f).items():
-        if count > 1 and not isinstance(e, Var | GlobalVar | Constant | Op | Constructor):
-            raise IrError(
-                "ToCPS does not take shared expressions",
-                e.span,
-                help="run ToANormalForm first: --passes=ToANormalForm,ToCPS",
-            )
 
 
 _VISIT: dict[type, Any] = {

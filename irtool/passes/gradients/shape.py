@@ -162,6 +162,14 @@ def _vector(value: int) -> Expr:
     return call("reshape", scalar_constant(value, "int32"), newshape=[1])
 
 
+def _clamped(begin: Expr, data: Expr) -> Expr:
+    """First indices, negative ones counted from the end, and none beyond it."""
+    extents = call("slice_like", call("cast_like", call("shape_of", data, dtype="int32"), begin), begin, axes=None)
+    below = call("less", begin, call("cast_like", scalar_constant(0, "int32"), begin))
+    begin = call("where", below, add(begin, extents), begin)
+    return call("where", call("greater_equal", begin, extents), extents, begin)
+
+
 def _scatter_loop(
     shape: tuple[int, ...], dtype: str, axis: int, indices: Expr, grad: Expr, count: Expr, zero: Expr, one: Expr
 ) -> Expr:
@@ -179,8 +187,8 @@ def _scatter_loop(
         end.append(size if a != axis else add(index, one))
     low = call("concatenate", Tuple(tuple(begin)), axis=0)
     high = call("concatenate", Tuple(tuple(end)), axis=0)
-    ones = tensor_constant([1] * len(shape), "int64")
-    sliced = call("dyn.strided_slice", total, low, high, ones, begin=None, end=None, strides=None, slice_mode="end", axes=None)
+    ones = tensor_constant([1] * len(shape), "int32")
+    sliced = call("dyn.strided_slice", total, _clamped(low, total), high, ones, begin=None, end=None, strides=None, slice_mode="end", axes=None)
     updated = call("strided_set", total, add(sliced, piece), low, high, ones)
     condition = call("squeeze", call("less", i, count), axis=None)
     body = If(condition, Call(loop, (updated, add(i, one))), Tuple((total, i)))

@@ -1,0 +1,357 @@
+"""The partial evaluator: an interpreter whose values may be unknown, and which writes code for what it cannot decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+from ...diagnostics import IrError
+from ...ir import (
+    Call,
+    Clause,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    IncompleteType,
+    Let,
+    Match,
+    MissingData,
+    Module,
+    Op,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Type,
+    Var,
+    bound_vars,
+    free_variables,
+    post_order,
+    trampoline,
+    with_function,
+)
+from ..fold_constant import as_constant
+from ..let_binding import Names
+from .copying import Identities
+from .fuel import Fuel, fuel_of, meet
+from .store import Store
+from .values import LetList, Partial, Static, StaticData, StaticFunction, StaticRef, StaticTensor, StaticTuple
+
+Steps = Generator[Any, Any, Any]
+
+
+class _Unknown(Exception):
+    """Something that constant evaluation needs is not known."""
+
+
+class Evaluator:
+    """Evaluates the functions of a module, each with unknown arguments; `functions` becomes the residual program."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.functions = dict(module.functions)
+        self.names = Names()
+        self.identities = Identities()
+        self.fuel: dict[int, Fuel] = {}
+        self.store = Store()
+        self.frames: list[dict[Var, Partial]] = [{}]
+        self.globals: dict[str, Partial] = {}
+        self.clock = 0
+
+    def run(self) -> None:
+        """Evaluates every function."""
+        for name in self.module.functions:
+            trampoline(self.global_function(name))
+
+    def partial(self, known: Static | None, dynamic: Expr) -> Partial:
+        self.clock += 1
+        return Partial(known, dynamic, self.clock)
+
+    def lookup(self, v: Var) -> Partial:
+        for frame in reversed(self.frames):
+            if v in frame:
+                return frame[v]
+        raise IrError(f"variable %{v.name} is not bound", v.span)
+
+    def lets(self) -> LetList:
+        return LetList(self.names)
+
+    def global_function(self, name: str) -> Steps:
+        found = self.globals.get(name)
+        if found is not None:
+            return found
+        function = self.module.functions[name]
+        reference = GlobalVar(name)
+        if not isinstance(function, Function):
+            self.globals[name] = self.partial(None, reference)
+            return self.globals[name]
+        self.identities.register(function)
+        apply = self.static_function(function, reference)
+        made = self.globals[name] = self.partial(StaticFunction(apply), reference)
+        residual = yield self.residual_function(function, apply, reference)
+        self.functions[name] = self.identities.copy(residual)
+        return made
+
+    def visit(self, e: Expr, lets: LetList, name: Var | None = None) -> Steps:
+        return _VISIT[e.__class__](self, e, lets) if name is None else self.named(e, lets, name)
+
+    def named(self, e: Expr, lets: LetList, name: Var) -> Steps:
+        """Evaluates what a `let` binds: a function keeps the name, by which it may call itself."""
+        if isinstance(e, Function):
+            return self.bind_function(e, lets, name)
+        return self.visit(e, lets)
+
+    def visit_all(self, items: tuple[Expr, ...], lets: LetList) -> Steps:
+        values = []
+        for e in items:
+            values.append((yield self.visit(e, lets)))
+        return values
+
+    def constant(self, e: Constant, lets: LetList) -> Steps:
+        known = None if isinstance(e.data, MissingData) else StaticTensor(e)
+        return self.partial(known, lets.push(e))
+        yield
+
+    def var(self, e: Var, lets: LetList) -> Steps:
+        return self.lookup(e)
+        yield
+
+    def global_var(self, e: GlobalVar, lets: LetList) -> Steps:
+        return self.global_function(e.name)
+
+    def tuple(self, e: Tuple, lets: LetList) -> Steps:
+        fields = yield self.visit_all(e.fields, lets)
+        return self.partial(StaticTuple(tuple(fields)), lets.push(Tuple(tuple(f.dynamic for f in fields), e.span)))
+
+    def projection(self, e: TupleGetItem, lets: LetList) -> Steps:
+        whole = yield self.visit(e.tuple, lets)
+        if isinstance(whole.known, StaticTuple):
+            return whole.known.fields[e.index]
+        return self.partial(None, lets.push(TupleGetItem(whole.dynamic, e.index, e.span)))
+
+    def let(self, e: Expr, lets: LetList) -> Steps:
+        while isinstance(e, Let):
+            self.frames[-1][e.var] = yield self.visit(e.value, lets, e.var)
+            e = e.body
+        return (yield self.visit(e, lets))
+
+    def branch(self, e: Expr) -> Steps:
+        """The code of an expression that may not be evaluated at all."""
+        lets = self.lets()
+        with self.store.extended():
+            value = yield self.visit(e, lets)
+        return lets.wrap(value.dynamic)
+
+    def if_(self, e: If, lets: LetList) -> Steps:
+        cond = yield self.visit(e.cond, lets)
+        if isinstance(cond.known, StaticTensor):
+            chosen = e.true_branch if bool(cond.known.constant.data) else e.false_branch
+            return (yield self.visit(chosen, lets))
+        true = yield self.branch(e.true_branch)
+        false = yield self.branch(e.false_branch)
+        self.store.invalidate()
+        return self.partial(None, lets.push(If(cond.dynamic, true, false, e.span)))
+
+    def ref_create(self, e: RefCreate, lets: LetList) -> Steps:
+        value = yield self.visit(e.value, lets)
+        ref = StaticRef()
+        self.store.insert(ref, value)
+        return self.partial(ref, lets.push(RefCreate(value.dynamic, e.span)))
+
+    def ref_read(self, e: RefRead, lets: LetList) -> Steps:
+        ref = yield self.visit(e.ref, lets)
+        if isinstance(ref.known, StaticRef):
+            held = self.store.lookup(ref.known)
+            if held is not None:
+                return held
+        return self.partial(None, lets.push(RefRead(ref.dynamic, e.span)))
+
+    def ref_write(self, e: RefWrite, lets: LetList) -> Steps:
+        ref = yield self.visit(e.ref, lets)
+        value = yield self.visit(e.value, lets)
+        if isinstance(ref.known, StaticRef):
+            self.store.insert(ref.known, value)
+        else:
+            self.store.invalidate()
+        return self.partial(StaticTuple(()), lets.push(RefWrite(ref.dynamic, value.dynamic, e.span)))
+
+    def call(self, e: Call, lets: LetList) -> Steps:
+        function = yield self.visit(e.op, lets)
+        arguments = yield self.visit_all(e.args, lets)
+        if isinstance(function.known, StaticFunction):
+            return (yield function.known.apply(function, arguments, e.attrs, e.type_args, lets))
+        self.store.invalidate()
+        dynamic = tuple(a.dynamic for a in arguments)
+        return self.partial(None, lets.push(Call(function.dynamic, dynamic, e.attrs, e.type_args, e.span)))
+
+    def function(self, e: Function, lets: LetList) -> Steps:
+        return self.bind_function(e, lets, self.names.fresh())
+
+    def bind_function(self, e: Function, lets: LetList, name: Var) -> Steps:
+        apply = self.static_function(e, name)
+        residual = yield self.residual_function(self.identities.copy(e), apply, name)
+        return self.partial(StaticFunction(apply), lets.push(residual, name))
+
+    def static_function(self, function: Function, name: Expr) -> Callable[..., Steps]:
+        """How to apply a function now: its body is evaluated, unless that would never end."""
+        if function.attrs.get("Primitive"):
+            return self.constant_function(function)
+        captured = {v: self.lookup(v) for v in free_variables(function) if v is not name}
+
+        def apply(itself: Partial, arguments: list[Partial], attrs: Any, type_args: Any, lets: LetList) -> Steps:
+            number = self.identities.of(function)
+            before = self.fuel.get(number)
+            lower, progress = meet(before, tuple(map(fuel_of, arguments)))
+            if not progress:
+                dynamic = tuple(a.dynamic for a in arguments)
+                return self.partial(None, lets.push(Call(name, dynamic, attrs, type_args)))
+            given = dict(zip(function.type_params, type_args, strict=False))
+            types: dict[Any, Type] = {p: given.get(p) or IncompleteType() for p in function.type_params}
+            copy = self.identities.copy(function, types)
+            frame = dict(captured)
+            if isinstance(name, Var):
+                frame[name] = itself
+            frame.update(zip(copy.params, arguments, strict=True))
+            self.fuel[number] = lower
+            self.frames.append(frame)
+            try:
+                return (yield self.visit(copy.body, lets))
+            finally:
+                self.frames.pop()
+                self.fuel[number] = before
+
+        return apply
+
+    def residual_function(self, function: Function, apply: Callable[..., Steps], name: Expr) -> Steps:
+        """The function's own code: its body evaluated with unknown arguments."""
+        lets = self.lets()
+        with self.store.extended():
+            self.store.invalidate()
+            arguments = [self.partial(None, p) for p in function.params]
+            itself = self.partial(StaticFunction(apply), name)
+            value = yield apply(itself, arguments, None, function.type_params, lets)
+        return with_function(function, body=lets.wrap(value.dynamic))
+
+    def constant_function(self, callee: Expr) -> Callable[..., Steps]:
+        """An operator or primitive function: evaluated if all arguments are known, called otherwise."""
+        stateful = any(isinstance(e, Op) and e.operator.stateful for e in post_order(callee))
+
+        def apply(itself: Partial, arguments: list[Partial], attrs: Any, type_args: Any, lets: LetList) -> Steps:
+            if not stateful:
+                try:
+                    known = tuple(self.reflect(a) for a in arguments)
+                    value = as_constant(self.evaluate(Call(callee, known, attrs, type_args)), None)
+                    return self.reify(value, lets)
+                except (_Unknown, IrError):
+                    pass
+            dynamic = tuple(a.dynamic for a in arguments)
+            return self.partial(None, lets.push(Call(callee, dynamic, attrs, type_args)))
+            yield
+
+        return apply
+
+    def evaluate(self, e: Call) -> Any:
+        from ...interp import evaluate_expr
+
+        return evaluate_expr(e, self.module)
+
+    def reflect(self, value: Partial) -> Expr:
+        """A known value as an expression of constants."""
+        if isinstance(value.known, StaticTensor):
+            return value.known.constant
+        if isinstance(value.known, StaticTuple):
+            return Tuple(tuple(self.reflect(f) for f in value.known.fields))
+        raise _Unknown
+
+    def reify(self, value: Expr, lets: LetList) -> Partial:
+        """An expression of constants as a known value."""
+        if isinstance(value, Tuple):
+            fields = tuple(self.reify(f, lets) for f in value.fields)
+            return self.partial(StaticTuple(fields), lets.push(Tuple(tuple(f.dynamic for f in fields))))
+        assert isinstance(value, Constant)
+        return self.partial(StaticTensor(value), lets.push(value))
+
+    def op(self, e: Op, lets: LetList) -> Steps:
+        return self.partial(StaticFunction(self.constant_function(e)), e)
+        yield
+
+    def constructor(self, e: Constructor, lets: LetList) -> Steps:
+        def apply(itself: Partial, arguments: list[Partial], attrs: Any, type_args: Any, lets: LetList) -> Steps:
+            dynamic = lets.push(Call(e, tuple(a.dynamic for a in arguments)))
+            return self.partial(StaticData(e, tuple(arguments)), dynamic)
+            yield
+
+        return self.partial(StaticFunction(apply), e)
+        yield
+
+    def match(self, e: Match, lets: LetList) -> Steps:
+        data = yield self.visit(e.data, lets)
+        self.frames.append({})
+        try:
+            for clause in e.clauses:
+                fits = self.fits(clause.pattern, data)
+                if fits is None:
+                    return (yield self.unknown_match(e, data, lets))
+                if fits:
+                    return (yield self.visit(clause.body, lets))
+        finally:
+            self.frames.pop()
+        raise IrError("no clause of this match can match its data", e.span)
+
+    def unknown_match(self, e: Match, data: Partial, lets: LetList) -> Steps:
+        clauses = []
+        for clause in e.clauses:
+            for v in bound_vars(clause.pattern):
+                self.frames[-1][v] = self.partial(None, v)
+            clauses.append(Clause(clause.pattern, (yield self.branch(clause.body)), clause.span))
+        self.store.invalidate()
+        return self.partial(None, lets.push(Match(data.dynamic, tuple(clauses), e.complete, e.span)))
+
+    def fits(self, pattern: Pattern, value: Partial) -> bool | None:
+        """Whether a value matches a pattern (None: unknown); the pattern's variables are bound on the way."""
+        status: bool | None = True
+        stack = [(pattern, value)]
+        while stack:
+            p, v = stack.pop()
+            if isinstance(p, PatternVar):
+                self.frames[-1][p.var] = v
+            elif isinstance(p, PatternConstructor):
+                if not isinstance(v.known, StaticData):
+                    status = None
+                elif v.known.constructor.name != p.constructor.name:
+                    return False
+                else:
+                    stack += reversed(list(zip(p.patterns, v.known.fields, strict=True)))
+            elif isinstance(p, PatternTuple):
+                if not isinstance(v.known, StaticTuple):
+                    status = None
+                else:
+                    stack += reversed(list(zip(p.patterns, v.known.fields, strict=True)))
+        return status
+
+
+_VISIT: dict[type, Any] = {
+    Call: Evaluator.call,
+    Constant: Evaluator.constant,
+    Constructor: Evaluator.constructor,
+    Function: Evaluator.function,
+    GlobalVar: Evaluator.global_var,
+    If: Evaluator.if_,
+    Let: Evaluator.let,
+    Match: Evaluator.match,
+    Op: Evaluator.op,
+    RefCreate: Evaluator.ref_create,
+    RefRead: Evaluator.ref_read,
+    RefWrite: Evaluator.ref_write,
+    Tuple: Evaluator.tuple,
+    TupleGetItem: Evaluator.projection,
+    Var: Evaluator.var,
+}

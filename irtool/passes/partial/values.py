@@ -1,0 +1,82 @@
+"""Partially static values: what is known of a value now, and the code that computes it at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...ir import Constant, Constructor, Expr, Let, Var
+
+
+class Static:
+    """What is known of a value."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StaticTensor(Static):
+    """A tensor whose elements are known."""
+
+    constant: Constant
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StaticTuple(Static):
+    """A tuple; of each field something may be known."""
+
+    fields: tuple[Partial, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StaticData(Static):
+    """A constructor applied to fields."""
+
+    constructor: Constructor
+    fields: tuple[Partial, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StaticRef(Static):
+    """One particular reference: what it holds is in the store, under this object."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StaticFunction(Static):
+    """A function that can be applied now. `apply(self, arguments, attrs, type_args, lets)` is a generator."""
+
+    apply: Callable[..., Any]
+
+
+class Partial:
+    """`known` (None if nothing is), and `dynamic`, an atom: the code of the value. `created` orders values in time."""
+
+    __slots__ = ("created", "dynamic", "known")
+
+    def __init__(self, known: Static | None, dynamic: Expr, created: int) -> None:
+        self.known = known
+        self.dynamic = dynamic
+        self.created = created
+
+
+class LetList:
+    """`let`s of the residual program, in order."""
+
+    __slots__ = ("items", "names")
+
+    def __init__(self, names: Any) -> None:
+        self.items: list[tuple[Var, Expr]] = []
+        self.names = names
+
+    def push(self, value: Expr, name: Var | None = None) -> Var:
+        """Binds a value, to a fresh variable unless one is given."""
+        name = name or self.names.fresh()
+        self.items.append((name, value))
+        return name
+
+    def wrap(self, body: Expr) -> Expr:
+        """The `let`s around `body`."""
+        for var, value in reversed(self.items):
+            body = Let(var, value, body)
+        return body

@@ -1,0 +1,35 @@
+"""PartialEvaluate: the program is run as far as it can be without its inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import Function, Module
+from .base import ModulePass, register_pass
+from .context import PassContext
+from .partial.evaluator import Evaluator
+from .sharing import require_tree
+
+
+@register_pass("PartialEvaluate", level=1, info_name="PartialEval")
+@dataclass(frozen=True)
+class PartialEvaluate(ModulePass):
+    """Evaluates what does not depend on unknown inputs: calls of known functions, matches and branches on known values,
+    references, operators on constants.
+
+    ::
+
+        let %f = fn (%x) { add(%x, 1f) }; %f(%f(%y))
+            ⇒  let %f = fn (%x) { … }; let %x_0 = 1f; let %x_1 = add(%y, %x_0); let %x_2 = 1f; add(%x_1, %x_2)
+
+    Recursion is unrolled as long as an argument gets smaller. The result is in A-normal form and holds dead code: follow
+    with DeadCodeElimination. The input must not share nodes (run ToANormalForm first).
+    """
+
+    def transform(self, module: Module, context: PassContext) -> Module:
+        for f in module.functions.values():
+            if isinstance(f, Function):
+                require_tree(f, self.name)
+        evaluator = Evaluator(module)
+        evaluator.run()
+        return module.with_functions(evaluator.functions)
