@@ -62,15 +62,16 @@ class ToCPS(ModulePass):
             ⇒  def @main[answer](%x: T, %k: fn (U) -> answer) -> answer { let %x_0 = nn.relu(%x); %k(%x_0) }
         if (%c) { a } else { b }, then …   ⇒  let %f = fn (%arg) { … }; if (%c) { %f(a) } else { %f(b) }
 
-    Every call of a function becomes a tail call. A global function `@f` that is called gets a twin `@f_cps`. The input must
-    not share nodes (run ToANormalForm first) nor hold primitive functions.
+    Every call of a function becomes a tail call. @main is converted (every function, in a module without one); a global
+    function `@f` that it calls gets a twin `@f_cps` and stays callable as it was. The input must not share nodes (run ToANormalForm first) nor hold primitive functions.
     """
 
     def transform(self, module: Module, context: PassContext) -> Module:
         functions = dict(module.functions)
         added: dict[str, Function] = {}
+        entries = context.exported or ({"main"} if "main" in module.functions else module.functions.keys())
         for name, f in module.functions.items():
-            if is_optimizable(f):
+            if name in entries and is_optimizable(f):
                 functions[name] = trampoline(_Conversion(module, added).top(f))
         return module.with_functions({**functions, **added})
 
@@ -144,8 +145,6 @@ class _Conversion:
         return made
 
     def function(self, f: Function) -> Steps:
-        if f.attrs.get("Primitive"):
-            raise IrError("ToCPS cannot convert a primitive function", f.span, help="run DefuseOps first")
         ty = f.checked_type
         result = ty.ret_type if isinstance(ty, FuncType) else f.ret_type
         assert result is not None
@@ -206,6 +205,8 @@ class _Conversion:
         return (yield k(GlobalVar(name, e.span)))
 
     def nested(self, e: Function, k: Continue) -> Steps:
+        if e.attrs.get("Primitive"):
+            raise IrError("ToCPS cannot convert a primitive function", e.span, help="run DefuseOps first")
         made = yield self.function(e)
         return (yield k(made))
 
