@@ -49,6 +49,7 @@ from ..ir import (
     TypeData,
     Var,
 )
+from ..ir.show import show_expr
 from ..ops.base import Operator, OperatorType, RelationError
 from .exhaustive import show_pattern, unmatched_cases
 from .kinds import check_type
@@ -204,7 +205,7 @@ class Constraints:
             self._set(e, self.solver.add(rule))
             return
         else:
-            self._error(f"only a tuple has fields, and {e.tuple} is {self.solver.resolve(t)}", e.span)
+            self._error(f"only a tuple has fields, and {_name(e.tuple)} is {self.solver.resolve(t)}", e.span)
         self._set(e, self._poison())
 
     def _ref_create(self, e: RefCreate) -> None:
@@ -338,7 +339,7 @@ class Constraints:
         if e.ret_type is not None:
             declared = self._annotation(e.ret_type, e.span)
             what = "the function returns another type than it declares"
-            result = self.unify(declared, result, e.ret_type.span or e.body.span or e.span, what)
+            result = self.unify(declared, result, e.ret_type.span or _place(e.body, e), what)
         params = tuple([self.types[p] for p in e.params])
         self._set(e, self.solver.resolve(FuncType(params, result, e.type_params)))
 
@@ -393,22 +394,32 @@ class Constraints:
             self._set(e, self.solver.find(result))
             return
         if not isinstance(t, FuncType):
-            self._error(f"only a function can be called, and {e.op} is {self.solver.resolve(t)}", e.span)
+            self._error(f"only a function can be called, and {_name(e.op)} is {self.solver.resolve(t)}", e.span)
             self._set(e, self._poison())
             return
         if len(e.type_args) > len(t.type_params):
-            self._error(f"{e.op} has {len(t.type_params)} type parameters, {len(e.type_args)} given", e.span)
+            self._error(f"{_name(e.op)} has {len(t.type_params)} type parameters, {len(e.type_args)} given", e.span)
             self._set(e, self._poison())
             return
         if len(args) != len(t.arg_types):
-            self._error(f"{e.op} takes {len(t.arg_types)} arguments, {len(args)} given", e.span)
+            self._error(f"{_name(e.op)} takes {len(t.arg_types)} arguments, {len(args)} given", e.span)
             self._set(e, self._poison())
             return
         if t.type_params:
             t, self.type_args[e] = self._instantiate(t, e.type_args)
         for i, (wanted, given) in enumerate(zip(t.arg_types, args, strict=True)):
-            self.unify(wanted, given, e.args[i].span or e.span, f"argument {i} of {e.op}", keep_b=True)
+            self.unify(wanted, given, _place(e.args[i], e), f"argument {i} of {_name(e.op)}", keep_b=True)
         self._set(e, self.solver.find(t.ret_type))
+
+
+def _name(e: Expr) -> str:
+    """What an expression is called in a message."""
+    return show_expr(e) if isinstance(e, Var | GlobalVar | Constructor | Op | Call) else "the expression"
+
+
+def _place(e: Expr, around: Expr) -> Span | None:
+    """Where an expression stands. The span of a variable is that of its binder: what is around it is nearer."""
+    return around.span if isinstance(e, Var) or e.span is None else e.span
 
 
 class _Projection(Operator):

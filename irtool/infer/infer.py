@@ -47,14 +47,15 @@ def infer_types(module: Module) -> Module:
     undeclared = [n for n in functions if n not in inference.signatures]
     for group in _groups(undeclared, functions):
         inference.infer(group)
+    tried = set(undeclared)
     for name, f in functions.items():
         if f.checked_type is None:
-            if name not in inference.done:
+            if name not in tried:
                 inference.infer([name])
         elif inference.is_stale(f):
             inference.infer([name], fresh=True)
     if inference.diagnostics:
-        raise IrError(inference.diagnostics)
+        raise IrError(in_order(inference.diagnostics))
     if not inference.done:
         return module
     return module.with_functions({n: inference.done.get(n, f) for n, f in module.functions.items()})
@@ -78,8 +79,17 @@ def infer_expr(expr: Expr, module: Module | None = None) -> Expr:
     found.visit(expr)
     finish(found)
     if found.solver.diagnostics:
-        raise IrError(found.solver.diagnostics)
+        raise IrError(in_order(found.solver.diagnostics))
     return attach(found, expr)[0]
+
+
+def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics in the order of the text that they are about; those without a place last."""
+
+    def place(d: Diagnostic) -> tuple[bool, int]:
+        return (d.span is None, 0 if d.span is None else d.span.start)
+
+    return sorted(diagnostics, key=place)
 
 
 class _ModuleInference:

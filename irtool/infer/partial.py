@@ -24,7 +24,7 @@ from ..ir import (
 )
 from .attach import attach
 from .constraints import Constraints
-from .infer import partly_declared
+from .infer import in_order, partly_declared
 from .solver import Solver
 
 _NOT_COUNTED = (Op, GlobalVar, Constructor, Function)
@@ -69,7 +69,7 @@ def infer_partial(module: Module) -> PartialTypes:
         solver.retry([r for r in reversed(rules) if not r.done])
         sweeps += 1
     if solver.diagnostics:
-        raise IrError(solver.diagnostics)
+        raise IrError(in_order(solver.diagnostics))
     shapes, dtypes = _count(found)
     typed = dict(zip(functions, attach(found, *functions.values(), keep_unknown=False), strict=True))
     result = module.with_functions({n: typed.get(n, f) for n, f in module.functions.items()})

@@ -20,6 +20,7 @@ from ..ir import (
     DimVar,
     Expr,
     FuncType,
+    GlobalVar,
     IncompleteType,
     RefType,
     TensorType,
@@ -27,11 +28,13 @@ from ..ir import (
     Type,
     TypeCall,
     TypeVar,
+    Var,
     rewrite_type,
     trampoline,
     type_leaves,
 )
 from ..ir.dims import Dim
+from ..ir.show import show_expr
 from ..ops.base import Operator, RelationError, operator_of
 
 
@@ -308,7 +311,8 @@ class Solver:
         notes = ["; ".join(shown)] if shown else []
         if title:
             notes.append(f"{rule.operator.name}: {title}")
-        self.diagnostics.append(Diagnostic(f"{rule.operator.name}: {reason}", rule.call.span, notes=tuple(notes)))
+        what = show_application(rule.operator.name, rule.arguments)
+        self.diagnostics.append(Diagnostic(f"{what}: {reason}", rule.call.span, notes=tuple(notes)))
         self._poison(rule)
 
     def _poison(self, rule: Rule) -> None:
@@ -349,6 +353,12 @@ class RuleReporter:
         if self._rule.out is None:
             self._rule.out = IncompleteType()
         return self._solver.resolve(self._rule.out)
+
+
+def show_application(name: str, arguments: Sequence[Expr]) -> str:
+    """A call, short: `add(%x, …)`."""
+    shown = [show_expr(a) if isinstance(a, Var | GlobalVar) else "…" for a in arguments[:4]]
+    return f"{name}({', '.join(shown + ['…'] * (len(arguments) > 4))})"
 
 
 def substitute_type(t: Type, values: dict[Type, Type]) -> Type:
