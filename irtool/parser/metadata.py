@@ -291,7 +291,7 @@ class Metadata:
             return None if number == 0 and type(None) in kinds else text
         if number == 0 and type(None) in kinds:
             return None
-        if kinds & {int, bool, float} or not kinds - {type(None)}:
+        if kinds & {int, bool, float} or not (kinds - {type(None)} or target.startswith("relay.")):
             if refers and target in _NUMBERS and self._holds_references(key, name):
                 return self.make(number)
             return _plain(text)
