@@ -14,7 +14,7 @@ from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert, convert_shape
-from ..shapes import add, compatible, floordiv, floormod, mul, sub, tensor
+from ..shapes import add, floordiv, mul, sub, tensor
 
 
 def _pairs(pairs: Sequence[Sequence[int]], blocks: Sequence[int], rank: int, what: str) -> None:
@@ -30,16 +30,13 @@ def _pairs(pairs: Sequence[Sequence[int]], blocks: Sequence[int], rank: int, wha
             raise RelationError(f"block_shape {list(blocks)} must be positive")
 
 
-def _divide(dim: Dim, by: int, what: str) -> Dim:
-    if not compatible(floormod(dim, by), 0):
-        raise RelationError(f"{what} is {dim}, which {by} does not divide")
-    return floordiv(dim, by)
-
-
 @operator("nn.space_to_batch_nd", "data", pattern=Pattern.INJECTIVE, attrs="SpaceToBatchNDAttrs", level=5)
 @dataclass(frozen=True)
 class SpaceToBatchND(Operator):
-    """Blocks of `block_shape` of the axes behind the first, padded by `paddings` with `pad_value`, go to the batch."""
+    """Blocks of `block_shape` of the axes behind the first, padded by `paddings` with `pad_value`, go to the batch.
+
+    What does not fill a block is dropped.
+    """
 
     block_shape: tuple[int, ...] = (1, 1)
     paddings: tuple[tuple[int, ...], ...] = field(kw_only=True)
@@ -53,13 +50,15 @@ class SpaceToBatchND(Operator):
         shape = list(data.shape)
         shape[0] = mul(shape[0], math.prod(self.block_shape))
         for i, (block, pair) in enumerate(zip(self.block_shape, self.paddings, strict=True), 1):
-            shape[i] = _divide(add(shape[i], sum(pair)), block, f"axis {i}, padded,")
+            shape[i] = floordiv(add(shape[i], sum(pair)), block)
         return TensorType(tuple(shape), data.dtype)
 
     def evaluate(self, data: Any) -> Any:
         rest = data.ndim - 1 - len(self.block_shape)
         widths = [(0, 0), *self.paddings, *[(0, 0)] * rest]
         padded = np.pad(data, widths, constant_values=data.dtype.type(self.pad_value))
+        whole = [slice(0, d - d % b) for d, b in zip(padded.shape[1:], self.block_shape, strict=False)]
+        padded = padded[(slice(None), *whole)]
         split = [data.shape[0]]
         for extent, block in zip(padded.shape[1:], self.block_shape, strict=False):
             split += [extent // block, block]
@@ -74,7 +73,10 @@ class SpaceToBatchND(Operator):
         n = len(self.block_shape)
 
         def element(*i: Any) -> Any:
-            digits, batch = _digits(te.floordiv(i[0], data.shape[0]), self.block_shape), te.floormod(i[0], data.shape[0])
+            digits, batch = (
+                _digits(te.floordiv(i[0], data.shape[0]), self.block_shape),
+                te.floormod(i[0], data.shape[0]),
+            )
             at, inside = [batch], []
             for k in range(n):
                 before, after = self.paddings[k]
@@ -100,7 +102,10 @@ def _digits(number: Any, bases: Sequence[int]) -> list[Any]:
 @operator("nn.batch_to_space_nd", "data", pattern=Pattern.INJECTIVE, attrs="BatchToSpaceNDAttrs", level=5)
 @dataclass(frozen=True)
 class BatchToSpaceND(Operator):
-    """Undoes `nn.space_to_batch_nd`; `crops` is cut off the axes behind the first."""
+    """Undoes `nn.space_to_batch_nd`; `crops` is cut off the axes behind the first.
+
+    What the block does not divide of the batch is dropped.
+    """
 
     block_shape: tuple[int, ...] = (1, 1)
     crops: tuple[tuple[int, ...], ...] = field(kw_only=True)
@@ -111,10 +116,10 @@ class BatchToSpaceND(Operator):
             return None
         _pairs(self.crops, self.block_shape, len(data.shape), "crops")
         shape = list(data.shape)
-        shape[0] = _divide(shape[0], math.prod(self.block_shape), "the batch axis")
+        shape[0] = floordiv(shape[0], math.prod(self.block_shape))
         for i, (block, pair) in enumerate(zip(self.block_shape, self.crops, strict=True), 1):
             left = sub(mul(shape[i], block), sum(pair))
-            if isinstance(left, int) and left < 1 or min(pair) < 0:
+            if (isinstance(left, int) and left < 1) or min(pair) < 0:
                 raise RelationError(f"axis {i} is {mul(shape[i], block)} and cannot be cropped by {list(pair)}")
             shape[i] = left
         return TensorType(tuple(shape), data.dtype)
@@ -122,7 +127,8 @@ class BatchToSpaceND(Operator):
     def evaluate(self, data: Any) -> Any:
         n = len(self.block_shape)
         batch = data.shape[0] // math.prod(self.block_shape)
-        parts = data.reshape([*self.block_shape, batch, *data.shape[1:]])
+        whole_blocks = data[: batch * math.prod(self.block_shape)]
+        parts = whole_blocks.reshape([*self.block_shape, batch, *data.shape[1:]])
         order = [n]
         for k in range(n):
             order += [n + 1 + k, k]
@@ -175,9 +181,7 @@ class DepthToSpace(Operator):
         _require_block(self.block_size)
         n, c, h, w = convert_shape(data.shape, _nchw(self.layout), "NCHW")
         b = self.block_size
-        return TensorType(
-            convert_shape((n, floordiv(c, b * b), mul(h, b), mul(w, b)), "NCHW", self.layout), data.dtype
-        )
+        return TensorType(convert_shape((n, floordiv(c, b * b), mul(h, b), mul(w, b)), "NCHW", self.layout), data.dtype)
 
     def evaluate(self, data: Any) -> Any:
         x = convert(data, self.layout, "NCHW")
