@@ -15,7 +15,6 @@ from ..ir import (
     Expr,
     Function,
     If,
-    Let,
     MissingData,
     Module,
     Op,
@@ -24,14 +23,12 @@ from ..ir import (
     TupleGetItem,
     TupleType,
     Type,
-    Var,
-    post_order,
-    rewrite,
 )
 from ..ops.base import is_call_to, operators
 from .base import FunctionPass, register_pass
 from .constants import array_constant
 from .context import PassContext
+from .let_inlining import rewrite_lets
 
 _NEVER_FOLDED = ("device_copy", "shape_of", "vm.shape_of", "ndarray_size")
 """Calls that stay even over constants (the shapes of static tensors are folded by their types)."""
@@ -65,37 +62,16 @@ class FoldConstant(FunctionPass):
 
 def fold_constants(e: Expr, module: Module | None = None, fold_qnn: bool = False) -> Expr:
     """`e` with what can be evaluated evaluated. Needs types only for the shapes of what is not constant."""
-    return _Folder(e, module, fold_qnn).run(e)
+    return _Folder(module, fold_qnn).run(e)
 
 
 class _Folder:
-    def __init__(self, root: Expr, module: Module | None, fold_qnn: bool) -> None:
+    def __init__(self, module: Module | None, fold_qnn: bool) -> None:
         self.module = module
         self.fold_qnn = fold_qnn
-        self.memo: dict[Expr, Expr] = {}
-        self.inlined: set[Var] = set()
-        self.bound_to: dict[Expr, list[Var]] = {}
-        for e in post_order(root):
-            if isinstance(e, Let):
-                self.bound_to.setdefault(e.value, []).append(e.var)
 
     def run(self, root: Expr) -> Expr:
-        return rewrite(root, self.leave, _finished, self.memo)
-
-    def leave(self, old: Expr, new: Expr) -> Expr:
-        result = self.fold(old, new)
-        if old in self.bound_to and is_constant(result):
-            self.inline(old, result)
-        return result
-
-    def inline(self, value: Expr, constant: Expr) -> None:
-        """Replaces the variables bound to `value`, and those bound to them, before the walk comes to their uses."""
-        waiting = [value]
-        while waiting:
-            for var in self.bound_to.get(waiting.pop(), ()):
-                self.memo[var] = constant
-                self.inlined.add(var)
-                waiting.append(var)
+        return rewrite_lets(root, lambda var, value: value if is_constant(value) else None, self.fold, _finished)
 
     def fold(self, old: Expr, new: Expr) -> Expr:
         if isinstance(old, Call):
@@ -103,8 +79,6 @@ class _Folder:
         if isinstance(old, TupleGetItem):
             made = _without_device(new.tuple)  # type: ignore[attr-defined]
             return made.fields[old.index] if isinstance(made, Tuple) else new
-        if isinstance(old, Let):
-            return new.body if old.var in self.inlined else new  # type: ignore[attr-defined]
         if isinstance(old, If):
             return _branch(new)  # type: ignore[arg-type]
         return new

@@ -1,0 +1,31 @@
+"""DefuseOps: kernels become operators again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import Call, Expr, Function, Module, rewrite
+from .base import FunctionPass, register_pass
+from .beta_reduction import BetaReducer
+from .context import PassContext
+
+
+@register_pass("DefuseOps", level=3, required=("InferType",))
+@dataclass(frozen=True)
+class DefuseOps(FunctionPass):
+    """Puts the body of each function that is called where it is written in the place of the call.
+
+    ::
+
+        fn (%p0, Primitive=1) { nn.relu(add(%p0, 1f)) }(%x)   ⇒   nn.relu(add(%x, 1f))
+    """
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        reducer = BetaReducer()
+
+        def leave(old: Expr, new: Expr) -> Expr:
+            if isinstance(new, Call) and isinstance(new.op, Function):
+                return reducer.body(new.op, new.args)
+            return new
+
+        return rewrite(function, leave)  # type: ignore[return-value]
