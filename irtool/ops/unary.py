@@ -272,7 +272,7 @@ class Relu(_Elementwise):
 class LeakyRelu(_Elementwise):
     """The element where it is positive, `alpha` times the element elsewhere."""
 
-    alpha: float
+    alpha: float = 0.25
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         return np.where(x > 0, x, x * np.asarray(self.alpha).astype(x.dtype))

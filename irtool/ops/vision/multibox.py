@@ -111,7 +111,8 @@ class MultiBoxTransformLoc(Operator):
 
     clip: bool = True
     threshold: float = 0.01
-    variances: tuple[float, ...] = (0.1, 0.1, 0.2, 0.2)
+    # The peer's defaults are single precision: 0.1 written out is another number, and is printed.
+    variances: tuple[float, ...] = (0.10000000149011612, 0.10000000149011612, 0.20000000298023224, 0.20000000298023224)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         prob, loc, anchor = tensor(types[0], "cls_prob"), tensor(types[1], "loc_pred"), tensor(types[2], "anchor")
