@@ -63,7 +63,7 @@ def type_key(node: Any) -> str:
     if isinstance(node, DimVar):
         return "tir.SizeVar" if node.nonnegative else "tir.Var"
     if isinstance(node, DimExpr):
-        return f"tir.{node.op}"
+        return "tir.Call" if node.op[0].islower() else f"tir.{node.op}"
     if isinstance(node, GlobalVar):
         return "GlobalVar"
     if isinstance(node, Expr):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-_UNREADABLE = re.compile(r"[^A-Za-z0-9_./:]|[./:](?![A-Za-z0-9_])")
+_UNREADABLE = re.compile(r"[^A-Za-z0-9_./:+\-]|[./:+\-]+(?![A-Za-z0-9_./:+\-])")
 _UNPORTABLE = re.compile(r"[^A-Za-z0-9_]")
 _FIELD = re.compile(r"\.\d+(?=\.|$)")
 
@@ -22,13 +22,13 @@ class Names:
         self._prefixes: set[str] = set()
         self._unsafe = _UNPORTABLE if portable else _UNREADABLE
 
-    def unique(self, hint: str) -> str:
-        """A name like `hint` that was not given out yet; starts with a letter."""
+    def unique(self, hint: str, plain: bool = False) -> str:
+        """A name like `hint` that was not given out yet; starts with a letter. `plain` allows letters, digits and `_`."""
         name = hint
         if not name or not (name[0].isalpha() and name[0].isascii()):
             name = "v" + name
         if not name.isidentifier() or not name.isascii():
-            name = self._unsafe.sub("_", name)
+            name = (_UNPORTABLE if plain else self._unsafe).sub("_", name)
             if "." in name and self._clashes(name):
                 name = name.replace(".", "_")
         if self._prefixes and name in self._prefixes:

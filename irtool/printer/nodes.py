@@ -129,6 +129,7 @@ class _Graph:
         self.kept: list[Any] = []
         self.tensor_numbers: dict[int, int] = {}
         self.nowhere = VirtualDevice()
+        self.intrinsics: dict[str, Op] = {}
 
     def index(self, root: Any) -> None:
         """Gives every node below `root` its record and number, in the peer's order."""
@@ -161,6 +162,10 @@ class _Graph:
             known = self.tensor_numbers[id(constant.data)] = len(self.tensors)
             self.tensors.append(constant)
         return known
+
+    def intrinsic(self, name: str) -> Op:
+        """The node of an intrinsic: one for all its calls."""
+        return self.intrinsics.setdefault(name, Op(f"tir.{name}", None))
 
     def describe(self, value: Any) -> Record:
         """The record of one node."""
@@ -210,7 +215,7 @@ class _Graph:
         return [
             ("virtual_device_", Part(self.nowhere if device is None else device)),
             ("span", "0"),
-            ("_checked_type_", Part(e.checked_type)),
+            ("_checked_type_", Part(e.checked_type or (e.type_annotation if e.__class__ is Constant else None))),
         ]
 
     def var(self, v: Var) -> Record:
@@ -282,6 +287,9 @@ _OPERANDS = {"Cast": ("value",), "Not": ("a",), "Select": ("condition", "true_va
 
 
 def _dim_expr(g: _Graph, d: DimExpr) -> Record:
+    if type_key(d) == "tir.Call":
+        called = ("op", Part(g.intrinsic(d.op)))
+        return Record("tir.Call", [("dtype", d.dtype), called, ("args", Part(d.operands)), ("span", "0")])
     names = _OPERANDS.get(d.op, ("a", "b"))
     operands = [_Wide(o, d.dtype) if isinstance(o, int | float) and o.__class__ is not Int64 else o for o in d.operands]
     fields: list[tuple[str, Any]] = [("dtype", d.dtype)]

@@ -263,9 +263,13 @@ class RelayPrinter:
         assert c.type_annotation is not None
         return f" /* ty={self.type_text(c.type_annotation)} */"
 
-    def declare(self, v: Var) -> str:
-        """Gives a variable its name and returns its declaration: name, device, annotation, type."""
-        name = "%" + self.names.unique(v.name)
+    def declare(self, v: Var, listed: bool = False) -> str:
+        """Gives a variable its name and returns its declaration: name, device, annotation, type.
+
+        In a list, of parameters or of a pattern, a name that nothing is said about has to be plain: text could not tell
+        `(%a.0)` from a field of `%a`.
+        """
+        name = "%" + self.names.unique(v.name, listed and v.type_annotation is None)
         self.memo[v] = name
         if _says_something(v.virtual_device):
             name += f" {{virtual_device={self.attribute_text(v.virtual_device)}}}"
@@ -323,7 +327,7 @@ class RelayPrinter:
         head = prefix
         if f.type_params:
             head += f"[{', '.join(v.name for v in f.type_params)}]"
-        params = [self.declare(p) for p in f.params]
+        params = [self.declare(p, True) for p in f.params]
         params += [f"{key}={self.attribute_text(value)}" for key, value in f.attrs.items()]
         if _says_something(f.virtual_device):
             params.append(f"virtual_device={self.attribute_text(f.virtual_device)}")
@@ -381,7 +385,7 @@ class RelayPrinter:
             if p.__class__ is str:
                 out.append(p)
             elif isinstance(p, PatternVar):
-                out.append(self.declare(p.var))
+                out.append(self.declare(p.var, True))
             elif isinstance(p, PatternConstructor | PatternTuple):
                 name = p.constructor.name if isinstance(p, PatternConstructor) else ""
                 if name and not p.patterns:
