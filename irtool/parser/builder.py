@@ -27,6 +27,7 @@ from ..ir import (
     GlobalVar,
     If,
     IncompleteType,
+    Int64,
     Let,
     Match,
     Module,
@@ -58,7 +59,8 @@ from .literals import read_attribute_number, read_scalar, read_string
 from .metadata import Metadata, read_index
 
 _DTYPE = re.compile(r"(bool|(?:u?int|float|bfloat)(\d*))(?:x(\d+))?")
-_LITERAL = re.compile(r"-*(?:\d[\w.]*(?:[eE][+-]\w+)?|inf\w*|nan\w*)")
+_LONGEST_NUMBER = 400
+_LITERAL = re.compile(r"-?(?:\d[\w.]*(?:[eE][+-]\w+)?|inf\w*|nan\w*)")
 _BITS = {"int": range(1, 65), "uint": range(1, 65), "float": (8, 16, 32, 64), "bfloat": (16,)}
 _PRECEDENCE = {
     "*": (12, "multiply"),
@@ -116,12 +118,14 @@ class Builder:
         self.undefined: list[tuple[str, Span]] = []
         self.doubtful: dict[int, tuple[str, Span]] = {}
         """Numbers too large for their type, by the offset of their end: an error unless a sign in front makes them fit."""
+        self.negated: dict[int, str] = {}
+        """The text of each number with a sign in front, by its offset."""
         self.parameter_of: dict[str, str] = {}
         self.result: Any = None
         self._tensor_types: dict[str, TensorType] = {}
         self._dtypes: dict[str, str | None] = {}
         self._int_lists: dict[str, tuple[int, ...]] = {}
-        self._scalars: dict[str, Any] = {}
+        self._scalars: dict[str, tuple[Any, str]] = {}
         self._attrs: dict[tuple[str, str], Operator] = {}
         self._bare: Call | None = None
 
@@ -350,13 +354,13 @@ class Builder:
         return v[0], v[1], s
 
     def free_var(self, v: list, s: int, e: int) -> None:
-        self.free.setdefault(v[1], Var(v[1], IncompleteType(), Span(self.source, s, e)))
+        self.free.setdefault(v[1], Var(v[1], None, Span(self.source, s, e)))
 
     def free_var_typed(self, v: list, s: int, e: int) -> None:
         self.free.setdefault(v[1], Var(v[1], v[3], Span(self.source, s, e)))
 
     def sequence(self, v: list, s: int, e: int) -> tuple:
-        return Var("", IncompleteType()), v[0], s
+        return Var(""), v[0], s
 
     # ---- leaves
 
@@ -406,17 +410,16 @@ class Builder:
         return self._scalar(v[0], s, e)
 
     def _scalar(self, text: str, s: int, e: int) -> Constant:
-        array = self._scalars.get(text)
-        if array is None:
+        known = self._scalars.get(text)
+        if known is None:
             try:
                 array = read_scalar(text)
             except ValueError as error:
                 # 32768i16 is wrong, but -32768i16 is not: wait for the sign
                 self.doubtful[e] = (str(error), self.span(s, e))
-                array = read_scalar("0")
-            else:
-                self._scalars[text] = array
-        return Constant(array, array.dtype.name, None, Span(self.source, s, e))
+                return Constant(read_scalar("0"), "int32", None, self.span(s, e))
+            known = self._scalars[text] = (array, array.dtype.name)
+        return Constant(known[0], known[1], None, Span(self.source, s, e))
 
     def true(self, v: list, s: int, e: int) -> Constant:
         return self._bool(True, s, e)
@@ -546,10 +549,12 @@ class Builder:
     def negate(self, v: list, s: int, e: int) -> Expr:
         value = v[1]
         if isinstance(value, Constant) and value.span is not None:
-            text = "".join(self.source.text[value.span.start : value.span.end].split())
+            start, end = value.span.start, value.span.end
+            text = self.negated.get(start) or self.source.text[start:end]
             if _LITERAL.fullmatch(text):
-                self.doubtful.pop(value.span.end, None)
-                return self._scalar("-" + text, s, e)
+                self.doubtful.pop(end, None)
+                text = self.negated[s] = text[1:] if text[0] == "-" else "-" + text
+                return self._scalar(text, s, end)
         return self._apply("negative", (value,), s, e)
 
     def _apply(self, name: str, args: tuple, s: int, e: int) -> Expr:
@@ -750,8 +755,9 @@ class Builder:
         return self._attribute_number(v[0], s, e)
 
     def attr_negative(self, v: list, s: int, e: int) -> int | float:
-        text = "".join(self.source.text[s:e].split())
-        return self._attribute_number(text, s, e)
+        if e - s > _LONGEST_NUMBER:
+            return Int64(-v[1]) if isinstance(v[1], Int64) else -v[1]
+        return self._attribute_number("".join(self.source.text[s:e].split()), s, e)
 
     def _attribute_number(self, text: str, s: int, e: int) -> int | float:
         try:

@@ -140,39 +140,42 @@ def _lowered_functions(source: Source) -> dict[str, Span]:
 def _words(
     tables: Tables, source: Source, found: Diagnostics, lines_bind: bool, lowered: dict[str, Span]
 ) -> Iterator[Word]:
-    """The words of a text, type definitions first (their constructors are needed to read the rest), lowered functions left out."""
+    """The words of a text without its lowered functions, and type definitions first: the rest needs their constructors."""
     text = source.text
     skipped = [(s.start, s.end) for s in lowered.values()]
     first = _DEFINITION.search(text)
-    early: list[tuple[int, int]] = []
-    if first is not None:
-        early = [m.span() for m in _TYPE.finditer(text, first.start())]
+    early = [m.span() for m in _TYPE.finditer(text, first.start())] if first is not None else []
     if not skipped and not early:
         lexer = Lexer(tables, source, found)
         lexer.line_ends_bind = lines_bind
-        yield from lexer.words()
-        return
+        return lexer.words()
     rest: list[tuple[int, int]] = []
     at = 0
     for a, b in sorted(skipped + early):
         rest.append((at, a))
         at = max(at, b)
     rest.append((at, len(text)))
-    head = Lexer(tables, source, found).words()
-    kind, word, position = next(head)
-    if kind == "VERSION":
-        yield kind, word, position
-        rest[0] = (max(rest[0][0], position + len(word)), max(rest[0][1], position + len(word)))
+    return _words_of_parts(tables, source, found, lines_bind, early + rest)
+
+
+def _words_of_parts(
+    tables: Tables, source: Source, found: Diagnostics, lines_bind: bool, parts: list[tuple[int, int]]
+) -> Iterator[Word]:
+    """The words of several parts of a text, the version line before all."""
     paths: set[str] = set()
-    for a, b in early + rest:
-        lexer = Lexer(tables, source, found, a, b)
+    version = next(Lexer(tables, source, Diagnostics()).words())
+    if version[0] == "VERSION":
+        yield version
+    for start, end in parts:
+        lexer = Lexer(tables, source, found, start, end)
         lexer.paths = paths
         lexer.line_ends_bind = lines_bind
-        for each in lexer.words():
-            if each[0] == "$END":
+        for word in lexer.words():
+            if word[0] == "$END":
                 break
-            yield each
-    yield "$END", "", len(text)
+            if word != version:
+                yield word
+    yield "$END", "", len(source.text)
 
 
 def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
