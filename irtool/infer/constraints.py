@@ -268,7 +268,7 @@ class Constraints:
 
     def _leave_condition(self, e: If) -> None:
         self.unify(
-            self.types[e.cond], TensorType((), "bool"), e.cond.span or e.span, "the condition of an if is a bool scalar"
+            self.types[e.cond], TensorType((), "bool"), _place(e.cond, e), "the condition of an if is a bool scalar"
         )
 
     def _leave_if(self, e: If) -> None:

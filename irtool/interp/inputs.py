@@ -17,7 +17,7 @@ def check_inputs(function: Function, inputs: Sequence[Any] | Mapping[str, Any], 
     """The inputs as values, one per parameter, in order.
 
     Inputs are given in the order of the parameters or by their names. Numbers and lists are taken as arrays of the
-    parameter's dtype. IrError for a missing or unknown name, a wrong number, a wrong shape or dtype.
+    parameter's dtype, integer scalars of another width as the parameter's, and uint16 as the bits of bfloat16. IrError for a missing or unknown name, a wrong number, a wrong shape or dtype.
     """
     params = function.params
     if isinstance(inputs, Mapping):
@@ -74,6 +74,10 @@ def _check_tensor(value: Any, t: TensorType, what: str, p: Var, sizes: dict[DimV
         value = np.asarray(value)
     if not isinstance(value, np.ndarray):
         raise IrError(f"{what} is {t}, and the input is {type(value).__name__}", p.span)
+    if t.dtype == "bfloat16" and value.dtype == np.uint16:
+        value = value.view(dtype)
+    elif value.ndim == 0 and dtype.kind in "iu" and value.dtype.kind in "iu" and _holds(dtype, int(value)):
+        value = value.astype(dtype)
     given = f"Tensor[({', '.join(map(str, value.shape))}), {value.dtype}]"
     if value.dtype != dtype:
         raise IrError(f"{what} is {t}, and the input is {given}: the data types differ", p.span)
@@ -89,3 +93,8 @@ def _check_tensor(value: Any, t: TensorType, what: str, p: Var, sizes: dict[DimV
         elif isinstance(wanted, int) and wanted is not ANY and wanted != size:
             raise IrError(f"{what} is {t}, and the input is {given}: axis {axis} is {wanted} and {size}", p.span)
     return value
+
+
+def _holds(dtype: np.dtype, value: int) -> bool:
+    limits = np.iinfo(dtype)
+    return int(limits.min) <= value <= int(limits.max)

@@ -167,7 +167,7 @@ class Machine:
                 frame[out] = Closure(self, inner, tuple(operands))
                 operands = None
             elif kind == DATA:
-                frame[out] = Data(extra, tuple(operands))
+                frame[out] = Data(extra, operands)
                 operands = None
             elif kind == REF_CREATE:
                 frame[out] = Reference(operands[0])
@@ -199,16 +199,16 @@ def _apply(function: Any, operands: list[Any], node: Any) -> Any:
         except Exception as error:
             raise _failure(node, operands, error) from error
     if isinstance(function, ConstructorValue):
-        return Data(function.constructor, tuple(operands))
+        return Data(function.constructor, operands)
     raise IrError(f"only a function can be called, not {_describe(function)}", node.span)
 
 
 def _as_value(value: Any) -> Any:
     """What an operator returned, as arrays and tuples of arrays."""
-    if isinstance(value, tuple | list):
-        return tuple([_as_value(v) for v in value])
     if isinstance(value, np.ndarray | Closure | Data | Reference):
         return value
+    if isinstance(value, tuple | list):
+        return tuple([_as_value(v) for v in value])
     return np.asarray(value)
 
 
@@ -222,7 +222,7 @@ def _matches(pattern: Pattern, value: Any, slots: dict[Var, int], frame: list[An
         elif isinstance(p, PatternConstructor):
             if v.constructor is not p.constructor and v.constructor.name != p.constructor.name:
                 return False
-            stack.extend(zip(p.patterns, v.fields, strict=True))
+            stack.extend(zip(p.patterns, v, strict=True))
         elif isinstance(p, PatternTuple):
             stack.extend(zip(p.patterns, v, strict=True))
     return True
@@ -240,6 +240,6 @@ def _failure(node: Any, operands: list[Any], error: Exception) -> IrError:
 def _describe(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"Tensor[({', '.join(map(str, value.shape))}), {value.dtype}]" if value.shape else str(value.dtype)
-    if isinstance(value, tuple):
+    if value.__class__ is tuple:
         return f"({', '.join(map(_describe, value))})"
     return repr(value)

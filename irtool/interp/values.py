@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,16 +43,19 @@ class OperatorValue:
         return f"<operator {self.operator.name}>"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Data:
-    """A value of an algebraic data type: a constructor and what it holds."""
+class Data(tuple):
+    """A value of an algebraic data type: a tuple of what the constructor holds, and the constructor."""
 
     constructor: Constructor
-    fields: tuple[Any, ...]
+
+    def __new__(cls, constructor: Constructor, fields: Iterable[Any] = ()) -> Data:
+        made = super().__new__(cls, fields)
+        made.constructor = constructor
+        return made
 
     def __repr__(self) -> str:
         # Lists are as deep as they are long: only the head is shown.
-        return f"{self.constructor.name}({', '.join('…' for _ in self.fields)})"
+        return f"{self.constructor.name}({', '.join('…' for _ in self)})"
 
 
 class Reference:
