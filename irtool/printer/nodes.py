@@ -70,12 +70,13 @@ class Record:
 
 
 class Part:
-    """A field that is a node of its own."""
+    """A field that is a node of its own. `listed` marks a string in a list: the peer's lists share theirs."""
 
-    __slots__ = ("value",)
+    __slots__ = ("listed", "value")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, listed: bool = False) -> None:
         self.value = value
+        self.listed = listed
 
 
 class Tensor:
@@ -137,7 +138,7 @@ class _Graph:
         while stack:
             part = stack.pop()
             value = part.value
-            shared = not isinstance(value, _VALUES)
+            shared = not isinstance(value, _VALUES) or part.listed
             number = self.numbers.get(id(value)) if shared else None
             if value is None:
                 number = 0
@@ -152,7 +153,7 @@ class _Graph:
                     if isinstance(field, Tensor):
                         record.fields[i] = (name, str(self._tensor(field.constant)))
                 parts = [f for _, f in record.fields if isinstance(f, Part)]
-                record.parts = [Part(p) for p in record.parts]
+                record.parts = [Part(p, bool(p) and p.__class__ is str) for p in record.parts]
                 stack.extend(reversed(parts + record.parts))
             part.value = number
 
