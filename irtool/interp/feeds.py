@@ -10,7 +10,9 @@ from ..ir import Function, TensorType, TupleType, Type
 
 
 def random_value(ty: Type, name: str, seed: int) -> Any:
-    """A value of that type: floats in [-1, 1), integers in [0, 8), bools evenly.
+    """A value of that type: floats in [-1, 1), vectors of floats in [0.5, 1), integers in [0, 8), bools evenly.
+
+    Vectors are positive because many stand for variances or scales, whose square roots and reciprocals are taken.
 
     Raises IrError for a dynamic shape or a type that is neither tensor nor tuple.
     """
@@ -26,7 +28,7 @@ def random_value(ty: Type, name: str, seed: int) -> Any:
         return rng.randint(0, 2, shape).astype("bool")
     if ty.dtype.startswith(("int", "uint")):
         return rng.randint(0, 8, shape).astype(ty.dtype)
-    values = rng.uniform(-1, 1, shape)
+    values = rng.uniform(0.5, 1, shape) if len(shape) == 1 else rng.uniform(-1, 1, shape)
     if ty.dtype == "bfloat16":
         import ml_dtypes
 
