@@ -1,0 +1,1 @@
+"""What DeadCodeElimination asks: which values are pure, and how often variables are used."""

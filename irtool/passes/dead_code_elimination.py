@@ -1,0 +1,51 @@
+"""DeadCodeElimination: `let`s that nothing needs go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import Expr, Function, Module, Var
+from .base import ModulePass, register_pass
+from .context import PassContext
+from .dead_code.purity import pure_variables
+from .dead_code.usage import needed_uses
+from .let_inlining import rewrite_lets
+
+
+@register_pass("DeadCodeElimination", level=1, required=("InferType",))
+@dataclass(frozen=True)
+class DeadCodeElimination(ModulePass):
+    """Removes each `let` whose variable is not used and whose value has no effect.
+
+    ::
+
+        let %a = add(%x, %y); let %b = nn.relu(%x); %b   ⇒   let %b = nn.relu(%x); %b
+
+    Options:
+        inline_once: also put values without effects where they are used, if that is in one place only.
+        ignore_impurity: take every value to be without effects.
+    """
+
+    inline_once: bool = False
+    ignore_impurity: bool = False
+
+    def transform(self, module: Module, context: PassContext) -> Module:
+        pure = {} if self.ignore_impurity else pure_variables(module)
+        functions = dict(module.functions)
+        for name, function in module.functions.items():
+            if isinstance(function, Function):
+                functions[name] = self._cleaned(function, pure)
+        return module.with_functions(functions)
+
+    def _cleaned(self, function: Function, pure: dict[Var, bool]) -> Function:
+        def is_pure(var: Var) -> bool:
+            return pure.get(var, self.ignore_impurity)
+
+        uses = needed_uses(function, is_pure)
+
+        def replace(var: Var, value: Expr) -> Expr | None:
+            if not is_pure(var):
+                return None
+            return value if uses[var] == 0 or (self.inline_once and uses[var] == 1) else None
+
+        return rewrite_lets(function, replace)  # type: ignore[return-value]
