@@ -29,8 +29,8 @@ def scale_dim(dim: Dim, scale: float) -> Dim:
         return Int64(size) if isinstance(dim, Int64) else size
     if scale == 1:
         return dim
-    product = DimExpr("Mul", (DimExpr("Cast", (dim,), "float32"), scale), "float32")
-    return DimExpr("Cast", (DimExpr("round", (product,), "float32"),), dim_dtype(dim))
+    product = DimExpr("Mul", (DimExpr("Cast", (dim,), "float64"), scale), "float64")
+    return DimExpr("Cast", (DimExpr("round", (product,), "float64"),), dim_dtype(dim))
 
 
 def scaled_shape(shape: Sequence[Dim], layout: str, canonical: str, scales: Sequence[float]) -> tuple[Dim, ...]:
