@@ -15,47 +15,31 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import IrError, Span
 from ..ir import (
-    ANY,
-    Call,
     Constant,
-    Constructor,
-    DimExpr,
     DimVar,
-    Expr,
-    Function,
-    FuncType,
-    GlobalTypeVar,
-    GlobalVar,
-    If,
-    IncompleteType,
-    Int64,
-    Let,
     MissingData,
-    RefCreate,
-    RefRead,
-    RefType,
-    RefWrite,
     TensorType,
-    Tuple,
-    TupleGetItem,
-    TupleType,
     Type,
-    TypeCall,
-    TypeVar,
-    Var,
 )
 from ..ir.boxed import BOXED
-from ..ir.meta import MetaNode, VirtualDevice
+from ..ir.meta import MetaNode
 from ..ir.ndarray import decode
+from .records import (
+    BUILDERS,
+    NAMED,
+    NUMBERS,
+    REFERENCES,
+    TIR_REFERENCES,
+    Fields,
+    build_arithmetic,
+    plain_value,
+    string_of,
+)
 
 if TYPE_CHECKING:
     from ..ops.base import Operator
 
 _HEADER = re.compile(r"^#\[\s*metadata\s*\]", re.MULTILINE)
-_KINDS = {"0": "type", "1": "shape", "2": "base", "4": "constraint"}
-_BINARY = frozenset(
-    "Add Sub Mul Div Mod FloorDiv FloorMod Min Max EQ NE LT LE GT GE And Or".split()  # noqa: SIM905
-)
 
 
 def find_section(text: str) -> int:
@@ -82,7 +66,7 @@ class Metadata:
         self.nodes: list[dict[str, Any]] = []
         self.tensors: list[Any] = []
         self.entries: dict[str, list[int]] = {}
-        self._made: dict[int, Any] = {}
+        self.made: dict[int, Any] = {}
         self._attributes: dict[int, Any] = {}
         self._claimed: set[int] | None = None
         self._missing: dict[tuple[str, int], Any] = {}
@@ -128,10 +112,6 @@ class Metadata:
             raise IrError(f"the metadata section has {len(entries)} of {key}; there is no number {index}")
         return self.make(entries[index])
 
-    def unused(self) -> None:
-        """What must be kept to print the section again: nothing, every entry is referred to by the text."""
-        return None
-
     def missing_constant(self, index: int, find_type: Callable[[], Type | None], span: Span) -> Constant:
         """The constant of that number in a section that is not there: the same object each time."""
         key = ("relay.Constant", index)
@@ -158,7 +138,7 @@ class Metadata:
 
     def make(self, number: int) -> Any:
         """The object of a node and, before it, of all nodes that it refers to."""
-        made = self._made
+        made = self.made
         if number in made:
             return made[number]
         open_nodes: set[int] = set()
@@ -199,10 +179,10 @@ class Metadata:
             if key in ("Array", "Map"):
                 return list(map(int, record.get("data", ())))
             attrs = record.get("attrs") or {}
-            names = _REFERENCES.get(key)
+            names: tuple[str, ...] | None = REFERENCES.get(key)
             if names is None:
                 if key.startswith("tir."):
-                    names = _TIR_REFERENCES
+                    names = TIR_REFERENCES
                 elif key.startswith("relay.attrs."):
                     return []
                 else:
@@ -223,26 +203,26 @@ class Metadata:
         if key == "":
             return None
         if key == "Array":
-            return tuple([self._made[int(n)] for n in record.get("data", ())])
+            return tuple([self.made[int(n)] for n in record.get("data", ())])
         if key == "Map":
-            values = [self._made[int(n)] for n in record.get("data", ())]
+            values = [self.made[int(n)] for n in record.get("data", ())]
             if "keys" in record:
                 return dict(zip(record["keys"], values, strict=True))
             return dict(zip(values[::2], values[1::2], strict=True))
         if key in ("runtime.String", "Op", "SourceName", "GlobalVar") and "attrs" not in record:
-            return _NAMED[key](_text(record))
+            return NAMED[key](string_of(record))
         attrs = record.get("attrs") or {}
         if key.startswith("relay.attrs."):
             node = MetaNode(key, attrs)
             self._attributes[id(node)] = node
             return node
-        build = _BUILDERS.get(key)
+        build = BUILDERS.get(key)
         if build is not None:
-            return build(_Fields(attrs, self))
+            return build(Fields(attrs, self))
         if key.startswith("tir."):
-            return _build_tir(key[4:], _Fields(attrs, self))
+            return build_arithmetic(key[4:], Fields(attrs, self))
         return MetaNode(
-            key, {n: self._made[int(v)] if self._seems_reference(v) else _plain(v) for n, v in attrs.items()}
+            key, {n: self.made[int(v)] if self._seems_reference(v) else plain_value(v) for n, v in attrs.items()}
         )
 
     def tensor(self, number: int) -> tuple[Any, str]:
@@ -282,7 +262,7 @@ class Metadata:
             return text
         number = int(text) if re.fullmatch(r"\d{1,9}", text) else -1
         refers = 0 < number < len(self.nodes)
-        target = self.nodes[number].get("type_key") if refers else ""
+        target = str(self.nodes[number].get("type_key", "")) if refers else ""
         if tuple in kinds or dict in kinds:
             return None if number == 0 else self.make(number)
         if str in kinds:
@@ -292,10 +272,10 @@ class Metadata:
         if number == 0 and type(None) in kinds:
             return None
         if kinds & {int, bool, float} or not (kinds - {type(None)} or target.startswith("relay.")):
-            if refers and target in _NUMBERS and self._holds_references(key, name):
+            if refers and target in NUMBERS and self._holds_references(key, name):
                 return self.make(number)
-            return _plain(text)
-        return self.make(number) if number >= 0 and (number == 0 or target) else _plain(text)
+            return plain_value(text)
+        return self.make(number) if number >= 0 and (number == 0 or target) else plain_value(text)
 
     def _holds_references(self, key: str, name: str) -> bool:
         """True if the field of this type key is a boxed number, not a plain one.
@@ -309,7 +289,7 @@ class Metadata:
         numbers = [int(v) for v in values if v.isdecimal() and v != "0"]
         if any(not v.isdecimal() for v in values):
             return False
-        if any(n >= len(self.nodes) or self.nodes[n].get("type_key") not in _NUMBERS for n in numbers):
+        if any(n >= len(self.nodes) or self.nodes[n].get("type_key") not in NUMBERS for n in numbers):
             return False
         return any(n not in self._claims() for n in numbers)
 
@@ -319,7 +299,7 @@ class Metadata:
             self._claimed = set()
             for record in self.nodes:
                 key = record.get("type_key", "")
-                if key in ("Array", "Map") or key in _REFERENCES or key.startswith("tir."):
+                if key in ("Array", "Map") or key in REFERENCES or key.startswith("tir."):
                     self._claimed.update(self._references(record))
         return self._claimed
 
@@ -331,49 +311,6 @@ class Metadata:
         return number < len(self.nodes) and (number == 0 or number not in self._claims())
 
 
-class _Fields:
-    """The fields of a record by name: `ref` follows a reference, `[]` is the plain text."""
-
-    def __init__(self, attrs: dict[str, Any], metadata: Metadata) -> None:
-        self.attrs = attrs
-        self.metadata = metadata
-
-    def __getitem__(self, name: str) -> Any:
-        return self.attrs[name]
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self.attrs.get(name, default)
-
-    def ref(self, name: str) -> Any:
-        number = int(self.attrs[name])
-        return self.metadata._made[number]
-
-    def opt(self, name: str) -> Any:
-        return self.ref(name) if name in self.attrs else None
-
-    def expr(self, name: str) -> Expr:
-        value = self.ref(name)
-        if not isinstance(value, Expr):
-            raise ValueError(f"{name} is not an expression")
-        return value
-
-    def kind(self, name: str, kind: Any) -> Any:
-        value = self.ref(name)
-        if not isinstance(value, kind):
-            raise ValueError(f"{name} is a {type(value).__name__}")
-        return value
-
-    def items(self, name: str, kind: Any) -> tuple:
-        values = self.kind(name, tuple)
-        if not all(isinstance(v, kind) for v in values):
-            raise ValueError(f"{name} holds a {next(type(v).__name__ for v in values if not isinstance(v, kind))}")
-        return values
-
-    def device(self) -> VirtualDevice | None:
-        device = self.opt("virtual_device_")
-        return None if device is None or device == VirtualDevice() else device
-
-
 def _kinds(hint: Any) -> list[Any]:
     import types
     import typing
@@ -382,201 +319,3 @@ def _kinds(hint: Any) -> list[Any]:
     if origin in (typing.Union, types.UnionType):
         return [k for a in typing.get_args(hint) for k in _kinds(a)]
     return [origin or hint] if hint is not Any else []
-
-
-def _plain(text: Any) -> Any:
-    """A field's text as the number that it is, or as it stands."""
-    if not isinstance(text, str):
-        return text
-    if re.fullmatch(r"-?\d{1,19}", text):
-        return int(text)
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _text(record: dict[str, Any]) -> str:
-    """The text of a string node; text with unusual characters is in base64 behind its length."""
-    if "repr_b64" in record:
-        raw = binascii.a2b_base64(record["repr_b64"])
-        return raw[8:].decode("utf-8", "surrogateescape")
-    text = record.get("repr_str", "")
-    if not isinstance(text, str):
-        raise ValueError("its text is not a string")
-    return text
-
-
-def _op(name: str) -> Any:
-    from ..ops.base import op, operators
-
-    return op(name) if operators.find(name) is not None else MetaNode("Op", {"name": name})
-
-
-_NAMED: dict[str, Callable[[str], Any]] = {
-    "runtime.String": lambda text: text,
-    "Op": _op,
-    "SourceName": lambda text: None,
-    "GlobalVar": lambda text: GlobalVar(text),
-}
-
-_NUMBERS = frozenset(["IntImm", "FloatImm"])
-_TYPED = ("_checked_type_", "virtual_device_")
-_REFERENCES: dict[str, tuple[str, ...]] = {
-    "": (),
-    "runtime.String": (),
-    "Op": (),
-    "SourceName": (),
-    "Span": (),
-    "IntImm": (),
-    "FloatImm": (),
-    "PrimType": (),
-    "IncompleteType": (),
-    "relay.Id": ("name_hint",),
-    "relay.Constant": _TYPED,
-    "relay.Var": ("vid", "type_annotation", *_TYPED),
-    "GlobalVar": ("name_hint", *_TYPED),
-    "relay.Tuple": ("fields", *_TYPED),
-    "relay.TupleGetItem": ("tuple_value", *_TYPED),
-    "relay.Call": ("op", "args", "attrs", "type_args", *_TYPED),
-    "relay.Function": ("params", "body", "ret_type", "type_params", "attrs", *_TYPED),
-    "relay.Let": ("var", "value", "body", *_TYPED),
-    "relay.If": ("cond", "true_branch", "false_branch", *_TYPED),
-    "relay.RefCreate": ("value", *_TYPED),
-    "relay.RefRead": ("ref", *_TYPED),
-    "relay.RefWrite": ("ref", "value", *_TYPED),
-    "relay.Constructor": ("name_hint", "inputs", "belong_to"),
-    "relay.TensorType": ("shape",),
-    "TupleType": ("fields",),
-    "FuncType": ("arg_types", "ret_type", "type_params"),
-    "relay.RefType": ("value",),
-    "TypeCall": ("func", "args"),
-    "TypeVar": ("name_hint",),
-    "GlobalTypeVar": ("name_hint",),
-    "VirtualDevice": ("target", "memory_scope"),
-    "Target": ("kind", "tag", "keys", "attrs", "features", "host"),
-    "TargetKind": ("name", "default_keys"),
-    "DictAttrs": ("__dict__",),
-    "Executor": ("name", "attrs"),
-    "Runtime": ("name", "attrs"),
-}
-_TIR_REFERENCES = ("name", "a", "b", "value", "condition", "true_value", "false_value", "op", "args")
-
-
-def _integer(f: _Fields) -> Any:
-    value, dtype = int(f["value"]), f["dtype"]
-    if dtype == "bool":
-        return bool(value)
-    return Int64(value) if dtype == "int64" else value
-
-
-def _constant(f: _Fields) -> Constant:
-    array, dtype = f.metadata.tensor(int(f["data"]))
-    checked = f.opt("_checked_type_")
-    made = Constant(array, dtype)
-    # a constant whose type the peer had widened (a dimension `?`) keeps it
-    if isinstance(checked, TensorType) and (checked.shape != array.shape or checked.dtype != dtype):
-        made.type_annotation = checked
-    return made
-
-
-def _device(f: _Fields) -> VirtualDevice:
-    target = f.opt("target")
-    return VirtualDevice(int(f["device_type_int"]), int(f["virtual_device_id"]), target, f.kind("memory_scope", str))
-
-
-def _function(f: _Fields) -> Function:
-    attrs = f.opt("attrs")
-    given = attrs.fields.get("__dict__") if isinstance(attrs, MetaNode) else attrs
-    return Function(
-        f.items("params", Var),
-        f.expr("body"),
-        f.ref("ret_type"),
-        f.items("type_params", TypeVar),
-        dict(given or {}),
-        None,
-        None,
-        f.device(),
-    )
-
-
-def _record_of(key: str) -> Callable[[_Fields], MetaNode]:
-    references = _REFERENCES[key]
-    return lambda f: MetaNode(key, {n: f.ref(n) if n in references else _plain(v) for n, v in f.attrs.items()})
-
-
-def _call(f: _Fields) -> Call:
-    from ..ir import Op
-
-    function, attrs = f.ref("op"), f.opt("attrs")
-    if not isinstance(function, Expr):
-        raise ValueError("it calls what is not an expression")
-    if isinstance(function, Op):
-        given = f.metadata.attributes(attrs, function.operator) if isinstance(attrs, MetaNode) else {}
-        attrs = function.operator.make(given)
-    elif isinstance(attrs, MetaNode):
-        from ..ir import DictAttrs
-
-        attrs = DictAttrs(attrs.fields.get("__dict__") or {})
-    return Call(function, f.items("args", Expr), attrs, f.items("type_args", Type) if "type_args" in f.attrs else ())
-
-
-_BUILDERS: dict[str, Callable[[_Fields], Any]] = {
-    "Span": lambda f: None,
-    "IntImm": _integer,
-    "FloatImm": lambda f: float(f["value"]),
-    "PrimType": lambda f: MetaNode("PrimType", {"dtype": f["dtype"]}),
-    "relay.Id": lambda f: f.kind("name_hint", str),
-    "relay.Constant": _constant,
-    "relay.Var": lambda f: Var(f.kind("vid", str), f.opt("type_annotation"), None, None, f.device()),
-    "GlobalVar": lambda f: GlobalVar(f.kind("name_hint", str)),
-    "relay.Tuple": lambda f: Tuple(f.items("fields", Expr)),
-    "relay.TupleGetItem": lambda f: TupleGetItem(f.expr("tuple_value"), int(f["index"])),
-    "relay.Call": _call,
-    "relay.Function": _function,
-    "relay.Let": lambda f: Let(f.kind("var", Var), f.expr("value"), f.expr("body")),
-    "relay.If": lambda f: If(f.expr("cond"), f.expr("true_branch"), f.expr("false_branch")),
-    "relay.RefCreate": lambda f: RefCreate(f.expr("value")),
-    "relay.RefRead": lambda f: RefRead(f.expr("ref")),
-    "relay.RefWrite": lambda f: RefWrite(f.expr("ref"), f.expr("value")),
-    "relay.Constructor": lambda f: Constructor(
-        f.kind("name_hint", str), f.items("inputs", Type), f.kind("belong_to", GlobalTypeVar), int(f.get("tag", -1))
-    ),
-    "relay.TensorType": lambda f: TensorType(f.kind("shape", tuple), f["dtype"]),
-    "TupleType": lambda f: TupleType(f.items("fields", Type)),
-    "FuncType": lambda f: FuncType(
-        f.items("arg_types", Type), f.kind("ret_type", Type), f.items("type_params", TypeVar)
-    ),
-    "relay.RefType": lambda f: RefType(f.kind("value", Type)),
-    "TypeCall": lambda f: TypeCall(f.kind("func", Type), f.items("args", Type)),
-    "TypeVar": lambda f: TypeVar(f.kind("name_hint", str), _KINDS.get(f.get("kind"), "type")),
-    "GlobalTypeVar": lambda f: GlobalTypeVar(f.kind("name_hint", str)),
-    "IncompleteType": lambda f: IncompleteType(_KINDS.get(f.get("kind"), "type")),
-    "VirtualDevice": _device,
-    "tir.Any": lambda f: ANY,
-    "tir.Var": lambda f: DimVar(f.kind("name", str), f["dtype"], False),
-    "tir.SizeVar": lambda f: DimVar(f.kind("name", str), f["dtype"], True),
-    "tir.StringImm": lambda f: f.kind("value", str),
-    "Target": _record_of("Target"),
-    "TargetKind": _record_of("TargetKind"),
-    "DictAttrs": lambda f: MetaNode("DictAttrs", {"__dict__": f.ref("__dict__")}),
-    "Executor": _record_of("Executor"),
-    "Runtime": _record_of("Runtime"),
-}
-
-
-def _build_tir(name: str, f: _Fields) -> DimExpr:
-    """Arithmetic on dimensions: `tir.Add` is `DimExpr("Add", …)`, a call of `tir.round` is `DimExpr("round", …)`."""
-    if name in _BINARY:
-        return DimExpr(name, (f.ref("a"), f.ref("b")), f["dtype"])
-    if name == "Not":
-        return DimExpr(name, (f.ref("a"),), f["dtype"])
-    if name == "Cast":
-        return DimExpr(name, (f.ref("value"),), f["dtype"])
-    if name == "Select":
-        return DimExpr(name, (f.ref("condition"), f.ref("true_value"), f.ref("false_value")), f["dtype"])
-    if name == "Call":
-        called = f.ref("op")
-        called = called.fields["name"] if isinstance(called, MetaNode) else called.name
-        return DimExpr(called.removeprefix("tir."), f.kind("args", tuple), f["dtype"])
-    raise ValueError("it is no arithmetic on dimensions")

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..diagnostics import Span
 from ..ir import Var
-from .builder import Builder
+from .build import Builder
 from .lexer import Word
 from .tables import STARTS, Tables
 
@@ -205,7 +205,7 @@ class Reader:
         behind = Span(builder.source, max(end - 1, 0), max(end, 1))
         shown = "the end of the text" if kind == "$END" else f"`{text if len(text) <= 40 else text[:37] + '...'}`"
         bracket, opened = self._open_bracket()
-        notes = ()
+        notes: tuple[str, ...] = ()
         if kind == "$END" and bracket:
             where = Span(builder.source, opened, opened + 1)
             notes = (f"{_SHOWN[bracket]} at {where.location} is not closed",)

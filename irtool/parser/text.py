@@ -11,7 +11,8 @@ from typing import Any
 from ..diagnostics import Diagnostic, Diagnostics, IrError, Source, Span, nearest
 from ..ir import Expr, Function, Module, Type, Var, free_variables
 from . import dialect
-from .builder import Builder
+from .build import Builder
+from .build.state import State
 from .lexer import Lexer, Word
 from .metadata import Metadata, find_section
 from .reader import Reader
@@ -58,7 +59,7 @@ def read_with_diagnostics(text: str, filename: str = "<text>") -> tuple[Module |
     return result, items
 
 
-def read_type(text: str, known: Builder | None = None) -> Type | None:
+def read_type(text: str, known: State | None = None) -> Type | None:
     """The type that a text holds, or None if it holds none. `known` tells the names of types and type parameters."""
     found = Diagnostics()
     source = Source("<type>", text)
