@@ -166,7 +166,7 @@ def command(
     irtool opt --passes='func("^main$", FuseOps{fuse_opt_level=1})' net.relay
     irtool opt -O3 --print-changed=diff --time-passes net.relay
     """
-    from ..diagnostics import InternalError
+    from ..diagnostics import InternalError, render
     from ..passes import run_passes
     from ..passes.instruments.timing import Timing
     from .own_passes import load_files
@@ -218,6 +218,7 @@ def command(
             target,
             instruments,
             allow_no_match,
+            lambda found: click.echo(render([found]), err=True),
         )
     except InternalError as error:
         if reproducer is not None:

@@ -46,8 +46,8 @@ def read_module(path: str) -> Module:
 
 def read_arrays(path: str) -> dict[str, Any]:
     """Named arrays from an `.npz` or a `.params` file."""
-    from ..parser.params import load_params
+    from ..parser.params import read_params
 
     if not os.path.exists(path):
         raise IrError(f"cannot read {path}: no such file")
-    return load_params(path)
+    return read_params(path)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import UsageError
+from ..diagnostics import Diagnostic, Span, UsageError
 from ..ir import Module
 from ..ir.target import Target
 
@@ -56,6 +56,7 @@ class PassContext:
         target: what code is made for.
         exported: functions that count as entry points whatever their name (those that `func(…)` selected).
         infer_seconds: time spent in type inference so far.
+        warnings: what passes had to say that is no error.
     """
 
     _local = threading.local()
@@ -78,6 +79,7 @@ class PassContext:
         self.target = Target.parse(target) if target is not None else None
         self.exported = frozenset(exported)
         self.infer_seconds = 0.0
+        self.warnings: list[Diagnostic] = []
         both = sorted(self.required_pass & self.disabled_pass)
         if both:
             raise UsageError(f"pass {both[0]} is both required and disabled")
@@ -107,9 +109,30 @@ class PassContext:
             return False
         return info.name in self.required_pass or self.opt_level >= info.opt_level
 
+    def warn(self, message: str, span: Span | None = None) -> None:
+        """Notes a warning, once."""
+        found = Diagnostic(message, span, "warning")
+        if found not in self.warnings:
+            self.warnings.append(found)
+
     def option(self, key: str, default: Any) -> Any:
         """The value of a config key, or `default`."""
         return self.config.get(key, default)
+
+    def derived(self, *, opt_level: int | None = None, exported: Iterable[str] | None = None) -> PassContext:
+        """The same context with another level or other exported functions; warnings are shared."""
+        inner = PassContext(
+            self.opt_level if opt_level is None else opt_level,
+            self.required_pass,
+            self.disabled_pass,
+            None,
+            self.instruments,
+            self.target,
+            self.exported if exported is None else exported,
+        )
+        inner.config = self.config
+        inner.warnings = self.warnings
+        return inner
 
     def infer(self, module: Module) -> Module:
         """Infers types; the time is counted apart from the passes' own."""

@@ -50,16 +50,7 @@ class Default(Sequential):
         return [p for text, _ in BUILD if text.split("{")[0] in passes for p in parse_pipeline(text)]
 
     def apply(self, module, context: PassContext):
-        inner = PassContext(
-            self.opt_level,
-            context.required_pass,
-            context.disabled_pass,
-            None,
-            context.instruments,
-            context.target,
-            context.exported,
-        )
-        inner.config = context.config
+        inner = context.derived(opt_level=self.opt_level)
         with_passes = PassList(tuple(self.passes()))
         result = with_passes.apply(module, inner)
         context.infer_seconds += inner.infer_seconds

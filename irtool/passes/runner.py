@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -88,10 +88,10 @@ class ApplyPassToFunction(Pass):
                 raise IrError(f"no function matches {self.func_name_regex!r}", notes=(f"the functions are {have}",))
             return module
         if len(matched) == len(module.functions):
-            return self.pass_.apply(module, _exporting(context, matched))
+            return self.pass_.apply(module, context.derived(exported=matched))
         stubs = {n: _opaque(f) for n, f in module.functions.items() if n not in matched}
         inner = module.with_functions({n: stubs.get(n, f) for n, f in module.functions.items()})
-        after = self.pass_.apply(inner, _exporting(context, matched))
+        after = self.pass_.apply(inner, context.derived(exported=matched))
         kept = {n: f for n, f in after.functions.items() if n not in stubs}
         ordered = {
             n: module.functions[n] if n in stubs else kept[n] for n in module.functions if n in stubs or n in kept
@@ -106,20 +106,6 @@ def select_functions(module: Module, regex: str) -> list[str]:
     except re.error as error:
         raise UsageError(f"the regular expression {regex!r} is malformed: {error}") from None
     return [n for n in module.functions if pattern.match(n)]
-
-
-def _exporting(context: PassContext, names: Iterable[str]) -> PassContext:
-    inner = PassContext(
-        context.opt_level,
-        context.required_pass,
-        context.disabled_pass,
-        None,
-        context.instruments,
-        context.target,
-        names,
-    )
-    inner.config = context.config
-    return inner
 
 
 def _opaque(f: Any) -> Any:
@@ -143,6 +129,7 @@ def run_passes(
     target: str | Target | None = None,
     instruments: Iterable[PassInstrument] = (),
     allow_no_match: bool = False,
+    warn: Callable[[Diagnostic], None] | None = None,
 ) -> Module:
     """Runs passes on a module and returns the result, typed.
 
@@ -153,6 +140,7 @@ def run_passes(
         func: a regular expression; only functions whose name it matches are transformed.
         opt_level, required_pass, disabled_pass, config, target, instruments: see `PassContext`.
         allow_no_match: whether a `func` that matches nothing is fine.
+        warn: called with each warning of a pass.
 
     Raises:
         UsageError: unknown pass or option.
@@ -166,6 +154,9 @@ def run_passes(
             if func is not None:
                 p = ApplyPassToFunction(p, func, not allow_no_match)
             module = run_pass(p, module, context)
+    if warn is not None:
+        for found in context.warnings:
+            warn(found)
     return module
 
 

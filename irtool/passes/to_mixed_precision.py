@@ -1,0 +1,322 @@
+"""ToMixedPrecision: computes in float16 or bfloat16 where that is safe and pays."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..diagnostics import IrError, UsageError
+from ..ir import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    Let,
+    Module,
+    Op,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    Type,
+    Var,
+    post_order,
+    rewrite,
+    with_binders,
+    with_function,
+)
+from ..ops.base import call
+from .base import FunctionPass, register_pass
+from .context import PassContext
+
+ALWAYS = frozenset(
+    [
+        "nn.conv1d",
+        "nn.conv2d",
+        "nn.conv3d",
+        "nn.conv1d_transpose",
+        "nn.conv2d_transpose",
+        "nn.conv3d_transpose",
+        "nn.dense",
+        "nn.batch_matmul",
+    ]
+)
+"""Operators that gain so much that their inputs are converted."""
+
+FOLLOW = frozenset(
+    [
+        "nn.pad",
+        "nn.batch_flatten",
+        "concatenate",
+        "zeros",
+        "split",
+        "squeeze",
+        "transpose",
+        "expand_dims",
+        "reshape",
+        "dyn.reshape",
+        "broadcast_to_like",
+        "dyn.broadcast_to",
+        "strided_slice",
+        "dyn.strided_slice",
+        "take",
+        "argwhere",
+        "where",
+        "tile",
+        "dyn.tile",
+        "scatter",
+        "full",
+        "dyn.full",
+        "nn.depth_to_space",
+        "less",
+        "greater",
+        "less_equal",
+        "greater_equal",
+        "copy",
+        "cast",
+        "cast_like",
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "nn.bias_add",
+        "nn.batch_norm",
+        "sqrt",
+        "shape_of",
+        "max",
+        "min",
+        "maximum",
+        "minimum",
+        "argmax",
+        "argmin",
+        "nn.relu",
+        "nn.leaky_relu",
+        "nn.prelu",
+        "nn.dropout",
+        "sigmoid",
+        "tanh",
+        "fast_tanh",
+        "fast_exp",
+        "fast_erf",
+        "clip",
+        "nn.max_pool1d",
+        "nn.max_pool2d",
+        "nn.max_pool3d",
+        "nn.avg_pool1d",
+        "nn.avg_pool2d",
+        "nn.avg_pool3d",
+        "nn.global_max_pool2d",
+        "nn.adaptive_max_pool1d",
+        "nn.adaptive_max_pool2d",
+        "nn.adaptive_max_pool3d",
+        "image.resize2d",
+    ]
+)
+"""Operators that are converted where all of their inputs are already; so is any operator in no list."""
+
+NEVER = frozenset(
+    [
+        "exp",
+        "power",
+        "nn.cross_entropy",
+        "nn.cross_entropy_with_logits",
+        "nn.softmax",
+        "nn.l2_normalize",
+        "erf",
+        "arange",
+        "nn.global_avg_pool2d",
+        "nn.adaptive_avg_pool1d",
+        "nn.adaptive_avg_pool2d",
+        "nn.adaptive_avg_pool3d",
+        "sum",
+        "mean",
+        "variance",
+        "nn.layer_norm",
+    ]
+)
+"""Operators whose results grow beyond the range of 16 bits, or which add up many terms."""
+
+_ACCUMULATES = frozenset(
+    "relay.attrs." + name
+    for name in [
+        "Conv1DAttrs",
+        "Conv1DTransposeAttrs",
+        "Conv2DAttrs",
+        "Conv2DTransposeAttrs",
+        "Conv2DWinogradAttrs",
+        "Conv2DWinogradNNPACKWeightTransformAttrs",
+        "DeformableConv2DAttrs",
+        "Conv3DAttrs",
+        "Conv3DTransposeAttrs",
+        "Conv3DWinogradAttrs",
+        "DenseAttrs",
+        "BatchMatmulAttrs",
+    ]
+)
+"""Attribute classes whose `out_dtype` is the type that is accumulated in."""
+
+
+@register_pass(
+    "ToMixedPrecision", level=0, required=("InferType",), config={"relay.ToMixedPrecision.keep_orig_output_dtype": bool}
+)
+@dataclass(frozen=True)
+class ToMixedPrecision(FunctionPass):
+    """Converts operators to a 16-bit floating-point type.
+
+    ::
+
+        nn.relu(nn.conv2d(%x, %w))
+            ⇒  nn.relu(nn.conv2d(cast(%x, dtype="float16"), cast(%w, dtype="float16"), out_dtype="float16"))
+        nn.softmax(%y)   with %y in float16   ⇒  nn.softmax(cast(%y, dtype="float32"))
+
+    Convolutions and matrix products are always converted; exponentials and sums never; the others where their inputs
+    already are. `mixed_precision_type` is float16 or bfloat16 (whose values, as in the peer, are not cast back).
+    `missing_op_mode` says what happens with operators in no list: 0 is an error, 1 a warning, 2 nothing. With the pass
+    option relay.ToMixedPrecision.keep_orig_output_dtype results are cast back to their types. Results are rounded to the
+    smaller type throughout, and the function's result may have another type than before.
+    """
+
+    mixed_precision_type: str = "float16"
+    missing_op_mode: int = 1
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        if self.mixed_precision_type not in ("float16", "bfloat16", "float32", "float64"):
+            raise UsageError(f"mixed_precision_type {self.mixed_precision_type} is no floating-point type")
+        if self.missing_op_mode not in (0, 1, 2):
+            raise UsageError(f"missing_op_mode is 0, 1 or 2, not {self.missing_op_mode}")
+        keep = context.option("relay.ToMixedPrecision.keep_orig_output_dtype", False)
+        converter = _Converter(self.mixed_precision_type, function, module, keep)
+        result = converter.run()
+        for name, (first, count) in converter.missing.items():
+            message = f"operator {name} is in no list of ToMixedPrecision (it is called {count} times)"
+            if self.missing_op_mode == 0:
+                raise IrError(message, first.span)
+            if self.missing_op_mode == 1:
+                context.warn(message, first.span)
+        return result
+
+
+class _Converter:
+    def __init__(self, dtype: str, function: Function, module: Module, keep_output: bool) -> None:
+        self.dtype = dtype
+        self.function = function
+        self.module = module
+        self.keep_output = keep_output
+        self.casts: dict[tuple[Expr, str], Expr] = {}
+        self.missing: dict[str, tuple[Call, int]] = {}
+        self.memo: dict[Expr, Expr] = {}
+        self.bound_to: dict[Expr, list[Var]] = {}
+        for e in post_order(function):
+            if isinstance(e, Let):
+                self.bound_to.setdefault(e.value, []).append(e.var)
+
+    def run(self) -> Function:
+        result = rewrite(self.function, self.leave, memo=self.memo)
+        assert isinstance(result, Function)
+        return result
+
+    def leave(self, old: Expr, new: Expr) -> Expr:
+        result = self.convert(old, new)
+        for var in self.bound_to.get(old, ()):
+            self.memo[var] = Var(var.name, result.checked_type, var.span, result.checked_type, var.virtual_device)
+        return result
+
+    def convert(self, old: Expr, new: Expr) -> Expr:
+        if isinstance(old, Call):
+            assert isinstance(new, Call)
+            return self.call(old, new)
+        if isinstance(new, Let):
+            assert isinstance(old, Let)
+            return with_binders(new, {old.var: self.memo.get(old.var, old.var)})  # type: ignore[dict-item]
+        if isinstance(new, Function):
+            return with_function(Function(new.params, new.body, None, new.type_params, new.attrs, new.span))
+        if isinstance(new, Tuple) and old is self.function.body and self.keep_output:
+            return self.original_tuple(old, self.typed(new))
+        return self.typed(new)
+
+    def typed(self, e: Expr) -> Expr:
+        from ..infer import infer_expr
+
+        return e if e.checked_type is not None else infer_expr(e, self.module)
+
+    def original_tuple(self, old: Expr, new: Expr) -> Expr:
+        types, now = old.checked_type, new.checked_type
+        assert isinstance(types, TupleType) and isinstance(now, TupleType)
+        fields = []
+        for i, (was, t) in enumerate(zip(types.fields, now.fields, strict=True)):
+            part = self.typed(TupleGetItem(new, i))
+            fields.append(self.cast(part, t, was.dtype) if isinstance(was, TensorType) else part)
+        changed = any(was != t for was, t in zip(types.fields, now.fields, strict=True))
+        return self.typed(Tuple(tuple(fields), new.span)) if changed else new
+
+    def call(self, old: Call, new: Call) -> Expr:
+        category = self.category(old)
+        types: list[Type] = [a.checked_type or a.type_annotation for a in new.args]  # type: ignore[attr-defined]
+        if category == "follow":
+            fits = all(
+                self.is_converted(t) or isinstance(a, Var | Constant) for a, t in zip(new.args, types, strict=True)
+            )
+            category = "always" if fits else "never"
+        wanted = self.dtype if category == "always" else "float32"
+        arguments = tuple(self.cast(a, t, wanted) for a, t in zip(new.args, types, strict=True))
+        if category == "never":
+            return self.typed(Call(new.op, arguments, new.attrs, (), new.span))
+        result = self.typed(Call(new.op, arguments, self.attributes(new.attrs), (), new.span))
+        was = old.checked_type
+        if self.keep_output and old is self.function.body and isinstance(was, TensorType) and was.dtype != self.dtype:
+            return self.cast(result, result.checked_type, was.dtype)  # type: ignore[arg-type]
+        return result
+
+    def category(self, e: Call) -> str:
+        if isinstance(e.op, Function):
+            return "never"  # its signature stays what it is
+        if not isinstance(e.op, Op):
+            raise IrError(
+                "ToMixedPrecision handles operators and function literals only", e.span, help="inline the call first"
+            )
+        name = e.op.name
+        if name not in ALWAYS | FOLLOW | NEVER:
+            first, count = self.missing.get(name, (e, 0))
+            self.missing[name] = (first, count + 1)
+        return "always" if name in ALWAYS else "never" if name in NEVER else "follow"
+
+    def attributes(self, attrs: Any) -> Any:
+        if attrs is None:
+            return None
+        field = (
+            "out_dtype"
+            if attrs.attrs_name in _ACCUMULATES
+            else "dtype"
+            if attrs.attrs_name.endswith("InitOpAttrs")
+            else ""
+        )
+        if not field:
+            return attrs
+        now = getattr(attrs, field)
+        return dataclasses.replace(attrs, **{field: self.dtype}) if now == "" or now.startswith("float") else attrs
+
+    def is_converted(self, t: Type) -> bool:
+        """Whether every floating-point tensor of the type is already of the wanted type."""
+        if isinstance(t, TupleType):
+            return all(map(self.is_converted, t.fields))
+        if not isinstance(t, TensorType):
+            raise IrError(f"ToMixedPrecision handles tensors and tuples only, not {t!r}")
+        return t.dtype == self.dtype or not t.dtype.startswith(("float", "bfloat"))
+
+    def cast(self, e: Expr, t: Type, wanted: str) -> Expr:
+        """`e`, of type `t`, with its floating-point tensors cast. A cast is made once, and casting back undoes it."""
+        if isinstance(t, TupleType):
+            parts: Sequence[Expr] = [self.typed(TupleGetItem(e, i)) for i in range(len(t.fields))]
+            made = [self.cast(p, f, wanted) for p, f in zip(parts, t.fields, strict=True)]
+            same = all(a is b for a, b in zip(parts, made, strict=True))
+            return e if same else self.typed(Tuple(tuple(made)))
+        assert isinstance(t, TensorType)
+        if not t.dtype.startswith("float") or t.dtype == wanted:
+            return e
+        found = self.casts.get((e, wanted))
+        if found is None:
+            found = self.casts[e, wanted] = self.typed(call("cast", e, dtype=wanted))
+            self.casts[found, t.dtype] = e
+        return found
