@@ -17,6 +17,10 @@ Word = tuple[str, str, int]
 """Terminal, text, and offset of the first character."""
 
 _MOST_JUNK = 20
+_BLANK = re.compile(r"(?:\s+|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)*")
+"""Blanks and comments that hold no comments."""
+_LONGEST_BLANK = 10_000
+
 _SIGNATURE = re.compile(r"(?:\bfn|\bdef\s+@[^\s(\[<]+)\s*(?:\[[^\]]*\])?\s*\([^()]*\Z")
 _ENDS = frozenset(("RPAREN", "LOCAL", "GRAPH", "NUMBER", "RBRACE", "PROJECTION", "TRUE", "FALSE"))
 
@@ -137,11 +141,10 @@ class Lexer:
     def _binds(self, word: str, at: int, previous: str) -> bool:
         """True where the name is being declared: a parameter, or after `let` or `free_var`."""
         after = at + len(word)
-        while after < self.end and self.text[after] in " \t\r\n":
-            after += 1
+        after = _BLANK.match(self.text, after, min(self.end, after + _LONGEST_BLANK)).end()  # type: ignore[union-attr]
         sign = self.text[after] if after < self.end else ""
         if previous in ("LET", "FREE_VAR"):
-            return sign in ":=;"
+            return sign in ":=;{"
         if previous not in ("LPAREN", "COMMA"):
             return False
         if sign in (":", "{"):

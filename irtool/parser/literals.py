@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _INTEGER = re.compile(r"(\d+)(?:i(\d*))?")
 _FLOAT = re.compile(r"(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|inf|nan)(?:f(\d*))?")
 _LARGEST = {"16": 65504.0, "32": 3.4028234663852886e38, "64": math.inf}
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}(?:\\x[0-9a-fA-F]{2})*|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPED = {
     "n": "\n",
     "t": "\t",
@@ -85,7 +85,10 @@ def read_attribute_number(text: str) -> int | float:
 
 
 def read_string(text: str) -> str:
-    r"""The characters between the quotes. `\n`, `\"`, `\x41`, `\u00e9` … are escapes; a backslash before another character stays."""
+    r"""The characters between the quotes. `\n`, `\"`, `\x41`, `\u00e9` … are escapes; a backslash before another character stays.
+
+    `\xC3\xA9` are the bytes of a character in UTF-8, as the peer writes it; bytes that are no UTF-8 are kept as surrogates.
+    """
     inner = text[1:-1]
     if "\\" not in inner:
         return inner
@@ -94,6 +97,8 @@ def read_string(text: str) -> str:
 
 def _unescape(match: re.Match[str]) -> str:
     code = match[1]
+    if code[0] == "x" and len(code) > 1:
+        return bytes.fromhex(code.replace("\\x", "")[1:]).decode("utf-8", "surrogateescape")
     if len(code) > 1:
         try:
             return chr(int(code[1:], 16))

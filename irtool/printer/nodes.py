@@ -216,7 +216,7 @@ class _Graph:
         return [
             ("virtual_device_", Part(self.nowhere if device is None else device)),
             ("span", "0"),
-            ("_checked_type_", Part(e.checked_type or (e.type_annotation if e.__class__ is Constant else None))),
+            ("_checked_type_", Part(e.checked_type)),
         ]
 
     def var(self, v: Var) -> Record:
@@ -224,7 +224,11 @@ class _Graph:
         return Record("relay.Var", [vid, ("type_annotation", Part(v.type_annotation)), *self._tail(v)])
 
     def constant(self, c: Constant) -> Record:
-        return Record("relay.Constant", [("data", Tensor(c)), *self._tail(c)])
+        *tail, _ = self._tail(c)
+        t = c.checked_type or c.type_annotation
+        if isinstance(t, TensorType):
+            t = TensorType(t.shape, t.dtype)  # each constant has a type of its own, whoever shares it here
+        return Record("relay.Constant", [("data", Tensor(c)), *tail, ("_checked_type_", Part(t))])
 
     def fields(self, e: Any, *names: str) -> Record:
         parts = [(n, Part(getattr(e, n))) for n in names]
