@@ -62,11 +62,13 @@ class FoldConstant(FunctionPass):
 
 def fold_constants(e: Expr, module: Module | None = None, fold_qnn: bool = False) -> Expr:
     """`e` with what can be evaluated evaluated. Needs types only for the shapes of what is not constant."""
-    return _Folder(module, fold_qnn).run(e)
+    return ConstantFolder(module, fold_qnn).run(e)
 
 
-class _Folder:
-    def __init__(self, module: Module | None, fold_qnn: bool) -> None:
+class ConstantFolder:
+    """Evaluates what it can, from the operands to the results."""
+
+    def __init__(self, module: Module | None, fold_qnn: bool = False) -> None:
         self.module = module
         self.fold_qnn = fold_qnn
 
