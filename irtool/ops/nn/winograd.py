@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
@@ -14,9 +16,10 @@ from ..base import VOID, DType, Operator, Pattern, Reporter, operator
 from ..layout import convert
 from ..shapes import add, require_rank, sub, tensor
 from .conv import PackedConvolution
-from .convolve import convolve
+from .convolve import output_extents, pad_spatial
 from .geometry import pad_amounts
 from .precision import narrow, widen
+from .winograd_expression import transformed_weights, winograd_convolution
 from .winograd_transform import matrices
 
 
@@ -27,16 +30,51 @@ def transform_axes(x: np.ndarray, matrix: np.ndarray, axes: Sequence[int]) -> np
     return x
 
 
-def untransform_weights(packed: np.ndarray, kernel: Sequence[int], tile: int, axes: Sequence[int]) -> np.ndarray:
-    """The weights that `packed` was made from: each axis multiplied by the pseudo-inverse of `G`.
+def winograd(
+    x: np.ndarray, packed: np.ndarray, pads: Any, kernel: Sequence[int], tile: int, transformed: Sequence[bool]
+) -> np.ndarray:
+    """The convolution, of stride 1, of `(N, C, spatial…)` with weights `(alpha…, other taps…, O, C)`."""
+    rank = len(kernel)
+    moved = [i for i in range(rank) if transformed[i]]
+    stays = [i for i in range(rank) if not transformed[i]]
+    out = output_extents(x.shape[2:], kernel, (1,) * rank, pads, (1,) * rank)
+    tiles = [-(-o // tile) if transformed[i] else o for i, o in enumerate(out)]
+    reach = [tiles[i] * tile + kernel[i] - 1 if transformed[i] else out[i] + kernel[i] - 1 for i in range(rank)]
+    fitted = [(a, r - n - a) for r, n, (a, _) in zip(reach, x.shape[2:], pads, strict=True)]
+    x = pad_spatial(x, fitted)
+    alphas = [tile + kernel[i] - 1 for i in moved]
+    seen = sliding_window_view(x, tuple(alphas), axis=tuple(2 + i for i in moved))
+    step: Any = (slice(None), slice(None), *[slice(None, None, tile if transformed[i] else 1) for i in range(rank)])
+    seen = seen[step]
+    for place, axis in enumerate(moved):
+        seen = transform_axes(seen, matrices(tile, kernel[axis])[1].T, (2 + rank + place,))
+    total: Any = 0
+    for tap in product(*(range(kernel[i]) for i in stays)):
+        cut: list[Any] = [slice(None)] * seen.ndim
+        for axis, t in zip(stays, tap, strict=True):
+            cut[2 + axis] = slice(t, t + out[axis])
+        part = np.moveaxis(seen[tuple(cut)], range(2 + rank, seen.ndim), range(len(moved)))
+        part = part.swapaxes(len(moved), len(moved) + 1)  # (alpha…, C, N, places…)
+        index: Any = (slice(None),) * len(moved) + tap
+        total = total + np.einsum("eoc,ecp->eop", *(_grouped(v, len(moved)) for v in (packed[index], part)))
+    y = total.reshape(*alphas, packed.shape[-2], x.shape[0], *tiles)
+    for place, axis in enumerate(moved):
+        y = transform_axes(y, matrices(tile, kernel[axis])[0].T, (place,))
+    # (tile…, O, N, places…) -> (N, O, places and tile interleaved…), the last tiles cut off at the edge.
+    order: list[int] = [len(moved) + 1, len(moved)]
+    for axis in range(rank):
+        order.append(len(moved) + 2 + axis)
+        if transformed[axis]:
+            order.append(moved.index(axis))
+    y = y.transpose(order).reshape(
+        x.shape[0], packed.shape[-2], *[n * tile if transformed[i] else n for i, n in enumerate(tiles)]
+    )
+    return y[(slice(None), slice(None), *map(slice, out))]
 
-    `G` has full column rank, so nothing is lost but rounding.
-    """
-    x = packed.astype(np.float64)
-    for axis, k in zip(axes, kernel, strict=True):
-        inverse = np.linalg.pinv(matrices(tile, k)[2])
-        x = np.moveaxis(np.tensordot(inverse, x, axes=(1, axis)), 0, axis)
-    return x
+
+def _grouped(x: np.ndarray, lead: int) -> np.ndarray:
+    """The leading axes as one, the next as it is, the rest as one."""
+    return x.reshape(int(np.prod(x.shape[:lead])), x.shape[lead], -1)
 
 
 class WinogradWeights(Operator):
@@ -70,6 +108,9 @@ class Conv2DWinogradWeights(WinogradWeights):
         for axis in (2, 3):
             x = transform_axes(x, matrices(self.tile_size, weight.shape[axis])[2], (axis,))
         return narrow(np.ascontiguousarray(x.transpose(2, 3, 0, 1)), weight.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        return transformed_weights(inputs[0], out_type, self.tile_size, (True, True))
 
 
 def transforms_depth(depth: Dim) -> bool:
@@ -109,24 +150,51 @@ class Conv3DWinogradWeights(WinogradWeights):
         order = (2, 3, 4, 0, 1) if deep else (3, 4, 2, 0, 1)
         return narrow(np.ascontiguousarray(x.transpose(order)), weight.dtype)
 
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (w,) = inputs
+        return transformed_weights(w, out_type, self.tile_size, (transforms_depth(w.shape[2]), True, True))
+
 
 class WinogradConvolution(PackedConvolution):
-    """A convolution with transformed weights, evaluated by taking the transform back."""
+    """A convolution with transformed weights: stride and dilation must be 1, and there are no groups."""
 
     tile_size: int
 
-    def plain_weights(self, packed: np.ndarray, channels: int) -> np.ndarray:
-        """Canonical weights, in float64."""
-        raise NotImplementedError
+    def transformed(self) -> tuple[bool, ...]:
+        """For each spatial axis, whether weights are transformed along it."""
+        return (True,) * self.rank
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        assert self.kernel_size is not None
+        self.require_plain()
+        data, weight = inputs
+        data_layout, _, out_layout = self.layouts()
+        return winograd_convolution(
+            data,
+            weight,
+            out_type,
+            form=self.data_form,
+            data_layout=data_layout,
+            out_layout=out_layout,
+            pads=pad_amounts(self.padding, self.rank),  # type: ignore[arg-type]
+            kernel=self.kernel_size,
+            tile=self.tile_size,
+            transformed=self.transformed(),
+        )
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        assert self.kernel_size is not None
+        self.require_plain()
         data_layout, _, out_layout = self.layouts()
-        x = convert(data, data_layout, self.data_form)
-        out_dtype = self.out_dtype or data.dtype
-        w = self.plain_weights(weight, x.shape[1])
+        x = widen(convert(data, data_layout, self.data_form))
         pads: Any = pad_amounts(self.padding, self.rank)
-        y = convolve(widen(x), w.astype(widen(x).dtype), self.strides, pads, self.dilation, self.groups, out_dtype)
-        return convert(y, self.data_form, out_layout)
+        y = winograd(x, weight.astype(x.dtype), pads, self.kernel_size, self.tile_size, self.transformed())
+        return convert(narrow(y, self.out_dtype or data.dtype), self.data_form, out_layout)
+
+    def require_plain(self) -> None:
+        """ValueError where Winograd's method does not apply."""
+        if self.groups != 1 or {*self.strides, *self.dilation} != {1}:
+            raise ValueError(f"{self.name} takes strides, dilation and groups of 1 only")
 
 
 @operator(
@@ -154,11 +222,6 @@ class Conv2DWinograd(WinogradConvolution):
     out_layout: str = ""
     out_dtype: DType = VOID
 
-    def plain_weights(self, packed: np.ndarray, channels: int) -> np.ndarray:
-        assert self.kernel_size is not None
-        w = untransform_weights(packed, self.kernel_size, self.tile_size, (0, 1))
-        return w.transpose(2, 3, 0, 1)
-
 
 @operator(
     "nn.contrib_conv3d_winograd_without_weight_transform",
@@ -185,11 +248,9 @@ class Conv3DWinograd(WinogradConvolution):
     out_layout: str = ""
     out_dtype: DType = VOID
 
-    def plain_weights(self, packed: np.ndarray, channels: int) -> np.ndarray:
+    def transformed(self) -> tuple[bool, ...]:
         assert self.kernel_size is not None
-        if transforms_depth(self.kernel_size[0]):
-            return untransform_weights(packed, self.kernel_size, self.tile_size, (0, 1, 2)).transpose(3, 4, 0, 1, 2)
-        return untransform_weights(packed, self.kernel_size[1:], self.tile_size, (0, 1)).transpose(3, 4, 2, 0, 1)
+        return (transforms_depth(self.kernel_size[0]), True, True)
 
 
 @operator(
