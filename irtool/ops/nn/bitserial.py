@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, Type
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
-from ..layout import convert
+from ..layout import Layout, convert
 from ..shapes import add, floordiv, sub, tensor
 from .conv import exactly
+from .conv_expression import convolution
 from .convolve import convolve
+from .dense import product_expression
 from .gemm import matmul
 from .geometry import in_layout, pad_amounts, parse_layout, per_axis
 
@@ -43,6 +46,41 @@ def unpack_bits(packed: np.ndarray, axis: int, bit_axis: int) -> np.ndarray:
     spread = (np.expand_dims(words, axis + 1) >> shifts.reshape(-1, *[1] * (words.ndim - axis - 1))) & np.uint64(1)
     spread = spread.reshape(*words.shape[:axis], words.shape[axis] * width, *words.shape[axis + 1 :])
     return (spread.astype(np.int64) << np.arange(packed.shape[bit_axis])).sum(axis=-1)
+
+
+def low_bits_expression(x: Any, bits: int, dtype: str) -> Any:
+    """`low_bits` as a tensor expression."""
+    mask = te.const((1 << bits) - 1, x.dtype)
+    return te.compute(x.shape, lambda *i: te.cast(x[i] & mask, dtype), name="bits", tag="elemwise")
+
+
+def plain_weights(weight: Any, packed: tuple[int, int], bits: int, unipolar: bool, dtype: str) -> Any:
+    """`weight_values` of weights, unpacked where they have an axis of bits: `packed` is the axes of words and of bits."""
+    axis, bit_axis = packed
+    is_packed = weight.ndim in (3, 5)
+    width = int("".join(c for c in weight.dtype if c.isdigit()) or 0)
+    shape = list(weight.shape)
+    if is_packed:
+        shape[axis] *= width
+        del shape[bit_axis]
+
+    def value(i: tuple[Any, ...]) -> Any:
+        if not is_packed:
+            return te.cast(weight[i] & te.const((1 << bits) - 1, weight.dtype), dtype)
+        total: Any = te.const(0, dtype)
+        for b in range(weight.shape[bit_axis]):
+            at = list(i)
+            at.insert(bit_axis, b)
+            at[axis], lane = te.floordiv(at[axis], width), te.floormod(at[axis], width)
+            bit = (weight[tuple(at)] >> te.cast(width - 1 - lane, weight.dtype)) & te.const(1, weight.dtype)
+            total = total + te.cast(bit, dtype) * te.const(1 << b, dtype)
+        return total
+
+    def element(*i: Any) -> Any:
+        found = value(i)
+        return found * te.const(2, dtype) - te.const((1 << bits) - 1, dtype) if unipolar else found
+
+    return te.compute(tuple(shape), element, name="weights", tag="injective")
 
 
 @operator(
@@ -84,14 +122,38 @@ class BitserialConv2D(Operator):
         y = convolve(x, weight_values(w, self.weight_bits, self.unipolar), self.strides, pads, (1, 1), 1, "int64")
         return convert(y.astype(self.out_dtype), "NCHW", self.data_layout)
 
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, weight = inputs
+        values = plain_weights(weight, self.packed_axes(), self.weight_bits, self.unipolar, out_type.dtype)
+        kernel_layout = self.kernel_layout
+        if weight.ndim == 5:
+            kernel_layout = "OIHW" if self.data_layout == "NCHW" else "HWIO"
+        return convolution(
+            low_bits_expression(data, self.activation_bits, out_type.dtype),
+            values,
+            out_type,
+            form="NCHW",
+            kernel_form="OIHW",
+            data_layout=Layout.parse(self.data_layout),
+            kernel_layout=Layout.parse(kernel_layout),
+            out_layout=Layout.parse(self.data_layout),
+            strides=self.strides,
+            pads=pad_amounts(self.padding, 2),  # type: ignore[arg-type]
+            dilation=(1, 1),
+            groups=1,
+        )
+
+    def packed_axes(self) -> tuple[int, int]:
+        """Which axes of packed weights hold words of input channels, and bits."""
+        return (1, 4) if self.data_layout == "NCHW" else (2, 3)
+
     def weights(self, weight: np.ndarray) -> np.ndarray:
         """Plain weights `(O, I, KH, KW)`."""
         if weight.ndim == 4:
             layout = self.kernel_layout
             return convert(weight, layout, "OIHW")
-        if self.data_layout == "NCHW":
-            return unpack_bits(weight, 1, 4)
-        return unpack_bits(weight, 2, 3).transpose(3, 2, 0, 1)
+        unpacked = unpack_bits(weight, *self.packed_axes())
+        return unpacked if self.data_layout == "NCHW" else unpacked.transpose(3, 2, 0, 1)
 
 
 @operator(
@@ -120,3 +182,9 @@ class BitserialDense(Operator):
         w = weight if weight.ndim == 2 else unpack_bits(weight, 2, 1)
         total = matmul(low_bits(data, self.data_bits), weight_values(w, self.weight_bits, self.unipolar).T, "int64")
         return total.astype(self.out_dtype or data.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, weight = inputs
+        x = low_bits_expression(data, self.data_bits, out_type.dtype)
+        w = plain_weights(weight, (2, 1), self.weight_bits, self.unipolar, out_type.dtype)
+        return product_expression(x, w, out_type, False, True, name="bitserial_dense")

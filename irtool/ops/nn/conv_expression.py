@@ -203,7 +203,7 @@ def weight_gradient(
     groups: int,
 ) -> Any:
     """The gradient of a two-dimensional convolution by its weights."""
-    kernel = convert_shape(out_type.shape, out_layout, "OIHW")[2:]
+    kernel: Any = convert_shape(out_type.shape, out_layout, "OIHW")[2:]
     reach = [
         (o - 1) * s + (k - 1) * d + 1 for o, s, k, d in zip(gradient.shape[2:], strides, kernel, dilation, strict=True)
     ]  # type: ignore[operator]

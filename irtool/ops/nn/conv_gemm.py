@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, Type
 from ..base import VOID, DType, Operator, Pattern, Reporter, operator
-from ..layout import convert
+from ..layout import Layout, convert
 from ..shapes import ceildiv, product, require_rank, tensor
 from .conv import PackedConvolution
+from .conv_expression import convolution
 from .convolve import convolve
 from .geometry import pad_amounts
 
@@ -49,6 +51,23 @@ class Conv2DGemmWeights(Operator):
         padded[: matrix.shape[0], : matrix.shape[1]] = matrix
         tiles = padded.reshape(rows, self.tile_rows, columns, self.tile_cols)
         return np.ascontiguousarray(tiles.transpose(0, 2, 1, 3))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (w,) = inputs
+        _, width, depth, outputs = w.shape
+        rows = w.shape[0] * width * depth
+
+        def element(i: Any, j: Any, r: Any, c: Any) -> Any:
+            o, k = i * self.tile_rows + r, j * self.tile_cols + c
+            at = (
+                te.floordiv(k, width * depth),
+                te.floormod(te.floordiv(k, depth), width),
+                te.floormod(k, depth),
+                o,
+            )
+            return te.if_then_else(te.all(o < outputs, k < rows), w[at], te.const(0, w.dtype))
+
+        return te.compute(out_type.shape, element, name="gemm_weights", tag="injective")
 
 
 @operator(
@@ -88,3 +107,31 @@ class Conv2DGemm(PackedConvolution):
         w = used.transpose(0, 3, 1, 2)
         y = convolve(x, w, self.strides, pads, self.dilation, self.groups, self.out_dtype or data.dtype)
         return convert(y, "NCHW", out_layout)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        assert self.kernel_size is not None and self.channels is not None
+        data, weight = inputs
+        data_layout, _, out_layout = self.layouts()
+        depth = data.shape[data_layout.index("C")] // self.groups
+        _, _, rows, columns = weight.shape
+        width = self.kernel_size[1]
+
+        def plain(o: Any, c: Any, y: Any, x: Any) -> Any:
+            k = (y * width + x) * depth + c
+            return weight[te.floordiv(o, rows), te.floordiv(k, columns), te.floormod(o, rows), te.floormod(k, columns)]
+
+        w = te.compute((self.channels, depth, *self.kernel_size), plain, name="weights", tag="injective")
+        return convolution(
+            data,
+            w,
+            out_type,
+            form="NCHW",
+            kernel_form="OIHW",
+            data_layout=data_layout,
+            kernel_layout=Layout.parse("OIHW"),
+            out_layout=out_layout,
+            strides=self.strides,
+            pads=pad_amounts(self.padding, 2),  # type: ignore[arg-type]
+            dilation=self.dilation,
+            groups=self.groups,
+        )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
@@ -15,6 +16,7 @@ from ..shapes import add, ceildiv, require_rank, sub, tensor
 from .convolve import pad_spatial
 from .geometry import pad_amounts
 from .precision import narrow, widen
+from .window_expression import pad_axes, wide_dtype
 
 
 @operator("nn.correlation", "data1", "data2", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="CorrelationAttrs", level=2)
@@ -81,3 +83,25 @@ class Correlation(Operator):
                     x, y = seen(a, row, column), seen(b, row + down, column + across)
                     out[:, q] += (x * y if self.is_multiply else np.abs(x - y)).sum(axis=1)
         return narrow(out / out.dtype.type(self.kernel_size**2 * a.shape[1]), data1.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        pads: Any = pad_amounts(self.padding, 2)
+        a, b = (pad_axes(x, (2, 3), pads) for x in inputs)
+        wide = wide_dtype(a.dtype)
+        channels = a.shape[1]
+        rc = te.reduce_axis(channels, name="rc")
+        ky, kx = te.reduce_axis(self.kernel_size, name="ky"), te.reduce_axis(self.kernel_size, name="kx")
+        radius = self.max_displacement // self.stride2
+
+        def element(n: Any, q: Any, i: Any, j: Any) -> Any:
+            y, x = i * self.stride1 + self.max_displacement + ky, j * self.stride1 + self.max_displacement + kx
+            down = (te.floordiv(q, self.displacements) - radius) * self.stride2
+            across = (te.floormod(q, self.displacements) - radius) * self.stride2
+            left, right = te.cast(a[n, rc, y, x], wide), te.cast(b[n, rc, y + down, x + across], wide)
+            return te.sum(left * right if self.is_multiply else te.abs(left - right), axis=[rc, ky, kx])
+
+        total = te.compute(out_type.shape, element, name="correlation", tag="correlation")
+        count = te.const(self.kernel_size**2 * channels, wide)
+        return te.compute(
+            out_type.shape, lambda *i: te.cast(total[i] / count, out_type.dtype), name="mean", tag="elemwise"
+        )

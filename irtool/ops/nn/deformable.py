@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, Type
 from ...ir.dims import ANY
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
-from ..layout import convert
+from ..layout import Layout, convert
 from ..shapes import add, compatible, floordiv, mul, product, tensor
 from .conv import exactly
+from .conv_expression import Stored, result
 from .gemm import matmul
 from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, positions
+from .window_expression import wide_dtype
 
 
 @operator(
@@ -92,6 +95,53 @@ class DeformableConv2D(Operator):
         y = matmul(w.reshape(self.groups, outputs // self.groups, -1), columns, self.out_dtype or data.dtype)
         y = y.reshape(batch, outputs, *moves.shape[2:])
         return convert(y, "NCHW", self.out_layout or self.data_layout)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        stored = Layout.parse(self.data_layout)
+        x, moves = Stored(inputs[0], stored, "NCHW"), Stored(inputs[1], stored, "NCHW")
+        w = Stored(inputs[2], Layout.parse(self.kernel_layout), "OIHW")
+        outputs, depth, *kernel = w.shape
+        seen = self.sampled(x, moves, kernel)
+        rc, ky, kx = (te.reduce_axis(n, name=f"r{i}") for i, n in enumerate((depth, *kernel)))
+        each = outputs // self.groups
+
+        def element(n: Any, o: Any, i: Any, j: Any) -> Any:
+            c = te.floordiv(o, each) * depth + rc if self.groups > 1 else rc
+            wide = wide_dtype(out_type.dtype)
+            return te.sum(te.cast(seen[n, c, ky, kx, i, j], wide) * te.cast(w[o, rc, ky, kx], wide), axis=[rc, ky, kx])
+
+        out_layout = Layout.parse(self.out_layout or self.data_layout)
+        return result(out_type, out_layout, "NCHW", element, "deformable_conv2d", {})
+
+    def sampled(self, x: Stored, moves: Stored, kernel: Sequence[int]) -> Any:
+        """`sample` as a tensor expression."""
+        batch, channels, height, width = x.shape
+        pads: Any = pad_amounts(self.padding, 2)
+        per_group = channels // self.deformable_groups
+        taps = kernel[0] * kernel[1]
+
+        def element(n: Any, c: Any, ky: Any, kx: Any, i: Any, j: Any) -> Any:
+            first = te.floordiv(c, per_group) * (taps * 2) + (ky * kernel[1] + kx) * 2
+            places = [
+                te.cast(p * s + k * d - before, "float32") + te.cast(moves[n, first + axis, i, j], "float32")
+                for axis, (p, s, k, d, before) in enumerate(
+                    zip((i, j), self.strides, (ky, kx), self.dilation, (pads[0][0], pads[1][0]), strict=True)
+                )
+            ]
+            inside = [te.all(p >= 0.0, p < float(size)) for p, size in zip(places, (height, width), strict=True)]
+            held = [
+                te.minimum(te.maximum(p, 0.0), float(size - 1)) for p, size in zip(places, (height, width), strict=True)
+            ]
+            low = [te.cast(te.floor(p), "int32") for p in held]
+            high = [te.minimum(a + 1, size - 1) for a, size in zip(low, (height, width), strict=True)]
+            part = [p - te.cast(a, "float32") for p, a in zip(places, low, strict=True)]
+            total: Any = te.const(0.0, "float32")
+            for row, share_y in ((low[0], 1.0 - part[0]), (high[0], part[0])):
+                for column, share_x in ((low[1], 1.0 - part[1]), (high[1], part[1])):
+                    total = total + te.cast(x[n, c, row, column], "float32") * (share_y * share_x)
+            return te.if_then_else(te.all(*inside), total, te.const(0.0, "float32"))
+
+        return te.compute((batch, channels, *kernel, *moves.shape[2:]), element, name="sampled", tag="sampled")
 
     def sample(self, x: np.ndarray, moves: np.ndarray, kernel: tuple[int, int]) -> np.ndarray:
         """What each tap sees at each position: `(N, C, KH, KW, H', W')`."""

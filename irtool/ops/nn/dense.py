@@ -152,10 +152,15 @@ class DensePack(Operator):
         k = te.reduce_axis(data.shape[1], name="k")
 
         def element(i: Any, j: Any) -> Any:
-            held = (te.floordiv(j, tile), k, te.floormod(j, tile))
+            held: tuple[Any, ...] = (te.floordiv(j, tile), k, te.floormod(j, tile))
             if weight.ndim == 4:
                 inner = weight.shape[3]
-                held = (te.floordiv(j, tile), te.floordiv(k, inner), te.floormod(j, tile), te.floormod(k, inner))
+                held = (
+                    te.floordiv(j, tile),
+                    te.floordiv(k, inner),
+                    te.floormod(j, tile),
+                    te.floormod(k, inner),
+                )
             return te.sum(te.cast(data[i, k], wide) * te.cast(weight[held], wide), axis=k)
 
         return narrowed(te.compute(out_type.shape, element, name="dense_pack", tag="dense_pack"), out_type)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, Type, scalar
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import compatible, require_rank, same_shape, tensor
 from .precision import narrow, widen
+from .window_expression import wide_dtype
 
 
 class CrossEntropyFamily(Operator):
@@ -27,6 +30,20 @@ class CrossEntropyFamily(Operator):
         return scalar(x.dtype)
 
 
+def sum_all(shape: Sequence[int], value: Callable[[tuple[Any, ...]], Any], name: str) -> Any:
+    """The sum over all elements of a shape, a tensor of rank 0."""
+    over = [te.reduce_axis(d, name=f"k{i}") for i, d in enumerate(shape)]
+    return te.compute((), lambda: te.sum(value(tuple(over)), axis=over), name=name, tag="comm_reduce")
+
+
+def negative_mean(x: Any, value: Callable[[tuple[Any, ...], str], Any]) -> Any:
+    """The sum of `value` over all elements of `x`, divided by minus its first extent."""
+    wide = wide_dtype(x.dtype)
+    total = sum_all(x.shape, lambda i: value(i, wide), "total")
+    mean = total[()] / te.const(-x.shape[0], wide)
+    return te.compute((), lambda: te.cast(mean, x.dtype), name="mean", tag="elemwise")
+
+
 @operator("nn.cross_entropy", "x", "y", pattern=Pattern.OPAQUE)
 @dataclass(frozen=True)
 class CrossEntropy(CrossEntropyFamily):
@@ -35,6 +52,10 @@ class CrossEntropy(CrossEntropyFamily):
     def evaluate(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         total = -(np.log(widen(x)) * widen(y)).sum()
         return narrow(np.asarray(total / x.shape[0]), x.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        x, y = inputs
+        return negative_mean(x, lambda i, wide: te.log(te.cast(x[i], wide)) * te.cast(y[i], wide))
 
 
 @operator("nn.cross_entropy_with_logits", "x", "y", pattern=Pattern.OPAQUE)
@@ -45,6 +66,10 @@ class CrossEntropyWithLogits(CrossEntropyFamily):
     def evaluate(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         total = -(widen(x) * widen(y)).sum()
         return narrow(np.asarray(total / x.shape[0]), x.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        x, y = inputs
+        return negative_mean(x, lambda i, wide: te.cast(x[i], wide) * te.cast(y[i], wide))
 
 
 @operator(
@@ -93,3 +118,27 @@ class NLLLoss(Operator):
             return narrow(loss, predictions.dtype)
         total = loss.sum() if self.reduction == "sum" else loss.sum() / weight.sum()
         return narrow(np.asarray(total), predictions.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        predictions, targets, weights = inputs
+        dtype = predictions.dtype
+        wide = wide_dtype(dtype)
+
+        def counted(i: tuple[Any, ...]) -> Any:
+            return targets[i] != self.ignore_index
+
+        def weight(i: tuple[Any, ...]) -> Any:
+            return te.if_then_else(counted(i), te.cast(weights[targets[i]], wide), te.const(0, wide))
+
+        def loss(i: tuple[Any, ...]) -> Any:
+            picked = te.cast(predictions[(i[0], targets[i], *i[1:])], wide)
+            taken = te.const(0, wide) - picked * te.cast(weights[targets[i]], wide)
+            return te.if_then_else(counted(i), taken, te.const(0, wide))
+
+        if self.reduction == "none":
+            return te.compute(targets.shape, lambda *i: te.cast(loss(i), dtype), name="nll_loss", tag="broadcast")
+        total = sum_all(targets.shape, loss, "total")
+        if self.reduction == "sum":
+            return te.compute((), lambda: te.cast(total[()], dtype), name="nll_loss", tag="elemwise")
+        all_weights = sum_all(targets.shape, weight, "weight")
+        return te.compute((), lambda: te.cast(total[()] / all_weights[()], dtype), name="nll_loss", tag="elemwise")

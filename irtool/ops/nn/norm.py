@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, TupleType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import identity
 from ..shapes import normalize_axis, tensor
 from .precision import along, narrow, widen
+from .window_expression import pad_axes, wide_dtype
 
 
 @operator(
@@ -61,6 +64,27 @@ class BatchNorm(Operator):
         out = widen(data) * along(scale, data.ndim, self.axis) + along(shift, data.ndim, self.axis)
         return narrow(out, data.dtype), mean, var
 
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, gamma, beta, mean, var = inputs
+        axis = self.axis % data.ndim
+        wide = wide_dtype(data.dtype)
+
+        def element(*i: Any) -> Any:
+            c = i[axis]
+            value = (te.cast(data[i], wide) - te.cast(mean[c], wide)) / te.sqrt(te.cast(var[c], wide) + self.epsilon)
+            return te.cast(scaled(value, gamma[c], beta[c], self), data.dtype)
+
+        out = te.compute(data.shape, element, name="batch_norm", tag="broadcast")
+        kept = [te.compute(v.shape, lambda i, v=v: v[i], name="kept", tag="elemwise") for v in (mean, var)]
+        return [out, *kept]
+
+
+def scaled(value: Any, gamma: Any, beta: Any, norm: Any) -> Any:
+    """`value * gamma + beta` as far as the operator's `scale` and `center` want it."""
+    if norm.scale:
+        value = value * te.cast(gamma, value.dtype)
+    return value + te.cast(beta, value.dtype) if norm.center else value
+
 
 class ScaledNorm(Operator):
     """Normalisations by statistics of the data itself, then scaled and shifted along `axis`."""
@@ -93,6 +117,62 @@ class ScaledNorm(Operator):
         """`x` with mean 0 and variance 1 over what the operator averages."""
         raise NotImplementedError
 
+    def averaged(self, rank: int, axis: int) -> tuple[int, ...]:
+        """The axes over which mean and variance are taken."""
+        raise NotImplementedError
+
+    def groups(self) -> int:
+        """Into how many parts `axis` is cut, each with its own mean and variance; 1 for none."""
+        return 1
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, gamma, beta = inputs
+        axis = self.axis % data.ndim
+        wide = wide_dtype(data.dtype)
+        parts = self.groups()
+        removed = self.averaged(data.ndim, axis)
+        each = data.shape[axis] // parts
+        shape = tuple((parts if i == axis else 1) if i in removed else d for i, d in enumerate(data.shape))
+        count = 1
+        for a in removed:
+            count *= each if a == axis and parts > 1 else data.shape[a]
+
+        def place(i: Sequence[Any]) -> tuple[Any, ...]:
+            group = te.floordiv(i[axis], each) if parts > 1 else 0
+            return tuple((group if a == axis else 0) if a in removed else e for a, e in enumerate(i))
+
+        def total(name: str, value: Any) -> Any:
+            over = {
+                a: te.reduce_axis(each if a == axis and parts > 1 else data.shape[a], name=f"k{a}") for a in removed
+            }
+
+            def element(*i: Any) -> Any:
+                at = [(i[a] * each + over[a] if a == axis and parts > 1 else over.get(a, i[a])) for a in range(len(i))]
+                return te.sum(value(tuple(at), i), axis=list(over.values()))
+
+            return te.compute(shape, element, name=name, tag="comm_reduce")
+
+        sums = total("sum", lambda at, i: te.cast(data[at], wide))
+        mean = te.compute(shape, lambda *i: sums[i] / te.const(count, wide), name="mean", tag="elemwise")
+
+        def squared(at: Any, i: Any) -> Any:
+            apart = te.cast(data[at], wide) - mean[i]
+            return apart * apart
+
+        squares = total("squares", squared)
+        deviation = te.compute(
+            shape,
+            lambda *i: te.sqrt(squares[i] / te.const(count, wide) + self.epsilon),
+            name="deviation",
+            tag="elemwise",
+        )
+
+        def element(*i: Any) -> Any:
+            value = (te.cast(data[i], wide) - mean[place(i)]) / deviation[place(i)]
+            return te.cast(scaled(value, gamma[i[axis]], beta[i[axis]], self), data.dtype)
+
+        return te.compute(data.shape, element, name="norm", tag="norm")
+
     def standardize(self, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
         """`(x - mean) / sqrt(variance + epsilon)`, both taken over `axes`."""
         centred = x - x.mean(axis=axes, keepdims=True)
@@ -111,7 +191,10 @@ class LayerNorm(ScaledNorm):
     scale: bool = True
 
     def normalize(self, x: np.ndarray, axis: int) -> np.ndarray:
-        return self.standardize(x, (axis,))
+        return self.standardize(x, self.averaged(x.ndim, axis))
+
+    def averaged(self, rank: int, axis: int) -> tuple[int, ...]:
+        return (axis,)
 
 
 @operator("nn.instance_norm", "data", "gamma", "beta", attrs="InstanceNormAttrs", level=1)
@@ -125,7 +208,10 @@ class InstanceNorm(ScaledNorm):
     scale: bool = True
 
     def normalize(self, x: np.ndarray, axis: int) -> np.ndarray:
-        return self.standardize(x, tuple(i for i in range(1, x.ndim) if i != axis))
+        return self.standardize(x, self.averaged(x.ndim, axis))
+
+    def averaged(self, rank: int, axis: int) -> tuple[int, ...]:
+        return tuple(i for i in range(1, rank) if i != axis)
 
 
 @operator("nn.group_norm", "data", "gamma", "beta", attrs="GroupNormAttrs", level=1)
@@ -149,6 +235,12 @@ class GroupNorm(ScaledNorm):
         split = x.reshape(*x.shape[:axis], self.num_groups, channels // self.num_groups, *x.shape[axis + 1 :])
         return self.standardize(split, tuple(range(axis + 1, split.ndim))).reshape(x.shape)
 
+    def averaged(self, rank: int, axis: int) -> tuple[int, ...]:
+        return tuple(range(axis, rank))
+
+    def groups(self) -> int:
+        return self.num_groups
+
 
 @operator("nn.l2_normalize", "data", attrs="L2NormalizeAttrs", level=2)
 @dataclass(frozen=True)
@@ -165,6 +257,28 @@ class L2Normalize(Operator):
         x = widen(data)
         total = np.square(x).sum(axis=self.axis or None, keepdims=True)
         return narrow(x / np.sqrt(np.maximum(total, x.dtype.type(self.eps))), data.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (data,) = inputs
+        wide = wide_dtype(data.dtype)
+        removed = {a % data.ndim for a in self.axis} or set(range(data.ndim))
+        over = {a: te.reduce_axis(data.shape[a], name=f"k{a}") for a in sorted(removed)}
+        shape = tuple(1 if a in removed else d for a, d in enumerate(data.shape))
+
+        def square(*i: Any) -> Any:
+            value = te.cast(data[tuple(over.get(a, e) for a, e in enumerate(i))], wide)
+            return te.sum(value * value, axis=list(over.values()))
+
+        total = te.compute(shape, square, name="squares", tag="comm_reduce")
+        length = te.compute(
+            shape, lambda *i: te.sqrt(te.maximum(total[i], te.const(self.eps, wide))), name="length", tag="elemwise"
+        )
+
+        def element(*i: Any) -> Any:
+            at = tuple(0 if a in removed else e for a, e in enumerate(i))
+            return te.cast(te.cast(data[i], wide) / length[at], data.dtype)
+
+        return te.compute(data.shape, element, name="l2_normalize", tag="broadcast")
 
 
 @operator("nn.lrn", "data", pattern=Pattern.OPAQUE, attrs="LRNAttrs", level=2)
@@ -198,3 +312,23 @@ class LRN(Operator):
             total += squares[tuple(cut)]
         scale = np.power(x.dtype.type(self.bias) + x.dtype.type(self.alpha) * total / self.size, self.beta)
         return narrow(x / scale, data.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (data,) = inputs
+        axis = self.axis % data.ndim
+        wide = wide_dtype(data.dtype)
+        reach = self.size // 2
+        near = te.reduce_axis(self.size, name="near")
+        padded = pad_axes(data, (axis,), ((reach, reach),))
+
+        def square(*i: Any) -> Any:
+            value = te.cast(padded[(*i[:axis], i[axis] + near, *i[axis + 1 :])], wide)
+            return te.sum(value * value, axis=near)
+
+        total = te.compute(data.shape, square, name="squares", tag="comm_reduce")
+
+        def element(*i: Any) -> Any:
+            base = te.const(self.bias, wide) + te.const(self.alpha, wide) * total[i] / te.const(self.size, wide)
+            return te.cast(te.cast(data[i], wide) / te.power(base, te.const(self.beta, wide)), data.dtype)
+
+        return te.compute(data.shape, element, name="lrn", tag="broadcast")

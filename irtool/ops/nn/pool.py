@@ -16,7 +16,7 @@ from ..layout import Layout, LayoutError
 from ..shapes import add, sub, tensor
 from .geometry import dilated, pad_amounts, per_axis, positions
 from .pool_reference import adaptive_windows, average_windows, max_windows
-from .window_expression import adaptive, pooled, quotient, window_count
+from .window_expression import adaptive, least, pooled, quotient, window_count
 
 
 def spatial_axes(name: str, letters: str, rank: int) -> list[int]:
@@ -100,8 +100,9 @@ class Pool(Operator):
         pads: Any = pad_amounts(self.padding, self.rank)
         reached = self.reached([x.shape[a] for a in axes], [out_type.shape[a] for a in axes], pads)
         if not self.average:
-            lowest = te.min_value(x.dtype).value if x.dtype.startswith(("int", "uint")) else float("-inf")
-            return pooled(x, axes, self.pool_size, self.strides, reached, self.dilation, out_type.shape, lowest=lowest)
+            return pooled(
+                x, axes, self.pool_size, self.strides, reached, self.dilation, out_type.shape, lowest=least(x.dtype)
+            )
         total = pooled(x, axes, self.pool_size, self.strides, reached, self.dilation, out_type.shape)
         with_padding = getattr(self, "count_include_pad", False)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import Type
 from ..base import Operator, Pattern, Reporter, operator
 from ..shapes import tensor
@@ -17,6 +18,7 @@ from .geometry import pad_amounts
 from .pool import spatial_axes
 from .pool_reference import lowest, window_counts
 from .precision import narrow, widen
+from .window_expression import least, pad_axes, window_count
 
 
 class PoolGrad(Operator):
@@ -55,6 +57,27 @@ class PoolGrad(Operator):
         """Adds each window's gradient to the padded `total`."""
         raise NotImplementedError
 
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        grad, x = inputs
+        axes = spatial_axes(self.layout, "HW", x.ndim)
+        pads: Any = pad_amounts(self.padding, 2)
+        share = self.shares(grad, x, axes, pads)
+        taps = [te.reduce_axis(k, name=f"t{n}") for n, k in enumerate(self.pool_size)]
+
+        def element(*i: Any) -> Any:
+            at, inside = list(i), []
+            for axis, t, s, pad in zip(axes, taps, self.strides, pads, strict=True):
+                first = i[axis] + pad[0] - t
+                at[axis] = te.floordiv(first, s)
+                inside += [first >= 0, te.floormod(first, s).equal(0), at[axis] < grad.shape[axis]]
+            return te.sum(te.if_then_else(te.all(*inside), share(tuple(at), taps), te.const(0, grad.dtype)), axis=taps)
+
+        return te.compute(out_type.shape, element, name="pool_grad", tag="pool_grad")
+
+    def shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
+        """What the tap `t` of window `at` gets of its gradient: a function of both."""
+        raise NotImplementedError
+
 
 @operator("nn.max_pool2d_grad", "data", "grad", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MaxPool2DAttrs", level=2)
 @dataclass(frozen=True)
@@ -77,6 +100,28 @@ class MaxPool2DGrad(PoolGrad):
         chosen = seen.argmax(axis=0)
         for i, tap in enumerate(taps):
             tap_view(total, tap, out, self.strides, (1, 1))[...] += np.where(chosen == i, grad, 0)
+
+    def shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
+        reach = [
+            (before, max(after, (grad.shape[a] - 1) * s + k - before - x.shape[a]))
+            for (before, after), a, s, k in zip(pads, axes, self.strides, self.pool_size, strict=True)
+        ]
+        padded = pad_axes(x, axes, reach, least(x.dtype))
+        over = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(self.pool_size)]
+
+        def largest(*i: Any) -> Any:
+            at = list(i)
+            for axis, r, s in zip(axes, over, self.strides, strict=True):
+                at[axis] = i[axis] * s + r
+            return te.argmax((over[0] * self.pool_size[1] + over[1], padded[tuple(at)]), axis=over)
+
+        chosen, _ = te.compute(grad.shape, largest, name="largest", tag="comm_reduce_idx")
+
+        def share(at: tuple[Any, ...], taps: Sequence[Any]) -> Any:
+            mine = chosen[at].equal(taps[0] * self.pool_size[1] + taps[1])
+            return te.if_then_else(mine, grad[at], te.const(0, grad.dtype))
+
+        return share
 
 
 # The peer declares MaxPool2DAttrs here and uses AvgPool2DAttrs, so its printer refers to the attributes by metadata.
@@ -115,3 +160,19 @@ class AvgPool2DGrad(PoolGrad):
         share = grad / counts.astype(grad.dtype) if grad.dtype.kind == "f" else grad // counts
         for tap in product(*map(range, self.pool_size)):
             tap_view(total, tap, out, self.strides, (1, 1))[...] += share
+
+    def shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
+        def share(at: tuple[Any, ...], taps: Sequence[Any]) -> Any:
+            count: Any = 1
+            for n, axis in enumerate(axes):
+                k = self.pool_size[n]
+                if self.count_include_pad:
+                    count = count * k
+                else:
+                    count = count * window_count(at[axis], x.shape[axis], k, self.strides[n], pads[n], 1, False)
+            divisor = (
+                te.const(count, grad.dtype) if isinstance(count, int) else te.cast(te.maximum(count, 1), grad.dtype)
+            )
+            return te.floordiv(grad[at], divisor) if grad.dtype.startswith(("int", "uint")) else grad[at] / divisor
+
+        return share

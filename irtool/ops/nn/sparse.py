@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import mul, require_rank, sub, tensor
 from .gemm import matmul
+from .window_expression import wide_dtype
 
 
 def dense_form(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns: int) -> np.ndarray:
@@ -27,6 +30,48 @@ def dense_form(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, column
     out = np.zeros((rows, -(-columns // width), height, width), data.dtype)
     np.add.at(out, (row, indices[indptr[0] : indptr[0] + count]), blocks[indptr[0] : indptr[0] + count])
     return out.transpose(0, 2, 1, 3).reshape(rows * height, -1)[:, :columns]
+
+
+def row_sums(
+    inputs: Sequence[Any],
+    shape: tuple[int, ...],
+    dtype: str,
+    read: Callable[[Any, tuple[Any, ...], Any], Any],
+    channel: int,
+) -> Any:
+    """A tensor of `shape` whose element sums over a sparse row, which axis `channel` counts.
+
+    `inputs` are the dense tensor and the sparse one's data, indices and indptr; `read(dense, i, column)` is the dense
+    element that column `column` of the row meets at `i`.
+    """
+    data = inputs[1]
+    height = data.shape[1] if data.ndim > 1 else 1
+    width = data.shape[2] if data.ndim > 2 else 1
+    wide = wide_dtype(dtype)
+
+    def fill(ib: Any, ins: Any, outs: Any) -> None:
+        dense, held, indices, indptr = ins
+        _loop(ib, shape, (), lambda i: one(ib, i, dense, held, indices, indptr, outs[0]))
+
+    def one(ib: Any, i: tuple[Any, ...], dense: Any, held: Any, indices: Any, indptr: Any, out: Any) -> None:
+        row = te.floordiv(i[channel], height) if height > 1 else i[channel]
+        total = ib.local(wide, 0)
+        with ib.for_(te.cast(indptr[row], "int32"), te.cast(indptr[row + 1], "int32")) as e, ib.for_(width) as c:
+            at = (e, te.floormod(i[channel], height), c)[: data.ndim]
+            column = te.cast(indices[e], "int32") * width + c
+            total.set(total.get() + te.cast(held[at], wide) * te.cast(read(dense, i, column), wide))
+        ib.store(out, i, te.cast(total.get(), dtype))
+
+    return te.extern(shape, list(inputs), fill, dtype=dtype, name="sparse_product")
+
+
+def _loop(ib: Any, shape: Sequence[int], done: tuple[Any, ...], body: Callable[[tuple[Any, ...]], None]) -> None:
+    """Loops over the axes of `shape`, one inside another."""
+    if len(done) == len(shape):
+        body(done)
+        return
+    with ib.for_(shape[len(done)]) as i:
+        _loop(ib, shape, (*done, i), body)
 
 
 class SparseDenseFamily(Operator):
@@ -54,6 +99,11 @@ class SparseDenseFamily(Operator):
         if self.sparse_lhs:
             return matmul(sparse, dense.T, dense.dtype)
         return matmul(dense, sparse.T, dense.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        if self.sparse_lhs:
+            return row_sums(inputs, out_type.shape, out_type.dtype, lambda x, i, c: x[i[1], c], 0)
+        return row_sums(inputs, out_type.shape, out_type.dtype, lambda x, i, c: x[i[0], c], 1)
 
 
 @operator(
@@ -129,6 +179,11 @@ class SparseConv2D(Operator):
         y = matmul(x, dense_form(data, indices, indptr, x.shape[3]).T, dense.dtype)
         return y if self.layout == "NHWC" else np.ascontiguousarray(y.transpose(0, 3, 1, 2))
 
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        if self.layout == "NHWC":
+            return row_sums(inputs, out_type.shape, out_type.dtype, lambda x, i, c: x[(*i[:3], c)], 3)
+        return row_sums(inputs, out_type.shape, out_type.dtype, lambda x, i, c: x[i[0], c, i[2], i[3]], 1)
+
 
 @operator(
     "nn.sparse_transpose",
@@ -161,6 +216,28 @@ class SparseTranspose(Operator):
         starts = np.concatenate([[0], ends])
         return data[order], row[order].astype(indices.dtype), starts.astype(indptr.dtype)
 
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, indices, indptr = inputs
+        rows, elements = indptr.shape[0] - 1, data.shape[0]
+
+        def fill(ib: Any, ins: Any, outs: Any) -> None:
+            values, columns, starts = ins
+            out_values, out_rows, out_starts = outs
+            at = ib.local("int32", 0)
+            with ib.for_(rows) as column:
+                ib.store(out_starts, (column,), te.cast(at.get(), indptr.dtype))
+                with ib.for_(rows) as row:
+                    span = (te.cast(starts[row], "int32"), te.cast(starts[row + 1], "int32"))
+                    with ib.for_(*span) as e, ib.if_(te.cast(columns[e], "int32").equal(column)):
+                        ib.store(out_values, (at.get(),), values[e])
+                        ib.store(out_rows, (at.get(),), te.cast(row, indices.dtype))
+                        at.set(at.get() + 1)
+            ib.store(out_starts, (rows,), te.const(elements, indptr.dtype))
+
+        shapes = [data.shape, indices.shape, indptr.shape]
+        dtypes = [data.dtype, indices.dtype, indptr.dtype]
+        return list(te.extern(shapes, list(inputs), fill, dtype=dtypes, name="sparse_transpose"))
+
 
 @operator(
     "nn.sparse_add",
@@ -188,3 +265,18 @@ class SparseAdd(Operator):
 
     def evaluate(self, dense: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         return dense + dense_form(data, indices, indptr, dense.shape[1])
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        rows, columns = out_type.shape
+
+        def fill(ib: Any, ins: Any, outs: Any) -> None:
+            dense, values, indices, starts = ins
+            (out,) = outs
+            with ib.for_(rows) as i:
+                with ib.for_(columns) as j:
+                    ib.store(out, (i, j), dense[i, j])
+                with ib.for_(te.cast(starts[i], "int32"), te.cast(starts[i + 1], "int32")) as e:
+                    j = te.cast(indices[e], "int32")
+                    ib.store(out, (i, j), out[i, j] + values[e])
+
+        return te.extern(out_type.shape, list(inputs), fill, dtype=out_type.dtype, name="sparse_add")

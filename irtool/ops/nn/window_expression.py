@@ -1,0 +1,162 @@
+"""Sliding windows as tensor expressions: padding, pooling, and the axes to reduce over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import te
+
+Pads = Sequence[tuple[int, int]]
+
+
+def pad_axes(x: Any, axes: Sequence[int], pads: Pads, value: Any = 0) -> Any:
+    """`x` with some of its axes padded by a value; `x` itself if there is nothing to pad."""
+    if not any(before or after for before, after in pads):
+        return x
+    shape = list(x.shape)
+    for axis, (before, after) in zip(axes, pads, strict=True):
+        shape[axis] += before + after
+
+    def element(*i: Any) -> Any:
+        at, inside = list(i), []
+        for axis, (before, after) in zip(axes, pads, strict=True):
+            if before:
+                at[axis] = i[axis] - before
+                inside.append(i[axis] >= before)
+            if after:
+                inside.append(i[axis] < x.shape[axis] + before)
+        return te.if_then_else(te.all(*inside), x[tuple(at)], te.const(value, x.dtype))
+
+    return te.compute(tuple(shape), element, name="pad", tag="injective,pad")
+
+
+def window_axes(kernel: Sequence[int]) -> list[Any]:
+    """A reduction axis for each extent of a kernel; those of extent 1 are left out (None)."""
+    return [te.reduce_axis(k, name=f"k{i}") if k != 1 else None for i, k in enumerate(kernel)]
+
+
+def tap(position: Any, stride: int, axis: Any, dilation: int) -> Any:
+    """Where a window's tap is along one axis."""
+    at = position * stride if stride != 1 else position
+    if axis is None:
+        return at
+    return at + (axis * dilation if dilation != 1 else axis)
+
+
+def present(axes: Sequence[Any]) -> list[Any]:
+    """The axes without the Nones."""
+    return [a for a in axes if a is not None]
+
+
+def pooled(
+    x: Any,
+    axes: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Pads,
+    dilation: Sequence[int],
+    out_shape: Sequence[int],
+    lowest: Any = None,
+) -> Any:
+    """Each window's largest element, or with `lowest` None its sum (16-bit floats in float32), over `axes` of `x`."""
+    padded = pad_axes(x, axes, pads, 0 if lowest is None else lowest)
+    over = window_axes(kernel)
+    wide = wide_dtype(x.dtype) if lowest is None else x.dtype
+
+    def element(*i: Any) -> Any:
+        at = list(i)
+        for axis, r, s, d in zip(axes, over, strides, dilation, strict=True):
+            at[axis] = tap(i[axis], s, r, d)
+        value = te.cast(padded[tuple(at)], wide)
+        combine = te.sum if lowest is None else te.max
+        return combine(value, axis=present(over)) if present(over) else value
+
+    return te.compute(tuple(out_shape), element, name="pool", tag="pool_sum" if lowest is None else "pool_max")
+
+
+def least(dtype: str) -> float | int:
+    """The least number of a dtype."""
+    if dtype.startswith("int"):
+        return -(1 << (int(dtype[3:]) - 1))
+    return 0 if dtype.startswith(("uint", "bool")) else float("-inf")
+
+
+def wide_dtype(dtype: str) -> str:
+    """What sums of that dtype are formed in: float32 for 16-bit floats."""
+    return "float32" if dtype in ("float16", "bfloat16") else dtype
+
+
+def window_count(
+    i: Any, size: int, kernel: int, stride: int, pad: tuple[int, int], dilation: int, with_padding: bool
+) -> Any:
+    """How many elements the window at position `i` has along an axis (see `pool_reference.window_counts`)."""
+    start = i * stride - pad[0]
+    end = size + pad[1] if with_padding else size
+    last = te.minimum(te.floordiv(end - start + (dilation - 1), dilation), kernel)
+    if with_padding or not pad[0]:
+        return last
+    return last - te.floordiv(te.maximum(0 - start, 0) + (dilation - 1), dilation)
+
+
+def quotient(total: Any, count: Any, dtype: str) -> Any:
+    """`total / count` as `dtype`; integers are cut off towards zero."""
+    if dtype.startswith(("int", "uint")):
+        return te.truncdiv(total, te.cast(count, total.dtype))
+    return te.cast(total / te.cast(count, total.dtype), dtype)
+
+
+def adaptive(x: Any, axes: Sequence[int], sizes: Sequence[int], average: bool) -> Any:
+    """The largest element or the mean of each of `sizes` windows that together cover the axes."""
+    shape = list(x.shape)
+    for axis, out in zip(axes, sizes, strict=True):
+        shape[axis] = out
+    bounds = [Bounds(x.shape[axis], out) for axis, out in zip(axes, sizes, strict=True)]
+    over = window_axes([b.widest for b in bounds])
+    wide = wide_dtype(x.dtype) if average else x.dtype
+
+    def reduced(*i: Any) -> Any:
+        at, inside = list(i), []
+        for axis, r, b in zip(axes, over, bounds, strict=True):
+            at[axis] = b.start(i[axis]) if r is None else b.start(i[axis]) + r
+            if r is not None and not b.even:
+                inside.append(at[axis] < b.end(i[axis]))
+        combine = te.sum if average else te.max
+        where = te.all(*inside) if inside else None
+        value = te.cast(x[tuple(at)] if where is None else x[tuple(_within(at, axes, x.shape))], wide)
+        return combine(value, axis=present(over), where=where) if present(over) else value
+
+    total = te.compute(tuple(shape), reduced, name="adaptive_pool", tag="adaptive_pool")
+    if not average:
+        return total
+
+    def mean(*i: Any) -> Any:
+        count: Any = 1
+        for axis, b in zip(axes, bounds, strict=True):
+            count = count * (b.widest if b.even else b.end(i[axis]) - b.start(i[axis]))
+        return quotient(total[i], count, x.dtype)
+
+    return te.compute(tuple(shape), mean, name="adaptive_mean", tag="elemwise")
+
+
+def _within(at: Sequence[Any], axes: Sequence[int], shape: Sequence[int]) -> list[Any]:
+    """Indices held within bounds, for elements that a condition leaves out."""
+    return [te.minimum(a, shape[i] - 1) if i in axes else a for i, a in enumerate(at)]
+
+
+class Bounds:
+    """The windows of adaptive pooling along an axis of `size` elements: `out` of them."""
+
+    def __init__(self, size: int, out: int) -> None:
+        self.size = size
+        self.out = out
+        self.even = size % out == 0
+        self.widest = max((-(-(i + 1) * size // out) - i * size // out for i in range(out)), default=1)
+
+    def start(self, i: Any) -> Any:
+        """First element of window `i`."""
+        return i * self.widest if self.even else te.floordiv(i * self.size, self.out)
+
+    def end(self, i: Any) -> Any:
+        """One behind the last element of window `i`."""
+        return te.floordiv((i + 1) * self.size + (self.out - 1), self.out)

@@ -1,0 +1,171 @@
+"""Neural-network and quantized operators: the inferred type is the type of what the reference returns, compiled code
+agrees with the reference, and references agree with plain loops over their definition."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.infer import infer_expr, infer_types
+from irtool.ir import Constant, Function, Module, TensorType, Tuple, TupleType, Var
+from irtool.ops import call, operators
+from irtool.ops.nn.convolve import convolve, convolve_transposed, convolve_weight_gradient
+from irtool.ops.qnn.fixed_point import fixed_point_multiply, multiplier_and_shift, requantize
+from tests.ops.nn_cases import CASES, QUANTIZED
+
+ALL = [*CASES, *QUANTIZED]
+LABELS = [f"{name}-{i}" for i, (name, _, _) in enumerate(ALL)]
+
+
+def type_of(value):
+    if isinstance(value, tuple):
+        return TupleType(tuple(map(type_of, value)))
+    return TensorType(value.shape, str(value.dtype))
+
+
+def constant(value):
+    return Tuple(tuple(map(constant, value))) if isinstance(value, tuple) else Constant(value)
+
+
+def reference(name, arguments, attributes):
+    return operators.get(name).make(attributes).evaluate(*arguments)
+
+
+def test_every_operator_has_a_case():
+    covered = {name for name, _, _ in ALL}
+    modules = ("irtool.ops.nn.", "irtool.ops.qnn.")
+    elsewhere = ("space", "spread", "pad", "resize", "upsampling")
+    missing = [
+        cls.name
+        for cls in operators
+        if cls.__module__.startswith(modules)
+        and cls.__module__.rsplit(".", 1)[-1] not in elsewhere
+        and cls.name not in covered
+        and not cls.vendor
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize(("name", "arguments", "attributes"), ALL, ids=LABELS)
+def test_type_is_the_references(name, arguments, attributes):
+    inferred = infer_expr(call(name, *map(constant, arguments), **attributes)).checked_type
+    assert inferred == type_of(reference(name, arguments, attributes))
+
+
+def leaves(value):
+    return [x for v in value for x in leaves(v)] if isinstance(value, tuple | list) else [value]
+
+
+def test_compiled_code_agrees_with_the_references():
+    params, results, inputs = [], [], []
+    for n, (name, arguments, attributes) in enumerate(CASES):
+        mine = [Var(f"x{n}_{i}", type_of(a)) for i, a in enumerate(arguments)]
+        params += mine
+        inputs += arguments
+        results.append(call(name, *mine, **attributes))
+    module = infer_types(Module({"main": Function(tuple(params), Tuple(tuple(results)))}))
+    got = irtool.build(module, opt_level=0).run(inputs)
+    for (name, arguments, attributes), out in zip(CASES, got, strict=True):
+        want = leaves(reference(name, arguments, attributes))
+        for w, g in zip(want, leaves(out), strict=True):
+            assert g.shape == w.shape, name
+            if w.dtype.kind == "f":
+                tolerance = 1e-2 if w.dtype.itemsize == 2 else 2e-4
+                np.testing.assert_allclose(g, w, rtol=tolerance, atol=tolerance, err_msg=name)
+            else:
+                np.testing.assert_array_equal(g, w, err_msg=name)
+
+
+def naive_convolution(x, w, strides, pads, dilation, groups):
+    """The definition, element by element, in float64."""
+    padded = np.pad(x.astype("float64"), [(0, 0), (0, 0), *pads])
+    outputs, depth, *kernel = w.shape
+    out = [
+        (n - (k - 1) * d - 1) // s + 1 for n, k, s, d in zip(padded.shape[2:], kernel, strides, dilation, strict=True)
+    ]
+    y = np.zeros((x.shape[0], outputs, *out))
+    for n, o, *at in np.ndindex(*y.shape):
+        first = o // (outputs // groups) * depth
+        for c, *tap in np.ndindex(depth, *kernel):
+            where = [a * s + t * d for a, s, t, d in zip(at, strides, tap, dilation, strict=True)]
+            y[(n, o, *at)] += padded[(n, first + c, *where)] * w[(o, c, *tap)]
+    return y
+
+
+@pytest.mark.parametrize(
+    ("shape", "weights", "strides", "pads", "dilation", "groups"),
+    [
+        ((2, 4, 5, 6), (6, 2, 3, 2), (2, 1), ((1, 0), (0, 2)), (1, 2), 2),
+        ((1, 4, 5, 5), (8, 1, 3, 3), (1, 2), ((1, 1), (1, 1)), (1, 1), 4),
+        ((1, 3, 7), (2, 3, 3), (2,), ((1, 2),), (2,), 1),
+        ((1, 2, 3, 4, 5), (2, 2, 2, 2, 2), (1, 1, 2), ((0, 1), (0, 0), (1, 1)), (1, 1, 1), 1),
+    ],
+)
+def test_convolution_is_its_definition_and_the_gradients_are_its_adjoints(
+    shape, weights, strides, pads, dilation, groups
+):
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal(shape), rng.standard_normal(weights)
+    y = convolve(x, w, strides, pads, dilation, groups, "float64")
+    np.testing.assert_allclose(y, naive_convolution(x, w, strides, pads, dilation, groups), atol=1e-12)
+    g = rng.standard_normal(y.shape)
+    kernel = weights[2:]
+    rest = [
+        (n + sum(p) - (k - 1) * d - 1) % s
+        for n, p, k, d, s in zip(shape[2:], pads, kernel, dilation, strides, strict=True)
+    ]
+    back = convolve_transposed(g, w, strides, pads, rest, dilation, groups, "float64")
+    assert back.shape == shape
+    np.testing.assert_allclose((back * x).sum(), (g * y).sum())
+    by_weights = convolve_weight_gradient(g, x, kernel, strides, pads, dilation, groups, "float64")
+    np.testing.assert_allclose((by_weights * w).sum(), (g * y).sum())
+
+
+def test_integer_convolution_wraps_like_its_dtype():
+    x = np.full((1, 64, 3, 3), 127, "int8")
+    w = np.full((1, 64, 3, 3), 127, "int8")
+    exact = 127 * 127 * 64 * 9
+    assert convolve(x, w, (1, 1), ((0, 0),) * 2, (1, 1), 1, "int32").item() == exact
+    assert convolve(x, w, (1, 1), ((0, 0),) * 2, (1, 1), 1, "int8").item() == np.int64(exact).astype("int8")
+
+
+@pytest.mark.parametrize("tile", [2, 3, 4, 6])
+def test_winograd_convolves(tile):
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((1, 3, 9, 8)).astype("float32")
+    w = rng.standard_normal((5, 3, 3, 3)).astype("float32")
+    packed = reference("nn.contrib_conv2d_winograd_weight_transform", [w], {"tile_size": tile})
+    attributes = {"padding": [1, 1], "channels": 5, "kernel_size": [3, 3]}
+    got = reference(
+        "nn.contrib_conv2d_winograd_without_weight_transform", [x, packed], {"tile_size": tile, **attributes}
+    )
+    np.testing.assert_allclose(got, reference("nn.conv2d", [x, w], attributes), atol=1e-4)
+
+
+def test_deformable_convolution_without_offsets_is_a_convolution():
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal((1, 4, 6, 6)).astype("float32")
+    w = rng.standard_normal((3, 4, 3, 3)).astype("float32")
+    still = np.zeros((1, 18, 6, 6), "float32")
+    got = reference("nn.deformable_conv2d", [x, still, w], {"padding": [1, 1]})
+    np.testing.assert_allclose(got, reference("nn.conv2d", [x, w], {"padding": [1, 1]}), atol=1e-5)
+
+
+@pytest.mark.parametrize("rounding", ["UPWARD", "TONEAREST"])
+@pytest.mark.parametrize("factor", [1.0, 0.5, 0.25, 3.0, 0.3, 1e-6, 1e-12, 700.0])
+def test_fixed_point_multiplication_rounds_exactly(rounding, factor):
+    multiplier, shift = multiplier_and_shift(factor)
+    for x in itertools.chain(range(-40, 41), (-(2**20), 2**20 - 1)):
+        exact, bits = x * multiplier, 31 - shift
+        if rounding == "UPWARD" or exact >= 0:
+            want = (exact + (1 << (bits - 1))) >> bits
+        else:
+            want = -((-exact + (1 << (bits - 1))) >> bits)
+        assert int(fixed_point_multiply(np.array(x, "int32"), np.array(factor), rounding)) == want
+
+
+def test_requantize_to_the_same_scale_changes_nothing():
+    x = np.arange(-128, 128, dtype="int8")
+    scale, zero = np.float32(0.37), np.int32(5)
+    assert (requantize(x, scale, zero, scale, zero, "int8") == x).all()
