@@ -96,6 +96,8 @@ class Metadata:
                 raise TypeError
             if root["type_key"] != "Map":
                 raise KeyError
+            for record in self.nodes:
+                _check_record(record)
             for key, array in zip(root.get("keys", ()), root.get("data", ()), strict=True):
                 self.entries[key] = list(map(int, self.nodes[array].get("data", ())))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
@@ -167,10 +169,7 @@ class Metadata:
     def _record(self, number: int) -> dict[str, Any]:
         if not 0 <= number < len(self.nodes):
             raise IrError(f"the metadata section has no node {number}")
-        record = self.nodes[number]
-        if not isinstance(record, dict) or not isinstance(record.get("type_key"), str):
-            raise IrError(f"node {number} of the metadata section has no type key")
-        return record
+        return self.nodes[number]
 
     def _references(self, record: dict[str, Any]) -> list[int]:
         """The numbers of the nodes that a record needs."""
@@ -309,6 +308,18 @@ class Metadata:
             return False
         number = int(value)
         return number < len(self.nodes) and (number == 0 or number not in self._claims())
+
+
+def _check_record(record: Any) -> None:
+    """Raises TypeError where a node has not the form that the peer writes."""
+    if not isinstance(record["type_key"], str):
+        raise TypeError
+    if not all(isinstance(k, str) and isinstance(v, str) for k, v in record.get("attrs", {}).items()):
+        raise TypeError
+    if not all(isinstance(n, int) for n in record.get("data", ())):
+        raise TypeError
+    if not all(isinstance(k, str) for k in record.get("keys", ())):
+        raise TypeError
 
 
 def _kinds(hint: Any) -> list[Any]:

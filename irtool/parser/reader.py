@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..diagnostics import Span
+from ..diagnostics import Span, nearest
 from ..ir import Var
 from .build import Builder
 from .lexer import Word
@@ -17,6 +17,7 @@ from .tables import STARTS, Tables
 
 _MOST_ERRORS = 50
 _DEFINITION = frozenset(("DEF", "TYPE", "EXTERN"))
+_STATEMENT = frozenset(("GRAPH", "LOCAL", "LET", "NAME", "IF", "MATCH", "FN", "LPAREN", "GLOBAL", "META", "FREE_VAR"))
 _OPENING = frozenset(("LPAREN", "LSQUARE", "LBRACE"))
 _CLOSING = frozenset(("RPAREN", "RSQUARE", "RBRACE"))
 _SHOWN = {
@@ -131,11 +132,15 @@ class Reader:
         Returns the word to go on with; one without kind if the words up to and including its offset are dealt with; or None
         where there is nothing left to read.
         """
+        self._reduce_what_is_complete()
         self._report(word)
         found = self.builder.found
         if len(found.items) >= _MOST_ERRORS:
             found.error("too many errors; giving up")
             return None
+        if self._needs_semicolon() and word[0] in _STATEMENT and "\n" in self.builder.source.text[self.end : word[2]]:
+            self._shift("SEMICOLON", "", self.end)
+            return word
         self.builder.unwinding = False
         depth, limit = 0, len(self.states)
         kind, text, at = word
@@ -153,12 +158,34 @@ class Reader:
                 elif block >= 0 and "result" in self.tables.actions[self.states[block]]:
                     self._cut(block)
                     if kind == "RBRACE":
-                        self._push("result", Var("", None), at)
+                        self._shift("result", Var("", None), at)
                         return kind, text, at
-                    self._push("statement", None, at)
+                    self._shift("statement", None, at)
                     return "", "", at + 1
             kind, text, at = next(words, ("$END", "", at))
         return None
+
+    def _reduce_what_is_complete(self) -> None:
+        """Reduces as far as one can without the word that does not fit, so that what is missing shows."""
+        while not self._needs_semicolon():
+            row = self.tables.actions[self.states[-1]]
+            rules = {a for symbol, a in row.items() if a < 0}
+            if len(rules) != 1:
+                return
+            symbol, count, name = self.tables.rules[~rules.pop()]
+            if not count or symbol in STARTS:
+                return
+            if name or count > 1:
+                start = self.starts[-count]
+                made = getattr(self.builder, name)(self.values[-count:], start, self.end)
+                del self.values[-count:], self.starts[-count:]
+                self.values.append(made)
+                self.starts.append(start)
+            del self.states[-count:]
+            self.states.append(self.tables.actions[self.states[-1]][symbol])
+
+    def _needs_semicolon(self) -> bool:
+        return self.tables.actions[self.states[-1]].get("SEMICOLON", -1) >= 0
 
     def _starts_line(self, at: int) -> bool:
         text = self.builder.source.text
@@ -177,6 +204,10 @@ class Reader:
         keep = block + 1
         if keep < len(self.states) and self.tables.accessing[self.states[keep]] == "statements":
             keep += 1
+        for state, value in zip(self.states[keep:], self.values[keep - 1 :], strict=True):
+            if self.tables.accessing[state] == "GRAPH":
+                # bound, though to what is not known: its uses are no mistakes
+                self.builder.graph_values.setdefault(value, Var(value[1:]))
         del self.states[keep:], self.values[keep - 1 :], self.starts[keep - 1 :]
 
     def _cut_to_definitions(self) -> bool:
@@ -190,7 +221,7 @@ class Reader:
                 return True
         return False
 
-    def _push(self, symbol: str, value: Any, at: int) -> None:
+    def _shift(self, symbol: str, value: Any, at: int) -> None:
         self.states.append(self.tables.actions[self.states[-1]][symbol])
         self.values.append(value)
         self.starts.append(at)
@@ -209,10 +240,10 @@ class Reader:
         if kind == "$END" and bracket:
             where = Span(builder.source, opened, opened + 1)
             notes = (f"{_SHOWN[bracket]} at {where.location} is not closed",)
-        complete = "SEMICOLON" in row or "RPAREN" in row
-        if complete and bracket == "LBRACE" and "SEMICOLON" in row:
+        if self._needs_semicolon():
             what = "binding" if self._in_binding() else "expression"
-            wanted = "`;`" if what == "binding" else "`;` or `}`"
+            ends = {"binding": "`;`", "expression": "`;` or `}`" if bracket else "`;` or the end of the text"}
+            wanted = ends[what] if bracket in ("", "LBRACE") else "`,` or `)`"
             builder.found.error(
                 f"expected {wanted} after this {what}, found {shown}", behind if end else here, notes=notes
             )
@@ -221,7 +252,7 @@ class Reader:
             wanted = "an expression"
         elif "TENSOR_TYPE" in row:
             wanted = "a type"
-        elif complete and bracket == "LPAREN" and "COMMA" in row and "RPAREN" in row:
+        elif bracket == "LPAREN" and "COMMA" in row and "RPAREN" in row:
             wanted = "`,` or `)`"
         else:
             names = [_SHOWN[k] for k in row if k in _SHOWN]
@@ -261,4 +292,8 @@ class Reader:
             return f"a function's name is written @{text}"
         if kind == "LOCAL" and before == "def":
             return f"a function's name is written @{text[1:]}"
+        accessing = self.tables.accessing
+        for i in range(len(self.states) - 1, 1, -1):
+            if accessing[self.states[i]] == "LSQUARE" and accessing[self.states[i - 1]] == "NAME":
+                return nearest(self.values[i - 2], ["Tensor"])
         return ""
