@@ -267,7 +267,8 @@ class Trilu(Operator):
         x, k = inputs
 
         def element(*i: Any) -> Any:
-            row, column = i[-2], i[-1] - te.cast(k[()], "int32")
+            # The sum is on the row's side: gcc 12 with -O3 mistakes `column - k <= row` for `column - k == row`.
+            row, column = i[-2] + te.cast(k[()], "int32"), i[-1]
             keep = row <= column if self.upper else row >= column
             return te.select(keep, x[i], te.const(0, x.dtype))
 
