@@ -72,6 +72,9 @@ class Writer:
         depth: dict[Expr, int] = {}
         lines: list[str] = []
         order, uses = _strict(roots, text)
+        # What a select reads is read before it, unconditionally: compilers turn `c ? a : x[i]` into masked loads, which
+        # gcc 12 gets wrong (-O3, AVX2, a short inner loop), and plain loads are faster anyway.
+        early = any(isinstance(e, Select) and not e.lazy for e in order)
         for e in order:
             if e in text:
                 continue
@@ -83,7 +86,7 @@ class Writer:
                 kids = children(e)
                 made = self._one(e, [text[k] for k in kids])
                 nested = 1 + max((depth.get(k, 0) for k in kids), default=-1)
-            wanted = uses[e] > 1 and not _cheap(e)
+            wanted = (uses[e] > 1 and not _cheap(e)) or (early and isinstance(e, Load) and bool(e.indices))
             if (wanted or nested > _DEEPEST) and not isinstance(e, Const | Var):
                 name = self.names.fresh("t")
                 lines.append(f"const {self.type_of(e)} {name} = {_bare(made)};")
