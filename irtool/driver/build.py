@@ -12,6 +12,7 @@ from typing import Any
 from ..diagnostics import IrError, UsageError
 from ..ir import Function, Module
 from ..lower import lower_module
+from ..schedule import Machine, schedule_kernel
 from ..tir.program import Program
 from .artifact import Artifact
 from .entry import with_entry
@@ -31,6 +32,7 @@ def build(
     entry: str = "main",
     emit: str = "so",
     mcpu: str = "native",
+    vector: bool = True,
     openmp: bool = False,
     instruments: Iterable[Any] = (),
     **options: Any,
@@ -47,6 +49,7 @@ def build(
         entry: the function that `NAME_run` calls.
         emit: `c` (sources only) or `so` (a shared library too).
         mcpu: processor, as the compiler's `-march` takes it; `none` leaves it to the compiler.
+        vector: vector types where the compiler has them, or scalar code only.
         openmp: compile with OpenMP threads.
         instruments: instruments for the passes.
 
@@ -55,7 +58,7 @@ def build(
         UsageError: a wrong option.
         ToolError: the C compiler is missing or failed; its message and the folder of the sources are in the error.
     """
-    from ..backends.c.compiler import shared_library
+    from ..backends.c.compiler import detect, shared_library
     from ..backends.c.program import write_program
 
     if target.split()[0] not in ("c", "llvm"):
@@ -64,7 +67,8 @@ def build(
         raise UsageError(f"emit={emit} is not supported yet: c or so")
     start = time.perf_counter()
     prepared = prepare(module, params, opt_level, entry, target, instruments)
-    program = lower_module(prepared)
+    machine = detect(mcpu) if vector else Machine(0)
+    program = lower_module(prepared, schedule=lambda k: schedule_kernel(k, machine))
     text = write_program(program, name, _INLINE_LIMIT)
     lowered = time.perf_counter()
 
@@ -88,9 +92,9 @@ def build(
     library = None
     if emit == "so":
         library = folder / f"{name}.so"
-        machine = "" if mcpu == "none" else mcpu
+        processor = "" if mcpu == "none" else mcpu
         try:
-            shared_library([source], library, machine, ["-fopenmp"] if openmp else [])
+            shared_library([source], library, processor, ["-fopenmp"] if openmp else [])
         except IrError:
             if holder is not None:
                 _keep(holder)

@@ -8,7 +8,7 @@ of other functions stay calls. A value that only renames memory (a reshape) shar
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError
@@ -57,13 +57,27 @@ Value = Any
 """A Slot, a tuple of Values, or a Function known when compiling."""
 
 
-def lower_module(module: Module, entries: Iterable[str] = ("main",)) -> Program:
-    """The program of a typed module: the entries, what they call, and their kernels, with memory planned.
+def lower_module(
+    module: Module,
+    entries: Iterable[str] = ("main",),
+    schedule: Callable[[PrimFunc], PrimFunc] | None = None,
+) -> Program:
+    """The program of a typed module: the entries, what they call, and their kernels, scheduled, with memory planned.
 
     Raises IrError where an expression has no counterpart (closures, references, algebraic data), listing every operator
     that cannot be compiled.
     """
-    return _Lowering(module).run(list(entries))
+    return _Lowering(module).run(list(entries), schedule)
+
+
+def apply_schedule(program: Program, schedule: Callable[[PrimFunc], PrimFunc]) -> None:
+    """Replaces every kernel by its scheduled form."""
+    made = {id(k): schedule(k) for k in program.kernels}
+    program.kernels = [made[id(k)] for k in program.kernels]
+    for f in program.functions.values():
+        for s in steps(f.body):
+            if isinstance(s, RunKernel):
+                s.kernel = made[id(s.kernel)]
 
 
 def structure_of(t: Type | None) -> Any:
@@ -124,7 +138,7 @@ class _Lowering:
         self.queued: set[str] = set()
         self.lifted: dict[Function, str] = {}
 
-    def run(self, entries: list[str]) -> Program:
+    def run(self, entries: list[str], schedule: Callable[[PrimFunc], PrimFunc] | None) -> Program:
         for name in entries:
             self.enqueue(name, self.module[name])
         while self.waiting:
@@ -139,6 +153,8 @@ class _Lowering:
             list(self.constants.values()),
             entries[0],
         )
+        if schedule is not None:
+            apply_schedule(program, schedule)
         plan_memory(program)
         return program
 

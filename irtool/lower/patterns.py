@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from ..tir.expr import Expr, Load, add, const, mul, post_order
+from ..tir.expr import Expr, Load, post_order
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, For, PrimFunc, Store, expressions, pre_order
-
-
-def flat_index(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Expr:
-    """The row-major offset of an element."""
-    total: Expr = const(0)
-    for extent, i in zip(shape, indices):
-        total = add(mul(total, extent), i)
-    return total
 
 
 def _bounds(f: PrimFunc) -> dict[Expr, tuple[float, float]]:
@@ -38,8 +30,8 @@ def copied_input(f: PrimFunc) -> int | None:
     if source not in f.params or source.dtype != s.buffer.dtype or source.size != s.buffer.size:
         return None
     simplify = Simplifier(_bounds(f))
-    read = simplify(flat_index(source.shape, s.value.indices))
-    written = simplify(flat_index(s.buffer.shape, s.indices))
+    read = simplify(source.offset(s.value.indices))
+    written = simplify(s.buffer.offset(s.indices))
     return f.params.index(source) if read is written else None
 
 
@@ -64,11 +56,11 @@ def in_place_pairs(f: PrimFunc) -> list[tuple[int, int]]:
         written = stores.get(out, [])
         if len(written) != 1 or loads.get(out):
             continue
-        place = simplify(flat_index(out.shape, written[0].indices))
+        place = simplify(out.offset(written[0].indices))
         inside = set(post_order(written[0].value))
         for i, source in enumerate(f.inputs):
             if source.nbytes != out.nbytes or source.dtype != out.dtype or not loads.get(source):
                 continue
-            if all(e in inside and simplify(flat_index(source.shape, e.indices)) is place for e in loads[source]):
+            if all(e in inside and simplify(source.offset(e.indices)) is place for e in loads[source]):
                 pairs.append((i, o))
     return pairs

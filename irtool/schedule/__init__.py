@@ -1,0 +1,6 @@
+"""Schedules: loop nests to faster loop nests. They see nothing but nests and the machine."""
+
+from .kernel import schedule_kernel
+from .machine import Machine
+
+__all__ = ["Machine", "schedule_kernel"]

@@ -70,6 +70,10 @@ class Simplifier:
                 self._ranges[x] = self._range_of(x)
         return self._ranges[e]
 
+    def linear(self, e: Expr) -> Linear:
+        """The expression, simplified, as a sum: `{atom: coefficient}` and a constant."""
+        return self._form(self(e))
+
     # -- interning -----------------------------------------------------------------------------------------------------
 
     def _intern(self, e: Expr) -> Expr:
@@ -291,7 +295,28 @@ class Simplifier:
             known = op == "!="
         elif low == high == 0:
             known = op == "=="
-        return e if known is None else const(known, "bool")
+        return self._coarser(e, dtype) if known is None else const(known, "bool")
+
+    def _coarser(self, e: Binary, dtype: str) -> Expr:
+        """16*i + j < 64  ⇒  i < 4, where 0 <= j < 16 (and so on for <=)."""
+        if e.op not in ("<", "<="):
+            return e
+        terms, offset = self._combine(self._form(e.a), self._form(e.b), -1)
+        if e.op == "<=":
+            offset -= 1
+        # terms + offset < 0
+        sizes = sorted({abs(k) for k in terms.values()}, reverse=True)
+        for g in sizes:
+            if g == 1 or all(k % g == 0 for k in terms.values()):
+                continue
+            rest = {t: k for t, k in terms.items() if k % g}
+            low, high = self._form_range((rest, offset))
+            if math.isinf(low) or math.isinf(high) or low // g != high // g:
+                continue
+            # terms - rest is a multiple of g, so that rest + offset may be rounded down to one.
+            whole = self._sum(({t: k // g for t, k in terms.items() if k % g == 0}, int(low // g)), dtype)
+            return self._intern(Binary("<", whole, self._intern(const(0, dtype)), "bool"))
+        return e
 
     def _divide(self, e: Binary, dtype: str) -> Expr:
         if not isinstance(e.b, Const) or e.b.value <= 0:

@@ -22,20 +22,41 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import dtypes
-from .expr import Expr, Load, Var, as_expr
+from .expr import Expr, Load, Var, as_expr, const
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
 
 
+Layout = tuple[tuple[int, int, int], ...]
+"""How a tensor lies in memory: digits `(axis, divisor, extent)`, outermost first. Element `i` is at the place whose digits
+are `i[axis] floordiv divisor floormod extent`; `NCHW16c` of (1, 64, 7, 7) is ((0, 1, 1), (1, 16, 4), (2, 1, 7), (3, 1, 7),
+(1, 1, 16)). The digits of an axis together cover it exactly."""
+
+
+def blocked(shape: Sequence[int], axis: int, factor: int) -> Layout:
+    """Row-major, but with blocks of `factor` along `axis` innermost."""
+    outer = tuple((n, factor if n == axis else 1, d // factor if n == axis else d) for n, d in enumerate(shape))
+    return (*outer, (axis, 1, factor))
+
+
 class Buffer:
-    """Memory for a tensor of static `shape`, row-major. Compared by identity.
+    """Memory for a tensor of static `shape`. Compared by identity.
 
     `scope` says where an allocated one lives: `arena` (planned workspace) or `local` (the stack, or registers).
+    `layout` says how elements are ordered in memory: None is row-major; otherwise digits, outermost first, see `Layout`.
     """
 
-    __slots__ = ("dtype", "name", "scope", "shape")
+    __slots__ = ("dtype", "layout", "name", "scope", "shape")
 
-    def __init__(self, name: str, shape: Sequence[int], dtype: str = "float32", scope: str = "arena") -> None:
+    def __init__(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: str = "float32",
+        scope: str = "arena",
+        layout: Layout | None = None,
+    ) -> None:
+        self.layout = layout
         self.name = name
         self.shape = tuple(int(d) for d in shape)
         self.dtype = dtype
@@ -57,6 +78,20 @@ class Buffer:
     def nbytes(self) -> int:
         """Bytes in memory."""
         return self.size * dtypes.itemsize(self.dtype)
+
+    def offset(self, indices: Sequence[Expr]) -> Expr:
+        """Where the element is, in elements from the beginning."""
+        total: Expr = const(0)
+        if self.layout is None:
+            for extent, i in zip(self.shape, indices):
+                total = total * extent + i
+            return total
+        for axis, divisor, extent in self.layout:
+            digit = indices[axis] // divisor
+            if divisor * extent < self.shape[axis]:
+                digit = digit % extent
+            total = total * extent + digit
+        return total
 
     def __getitem__(self, indices: Any) -> Load:
         return Load(self, _indices(self, indices))

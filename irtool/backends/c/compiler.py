@@ -7,9 +7,11 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from ...diagnostics import ToolError
+from ...schedule.machine import Machine
 
 DEFAULT_FLAGS = ("-std=c99", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 _SHOWN = 4000
@@ -41,6 +43,24 @@ def run(arguments: Sequence[str], directory: Path) -> None:
         raise ToolError(
             f"the C compiler failed: {said[:_SHOWN]}", notes=(f"sources are kept in {directory}", shlex.join(full))
         )
+
+
+@cache
+def _macros(full: tuple[str, ...]) -> str:
+    done = subprocess.run([*full, "-dM", "-E", "-x", "c", "/dev/null"], capture_output=True, text=True, check=False)
+    return done.stdout
+
+
+def detect(mcpu: str = "native") -> Machine:
+    """What the compiler says of the processor: the width and number of its vector registers."""
+    macros = _macros((*command(), *flags("" if mcpu == "none" else mcpu)))
+    if "__AVX512F__" in macros:
+        return Machine(64, 32)
+    if "__AVX__" in macros:
+        return Machine(32, 16)
+    if "__ARM_NEON" in macros:
+        return Machine(16, 32 if "__aarch64__" in macros else 16)
+    return Machine(16, 16)
 
 
 def shared_library(sources: Sequence[Path], target: Path, mcpu: str = "native", extra: Sequence[str] = ()) -> None:

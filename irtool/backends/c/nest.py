@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
-from ...tir.expr import Const, Expr, Load, add, const, mul, rewrite
+from ...tir.expr import Const, Expr, Load, const, post_order, rewrite
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
     PARALLEL,
+    UNROLLED,
+    VECTORIZED,
     Allocate,
     Buffer,
     For,
@@ -21,20 +24,15 @@ from ...tir.stmt import (
     While,
     pre_order,
     rewrite_stmt,
+    seq,
+    substitute_stmt,
 )
 from .expression import Writer
 from .names import Names
 from .scalars import HALVES, stored_type, value_type
+from .vectors import LANES, Scalar, VectorWriter, vector_type
 
 _INDEX_LIMIT = 1 << 31
-
-
-def flatten(buffer: Buffer, indices: Sequence[Expr]) -> Expr:
-    """The row-major offset of an element."""
-    total: Expr = const(0)
-    for extent, i in zip(buffer.shape, indices):
-        total = add(mul(total, extent), i)
-    return total
 
 
 class KernelWriter:
@@ -52,6 +50,11 @@ class KernelWriter:
         self.support = support
         self.lines: list[str] = []
         self.places: dict[Buffer, str] = {}
+        self.vector_types: dict[tuple[str, int], None] = {}
+        self.vector_functions: dict[tuple[str, str, int], None] = {}
+        self.vector = False
+        self.registers: dict[tuple[Buffer, tuple[int, ...]], str] = {}
+        self.spilled: dict[str, str] = {}
         self.has_workspace = bool(kernel.attrs.get("workspace"))
 
     def _flat(self, body: Stmt) -> Stmt:
@@ -59,13 +62,13 @@ class KernelWriter:
         memo: dict[Expr, Expr] = {}
 
         def change(e: Expr) -> Expr:
-            if isinstance(e, Load) and not _is_scalar(e.source):
-                return Load(e.source, (flatten(e.source, e.indices),))
+            if isinstance(e, Load) and not self._is_variable(e.source):
+                return Load(e.source, (e.source.offset(e.indices),))
             return e
 
         def change_store(s: Stmt) -> Stmt:
-            if isinstance(s, Store) and not _is_scalar(s.buffer):
-                return Store(s.buffer, (self.simplify(flatten(s.buffer, s.indices)),), s.value)
+            if isinstance(s, Store) and not self._is_variable(s.buffer):
+                return Store(s.buffer, (self.simplify(s.buffer.offset(s.indices)),), s.value)
             return s
 
         return rewrite_stmt(body, change_store, lambda e: self.simplify(rewrite(e, change, memo)))
@@ -90,8 +93,16 @@ class KernelWriter:
         """The whole function."""
         for n, b in enumerate(self.kernel.params):
             self.places[b] = self.names.fresh(b.name or f"p{n}")
-        self._body(self._flat(self.kernel.body))
-        return f"{self.signature} {{\n" + "\n".join(self.lines) + "\n}\n"
+        if any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(self.kernel.body)):
+            self.vector = True
+            self._body(self._flat(unroll(self.kernel.body)))
+            vector, self.lines, self.vector = self.lines, [], False
+            self._body(self._flat(self.kernel.body))
+            lines = ["#if IRT_VECTOR", *vector, "#else", *self.lines, "#endif"]
+        else:
+            self._body(self._flat(self.kernel.body))
+            lines = self.lines
+        return f"{self.signature} {{\n" + "\n".join(lines) + "\n}\n"
 
     # -- statements ----------------------------------------------------------------------------------------------------
 
@@ -106,6 +117,8 @@ class KernelWriter:
                 stack.extend((k, depth) for k in reversed(s.stmts))
             elif isinstance(s, Store):
                 self._store(s, depth)
+            elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
+                self._vectorized(s, depth)
             elif isinstance(s, For):
                 stack += [("}", depth), (s.body, depth + 1)]
                 self._for(s, depth)
@@ -160,15 +173,101 @@ class KernelWriter:
             self._block([f"{t} *const {name} = ({t} *)(void *)(ws + {offset});"], depth)
             return False
         self._block(["{"], depth)
-        if b.ndim == 0:
+        if b.scope == "register" and self.vector:
+            self._declare_registers(b, name, depth + 1)
+        elif b.ndim == 0:
             self._block([f"{value_type(b.dtype)} {name};"], depth + 1)
         else:
             self._block([f"{stored_type(b.dtype)} {name}[{max(1, b.size)}];"], depth + 1)
         return True
 
+    # -- registers and vectors -----------------------------------------------------------------------------------------
+
+    def _is_variable(self, b: Buffer) -> bool:
+        """True for a buffer whose elements are C variables."""
+        return (b.scope == "local" and b.ndim == 0) or (b.scope == "register" and self.vector)
+
+    def _variable(self, b: Buffer, indices: Sequence[Expr]) -> str:
+        if b.scope != "register":
+            return self.places[b]
+        name = self.registers[b, _constants(indices[:-1])]
+        if b.shape[-1] == 1:
+            return name
+        return f"{self.spilled[name]}[{self.expressions.variables[indices[-1]]}]"
+
+    def _declare_registers(self, b: Buffer, name: str, depth: int) -> None:
+        lanes = b.shape[-1]
+        t = value_type(b.dtype)
+        if lanes > 1 and lanes in LANES:
+            t = vector_type(b.dtype, lanes)
+            self.vector_types[b.dtype, lanes] = None
+        for at in product(*map(range, b.shape[:-1])):
+            made = self.registers[b, at] = self.names.fresh("_".join([b.name, *map(str, at)]))
+            if lanes > 1 and lanes not in LANES:
+                self.spilled[made] = made
+                self._block([f"{t} {made}[{lanes}];"], depth)
+            else:
+                self._block([f"{t} {made};"], depth)
+
+    def _vectorized(self, s: For, depth: int) -> None:
+        """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
+        stores = [x for x in pre_order(s.body) if isinstance(x, Store)]
+        lanes = int(s.extent.value)  # type: ignore[attr-defined]
+        writer = VectorWriter(
+            self.expressions,
+            self.simplify,
+            lambda b: self.places[b],
+            lambda x: self._register(x, s.var),
+            s.var,
+            lanes,
+            self.vector_types,
+            self.vector_functions,
+        )
+        try:
+            lines = writer.write(stores)
+        except Scalar:
+            self._as_loop(s, stores, lanes, depth)
+            return
+        if any(x.startswith(("const ", "irt_")) for x in lines):
+            lines = ["{", *("  " + x for x in lines), "}"]
+        self._block(lines, depth)
+
+    def _register(self, x: Load | Store, lane: Expr) -> str | None:
+        b = x.source if isinstance(x, Load) else x.buffer
+        if b.scope != "register":
+            return None
+        if x.indices[-1] is not lane:
+            raise Scalar
+        return self.registers[b, _constants(x.indices[:-1])]
+
+    def _as_loop(self, s: For, stores: Sequence[Store], lanes: int, depth: int) -> None:
+        """The loop over lanes; registers that it touches are put into arrays for its time."""
+        touched: dict[str, tuple[str, bool]] = {}
+        for store in stores:
+            for e in post_order(store.value):
+                if isinstance(e, Load) and e.source.scope == "register" and e.source.shape[-1] in LANES:
+                    touched.setdefault(self.registers[e.source, _constants(e.indices[:-1])], (e.dtype, False))
+            if store.buffer.scope == "register" and store.buffer.shape[-1] in LANES:
+                name = self.registers[store.buffer, _constants(store.indices[:-1])]
+                touched[name] = (store.buffer.dtype, True)
+        self._block(["{"], depth)
+        for name, (dtype, _) in touched.items():
+            array = self.spilled[name] = self.names.fresh(f"{name}_lanes")
+            t = vector_type(dtype, lanes)
+            self._block([f"{value_type(dtype)} {array}[{lanes}];", f"*({t}_u *){array} = {name};"], depth + 1)
+        v = self.expressions.declare(s.var)
+        self._block([f"for ({self.index_type} {v} = 0; {v} < {lanes}; ++{v}) {{"], depth + 1)
+        for store in stores:
+            self._store(store, depth + 2)
+        self._block(["}"], depth + 1)
+        for name, (dtype, written) in touched.items():
+            if written:
+                self._block([f"{name} = *({vector_type(dtype, lanes)}_u *){self.spilled[name]};"], depth + 1)
+        self._block(["}"], depth)
+
     def _store(self, s: Store, depth: int) -> None:
         b = s.buffer
-        local = _is_scalar(b)
+        local = self._is_variable(b)
         lines, (value, *at) = self.expressions.write([s.value, *s.indices])
         if not local and b.dtype in HALVES:
             name = "irt_f2h" if b.dtype == "float16" else "irt_f2b"
@@ -176,7 +275,7 @@ class KernelWriter:
             value = f"{name}({value})"
         elif b.dtype == "bool" and not local:
             value = f"(uint8_t)({value})"
-        target = self.places[b] if local else f"{self.places[b]}[{at[0]}]"
+        target = self._variable(b, s.indices) if local else f"{self.places[b]}[{at[0]}]"
         text = [*lines, f"{target} = {value};"]
         if lines:
             text = ["{", *("  " + x for x in text), "}"]
@@ -184,8 +283,8 @@ class KernelWriter:
 
     def _load(self, e: Load, indices: Sequence[str]) -> str:
         b = e.source
-        if not indices:
-            return self.places[b]
+        if self._is_variable(b):
+            return self._variable(b, e.indices)
         text = f"{self.places[b]}[{indices[0]}]"
         if b.dtype in HALVES:
             name = "irt_h2f" if b.dtype == "float16" else "irt_b2f"
@@ -194,9 +293,20 @@ class KernelWriter:
         return text
 
 
-def _is_scalar(b: Buffer) -> bool:
-    """True for a scalar that lives in a C variable."""
-    return b.scope == "local" and b.ndim == 0
+def unroll(body: Stmt) -> Stmt:
+    """The nest with unrolled loops written out."""
+
+    def change(s: Stmt) -> Stmt:
+        if isinstance(s, For) and s.kind == UNROLLED and isinstance(s.extent, Const):
+            return seq([substitute_stmt(s.body, {s.var: const(n)}) for n in range(int(s.extent.value))])
+        return s
+
+    return rewrite_stmt(body, change)
+
+
+def _constants(indices: Sequence[Expr]) -> tuple[int, ...]:
+    """The values of indices that are literals."""
+    return tuple(int(i.value) for i in indices if isinstance(i, Const))
 
 
 def _buffers(kernel: PrimFunc) -> list[Buffer]:

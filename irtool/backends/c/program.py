@@ -19,6 +19,7 @@ from ...tir.program import (
     RunKernel,
     Slot,
 )
+from . import vector_math, vectors
 from .names import Names
 from .nest import KernelWriter
 from .scalars import literal, stored_type
@@ -75,11 +76,15 @@ class _Writer:
 
     def write(self) -> CText:
         kernels = []
+        types: dict[tuple[str, int], None] = {}
+        functions: dict[tuple[str, str, int], None] = {}
         for k in self.program.kernels:
             made = self.kernels[k] = KernelWriter(k, self.names.fresh(k.name), self.support)
             kernels.append(made.write())
+            types.update(made.vector_types)
+            functions.update(made.vector_functions)
         constants = self._constants()
-        functions = [self._function(f) for f in self.program.functions.values()]
+        bodies = [self._function(f) for f in self.program.functions.values()]
         prototypes = [f"{self._signature(f)};" for f in self.program.functions.values()]
         entry, identifiers = self._entry()
         source = "\n".join(
@@ -88,13 +93,14 @@ class _Writer:
                 "#include <math.h>",
                 "#include <string.h>",
                 "",
+                *_vector_section(types, functions),
                 *definitions(self.support),
                 "",
                 *constants,
                 *kernels,
                 *prototypes,
                 "",
-                *functions,
+                *bodies,
                 entry,
             ]
         )
@@ -268,6 +274,18 @@ class _Writer:
             "",
         ]
         return "\n".join(lines)
+
+
+def _vector_section(types: dict[tuple[str, int], None], functions: dict[tuple[str, str, int], None]) -> list[str]:
+    """Vector types and functions on vectors, for compilers that have them."""
+    if not types:
+        return []
+    lines = ["#if defined(__GNUC__) && !defined(IRT_NO_VECTOR)", "#define IRT_VECTOR 1"]
+    lines += [vectors.define_type(dtype, lanes) for dtype, lanes in sorted(types)]
+    made: dict[tuple[str, str, int], str] = {}
+    for name, dtype, lanes in functions:
+        made.update(vector_math.define(name, dtype, lanes))
+    return [*lines, *made.values(), "#else", "#define IRT_VECTOR 0", "#endif", ""]
 
 
 _RAW = ("float16", "bfloat16")

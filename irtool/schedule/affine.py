@@ -1,0 +1,34 @@
+"""How the place of an element moves with a loop variable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..tir.expr import Expr, Load, Var, post_order
+from ..tir.simplify import Simplifier
+from ..tir.stmt import Buffer
+
+
+def coefficients(simplify: Simplifier, index: Expr, variables: Sequence[Var]) -> list[int | None]:
+    """By how much `index` grows with each variable; None where it does not grow evenly."""
+    terms, _ = simplify.linear(index)
+    inside: set[Expr] = set()
+    for atom in terms:
+        if not isinstance(atom, Var):
+            inside.update(post_order(atom))
+    return [None if v in inside else terms.get(v, 0) for v in variables]
+
+
+def stride(simplify: Simplifier, index: Expr, variable: Var) -> int | None:
+    """By how much `index` grows with the variable; None where it does not grow evenly."""
+    return coefficients(simplify, index, [variable])[0]
+
+
+def loads(*roots: Expr) -> list[Load]:
+    """Reads of buffers below the roots."""
+    return [e for e in post_order(*roots) if isinstance(e, Load) and isinstance(e.source, Buffer)]
+
+
+def depends(e: Expr, variable: Var) -> bool:
+    """True if the variable occurs in `e`."""
+    return any(x is variable for x in post_order(e))

@@ -1,0 +1,253 @@
+"""Reductions with a register tile: convolutions, matrix products, pooling, sums over outer axes.
+
+    for spatial…:                      for blocks…:
+      acc = 0                            acc[a][b][lanes] = 0                   (registers)
+      for k…: acc += x[…] * w[…]   ⇒     for k…: acc[a][b][:] += x[a…] * w[b…]  (unrolled, vectors)
+      out[…] = f(acc)                    out[…] = f(acc[a][b][:])
+
+The vector axis is a spatial loop along which every operand is contiguous or constant; the tile's rows are another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..tir import dtypes
+from ..tir.expr import Expr, Load, Select, Var, const, post_order, rewrite
+from ..tir.simplify import Simplifier
+from ..tir.stmt import PARALLEL, SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer, For, Stmt, Store, seq
+from .affine import coefficients, loads, stride
+from .machine import Machine
+from .nests import Loop, Reduction
+from .tiles import Tile, choose_tile
+
+_PARALLEL_WORK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which loop is vectorized with how many lanes, which is tiled, and the tile."""
+
+    vector: int
+    lanes: int
+    row: int | None
+    tile: Tile
+    reason: str
+
+
+def flatten_loops(r: Reduction) -> Reduction:
+    """Fuses neighbouring spatial loops through which every place moves as through one loop (height and width of a 1x1
+    convolution)."""
+    loops = list(r.loops)
+    at = len(loops) - 1
+    while at > 0:
+        (outer, n), (inner, m) = loops[at - 1], loops[at]
+        simplify = _bounds(loops, r.inner)
+        if all(
+            a is not None and b is not None and a == b * m
+            for a, b in (coefficients(simplify, i, (outer, inner)) for i in _places(r))
+        ):
+            fused = Var(f"{outer.name}{inner.name}")
+            # Everywhere `outer * m + inner` is the fused variable: outer alone may stand for none of it.
+            values: dict[Expr, Expr] = {outer: fused // m, inner: fused % m}
+            r = _substituted(r, values, (*loops[: at - 1], (fused, n * m), *loops[at + 1 :]))
+            loops = list(r.loops)
+        at -= 1
+    return r
+
+
+def _places(r: Reduction) -> list[Expr]:
+    found = [e.source.offset(e.indices) for e in loads(r.update, *(s.value for s in r.stores)) if e.source is not r.acc]
+    return found + [s.buffer.offset(s.indices) for s in r.stores]
+
+
+def _bounds(*groups: Sequence[Loop]) -> Simplifier:
+    return Simplifier({v: (0, n - 1) for g in groups for v, n in g})
+
+
+def _substituted(r: Reduction, values: dict[Expr, Expr], loops: tuple[Loop, ...]) -> Reduction:
+    simplify = _bounds(loops, r.inner)
+    memo = dict(values)
+
+    def change(e: Expr) -> Expr:
+        return simplify(rewrite(e, lambda x: x, memo))
+
+    stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in r.stores)
+    return Reduction(loops, r.acc, change(r.init), r.inner, change(r.update), stores)
+
+
+def plan(r: Reduction, machine: Machine) -> Plan | None:
+    """How to schedule a reduction; None where no spatial loop can be vectorized."""
+    lanes = machine.lanes(dtypes.itemsize(r.acc.dtype))
+    if lanes < 2 or r.acc.dtype not in ("float32", "float64", "int32"):
+        return None
+    best: tuple[float, Plan] | None = None
+    for n in range(len(r.loops)):
+        made = _plan_along(r, n, lanes, machine)
+        if made is not None and (best is None or made[0] < best[0]):
+            best = made
+    return best[1] if best is not None else None
+
+
+def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[float, Plan] | None:
+    v, extent = r.loops[n]
+    while lanes > 4 and (extent < lanes or (extent % lanes and extent % lanes * 4 > extent)):
+        lanes //= 2
+    if extent < lanes or lanes < 2:
+        return None
+    outer, inner = Var(v.name), Var(f"{v.name}v")
+    loops = [*r.loops[:n], (outer, extent // lanes), *r.loops[n + 1 :], (inner, lanes)]
+    split = _substituted(r, {v: outer * lanes + inner}, tuple(loops))
+    simplify = _bounds(loops, r.inner)
+    contiguous = 0
+    for e in loads(split.update):
+        if e.source is r.acc:
+            continue
+        s = stride(simplify, e.source.offset(e.indices), inner)
+        if s not in (0, 1):
+            return None
+        contiguous += s
+    if not contiguous or not _uniform_guards(split.update, inner):
+        return None
+    scattered = sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)
+    row, shared = _row(split, n, outer)
+    rows = split.loops[row][1] if row is not None else 1
+    tile = choose_tile(rows, extent // lanes, machine.registers, shared)
+    points = tile.rows * tile.vectors
+    leftover = extent % lanes / extent
+    inner_steps = 1
+    for _, m in r.inner:
+        inner_steps *= m
+    cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
+    cost += scattered * 2 / max(1, inner_steps)
+    reason = f"vector axis {v.name} of {extent}, tile {tile.rows} x {tile.vectors} x {lanes}"
+    return cost, Plan(n, lanes, row, tile, reason)
+
+
+def _uniform_guards(e: Expr, inner: Var) -> bool:
+    """No branch of an `if_then_else` depends on the lane."""
+    return not any(
+        isinstance(x, Select) and x.lazy and any(y is inner for y in post_order(x.cond)) for x in post_order(e)
+    )
+
+
+def _row(r: Reduction, vector: int, outer: Var) -> tuple[int | None, bool]:
+    """The loop whose steps share the vector operand best: an operand that moves with the vector axis does not move with
+    it. Innermost such loop first; without one, any loop (nothing is shared then)."""
+    simplify = _bounds(r.loops, r.inner)
+    lane = r.loops[-1][0]
+    places = [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
+    candidates = [n for n in range(len(r.loops) - 1) if n != vector and r.loops[n][1] > 1]
+    for n in reversed(candidates):
+        x = r.loops[n][0]
+        moved = [coefficients(simplify, p, (lane, x)) for p in places]
+        if any(a and b == 0 for a, b in moved):
+            return n, True
+    if candidates:
+        return candidates[-1], False
+    return None, True
+
+
+def schedule(r: Reduction, p: Plan, machine: Machine) -> Stmt:
+    """The tiled nest."""
+    _, extent = r.loops[p.vector]
+    whole, left = divmod(extent, p.lanes)
+    body: list[Stmt] = []
+    # Segments of the vector axis: (first element, number of tiles, vectors per tile, lanes).
+    segments = [(0, whole // p.tile.vectors, p.tile.vectors, p.lanes)] if whole >= p.tile.vectors else []
+    done = whole // p.tile.vectors * p.tile.vectors
+    if whole - done:
+        segments.append((done * p.lanes, 1, whole - done, p.lanes))
+    if left:
+        segments.append((whole * p.lanes, 1, 1, left))
+    rows: list[tuple[int, int, int]] = [(0, 1, 1)]
+    if p.row is not None:
+        n = r.loops[p.row][1]
+        a = min(p.tile.rows, n)
+        rows = [(0, n // a, a)]
+        if n % a:
+            rows.append((n // a * a, 1, n % a))
+    for first, tiles, vectors, lanes in segments:
+        for start, count, steps in rows:
+            body.append(_block(r, p, (first, tiles, vectors, lanes), (start, count, steps)))
+    return seq(body)
+
+
+def _block(r: Reduction, p: Plan, segment: tuple[int, int, int, int], row: tuple[int, int, int]) -> Stmt:
+    first, tiles, vectors, lanes = segment
+    start, count, steps = row
+    v, _ = r.loops[p.vector]
+    tile_v, in_v, lane = Var(f"{v.name}_o"), Var(f"{v.name}_t"), Var(f"{v.name}_v")
+    values: dict[Expr, Expr] = {v: (tile_v * vectors + in_v) * lanes + lane + first}
+    loops: list[tuple[Var, int]] = []
+    inside: list[tuple[Var, int]] = []
+    for n, (x, extent) in enumerate(r.loops):
+        if n == p.vector:
+            loops.append((tile_v, tiles))
+        elif n == p.row:
+            tile_x, in_x = Var(f"{x.name}_o"), Var(f"{x.name}_t")
+            values[x] = tile_x * steps + in_x + start
+            loops.append((tile_x, count))
+            inside.append((in_x, steps))
+        else:
+            fresh = Var(x.name)
+            values[x] = fresh
+            loops.append((fresh, extent))
+    inside.append((in_v, vectors))
+    # Loops that the vector operand moves with go outside, so that its part stays in cache.
+    loops = _ordered(r, p, loops)
+    inner = [(Var(x.name), m) for x, m in r.inner]
+    for (x, _), (y, _) in zip(r.inner, inner):
+        values[x] = y
+    simplify = _bounds(loops, inside, inner, [(lane, lanes)])
+    for x, extent in (*loops, *inside, *inner):
+        if extent == 1:
+            simplify.bind(x, 0, 0)
+    acc = Buffer(r.acc.name, [m for _, m in inside] + [lanes], r.acc.dtype, "register")
+    place = tuple([x if m > 1 else const(0) for x, m in inside] + [lane if lanes > 1 else const(0)])
+    zero: dict[Expr, Expr] = {x: const(0) for x, m in (*loops, *inside, *inner, (lane, lanes)) if m == 1}
+    memo: dict[Expr, Expr] = {k: rewrite(e, lambda y: y, dict(zero)) for k, e in values.items()}
+
+    def at_acc(e: Expr) -> Expr:
+        return Load(acc, place) if isinstance(e, Load) and e.source is r.acc else e
+
+    done: dict[Expr, Expr] = dict(memo)
+
+    def change(e: Expr) -> Expr:
+        return simplify(rewrite(e, at_acc, done))
+
+    def tile(s: Stmt) -> Stmt:
+        if lanes > 1:
+            s = For(lane, lanes, s, VECTORIZED)
+        for x, m in reversed(inside):
+            if m > 1:
+                s = For(x, m, s, UNROLLED)
+        return s
+
+    update: Stmt = tile(Store(acc, place, change(r.update)))
+    for x, m in reversed(inner):
+        if m > 1:
+            update = For(x, m, update)
+    stores = [Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in r.stores]
+    made: Stmt = Allocate(acc, seq([tile(Store(acc, place, change(r.init))), update, tile(seq(stores))]))
+    parallel = r.work >= _PARALLEL_WORK
+    kept = [(x, m) for x, m in loops if m > 1]
+    for n, (x, m) in reversed(list(enumerate(kept))):
+        made = For(x, m, made, PARALLEL if n == 0 and parallel else SERIAL)
+    return made
+
+
+def _ordered(r: Reduction, p: Plan, loops: list[tuple[Var, int]]) -> list[tuple[Var, int]]:
+    simplify = _bounds(r.loops, r.inner)
+    v = r.loops[p.vector][0]
+    places = [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
+    vector_places = [i for i in places if coefficients(simplify, i, (v,))[0] != 0]
+    outside: list[tuple[Var, int]] = []
+    rest: list[tuple[Var, int]] = []
+    for (x, _), loop in zip(r.loops, loops):
+        moves = any(coefficients(simplify, i, (x,))[0] != 0 for i in vector_places)
+        (outside if moves else rest).append(loop)
+    if not rest or not outside:
+        return loops
+    return outside + rest

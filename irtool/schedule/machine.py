@@ -1,0 +1,17 @@
+"""What schedules need to know of the processor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Bytes of a vector register and how many of them there are. `vector_bytes` 0: scalar code only."""
+
+    vector_bytes: int = 16
+    registers: int = 16
+
+    def lanes(self, itemsize: int) -> int:
+        """Elements of a vector."""
+        return max(1, self.vector_bytes // itemsize)

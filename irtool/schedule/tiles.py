@@ -1,0 +1,53 @@
+"""Register tiles: how many results a kernel keeps in accumulators at once.
+
+A step of the reduction multiplies `a` values of one operand with `b` vectors of the other: `a * b` multiply-adds for
+`a + b` loads. The tile must fit the registers (`a * b` accumulators, the vectors, one more), have enough independent
+accumulators to hide the latency of a multiply-add (4 cycles, 2 a cycle), and divide the extents where it can: what is
+left over is done by narrower tiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+_IN_FLIGHT = 8
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Steps along the broadcast operand's axis, vectors along the vector operand's."""
+
+    rows: int
+    vectors: int
+
+
+@lru_cache(maxsize=4096)
+def choose_tile(rows: int, vectors: int, registers: int, shared_rows: bool = True) -> Tile:
+    """The tile for `rows` by `vectors` results. `shared_rows` False: the operands have nothing in common to reuse."""
+    best = (float("inf"), Tile(1, 1))
+    for a in range(1, min(rows, 28) + 1):
+        for b in range(1, min(vectors, 8) + 1):
+            if a * b + (b if shared_rows else 2) + 1 > registers + 1:
+                break
+            cost = _cost(rows, vectors, a, b, shared_rows)
+            if cost < best[0] - 1e-9:
+                best = (cost, Tile(a, b))
+    return best[1]
+
+
+def _cost(rows: int, vectors: int, a: int, b: int, shared: bool) -> float:
+    """Cycles per result, tails included."""
+
+    def cycles(x: int, y: int) -> float:
+        n = x * y
+        if not n:
+            return 0.0
+        loads = x + y if shared else 2 * n
+        return max(n / 2, loads / 2, 4 if n < _IN_FLIGHT else 0) + 0.06 * loads + 0.25
+
+    full_a, tail_a = divmod(rows, a)
+    full_b, tail_b = divmod(vectors, b)
+    total = full_a * full_b * cycles(a, b)
+    total += full_b * cycles(tail_a, b) + full_a * cycles(a, tail_b) + cycles(tail_a, tail_b)
+    return total / (rows * vectors)
