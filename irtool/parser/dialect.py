@@ -28,7 +28,7 @@ _SHORT = {
     "concat": "concatenate",
 }
 _HOMES = ("nn", "image", "vision", "qnn")
-_VERSION = re.compile(r"#\[\s*version\s*=\s*\"?([^\]\"]*)\"?\s*\]")
+_VERSION = re.compile(r"#\[\s*version\s*=\s*\"?v?([^\]\"]*)\"?\s*\]|v(.*)")
 
 
 def full_name(name: str) -> str | None:
@@ -40,9 +40,9 @@ def full_name(name: str) -> str | None:
 
 
 def read_version(word: str) -> str:
-    """The version in `#[version = "0.0.5"]`."""
+    """The version in `#[version = "0.0.5"]`, or in the `v0.0.4` of older texts."""
     match = _VERSION.fullmatch(word)
-    return match[1].strip() if match is not None else ""
+    return (match[1] or match[2] or "").strip() if match is not None else ""
 
 
 def lines_bind(text: str, end: int) -> bool:

@@ -21,6 +21,7 @@ _BLANK = re.compile(r"(?:\s+|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)*")
 """Blanks and comments that hold no comments."""
 _LONGEST_BLANK = 10_000
 
+_BINDERS = frozenset(("LPAREN", "COMMA", "LET", "FREE_VAR"))
 _SIGNATURE = re.compile(r"(?:\bfn|\bdef\s+@[^\s(\[<]+)\s*(?:\[[^\]]*\])?\s*\([^()]*\Z")
 _ENDS = frozenset(("RPAREN", "LOCAL", "GRAPH", "NUMBER", "RBRACE", "PROJECTION", "TRUE", "FALSE"))
 
@@ -40,7 +41,7 @@ class Lexer:
         self.paths: set[str] = set()
         """Declared names that are not plain identifiers."""
         self.line_ends_bind = False
-        """In the tutorials' dialect: a `(` that starts a line after a binding starts the next statement."""
+        """In the tutorials' dialect: a `(` or `-` at the start of a line starts a statement."""
 
     def words(self) -> Iterator[Word]:
         """All words, the last one `$END`."""
@@ -59,7 +60,7 @@ class Lexer:
                     break
                 at = match.end() - len(word)
                 if bind_lines:
-                    if kind == "LPAREN" and previous in _ENDS and not depth[-1] and "\n" in match[0]:
+                    if kind in ("LPAREN", "MINUS") and previous in _ENDS and not depth[-1] and "\n" in match[0]:
                         yield "SEMICOLON", "", at
                     self._count(kind, depth)
                 yield kind, word, at
@@ -126,9 +127,17 @@ class Lexer:
         """How much of `word`, found at `at`, is the variable's name."""
         if word in self.paths:
             return word
-        if self._binds(word, at, previous):
-            self.paths.add(word)
-            return word
+        name, _, kind = word.rpartition(":")
+        typed = name and not kind[0].isdigit() and previous in _BINDERS
+        if typed and self._sign_after(at + len(word)) not in (":", "{"):
+            word = name
+        elif not self._binds(word, at, previous):
+            return self._used_part(word)
+        self.paths.add(word)
+        return word
+
+    def _used_part(self, word: str) -> str:
+        """How much of `word` is the name of a variable in use."""
         cuts = [m.start() for m in re.finditer(r"[.:+\-/]+", word)]
         for cut in reversed(cuts):
             if word[:cut] in self.paths:
@@ -140,9 +149,7 @@ class Lexer:
 
     def _binds(self, word: str, at: int, previous: str) -> bool:
         """True where the name is being declared: a parameter, or after `let` or `free_var`."""
-        after = at + len(word)
-        after = _BLANK.match(self.text, after, min(self.end, after + _LONGEST_BLANK)).end()  # type: ignore[union-attr]
-        sign = self.text[after] if after < self.end else ""
+        sign = self._sign_after(at + len(word))
         if previous in ("LET", "FREE_VAR"):
             return sign in ":=;{"
         if previous not in ("LPAREN", "COMMA"):
@@ -150,3 +157,8 @@ class Lexer:
         if sign in (":", "{"):
             return True
         return sign in (",", ")") and _SIGNATURE.search(self.text, max(0, at - 300), at) is not None
+
+    def _sign_after(self, at: int) -> str:
+        """The first character at or behind `at` that belongs to no blank or comment."""
+        at = _BLANK.match(self.text, at, min(self.end, at + _LONGEST_BLANK)).end()  # type: ignore[union-attr]
+        return self.text[at] if at < self.end else ""

@@ -39,14 +39,14 @@ from .records import (
 if TYPE_CHECKING:
     from ..ops.base import Operator
 
-_HEADER = re.compile(r"^#\[\s*metadata\s*\]", re.MULTILINE)
+_HEADER = re.compile(r"^(?:#\[\s*metadata\s*\]|METADATA:)", re.MULTILINE)
 
 
 def find_section(text: str) -> int:
     """Where the metadata section of a text starts, or -1. It goes to the end of the text."""
     at = text.find("#[metadata]")
     if at < 0 or (at > 0 and text[at - 1] != "\n"):
-        match = _HEADER.search(text) if "metadata" in text else None
+        match = _HEADER.search(text) if "metadata" in text or "METADATA:" in text else None
         return match.start() if match is not None else -1
     return at
 
@@ -71,7 +71,8 @@ class Metadata:
         self._claimed: set[int] | None = None
         self._missing: dict[tuple[str, int], Any] = {}
         if start >= 0:
-            self._read(text, text.index("]", start) + 1)
+            header = _HEADER.match(text, start)
+            self._read(text, header.end() if header is not None else start)
 
     @property
     def missing(self) -> int:
