@@ -1,0 +1,153 @@
+"""Quantized elementwise operators as integer arithmetic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...diagnostics import IrError
+from ...ir import Call, Expr, Tuple, TupleGetItem, TupleType
+from ...ir.types import TensorType
+from ...ops.base import call
+from ..axes import expand_to_axis
+from ..constants import array_constant, scalar_constant
+from .quantities import (
+    add,
+    along_axis,
+    cast,
+    clip_cast,
+    constant_values,
+    fixed_point,
+    int32,
+    is_scalar,
+    is_zero,
+    multiply,
+    requantize,
+    same_parameters,
+    scale_product,
+    subtract,
+)
+from .rule import QNN_CANONICALIZE, Site, legalization
+
+
+@legalization(QNN_CANONICALIZE, "qnn.requantize")
+def requantize_call(s: Site) -> Expr:
+    """Subtract the zero point, multiply by the ratio of scales, add the new zero point, clip."""
+    at = s.attrs
+    assert isinstance(s.type, TensorType)
+    return requantize(
+        *(s.args[0], s.tensor(0).shape, *s.args[1:]), s.type.dtype, at.axis, at.rounding, at.compute_dtype, s.target
+    )
+
+
+def _expanded(s: Site, index: int, rank: int) -> Expr:
+    """A scale or zero point that broadcasts along the call's axis."""
+    parameter = s.args[index]
+    if is_scalar(parameter) or not s.tensor(index).shape:
+        return parameter
+    return expand_to_axis(parameter, rank, [s.attrs.axis % rank if s.attrs.axis < 0 else s.attrs.axis])
+
+
+@legalization(QNN_CANONICALIZE, "qnn.quantize")
+def quantize(s: Site) -> Expr:
+    """round(x / scale) + zero_point, clipped."""
+    rank = len(s.tensor(0).shape)
+    scaled = call("round", call("divide", s.args[0], _expanded(s, 1, rank)))
+    return clip_cast(add(scaled, cast(_expanded(s, 2, rank), "float32")), s.attrs.out_dtype)
+
+
+@legalization(QNN_CANONICALIZE, "qnn.dequantize")
+def dequantize(s: Site) -> Expr:
+    """(x - zero_point) * scale."""
+    rank = len(s.tensor(0).shape)
+    scale = _expanded(s, 1, rank)
+    shifted = subtract(cast(s.args[0], "int32"), _expanded(s, 2, rank))
+    return multiply(cast(shifted, "float32"), scale)
+
+
+def _in_output_terms(s: Site, index: int) -> Expr:
+    """An operand of a binary operator with the scale and zero point of the result, in int32."""
+    x, scale, zero = s.args[index], s.args[2 + 2 * index], s.args[3 + 2 * index]
+    if same_parameters(scale, zero, s.args[6], s.args[7]):
+        return cast(x, "int32")
+    axis = s.attrs.rhs_axis if index else s.attrs.lhs_axis
+    return requantize(x, s.tensor(0).shape, scale, zero, s.args[6], s.args[7], "int32", axis, target=s.target)
+
+
+@legalization(QNN_CANONICALIZE, "qnn.add")
+def qnn_add(s: Site) -> Expr:
+    """a + b - zero_point, both operands in terms of the result."""
+    out = add(_in_output_terms(s, 0), _in_output_terms(s, 1))
+    if not is_zero(s.args[7]):
+        out = subtract(out, s.args[7])
+    return clip_cast(out, s.tensor(0).dtype)
+
+
+@legalization(QNN_CANONICALIZE, "qnn.subtract")
+def qnn_subtract(s: Site) -> Expr:
+    """a - b + zero_point, both operands in terms of the result."""
+    out = subtract(_in_output_terms(s, 0), _in_output_terms(s, 1))
+    if not is_zero(s.args[7]):
+        out = add(out, s.args[7])
+    return clip_cast(out, s.tensor(0).dtype)
+
+
+@legalization(QNN_CANONICALIZE, "qnn.mul")
+def qnn_multiply(s: Site) -> Expr:
+    """(a - za) * (b - zb), which has scale sa * sb and zero point 0, requantized."""
+    lhs, rhs, lhs_scale, lhs_zero, rhs_scale, rhs_zero, scale, zero = s.args
+    t, at = s.tensor(0), s.attrs
+    rank = len(t.shape)
+    a, b = cast(lhs, "int32"), cast(rhs, "int32")
+    if is_scalar(lhs_scale) and is_scalar(rhs_scale):
+        a = a if is_zero(lhs_zero) else subtract(a, lhs_zero)
+        b = b if is_zero(rhs_zero) else subtract(b, rhs_zero)
+        product_scale: Expr = scalar_constant(scale_product(lhs_scale, rhs_scale), "float32")
+        axis = -1
+    elif at.lhs_axis == at.rhs_axis:
+        a = a if is_zero(lhs_zero) else subtract(a, cast(along_axis(lhs_zero, rank, at.lhs_axis), "int32"))
+        b = b if is_zero(rhs_zero) else subtract(b, cast(along_axis(rhs_zero, rank, at.rhs_axis), "int32"))
+        left = constant_values(lhs_scale, "lhs_scale of qnn.mul").ravel().astype("float64")
+        right = constant_values(rhs_scale, "rhs_scale of qnn.mul").ravel().astype("float64")
+        product_scale = array_constant(np.asarray(left * right[: left.size]), "float32")
+        axis = at.lhs_axis
+    else:
+        raise IrError("qnn.mul needs both operands quantized along the same axis", s.call.span)
+    product = multiply(a, b)
+    return requantize(product, t.shape, product_scale, int32(0), scale, zero, t.dtype, axis, target=s.target)
+
+
+@legalization(QNN_CANONICALIZE, "qnn.leaky_relu")
+def qnn_leaky_relu(s: Site) -> Expr:
+    """Below the zero point alpha * x + (1 - alpha) * zero_point, x elsewhere, all in terms of the result."""
+    x, scale, zero, out_scale, out_zero = s.args
+    t, alpha = s.tensor(0), s.attrs.alpha
+    data, zero, out_zero = cast(x, "int32"), cast(zero, "int32"), cast(out_zero, "int32")
+    if same_parameters(scale, zero, out_scale, out_zero):
+        moved = cast(data, "int32")
+    else:
+        moved = requantize(data, t.shape, scale, zero, out_scale, out_zero, "int32", target=s.target)
+    below = add(fixed_point(moved, alpha), fixed_point(out_zero, 1 - alpha))
+    return clip_cast(call("where", call("less", data, zero), below, moved), t.dtype)
+
+
+@legalization(QNN_CANONICALIZE, "qnn.concatenate")
+def qnn_concatenate(s: Site) -> Expr:
+    """Each piece in terms of the result, then an ordinary concatenate."""
+    data, scales, zeros, scale, zero = s.args
+    types = s.types[0]
+    assert isinstance(types, TupleType)
+    if not isinstance(scales, Tuple) or not isinstance(zeros, Tuple):
+        raise IrError("qnn.concatenate needs its scales and zero points as tuples", s.call.span)
+    if isinstance(data, Tuple):
+        pieces = data.fields
+    elif isinstance(data, Call):
+        pieces = tuple(TupleGetItem(data, i) for i in range(len(types.fields)))
+    else:
+        raise IrError("qnn.concatenate needs a tuple or the result of a call", s.call.span)
+    moved = []
+    for piece, t, piece_scale, piece_zero in zip(pieces, types.fields, scales.fields, zeros.fields, strict=True):
+        assert isinstance(t, TensorType)
+        if not same_parameters(piece_scale, piece_zero, scale, zero):
+            piece = requantize(piece, t.shape, piece_scale, piece_zero, scale, zero, t.dtype, target=s.target)
+        moved.append(piece)
+    return call("concatenate", Tuple(tuple(moved)), axis=s.attrs.axis)

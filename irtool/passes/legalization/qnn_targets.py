@@ -1,0 +1,205 @@
+"""Quantized operators as targets like them: tables for unary functions, matching types for products."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...diagnostics import IrError
+from ...ir import Constant, Expr
+from ...ir.target import Target
+from ...ops.base import call
+from ..constants import array_constant, scalar_constant
+from .quantities import add, cast, int32, is_scalar, is_x86_with_sse4, number, subtract
+from .rule import QNN_LEGALIZE, Site, legalization
+
+
+def _table(s: Site, function: Callable[[np.ndarray], np.ndarray]) -> Expr:
+    """A look-up table of the function at every quantized input."""
+    from ...interp import evaluate_expr
+
+    x = s.args[0]
+    dtype = s.tensor(0).dtype
+    bits = np.dtype(dtype).itemsize * 8
+    names = ("scale", "zero point", "output scale", "output zero point")
+    scale, zero, out_scale, out_zero = [
+        number(a, f"{n} of {s.attrs.name}") for a, n in zip(s.args[1:], names, strict=True)
+    ]
+    inputs = array_constant(np.arange(2**bits).astype(f"uint{bits}").view(dtype), dtype)
+    real = evaluate_expr(call("qnn.dequantize", inputs, _float(scale), int32(int(zero)), axis=-1))
+    with np.errstate(all="ignore"):
+        image = array_constant(np.asarray(function(real), "float32"), "float32")
+    made = evaluate_expr(call("qnn.quantize", image, _float(out_scale), int32(int(out_zero)), axis=-1, out_dtype=dtype))
+    index = call("reinterpret", x, dtype=f"uint{bits}")
+    return call("take", array_constant(np.asarray(made), dtype), index, axis=0, mode="fast")
+
+
+def _float(value: float) -> Constant:
+    return scalar_constant(value, "float32")
+
+
+def _erf(x: np.ndarray) -> np.ndarray:
+    return np.asarray(_vectorized_erf(x.astype("float64")))
+
+
+def _vectorized_erf(x: np.ndarray) -> np.ndarray:
+    import math
+
+    return np.array([math.erf(v) for v in x.ravel()]).reshape(x.shape)
+
+
+@legalization(QNN_LEGALIZE, "qnn.sqrt")
+def sqrt(s: Site) -> Expr:
+    """√x by table."""
+    return _table(s, np.sqrt)
+
+
+@legalization(QNN_LEGALIZE, "qnn.rsqrt")
+def rsqrt(s: Site) -> Expr:
+    """1 / √x by table."""
+    return _table(s, lambda x: 1 / np.sqrt(x))
+
+
+@legalization(QNN_LEGALIZE, "qnn.exp")
+def exp(s: Site) -> Expr:
+    """exp x by table."""
+    return _table(s, np.exp)
+
+
+@legalization(QNN_LEGALIZE, "qnn.erf")
+def erf(s: Site) -> Expr:
+    """erf x by table."""
+    return _table(s, _erf)
+
+
+@legalization(QNN_LEGALIZE, "qnn.sigmoid")
+def sigmoid(s: Site) -> Expr:
+    """1 / (1 + exp -x) by table."""
+    return _table(s, lambda x: 1 / (1 + np.exp(-x)))
+
+
+@legalization(QNN_LEGALIZE, "qnn.hardswish")
+def hardswish(s: Site) -> Expr:
+    """x clip(x + 3, 0, 6) / 6 by table."""
+    return _table(s, lambda x: x * np.clip(x + 3.0, 0.0, 6.0) / 6.0)
+
+
+@legalization(QNN_LEGALIZE, "qnn.tanh")
+def tanh(s: Site) -> Expr:
+    """tanh x by table."""
+    return _table(s, np.tanh)
+
+
+@legalization(QNN_LEGALIZE, "qnn.log")
+def log(s: Site) -> Expr:
+    """log x by table."""
+    return _table(s, np.log)
+
+
+@legalization(QNN_LEGALIZE, "qnn.abs")
+def absolute(s: Site) -> Expr:
+    """|x| by table."""
+    return _table(s, np.abs)
+
+
+def _attributes(at: Any) -> dict[str, Any]:
+    return {f.name: getattr(at, f.name) for f in dataclasses.fields(at)}
+
+
+@legalization(QNN_LEGALIZE, "qnn.conv2d_transpose")
+def conv2d_transpose(s: Site) -> Expr:
+    """Both operands minus their zero points in int16."""
+    data, weight, data_zero, weight_zero = s.args[:4]
+
+    def shifted(e: Expr, zero: Expr, index: int) -> Expr:
+        if not s.tensor(index).shape:
+            return subtract(cast(e, "int16"), cast(zero, "int16"))
+        return call("nn.bias_add", cast(e, "int16"), call("negative", cast(zero, "int16")), axis=1)
+
+    at = _attributes(s.attrs)
+    return call("nn.conv2d_transpose", shifted(data, data_zero, 2), shifted(weight, weight_zero, 3), **at)
+
+
+def _in_int16(s: Site, op: str) -> Expr:
+    """For processors without fast 8-bit products: both operands minus their zero points in int16."""
+    data, weight, data_zero, weight_zero = s.args[:4]
+    left = subtract(cast(data, "int16"), cast(data_zero, "int16"))
+    if not s.tensor(3).shape:
+        right = subtract(cast(weight, "int16"), cast(weight_zero, "int16"))
+    else:
+        axis = s.attrs.kernel_layout.index("O") if hasattr(s.attrs, "kernel_layout") else 0
+        right = call("nn.bias_add", cast(weight, "int16"), call("negative", cast(weight_zero, "int16")), axis=axis)
+    return call(op, left, right, **_attributes(s.attrs))
+
+
+def _moved(e: Expr, zero: Expr, dtype: str) -> tuple[Expr, Expr]:
+    """A tensor and its zero point moved by 128 into the other 8-bit type."""
+    shift = 128 if dtype == "uint8" else -128
+    moved = cast(add(cast(e, "int32"), int32(shift)), dtype)
+    if isinstance(zero, Constant):
+        return moved, int32(int(number(zero, "zero point")) + shift)
+    return moved, add(zero, int32(shift))
+
+
+def _as_types(s: Site, data_type: str, weight_type: str) -> Expr | None:
+    """The same quantized operator with operands of these types; None if they have them already."""
+    data, weight, data_zero, weight_zero, *scales = s.args
+    now = s.tensor(0).dtype, s.tensor(1).dtype
+    if now == (data_type, weight_type):
+        return None
+    if now[0] != data_type:
+        data, data_zero = _moved(data, data_zero, data_type)
+    if now[1] != weight_type:
+        weight, weight_zero = _moved(weight, weight_zero, weight_type)
+    return call(s.attrs.name, data, weight, data_zero, weight_zero, *scales, **_attributes(s.attrs))
+
+
+def _alike(s: Site) -> Expr | None:
+    """The same operator with both operands of the weights' type."""
+    if s.tensor(0).dtype == s.tensor(1).dtype:
+        return None
+    if not is_scalar(s.args[2]):
+        raise IrError(f"the zero point of {s.attrs.name} must be a constant scalar", s.call.span)
+    return _as_types(s, s.tensor(1).dtype, s.tensor(1).dtype)
+
+
+def _for_target(s: Site, op: str) -> Expr | None:
+    target = s.target
+    if target is None:
+        return None
+    if "arm_cpu" in target.keys:
+        return _for_arm(s, op, target)
+    if target.kind == "vulkan":
+        return _alike(s)
+    if target.kind in ("cuda", "rocm"):
+        return _as_types(s, "int8", "int8")
+    if "cpu" not in target.keys:
+        return None
+    if is_x86_with_sse4(target.option("mcpu")):
+        return _as_types(s, "uint8", "int8")
+    return _in_int16(s, op)
+
+
+def _for_arm(s: Site, op: str, target: Target) -> Expr | None:
+    features = target.option("mattr")
+    has_simd = "aarch64" in target.option("mtriple") or "+neon" in features
+    has_dot = "+v8.2a" in features and "+dotprod" in features
+    if op == "nn.conv2d":
+        depthwise = s.attrs.groups != 1 and s.attrs.channels == s.attrs.groups
+        has_dot = has_dot or (not depthwise and s.attrs.data_layout == "NHWC")
+    return _in_int16(s, op) if has_simd and not has_dot else _alike(s)
+
+
+@legalization(QNN_LEGALIZE, "qnn.conv2d")
+def conv2d(s: Site) -> Expr | None:
+    """The types that the target multiplies."""
+    return _for_target(s, "nn.conv2d")
+
+
+@legalization(QNN_LEGALIZE, "qnn.dense")
+def dense(s: Site) -> Expr | None:
+    """The types that the target multiplies."""
+    return _for_target(s, "nn.dense")

@@ -1,0 +1,93 @@
+"""What a legalization rule is, and where rules are found.
+
+Rules are filed under the peer's names of three maps: `FTVMLegalize` (forms that a target has good code for),
+`FTVMQnnLegalize` (quantized operators that a target has instructions for) and `FTVMQnnCanonicalize` (quantized operators as
+integer arithmetic).
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ...diagnostics import IrError
+from ...ir import Call, Expr, TensorType, Type
+from ...ir.target import Target
+
+LEGALIZE, QNN_LEGALIZE, QNN_CANONICALIZE = "FTVMLegalize", "FTVMQnnLegalize", "FTVMQnnCanonicalize"
+MAPS = (LEGALIZE, QNN_LEGALIZE, QNN_CANONICALIZE)
+
+
+@dataclass(frozen=True)
+class Site:
+    """One call that may be replaced.
+
+    Attributes:
+        call: the call, over new arguments.
+        types: the types of the arguments as they were before anything was replaced.
+        type: the type of the result.
+        target: what code is made for; None if nobody said.
+    """
+
+    call: Call
+    types: tuple[Type, ...]
+    type: Type
+    target: Target | None
+
+    @property
+    def args(self) -> tuple[Expr, ...]:
+        """The arguments."""
+        return self.call.args
+
+    @property
+    def attrs(self) -> Any:
+        """The attributes."""
+        return self.call.attrs
+
+    def tensor(self, index: int) -> TensorType:
+        """The type of an argument, which must be a tensor."""
+        t = self.types[index]
+        if not isinstance(t, TensorType):
+            raise IrError(f"argument {index} of {self.attrs.name} must be a tensor, not {t!r}", self.call.span)
+        return t
+
+    def shape(self, index: int) -> tuple[int, ...]:
+        """The static shape of an argument. Raises IrError where it is not known."""
+        t = self.tensor(index)
+        if not t.is_static:
+            raise IrError(f"{self.attrs.name} needs a static shape here, not {t!r}", self.call.span)
+        return tuple(int(d) for d in t.shape)  # type: ignore[arg-type]
+
+
+Rule = Callable[[Site], "Expr | None"]
+_RULES: dict[tuple[str, str], Rule] = {}
+
+
+def legalization(map_name: str, *operators: str) -> Callable[[Rule], Rule]:
+    """Decorator: files a rule for operators. A rule returns what takes the call's place, or None to leave it."""
+
+    def file(rule: Rule) -> Rule:
+        for name in operators:
+            if (map_name, name) in _RULES:
+                raise TypeError(f"the {map_name} rule of {name} is defined twice")
+            _RULES[map_name, name] = rule
+        return rule
+
+    return file
+
+
+def find_rule(map_name: str, operator: str) -> Rule | None:
+    """The rule of an operator in a map, or None."""
+    _load()
+    return _RULES.get((map_name, operator))
+
+
+@cache
+def _load() -> None:
+    package = importlib.import_module(__package__ or "")
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
