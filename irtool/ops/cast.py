@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from .. import te
+from ..diagnostics import IrError
 from ..ir import TensorType, Type
-from .base import DType, Operator, Pattern, RelationError, Reporter, operator
+from .base import DType, Operator, Pattern, Reporter, operator
 from .binary import pick
-from .dtypes import bits, numpy_dtype
+from .dtypes import numpy_dtype
 from .relations import broadcast_shape, require_dtype
 from .shapes import tensor
 
@@ -70,13 +71,11 @@ class Reinterpret(Operator):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         x = tensor(types[0])
-        if x is None:
-            return None
-        if bits(x.dtype) != bits(self.dtype):
-            raise RelationError(f"the bits of {x.dtype} cannot be read as {self.dtype}: the widths differ")
-        return TensorType(x.shape, self.dtype)
+        return x and TensorType(x.shape, self.dtype)
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
+        if x.dtype.itemsize != numpy_dtype(self.dtype).itemsize:
+            raise IrError(f"the bits of {x.dtype} cannot be read as {self.dtype}: the widths differ")
         return np.ascontiguousarray(x).reshape(-1).view(numpy_dtype(self.dtype)).reshape(x.shape)
 
     def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from .. import te
 from ..ir import TensorType, Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
+from .dtypes import is_half
 from .shapes import tensor_fields
 
 
@@ -77,7 +78,8 @@ class Einsum(Operator):
 
     def evaluate(self, data: Sequence[np.ndarray]) -> np.ndarray:
         labels, result = parse_equation(self.equation, [x.ndim for x in data])
-        return np.asarray(np.einsum(",".join(labels) + "->" + result, *data)).astype(data[0].dtype)
+        wide = [x.astype("float32") if is_half(x.dtype) else x for x in data]
+        return np.asarray(np.einsum(",".join(labels) + "->" + result, *wide)).astype(data[0].dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         labels, result = parse_equation(self.equation, [x.ndim for x in inputs])
