@@ -4,14 +4,14 @@ Every node of a function has a slot of the frame; parameters come first. An inst
 names the slots that are dead afterwards, so that values are let go as early as possible. A branch of `if` or a clause of
 `match` is a block of its own within the same frame.
 
-A node that is used in several branches, and nowhere before them, stands in each of their blocks behind a `SKIP`: it is
-evaluated where it is first needed, and only there.
+A node that only several branches use has a block of its own, which a `NEED` runs where the node is first needed: it is
+evaluated at most once, and only if it is needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -41,8 +41,8 @@ class Kind(IntEnum):
     REF_CREATE = 9
     REF_READ = 10
     REF_WRITE = 11
-    SKIP = 12
-    """pass over the next instruction if `out` has been written"""
+    NEED = 12
+    """run a block unless `out` has been written [block]"""
 
 
 class _Unset:
@@ -52,6 +52,10 @@ class _Unset:
 
 UNSET = _Unset()
 """What a slot holds before it is written."""
+
+
+Step = tuple[int, int, tuple[int, ...], tuple[int, ...], Any, Expr]
+"""An instruction as the machine reads it: (kind, out, args, frees, extra, node)."""
 
 
 class Instruction:
@@ -68,27 +72,69 @@ class Instruction:
         self.frees: tuple[int, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
 class Block:
-    """A straight run of instructions; `result` is the slot of its value. `entry_frees` are dead from its start."""
+    """A straight run of instructions; `result` is the slot of its value.
 
-    depth: int
-    parent: Block | None = None
-    branch_of: Expr | None = None
-    """The `if` or `match` that this is a branch of."""
-    tail: Expr | None = None
-    """The expression whose value is the function's result, if this block ends the function."""
-    instructions: list[Instruction] = field(default_factory=list)
-    steps: list[tuple[int, int, tuple[int, ...], tuple[int, ...], Any, Expr]] = field(default_factory=list)
-    """The instructions as the machine reads them: (kind, out, args, frees, extra, node)."""
-    result: int = -1
-    entry_frees: tuple[int, ...] = ()
-    gives_up_result: bool = False
-    defines: set[int] = field(default_factory=set)
-    inherits: set[int] = field(default_factory=set)
-    """Slots of outer blocks that nothing needs after this block."""
-    needs: set[int] = field(default_factory=set)
-    """Slots of outer blocks that are read in this block or below."""
+    Blocks form a tree: a branch is below the block of its `if`, the body of a function literal below the block of the
+    literal. `jump` leads to an ancestor further up, chosen so that `common` takes logarithmic time.
+    """
+
+    __slots__ = (
+        "defines",
+        "depth",
+        "entry_frees",
+        "function",
+        "gives_up_result",
+        "inherits",
+        "instructions",
+        "jump",
+        "needed",
+        "needs",
+        "parent",
+        "result",
+        "steps",
+        "tail",
+    )
+
+    def __init__(self, parent: Block | None, starts_function: bool = False) -> None:
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        if parent is None:
+            self.jump: Block = self
+        else:
+            hop = parent.jump
+            self.jump = hop.jump if parent.depth - hop.depth == hop.depth - hop.jump.depth else parent
+        self.function: Block = self if starts_function or parent is None else parent.function
+        """The body block of the function that this block belongs to."""
+        self.tail: Expr | None = None
+        """The expression whose value is the function's result, if this block ends the function."""
+        self.instructions: list[Instruction] = []
+        self.steps: list[Step] = []
+        self.result = -1
+        self.entry_frees: tuple[int, ...] = ()
+        """Slots that are dead from the start of this block."""
+        self.gives_up_result = False
+        self.needed: set[Expr] = set()
+        """Nodes with a block of their own that this block has made sure of."""
+        self.defines: set[int] = set()
+        self.inherits: set[int] = set()
+        """Slots of outer blocks that nothing reads after this block."""
+        self.needs: set[int] = set()
+        """Slots of outer blocks that are read in this block or below."""
+
+
+def common(a: Block, b: Block) -> Block:
+    """The nearest block that is at or above both."""
+    if a.depth < b.depth:
+        a, b = b, a
+    while a.depth > b.depth:
+        a = a.jump if a.jump.depth >= b.depth else a.parent  # type: ignore[assignment]
+    while a is not b:
+        if a.jump is not b.jump:
+            a, b = a.jump, b.jump
+        else:
+            a, b = a.parent, b.parent  # type: ignore[assignment]
+    return a
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -70,11 +70,11 @@ class Machine:
             return self._run(self.code_of(function), _frame(self, function, list(arguments), None))
 
     def _run(self, code: Code, frame: list[Any]) -> Any:
-        OPERATOR, SKIP, IF, FIELD, TUPLE, CALL, TAIL_CALL, MATCH, CLOSURE, DATA = map(
+        OPERATOR, NEED, IF, FIELD, TUPLE, CALL, TAIL_CALL, MATCH, CLOSURE, DATA = map(
             int,
             (
                 Kind.OPERATOR,
-                Kind.SKIP,
+                Kind.NEED,
                 Kind.IF,
                 Kind.FIELD,
                 Kind.TUPLE,
@@ -106,9 +106,11 @@ class Machine:
                 continue
             kind, out, args, frees, extra, node = steps[at]
             at += 1
-            if kind == SKIP:
-                if frame[out] is not UNSET:
-                    at += 1
+            if kind == NEED:
+                if frame[out] is UNSET:
+                    stack.append((block, at, frame, out))
+                    block = extra
+                    steps, at, end = block.steps, 0, len(block.steps)
                 continue
             operands = [frame[a] for a in args]
             for slot in frees:

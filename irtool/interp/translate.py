@@ -1,8 +1,7 @@
-"""From functions to code.
+"""From functions to code: every node becomes an instruction in the block that `places` gives it.
 
-Two questions decide where a node is evaluated. Which *function* does it belong to? A node shared between a function
-literal and its surroundings belongs to the surroundings, and the closure captures its value. And where *within* the
-function? Where the walk, in order of evaluation, first needs it; a branch sees what was evaluated before it.
+The walk is in order of evaluation. A node is written into its own block when it is first met; where that is met from a
+branch, the instruction for the `if` has not been written yet, so the node comes before it.
 """
 
 from __future__ import annotations
@@ -31,12 +30,11 @@ from ..ir import (
     TupleGetItem,
     Var,
     bound_vars,
-    children,
-    post_order,
     use_counts,
 )
 from .code import UNSET, Block, Clause, Code, Instruction, Kind
 from .liveness import finish_blocks
+from .places import Places
 from .values import ConstructorValue, OperatorValue
 
 if TYPE_CHECKING:
@@ -45,203 +43,107 @@ if TYPE_CHECKING:
 _LEAVES = frozenset({Var, GlobalVar, Constant, Op, Constructor})
 
 
-class Scope:
-    """A function literal, or the outermost function."""
-
-    __slots__ = ("depth", "parent")
-
-    def __init__(self, parent: Scope | None) -> None:
-        self.parent = parent
-        self.depth: int = 0 if parent is None else parent.depth + 1
-
-
 def translate(root: Function | Expr, machine: Machine, name: str = "fn") -> Code:
     """The code of a function, or of an expression whose free variables the code then captures."""
     whole = root if isinstance(root, Function) else Function((), root)
-    order = post_order(whole.body)
-    inner = [e for e in order if e.__class__ is Function]
-    plan = _Plan(machine, use_counts(whole.body))
-    outermost = Scope(None)
-    if inner:
-        plan.assign_scopes(whole, order, outermost)
-    else:
-        plan.only = outermost
-    for f in inner:
-        assert isinstance(f, Function)
-        plan.codes[f] = _Writer(plan, plan.scopes[f], f, "fn").code()
-    return _Writer(plan, outermost, whole, name).code()
-
-
-class _Plan:
-    """What is known of a whole function before code is written: who owns each node, how often it is used."""
-
-    def __init__(self, machine: Machine, uses: Counter[Expr]) -> None:
-        self.machine = machine
-        self.uses = uses
-        self.only: Scope | None = None
-        self.owners: dict[Expr, Scope] = {}
-        self.scopes: dict[Expr, Scope] = {}
-        self.codes: dict[Expr, Code] = {}
-
-    def owner(self, e: Expr) -> Scope | None:
-        """The function that `e` belongs to; None for a variable that is free in the whole."""
-        if self.only is not None and e.__class__ is not Var:
-            return self.only
-        return self.owners.get(e)
-
-    def assign_scopes(self, whole: Function, order: list[Expr], outermost: Scope) -> None:
-        owners = self.owners
-        for p in whole.params:
-            owners[p] = outermost
-        owners[whole.body] = outermost
-        for e in reversed(order):
-            if e.__class__ is Var:
-                continue
-            scope = owners[e]
-            if e.__class__ is Function:
-                scope = self.scopes[e] = Scope(scope)
-                for p in e.params:  # type: ignore[attr-defined]
-                    owners[p] = scope
-            elif e.__class__ is Let:
-                owners[e.var] = scope  # type: ignore[attr-defined]
-            elif e.__class__ is Match:
-                for c in e.clauses:  # type: ignore[attr-defined]
-                    for v in bound_vars(c.pattern):
-                        owners[v] = scope
-            for k in children(e):
-                if k.__class__ is Var:
-                    continue
-                other = owners.get(k)
-                owners[k] = scope if other is None else _common(scope, other)
-
-
-def _common(a: Scope, b: Scope) -> Scope:
-    while a is not b:
-        if a.depth >= b.depth:
-            assert a.parent is not None
-            a = a.parent
-        else:
-            assert b.parent is not None
-            b = b.parent
-    return a
-
-
-_MOST_COMPARED = 8
-
-
-def _exclusive(blocks: list[Block]) -> bool:
-    """True if no two of the blocks run in one evaluation: they are below different branches of one `if` or `match`."""
-    if len(blocks) > _MOST_COMPARED:
-        return False
-    for i, a in enumerate(blocks):
-        for b in blocks[:i]:
-            x, y = (a, b) if a.depth >= b.depth else (b, a)
-            while x.depth > y.depth and x.parent is not None:
-                x = x.parent
-            if x is y:
-                return False
-            while x.parent is not y.parent:
-                assert x.parent is not None and y.parent is not None
-                x, y = x.parent, y.parent
-            if x.branch_of is not y.branch_of:
-                return False
-    return True
+    places = Places(whole)
+    uses = use_counts(whole.body)
+    codes: dict[Expr, Code] = {}
+    for f in places.literals:
+        codes[f] = _Writer(machine, places, uses, codes, f, "fn").code()
+    return _Writer(machine, places, uses, codes, whole, name).code()
 
 
 class _Writer:
     """Writes the code of one function."""
 
-    def __init__(self, plan: _Plan, scope: Scope, function: Function, name: str) -> None:
-        self.plan = plan
-        self.scope = scope
+    def __init__(
+        self,
+        machine: Machine,
+        places: Places,
+        uses: Counter[Expr],
+        codes: dict[Expr, Code],
+        function: Function,
+        name: str,
+    ) -> None:
+        self.machine = machine
+        self.places = places
+        self.uses = uses
+        self.codes = codes
         self.function = function
         self.name = name
+        self.body = places.functions[function]
         self.slots: dict[Expr, int] = {}
         self.initial: list[Any] = []
         """What each slot holds at entry."""
         self.captured: dict[Expr, int] = {}
         self.recursive: dict[Expr, Var] = {}
         """Function literals that are the value of a `let`, with the variable that stands for themselves."""
-        self.written: dict[Expr, Block] = {}
-        self.written_again: dict[Expr, list[Block]] = {}
-        self.blocks: list[Block] = []
-        self.chain: list[Block] = []
+        self.written: set[Expr] = set()
         self.stack: list[Any] = []
 
     def code(self) -> Code:
         params = self.function.params
         for p in params:
-            self.slots[p] = self._new_slot(UNSET)
-        body = self._new_block(None, self.function.body, ends_function=True)
-        body.defines.update(range(len(params)))
-        self.chain = [body]
-        self.stack = [(_Writer._close, body, self.function.body), self.function.body]
+            self.slots[p] = self._new_slot()
+        self.body.defines.update(range(len(params)))
+        self._set_tail(self.body, self.function.body)
+        self._visit_into(self.body, self.function.body)
         self._write()
-        lazy = {self.slots[e] for e, again in self.written_again.items() if not _exclusive([self.written[e], *again])}
-        finish_blocks(self.blocks, lazy)
-        return Code(
-            body,
-            len(params),
-            self.initial[len(params) :],
-            tuple(self.captured),
-            tuple(self.captured.values()),
-            self.name,
-        )
+        blocks = [b for b in self.places.blocks if b.function is self.body]
+        own = {self.slots[e]: b for e, b in self.places.own.items() if b.function is self.body}
+        finish_blocks(blocks, own)
+        slots = tuple(self.captured.values())
+        return Code(self.body, len(params), self.initial[len(params) :], tuple(self.captured), slots, self.name)
 
     def _write(self) -> None:
-        stack = self.stack
+        stack, written = self.stack, self.written
         while stack:
-            item = stack.pop()
-            if item.__class__ is tuple:
-                item[0](self, *item[1:])
-            elif item.__class__ not in _LEAVES and not self._is_written(item):
-                if self.plan.owner(item) is not self.scope:
-                    self._capture(item)
-                else:
-                    _VISIT[item.__class__](self, item)
+            step, e, block = stack.pop()
+            if step is not None:
+                step(self, e, block)
+            elif e.__class__ not in _LEAVES:
+                place = self.places.of(e)
+                if place.function is not self.body:
+                    self._capture(e)
+                elif e in self.places.own and e not in block.needed and place is not block:
+                    block.needed.add(e)
+                    stack.append((_Writer._need, e, block))
+                    if e not in written:
+                        written.add(e)
+                        stack.append((_Writer._close, e, place))
+                        _VISIT[e.__class__](self, e, place)
+                elif e not in written:
+                    written.add(e)
+                    _VISIT[e.__class__](self, e, place)
 
     # Slots and blocks
 
-    def _new_slot(self, value: Any) -> int:
+    def _new_slot(self, value: Any = UNSET) -> int:
         self.initial.append(value)
         return len(self.initial) - 1
 
-    def _new_block(self, parent: Block | None, root: Expr, ends_function: bool, of: Expr | None = None) -> Block:
-        block = Block(0 if parent is None else parent.depth + 1, parent, of)
-        if ends_function:
-            while root.__class__ is Let and self.plan.uses[root] == 1:
-                root = root.body  # type: ignore[attr-defined]
-            if self.plan.uses[root] == 1:
-                block.tail = root
-        self.blocks.append(block)
-        return block
+    def _set_tail(self, block: Block, root: Expr) -> None:
+        """Notes which expression, evaluated last in the block, gives the function's result."""
+        while root.__class__ is Let and self.uses[root] == 1:
+            root = root.body  # type: ignore[attr-defined]
+        if self.uses[root] == 1:
+            block.tail = root
 
-    def _open(self, block: Block) -> None:
-        self.chain.append(block)
+    def _visit_into(self, block: Block, root: Expr) -> None:
+        """Will write what `root` needs, and that it is the block's value."""
+        self.stack += [(_Writer._close, root, block), (None, root, block)]
 
-    def _close(self, block: Block, root: Expr) -> None:
+    def _close(self, root: Expr, block: Block) -> None:
         block.result = self._slot(root)
-        self.chain.pop()
 
-    def _is_written(self, e: Expr) -> bool:
-        """True if every way to where the walk is now has evaluated `e`."""
-        first = self.written.get(e)
-        if first is None:
-            return e in self.captured
-        if first.depth < len(self.chain) and self.chain[first.depth] is first:
-            return True
-        return any(b.depth < len(self.chain) and self.chain[b.depth] is b for b in self.written_again.get(e, ()))
-
-    def _mark(self, e: Expr) -> None:
-        if e in self.written:
-            self.written_again.setdefault(e, []).append(self.chain[-1])
-        else:
-            self.written[e] = self.chain[-1]
+    def _need(self, e: Expr, block: Block) -> None:
+        block.instructions.append(Instruction(Kind.NEED, self._slot(e), (), self.places.own[e], e))
 
     def _capture(self, e: Expr) -> int:
         slot = self.captured.get(e)
         if slot is None:
-            slot = self.slots[e] = self.captured[e] = self._new_slot(UNSET)
+            slot = self.slots[e] = self.captured[e] = self._new_slot()
         return slot
 
     def _slot(self, e: Expr) -> int:
@@ -250,7 +152,7 @@ class _Writer:
         if slot is not None:
             return slot
         if e.__class__ is Var:
-            if self.plan.owner(e) is self.scope:
+            if self.places.binds_here(e, self.body):  # type: ignore[arg-type]
                 raise IrError(f"the variable %{e.name} is used before it is bound", e.span)  # type: ignore[attr-defined]
             return self._capture(e)
         slot = self.slots[e] = self._new_slot(self._leaf_value(e))
@@ -259,121 +161,114 @@ class _Writer:
     def _leaf_value(self, e: Expr) -> Any:
         if isinstance(e, Constant):
             if isinstance(e.data, MissingData):
-                raise IrError(
-                    f"the constant meta[{e.data.key}][{e.data.index}] has no data: its metadata is missing", e.span
-                )
-            return self.plan.machine.constant(e)
+                what = f"meta[{e.data.key}][{e.data.index}]"
+                raise IrError(f"the constant {what} has no data: its metadata is missing", e.span)
+            return self.machine.constant(e)
         if isinstance(e, GlobalVar):
-            return self.plan.machine.closure(e.name, e.span)
+            return self.machine.closure(e.name, e.span)
         if isinstance(e, Op):
             return OperatorValue(e.operator)
         assert isinstance(e, Constructor)
         return ConstructorValue(e)
 
-    def _emit(self, kind: Kind, e: Expr, args: tuple[Expr, ...], extra: Any = None) -> Instruction:
+    def _emit(self, kind: Kind, e: Expr, block: Block, args: tuple[Expr, ...], extra: Any = None) -> None:
         slots = tuple([self._slot(a) for a in args])
-        out = self.slots.get(e)
-        if out is None:
-            out = self.slots[e] = self._new_slot(UNSET)
-        instruction = Instruction(kind, out, slots, extra, e)
-        block = self.chain[-1]
-        block.instructions.append(instruction)
+        out = self.slots[e] = self._new_slot()
+        block.instructions.append(Instruction(kind, out, slots, extra, e))
         block.defines.add(out)
-        self._mark(e)
-        return instruction
 
-    def _after(self, e: Expr, kids: tuple[Expr, ...], kind: Kind, extra: Any = None) -> None:
-        self.stack.append((_Writer._emit, kind, e, kids, extra))
-        self.stack.extend(kids[::-1])
+    def _after(self, e: Expr, block: Block, kids: tuple[Expr, ...], kind: Kind, extra: Any = None) -> None:
+        """Writes the instruction once the operands have been written."""
+        self.stack.append((lambda w, e, block: w._emit(kind, e, block, kids, extra), e, block))
+        self.stack.extend([(None, k, block) for k in reversed(kids)])
 
-    # Visits: push what has to be written first
+    # Visits: put on the stack what is to be written, last things first
 
-    def _tuple(self, e: Tuple) -> None:
-        self._after(e, e.fields, Kind.TUPLE)
+    def _tuple(self, e: Tuple, block: Block) -> None:
+        self._after(e, block, e.fields, Kind.TUPLE)
 
-    def _field(self, e: TupleGetItem) -> None:
-        self._after(e, (e.tuple,), Kind.FIELD, e.index)
+    def _field(self, e: TupleGetItem, block: Block) -> None:
+        self._after(e, block, (e.tuple,), Kind.FIELD, e.index)
 
-    def _ref_create(self, e: RefCreate) -> None:
-        self._after(e, (e.value,), Kind.REF_CREATE)
+    def _ref_create(self, e: RefCreate, block: Block) -> None:
+        self._after(e, block, (e.value,), Kind.REF_CREATE)
 
-    def _ref_read(self, e: RefRead) -> None:
-        self._after(e, (e.ref,), Kind.REF_READ)
+    def _ref_read(self, e: RefRead, block: Block) -> None:
+        self._after(e, block, (e.ref,), Kind.REF_READ)
 
-    def _ref_write(self, e: RefWrite) -> None:
-        self._after(e, (e.ref, e.value), Kind.REF_WRITE)
+    def _ref_write(self, e: RefWrite, block: Block) -> None:
+        self._after(e, block, (e.ref, e.value), Kind.REF_WRITE)
 
-    def _call(self, e: Call) -> None:
+    def _call(self, e: Call, block: Block) -> None:
         if isinstance(e.op, Op):
             operator = e.op.operator
             attrs = e.attrs if isinstance(e.attrs, operator) else operator.make(e.attrs, e.span)
-            self._after(e, e.args, Kind.OPERATOR, attrs.evaluate)
+            self._after(e, block, e.args, Kind.OPERATOR, attrs.evaluate)
         elif isinstance(e.op, Constructor):
-            self._after(e, e.args, Kind.DATA, e.op)
+            self._after(e, block, e.args, Kind.DATA, e.op)
         else:
-            self.stack.append((_Writer._leave_call, e))
-            self.stack.append(e.op)
-            self.stack.extend(e.args[::-1])
+            self._after(e, block, (*e.args, e.op), Kind.TAIL_CALL if block.tail is e else Kind.CALL)
 
-    def _leave_call(self, e: Call) -> None:
-        kind = Kind.TAIL_CALL if self.chain[-1].tail is e else Kind.CALL
-        self._emit(kind, e, (*e.args, e.op))
+    def _function(self, e: Function, block: Block) -> None:
+        self.stack.append((_Writer._leave_function, e, block))
+        for c in reversed(self.codes[e].captured):
+            self.stack.append((None, c, block))
 
-    def _function(self, e: Function) -> None:
-        captured = self.plan.codes[e].captured
-        self.stack.append((_Writer._leave_function, e))
-        self.stack.extend(c for c in captured[::-1] if c.__class__ is not Var)
-
-    def _leave_function(self, e: Function) -> None:
-        code = self.plan.codes[e]
+    def _leave_function(self, e: Function, block: Block) -> None:
+        code = self.codes[e]
         itself = self.recursive.get(e)
         others = tuple(c for c in code.captured if c is not itself)
         at = next((i for i, c in enumerate(code.captured) if c is itself), None)
-        self._emit(Kind.CLOSURE, e, others, (code, at))
+        self._emit(Kind.CLOSURE, e, block, others, (code, at))
 
-    def _let(self, e: Let) -> None:
+    def _let(self, e: Let, block: Block) -> None:
         if e.value.__class__ is Function:
             self.recursive[e.value] = e.var
-        self.stack += [(_Writer._leave_let, e), e.body, (_Writer._bind, e), e.value]
+        self.stack += [
+            (_Writer._leave_let, e, block),
+            (None, e.body, block),
+            (_Writer._bind, e, block),
+            (None, e.value, block),
+        ]
 
-    def _bind(self, e: Let) -> None:
+    def _bind(self, e: Let, block: Block) -> None:
         self.slots[e.var] = self._slot(e.value)
 
-    def _leave_let(self, e: Let) -> None:
+    def _leave_let(self, e: Let, block: Block) -> None:
         self.slots[e] = self._slot(e.body)
-        self._mark(e)
 
-    def _if(self, e: If) -> None:
-        self.stack += [(_Writer._leave_if, e), e.cond]
+    def _if(self, e: If, block: Block) -> None:
+        self.stack.append((_Writer._leave_if, e, block))
+        branches = self.places.branches[e]
+        for root, branch in zip((e.false_branch, e.true_branch), reversed(branches), strict=True):
+            if block.tail is e:
+                self._set_tail(branch, root)
+            self._visit_into(branch, root)
+        self.stack.append((None, e.cond, block))
 
-    def _leave_if(self, e: If) -> None:
-        block = self.chain[-1]
-        branches = [(b, self._new_block(block, b, block.tail is e, e)) for b in (e.true_branch, e.false_branch)]
-        self._emit(Kind.IF, e, (e.cond,), tuple(b for _, b in branches))
-        for root, branch in reversed(branches):
-            self.stack += [(_Writer._close, branch, root), root, (_Writer._open, branch)]
+    def _leave_if(self, e: If, block: Block) -> None:
+        self._emit(Kind.IF, e, block, (e.cond,), self.places.branches[e])
 
-    def _match(self, e: Match) -> None:
-        self.stack += [(_Writer._leave_match, e), e.data]
-
-    def _leave_match(self, e: Match) -> None:
-        block = self.chain[-1]
-        clauses = []
-        for c in e.clauses:
-            branch = self._new_block(block, c.body, block.tail is e, e)
-            slots: dict[Var, int] = {}
+    def _match(self, e: Match, block: Block) -> None:
+        self.stack.append((_Writer._leave_match, e, block))
+        for c, branch in zip(reversed(e.clauses), reversed(self.places.branches[e]), strict=True):
             for v in bound_vars(c.pattern):
-                if v not in self.slots:
-                    self.slots[v] = self._new_slot(UNSET)
-                slots[v] = self.slots[v]
-            branch.defines.update(slots.values())
-            clauses.append(Clause(c.pattern, slots, branch))
-        self._emit(Kind.MATCH, e, (e.data,), tuple(clauses))
-        for c, clause in zip(reversed(e.clauses), reversed(clauses), strict=True):
-            self.stack += [(_Writer._close, clause.block, c.body), c.body, (_Writer._open, clause.block)]
+                slot = self.slots[v] = self._new_slot()
+                branch.defines.add(slot)
+            if block.tail is e:
+                self._set_tail(branch, c.body)
+            self._visit_into(branch, c.body)
+        self.stack.append((None, e.data, block))
+
+    def _leave_match(self, e: Match, block: Block) -> None:
+        clauses = tuple(
+            Clause(c.pattern, {v: self.slots[v] for v in bound_vars(c.pattern)}, branch)
+            for c, branch in zip(e.clauses, self.places.branches[e], strict=True)
+        )
+        self._emit(Kind.MATCH, e, block, (e.data,), clauses)
 
 
-_VISIT: dict[type, Callable[[_Writer, Any], None]] = {
+_VISIT: dict[type, Callable[[_Writer, Any, Block], None]] = {
     Tuple: _Writer._tuple,
     TupleGetItem: _Writer._field,
     Call: _Writer._call,

@@ -220,3 +220,29 @@ def test_a_call_that_cannot_be_evaluated_is_named():
     x = Var("x", INT)
     with pytest.raises(IrError, match=r"%y has no value"):
         evaluate_expr(call("add", x, Var("y", INT)), env={x: 1})
+
+
+def nested(depth, step):
+    x = Var("x", TensorType((2,), "float32"))
+    c = Var("c", scalar("bool"))
+    shared = call("abs", x)
+    e = x
+    for _ in range(depth):
+        e = step(c, e, shared)
+    return evaluate(Module({"main": Function((x, c), e)}), [np.ones(2, "float32"), True])
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda c, e, shared: Let(Var("v"), e, shared),
+        lambda c, e, shared: Let(Var("v"), shared, e),
+        lambda c, e, shared: If(c, e, shared),
+        lambda c, e, shared: If(c, call("maximum", e, shared), shared),
+        lambda c, e, shared: If(c, call("abs", e), call("negative", e)),
+        lambda c, e, shared: Call(Function((), e), ()),
+    ],
+    ids=["let value", "let body", "if", "if shared", "diamond", "function"],
+)
+def test_deep_nesting_needs_no_python_stack_and_linear_time(step):
+    assert (nested(5_000, step) == 1).all()
