@@ -5,8 +5,11 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import irtool
+from irtool.diagnostics import IrError
 from irtool.infer import infer_expr, infer_types
 from irtool.ir import Constant, Function, Module, TensorType, Tuple, TupleType, Var
 from irtool.ops import call, operators
@@ -169,3 +172,112 @@ def test_requantize_to_the_same_scale_changes_nothing():
     x = np.arange(-128, 128, dtype="int8")
     scale, zero = np.float32(0.37), np.int32(5)
     assert (requantize(x, scale, zero, scale, zero, "int8") == x).all()
+
+
+@st.composite
+def convolutions(draw):
+    """A convolution of drawn rank, layout and geometry, with its arguments."""
+    rank = draw(st.integers(1, 3))
+    letters = "DHW"[3 - rank :]
+    small = st.integers(1, 3)
+    kernel = draw(st.tuples(*[small] * rank))
+    strides, dilation = draw(st.tuples(*[small] * rank)), draw(st.tuples(*[st.integers(1, 2)] * rank))
+    pads = draw(st.tuples(*[st.integers(0, 2)] * (2 * rank)))
+    transposed = draw(st.booleans())
+    groups = draw(st.integers(1, 3)) if rank > 1 else 1
+    inputs, outputs = groups * draw(small), groups * draw(small)
+    spatial = [draw(st.integers(max(1, (k - 1) * d + 1), 7)) for k, d in zip(kernel, dilation, strict=True)]
+    data_layout = draw(st.permutations("NC" + letters).map("".join))
+    kernel_layout = draw(st.permutations("OI" + letters).map("".join))
+    sizes = {"N": draw(small), "C": inputs, **dict(zip(letters, spatial, strict=True))}
+    held = {"O": outputs, "I": inputs // groups, **dict(zip(letters, kernel, strict=True))}
+    attributes = {
+        "strides": strides,
+        "dilation": dilation,
+        "padding": pads,
+        "groups": groups,
+        "channels": outputs,
+        "kernel_size": kernel,
+        "data_layout": data_layout,
+        "kernel_layout": kernel_layout,
+    }
+    name = f"nn.conv{rank}d"
+    if transposed:
+        pads = [min(p, (k - 1) * d // 2) for p, k, d in zip(pads, kernel * 2, dilation * 2, strict=True)]
+        attributes |= {"padding": pads, "output_padding": draw(st.tuples(*[st.integers(0, s - 1) for s in strides]))}
+        name += "_transpose"
+        # The letters of these kernels: O counts what comes in, but for two axes, where it is the other way round.
+        held |= {"O": inputs, "I": outputs // groups} if rank != 2 else {"I": inputs, "O": outputs // groups}
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    data = rng.standard_normal([sizes[c] for c in data_layout]).astype("float32")
+    weight = rng.standard_normal([held[c] for c in kernel_layout]).astype("float32")
+    return name, [data, weight], attributes
+
+
+@settings(max_examples=150, deadline=None)
+@given(convolutions())
+def test_type_of_a_convolution_is_the_references(case):
+    name, arguments, attributes = case
+    inferred = infer_expr(call(name, *map(constant, arguments), **attributes)).checked_type
+    assert inferred == type_of(reference(name, arguments, attributes))
+
+
+@st.composite
+def pools(draw):
+    """Pooling of drawn rank, layout and geometry, with its argument."""
+    rank = draw(st.integers(1, 3))
+    letters = "DHW"[3 - rank :]
+    layout = draw(st.permutations("NC" + letters).map("".join))
+    kernel = draw(st.tuples(*[st.integers(1, 3)] * rank))
+    dilation = draw(st.tuples(*[st.integers(1, 2)] * rank))
+    sizes = [draw(st.integers(max(1, (k - 1) * d + 1), 8)) for k, d in zip(kernel, dilation, strict=True)]
+    attributes = {
+        "pool_size": kernel,
+        "strides": draw(st.tuples(*[st.integers(1, 3)] * rank)),
+        "dilation": dilation,
+        "padding": draw(st.tuples(*[st.integers(0, k - 1) for k in kernel * 2])),
+        "layout": layout,
+        "ceil_mode": draw(st.booleans()),
+    }
+    kind = draw(st.sampled_from(["max", "avg"]))
+    if kind == "avg":
+        attributes["count_include_pad"] = draw(st.booleans())
+    extents = {"N": 2, "C": 3, **dict(zip(letters, sizes, strict=True))}
+    dtype = draw(st.sampled_from(["float32", "int8", "float16"]))
+    data = np.random.default_rng(0).integers(-99, 99, [extents[c] for c in layout]).astype(dtype)
+    return f"nn.{kind}_pool{rank}d", data, attributes
+
+
+@settings(max_examples=150, deadline=None)
+@given(pools())
+def test_type_of_a_pool_is_the_references(case):
+    name, data, attributes = case
+    inferred = infer_expr(call(name, constant(data), **attributes)).checked_type
+    assert inferred == type_of(reference(name, [data], attributes))
+
+
+SPOILT = st.sampled_from(
+    [0, -1, 2, 7, 2**40, "NHWC", "NCHW3c", "XY", "", [], [0, 0], [1, 1, 1], [-3, 1], None, 0.5, True]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_a_spoilt_call_is_accepted_or_refused_with_a_diagnostic(data):
+    name, arguments, attributes = data.draw(st.sampled_from(ALL))
+    fields = [f.name for f in operators.get(name).fields()]
+    spoilt = dict(attributes)
+    if fields and data.draw(st.booleans()):
+        spoilt[data.draw(st.sampled_from(fields))] = data.draw(SPOILT)
+    else:
+        arguments = list(arguments)
+        i = data.draw(st.integers(0, len(arguments) - 1))
+        arguments[i] = data.draw(st.sampled_from([real_scalar, real_matrix, (real_matrix,), *arguments]))
+    try:
+        infer_expr(call(name, *map(constant, arguments), **spoilt))
+    except IrError as error:
+        assert len(str(error)) > 10
+
+
+real_scalar = np.array(1, "float32")
+real_matrix = np.ones((3, 4), "float32")

@@ -12,10 +12,10 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert
-from ..shapes import add, compatible, floordiv, mul, tensor
+from ..shapes import add, compatible, mul, tensor
 from .conv_expression import convolution
 from .convolve import convolve
-from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, positions
+from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group, positions
 
 
 class Convolution(Operator):
@@ -74,11 +74,12 @@ class Convolution(Operator):
         kernel = exactly(self.kernel_size, self.rank, "kernel_size")
         exactly(self.dilation, self.rank, "dilation")
         if len(self.kernel_canonical()) > 2 + self.rank:
-            outputs = floordiv(self.channels, self.groups)
-            return (self.groups, outputs, floordiv(shape[1], self.groups), *kernel)
+            outputs = per_group(self.channels, self.groups, "output")
+            return (self.groups, outputs, self.input_channels(shape), *kernel)
         if self.groups > 1 and self._is_depthwise(shape, weight):
-            return (shape[1], floordiv(self.channels, shape[1]), *kernel)
-        return (self.channels, floordiv(shape[1], self.groups), *kernel)
+            return (shape[1], per_group(self.channels, self.groups, "output"), *kernel)
+        per_group(self.channels, self.groups, "output")
+        return (self.channels, per_group(shape[1], self.groups, "input"), *kernel)
 
     def _is_depthwise(self, shape: Sequence[Dim], weight: TensorType | None) -> bool:
         """One filter per channel, with the multiplier in the place of the input channels."""
@@ -117,6 +118,7 @@ class Convolution(Operator):
     def check_weights(self, shape: Sequence[Dim], held: Sequence[Dim]) -> None:
         """RelationError where weights of canonical shape `held` do not fit the attributes or the data."""
         self.check_kernel(held)
+        per_group(held[0], self.groups, "output")
         if self.channels is not None and not compatible(self.channels, held[0]):
             raise RelationError(f"channels is {self.channels}, and the weights give {held[0]} channels")
         if shape[1] is not ANY and held[1] is not ANY and not compatible(self.input_channels(shape), held[1]):
@@ -134,7 +136,7 @@ class Convolution(Operator):
 
     def input_channels(self, shape: Sequence[Dim]) -> Dim:
         """Input channels of one group."""
-        return floordiv(shape[1], self.groups)
+        return per_group(shape[1], self.groups, "input")
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         data_layout, kernel_layout, out_layout = self.layouts()

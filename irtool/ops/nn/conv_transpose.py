@@ -15,7 +15,7 @@ from ..shapes import add, compatible, floordiv, mul, sub
 from .conv import Convolution, exactly
 from .conv_expression import transposed_convolution
 from .convolve import convolve_transposed
-from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis
+from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group
 
 
 class TransposedConvolution(Convolution):
@@ -43,9 +43,10 @@ class TransposedConvolution(Convolution):
         assert self.kernel_size is not None and self.channels is not None
         kernel = exactly(self.kernel_size, self.rank, "kernel_size")
         exactly(self.dilation, self.rank, "dilation")
-        outputs = floordiv(self.channels, self.groups)
+        outputs = per_group(self.channels, self.groups, "output")
+        inputs = per_group(shape[1], self.groups, "input")
         if len(self.kernel_canonical()) > 2 + self.rank:
-            return (self.groups, floordiv(shape[1], self.groups), outputs, *kernel)
+            return (self.groups, inputs, outputs, *kernel)
         return (shape[1], outputs, *kernel)
 
     def weights_channels(self, held: Sequence[Dim]) -> Dim:

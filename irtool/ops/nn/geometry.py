@@ -41,10 +41,25 @@ def dilated(kernel: Dim, dilation: Dim) -> Dim:
 
 
 def positions(size: Dim, pad: Dim, kernel: Dim, stride: Dim) -> Dim:
-    """How many positions a window of extent `kernel` (dilated) has on an axis of `size`, `pad` added in all."""
+    """How many positions a window of extent `kernel` (dilated) has on an axis of `size`, `pad` added in all.
+
+    RelationError where the window is wider than the axis by more than a stride, so that the number would be negative.
+    """
     if size is ANY:
         return ANY
-    return add(floordiv(sub(add(size, pad), kernel), stride), 1)
+    found = add(floordiv(sub(add(size, pad), kernel), stride), 1)
+    if isinstance(found, int) and found < 0:
+        raise RelationError(f"a window of {kernel} does not fit into an axis of {size} padded by {pad}")
+    return found
+
+
+def per_group(channels: Dim, groups: int, what: str) -> Dim:
+    """Channels of one group; RelationError where `groups` is not positive or leaves a remainder."""
+    if groups < 1:
+        raise RelationError(f"groups must be positive, not {groups}")
+    if isinstance(channels, int) and channels % groups:
+        raise RelationError(f"{channels} {what} channels cannot be divided into {groups} groups")
+    return floordiv(channels, groups)
 
 
 def parse_layout(name: str, canonical: str, what: str) -> Layout:

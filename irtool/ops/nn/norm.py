@@ -45,7 +45,7 @@ class BatchNorm(Operator):
         data = tensor(types[0], "the data")
         if data is None:
             return None
-        if not -1 <= self.axis < len(data.shape):
+        if not data.shape or not -1 <= self.axis < len(data.shape):
             raise RelationError(f"axis {self.axis} is out of range for a tensor of rank {len(data.shape)}")
         vector = TensorType((data.shape[self.axis],), data.dtype)
         for i in range(1, 5):
