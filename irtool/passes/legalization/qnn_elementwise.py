@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ...diagnostics import IrError
@@ -151,3 +153,30 @@ def qnn_concatenate(s: Site) -> Expr:
             piece = requantize(piece, t.shape, piece_scale, piece_zero, scale, zero, t.dtype, target=s.target)
         moved.append(piece)
     return call("concatenate", Tuple(tuple(moved)), axis=s.attrs.axis)
+
+
+def _in_floats(s: Site, function: Callable[[Expr], Expr]) -> Expr:
+    """A unary function on the real values: dequantized, computed, quantized again."""
+    x, scale, zero, out_scale, out_zero = s.args
+    real = multiply(cast(subtract(cast(x, "int32"), zero), "float32"), scale)
+    quantized = call("round", call("divide", function(real), out_scale))
+    return clip_cast(add(quantized, cast(out_zero, "float32")), s.tensor(0).dtype)
+
+
+@legalization(
+    QNN_CANONICALIZE, "qnn.tanh", "qnn.exp", "qnn.sqrt", "qnn.rsqrt", "qnn.erf", "qnn.sigmoid", "qnn.log", "qnn.abs"
+)
+def unary(s: Site) -> Expr:
+    """The float operator of the same name."""
+    return _in_floats(s, lambda x: call(s.attrs.name.removeprefix("qnn."), x))
+
+
+@legalization(QNN_CANONICALIZE, "qnn.hardswish")
+def hardswish(s: Site) -> Expr:
+    """x clip(x + 3, 0, 6) / 6."""
+
+    def function(x: Expr) -> Expr:
+        gate = call("clip", add(x, scalar_constant(3.0, "float32")), a_min=0.0, a_max=6.0)
+        return call("divide", multiply(x, gate), scalar_constant(6.0, "float32"))
+
+    return _in_floats(s, function)
