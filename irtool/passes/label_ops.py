@@ -1,0 +1,48 @@
+"""LabelOps: functions say what they are, for profilers."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir import Call, Expr, Function, Module, post_order, rewrite, with_function
+from ..ir.structural import structural_hash
+from .base import FunctionPass, register_pass
+from .context import PassContext
+
+
+@register_pass("LabelOps", level=1)
+@dataclass(frozen=True)
+class LabelOps(FunctionPass):
+    """Adds a structural hash and the layouts of its operators to the attributes of each function.
+
+    ::
+
+        fn (%p0, Primitive=1) { layout_transform(%p0, src_layout="NCHW", dst_layout="NHWC") }
+            ⇒  fn (%p0, Primitive=1, hash="08c0c0…", src_layout="NCHW", dst_layout="NHWC") { … }
+
+    The hash is the same for functions that differ in the names of variables only, in every run. Where two operators of a
+    function have an attribute of the same name, the last one counts. A function with a hash is left alone.
+    """
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        return rewrite(function, _leave)  # type: ignore[return-value]
+
+
+def _leave(old: Expr, new: Expr) -> Expr:
+    if not isinstance(new, Function) or "hash" in new.attrs:
+        return new
+    label = {"hash": f"{structural_hash(new):016x}"}
+    return with_function(new, attrs={**new.attrs, **label, **_layouts(new)})
+
+
+def _layouts(function: Function) -> dict[str, Any]:
+    """Attributes with `layout` in their names of the calls in a function, those of functions inside it left out."""
+    found: dict[str, Any] = {}
+    for e in post_order(function.body, enter=lambda e: not isinstance(e, Function)):
+        if isinstance(e, Call) and dataclasses.is_dataclass(e.attrs):
+            for f in dataclasses.fields(e.attrs):
+                if "layout" in f.name:
+                    found[f.name] = getattr(e.attrs, f.name)
+    return found

@@ -1,0 +1,218 @@
+"""LambdaLift: local functions become global ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import (
+    Call,
+    Expr,
+    Function,
+    GlobalVar,
+    Let,
+    Module,
+    Type,
+    TypeVar,
+    Var,
+    binders,
+    children,
+    free_variables,
+    post_order,
+    rewrite,
+    substitute,
+    with_function,
+)
+from ..ir.structural import structural_equal, structural_hash
+from ..ir.types import FuncType, type_children, type_leaves
+from .base import ModulePass, register_pass
+from .context import PassContext
+from .lexical_devices import fix_device, is_fixed
+
+
+@register_pass("LambdaLift", level=1)
+@dataclass(frozen=True)
+class LambdaLift(ModulePass):
+    """Makes a global function of every function that is written inside another one.
+
+    ::
+
+        def @main(%x) { let %f = fn (%y) { add(%x, %y) }; %f(1f) }
+            ⇒  def @lifted_name0(%x, Closure=1) { fn (%y) { add(%x, %y) } }
+               def @main(%x) { let %f = @lifted_name0(%x); %f(1f) }
+
+    A function that uses nothing from outside is lifted as it is. Any other one becomes a function of what it uses, which
+    returns it. Equal functions are lifted once. Primitive functions stay where they are.
+    """
+
+    def transform(self, module: Module, context: PassContext) -> Module:
+        lifter = _Lifter(module)
+        functions = dict(module.functions)
+        for name, function in module.functions.items():
+            if isinstance(function, Function) and "Compiler" not in function.attrs:
+                functions[name] = lifter.lift_inside(function)
+        return module.with_functions({**functions, **lifter.lifted})
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What will become of a local function.
+
+    Attributes:
+        name: its name as a global function.
+        captured: the variables that it takes from outside.
+        types: the type variables that it takes from outside.
+        own_name: the variable by which it calls itself, if it does.
+    """
+
+    name: str
+    captured: tuple[Var, ...]
+    types: tuple[TypeVar, ...]
+    own_name: Var | None
+
+    @property
+    def is_closure(self) -> bool:
+        return bool(self.captured or self.types)
+
+    def value(self) -> Expr:
+        """What the function is replaced by."""
+        function = GlobalVar(self.name)
+        return Call(function, self.captured) if self.is_closure else function
+
+
+class _Lifter:
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.lifted: dict[str, Function] = {}
+        self.plans: dict[Function, _Plan] = {}
+        self.names: dict[int, list[tuple[Function, str]]] = {}
+        self.count = 0
+
+    def lift_inside(self, function: Function) -> Function:
+        """`function` with everything that is written inside it lifted."""
+        self._plan(function)
+        memo: dict[Expr, Expr] = {p.own_name: p.value() for p in self.plans.values() if p.own_name is not None}
+
+        def enter(old: Expr) -> Expr | None:
+            return old if isinstance(old, Function) and old.attrs.get("Primitive") and old is not function else None
+
+        def leave(old: Expr, new: Expr) -> Expr:
+            if is_fixed(old):
+                return fix_device(new.args[0], old.attrs.virtual_device)  # type: ignore[attr-defined]
+            plan = self.plans.get(old) if isinstance(old, Function) else None
+            if plan is None:
+                return new
+            self._define(plan, old, new)  # type: ignore[arg-type]
+            if plan.own_name is not None:
+                # Inside, the name stood for the global function; from here on it is the variable of the `let`.
+                memo[plan.own_name] = plan.own_name
+            return plan.value()
+
+        return rewrite(function, leave, enter, memo)  # type: ignore[return-value]
+
+    def _define(self, plan: _Plan, old: Function, new: Function) -> None:
+        if plan.name in self.lifted:
+            return
+        if not plan.is_closure:
+            self.lifted[plan.name] = new
+            return
+        own = {v: Var(v.name, v.checked_type or v.type_annotation, v.span) for v in plan.captured}
+        inner = with_function(new, body=substitute(new.body, own))
+        self.lifted[plan.name] = Function(
+            tuple(own.values()), inner, _function_type(old), plan.types, {"Closure": 1}, old.span
+        )
+
+    def _plan(self, root: Function) -> None:
+        """Decides on names and captured variables, from the outside to the inside."""
+        own_names = {
+            e.value: e.var
+            for e in post_order(root)
+            if isinstance(e, Let) and isinstance(e.value, Function) and not e.value.attrs.get("Primitive")
+        }
+        captured_by: dict[Var, tuple[Var, ...]] = {}
+        seen: set[Expr] = set()
+        stack: list[tuple[Expr, frozenset[Var]]] = [(root, frozenset())]
+        while stack:
+            e, inside = stack.pop()
+            if e in seen:
+                continue
+            seen.add(e)
+            if isinstance(e, Function) and e is not root:
+                if e.attrs.get("Primitive"):
+                    continue
+                plan = self.plans[e] = self._plan_one(e, own_names.get(e), inside, captured_by)
+                if plan.own_name is not None:
+                    inside |= {plan.own_name}
+                    captured_by[plan.own_name] = plan.captured
+            # Functions are numbered in the order in which they are called, so operands come before what is called.
+            parts = (*e.args, e.op) if isinstance(e, Call) else children(e)
+            stack.extend((c, inside) for c in reversed(parts))
+
+    def _plan_one(
+        self, function: Function, own_name: Var | None, inside: frozenset[Var], captured_by: dict[Var, tuple[Var, ...]]
+    ) -> _Plan:
+        free = free_variables(function)
+        captured: dict[Var, None] = {}
+        for v in free:
+            if v in inside:
+                # The name of a function around this one: what that one has captured is captured here, too.
+                captured.update(dict.fromkeys(captured_by[v]))
+            elif v is not own_name:
+                captured[v] = None
+        types = tuple(_free_types(function))
+        return _Plan(self._name(function, free), tuple(captured), types, own_name if own_name in free else None)
+
+    def _name(self, function: Function, free: list[Var]) -> str:
+        """The name of an equal function that is lifted already, or a fresh one."""
+        key = structural_hash(Function(tuple(free), function))
+        for other, name in self.names.get(key, ()):
+            if _same(other, function):
+                return name
+        while f"lifted_name{self.count}" in self.module:
+            self.count += 1
+        name = f"lifted_name{self.count}"
+        self.count += 1
+        self.names.setdefault(key, []).append((function, name))
+        return name
+
+
+def _same(a: Function, b: Function) -> bool:
+    """Whether the functions do the same with the same variables from outside."""
+    free = free_variables(a)
+    return free == free_variables(b) and structural_equal(Function(tuple(free), a), Function(tuple(free), b))
+
+
+def _function_type(function: Function) -> Type | None:
+    try:
+        return function.func_type
+    except ValueError:
+        return function.checked_type
+
+
+def _free_types(function: Function) -> list[TypeVar]:
+    """Type variables used in a function and bound outside it, in order of first use."""
+    found: dict[TypeVar, None] = {}
+    bound: set[TypeVar] = set()
+    for e in (function, *post_order(function)):
+        types = [v.type_annotation for v in binders(e)]
+        if isinstance(e, Function):
+            bound.update(e.type_params)
+            types.append(e.ret_type)
+        elif isinstance(e, Call):
+            types += e.type_args
+        for t in types:
+            if t is not None:
+                found.update(dict.fromkeys(u for u in type_leaves(t) if isinstance(u, TypeVar)))
+                bound.update(_quantified(t))
+    return [v for v in found if v not in bound]
+
+
+def _quantified(t: Type) -> list[TypeVar]:
+    """Type variables that a type binds itself."""
+    stack: list[Type] = [t]
+    found: list[TypeVar] = []
+    while stack:
+        t = stack.pop()
+        if isinstance(t, FuncType):
+            found += t.type_params
+        stack.extend(type_children(t))
+    return found
