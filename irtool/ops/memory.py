@@ -18,6 +18,7 @@ from ..ir.dims import Dim
 from ..ir.expr import MissingData
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .dtypes import numpy_dtype
+from .shape.reshape import reshape_tensor
 from .shapes import is_unknown, tensor
 
 STORAGE = TypeCall(GlobalTypeVar("Storage"), ())
@@ -137,6 +138,9 @@ class ReshapeTensor(Operator):
             return x.reshape(tuple(int(d) for d in np.atleast_1d(shape)))
         except ValueError:
             raise IrError(f"{x.size} elements do not fill the shape {tuple(shape)}") from None
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        return reshape_tensor(inputs[0], out_type.shape)
 
 
 @operator("vm.invoke_tvm_op", "op", "ins", "outs", pattern=Pattern.OPAQUE, stateful=True, vendor=True)
