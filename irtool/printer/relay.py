@@ -94,6 +94,9 @@ class RelayPrinter:
         self.bound: set[Expr] = set()
         self.free: dict[Var, str] = {}
         self.uses: dict[Expr, int] = {}
+        self.home: dict[Expr, Expr] = {}
+        self.open: list[Expr] = []
+        self.waiting: dict[Expr, tuple[list[Text], int, list[Expr]]] = {}
         self.lines: list[Text] = []
 
     # entry points
@@ -171,6 +174,7 @@ class RelayPrinter:
         if e in self.bound:
             return text
         self.bound.add(e)
+        self._settle(e)
         comment = self.comment(e) if cls in self.commented else ""
         if end and self.uses.get(e, 0) <= 1:
             self.memo[e] = text = _with(text, comment)
@@ -183,6 +187,27 @@ class RelayPrinter:
         else:
             self.lines.append([f"{number} = ", text, f"{comment};\n{' ' * indent}"])
         return number
+
+    def _settle(self, e: Expr) -> None:
+        """Before `e` gets its line: binds what encloses the lines of the nodes that `e` uses.
+
+        A node that was bound inside a branch or a body may be used outside of it, too. What has that branch or body waits
+        in the memo until its user is written, and `e` may come before that user.
+        """
+        self.waiting.pop(e, None)
+        if self.open:
+            self.home[e] = self.open[-1]
+        if self.waiting:
+            for k in _CHILDREN[e.__class__](e):
+                enclosing = self.home.get(k)
+                while enclosing is not None:
+                    if enclosing in self.waiting:
+                        lines, indent, opened = self.waiting[enclosing]
+                        current, self.lines = self.lines, lines
+                        opened, self.open = self.open, opened
+                        self.place(enclosing, False, indent)
+                        self.lines, self.open = current, opened
+                    enclosing = self.home.get(enclosing)
 
     def comment(self, e: Expr) -> str:
         """The comment behind a node: its type as far as it is known."""
@@ -236,7 +261,11 @@ class RelayPrinter:
             elif cls in _IN_PLACE:
                 memo[e] = self._leaf(e)
             else:
+                self.open.append(e)
                 memo[e] = yield self._structured(e, indent, at if e is root else None)
+                self.open.pop()
+                if e is not root:
+                    self.waiting[e] = (self.lines, indent, self.open[-1:])
 
     def _leaf(self, e: Expr) -> str:
         cls = e.__class__
