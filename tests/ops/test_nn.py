@@ -80,6 +80,23 @@ def test_compiled_code_agrees_with_the_references():
                 np.testing.assert_array_equal(g, w, err_msg=name)
 
 
+def test_compiled_quantized_code_is_bit_exact():
+    params, results, inputs = [], [], []
+    for n, (name, arguments, attributes) in enumerate(QUANTIZED):
+        parts = leaves(arguments[0])
+        mine = [Var(f"x{n}_{i}", type_of(a)) for i, a in enumerate(parts)]
+        params += mine
+        inputs += parts
+        data = Tuple(tuple(mine)) if isinstance(arguments[0], tuple) else mine[0]
+        results.append(call(name, data, *map(constant, arguments[1:]), **attributes))
+    module = infer_types(Module({"main": Function(tuple(params), Tuple(tuple(results)))}))
+    got = irtool.build(module).run(inputs)
+    for (name, arguments, attributes), out in zip(QUANTIZED, got, strict=True):
+        want = reference(name, arguments, attributes)
+        assert out.dtype == want.dtype, name
+        np.testing.assert_array_equal(out, want, err_msg=name)
+
+
 def naive_convolution(x, w, strides, pads, dilation, groups):
     """The definition, element by element, in float64."""
     padded = np.pad(x.astype("float64"), [(0, 0), (0, 0), *pads])

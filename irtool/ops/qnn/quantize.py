@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import DType, Operator, Pattern, Reporter, operator
@@ -114,6 +116,22 @@ class Simulated(Operator):
 
     axis: int
 
+    def channel_elements(self, inputs: Sequence[Any], element: Any) -> Any:
+        """The tensor expression of `element(code, value, scale, zero point)`."""
+        data, code, scale, zero = inputs
+
+        def of_channel(parameter: Any, i: Sequence[Any]) -> Any:
+            if not parameter.ndim:
+                return te.cast(parameter[()], data.dtype)
+            channel = i[self.axis] if i else 0
+            return te.cast(parameter[te.floormod(channel, parameter.shape[0])], data.dtype)
+
+        def at(*i: Any) -> Any:
+            chosen = code[(0,) * code.ndim]
+            return element(chosen, data[i], of_channel(scale, i), of_channel(zero, i))
+
+        return te.compute(data.shape, at, name="simulated", tag="elemwise")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         data, code = tensor(types[0], "the data"), tensor(types[1], "the dtype code")
         if data is None or code is None:
@@ -145,6 +163,18 @@ class SimulatedQuantize(Simulated):
         rounded = round_away(data / _cycled(scale, data, self.axis)) + _cycled(zero, data, self.axis)
         return np.clip(rounded, low, high).astype(data.dtype)
 
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        def element(code: Any, value: Any, scale: Any, zero: Any) -> Any:
+            found = value
+            rounded = te.round(value / scale) + zero
+            for number, dtype in _CODES.items():
+                low, high = limits(dtype)
+                held = te.maximum(te.minimum(rounded, float(high)), float(low))
+                found = te.select(code.equal(number), held, found)
+            return found
+
+        return self.channel_elements(inputs, element)
+
 
 @operator(
     "qnn.simulated_dequantize",
@@ -167,3 +197,10 @@ class SimulatedDequantize(Simulated):
             return data
         shifted = data - _cycled(zero, data, self.axis)
         return (shifted * _cycled(scale, data, self.axis)).astype(data.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        def element(code: Any, value: Any, scale: Any, zero: Any) -> Any:
+            known = te.any(*(code.equal(number) for number in _CODES))
+            return te.select(known, (value - zero) * scale, value)
+
+        return self.channel_elements(inputs, element)
