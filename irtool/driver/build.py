@@ -12,7 +12,8 @@ from typing import Any
 from ..diagnostics import IrError, UsageError
 from ..ir import Function, Module
 from ..lower import lower_module
-from ..schedule import Machine, schedule_kernel
+from ..lower.memory import plan_memory
+from ..schedule import Machine, schedule_program
 from ..tir.program import Program
 from .artifact import Artifact
 from .entry import with_entry
@@ -68,7 +69,9 @@ def build(
     start = time.perf_counter()
     prepared = prepare(module, params, opt_level, entry, target, instruments)
     machine = detect(mcpu) if vector else Machine(0)
-    program = lower_module(prepared, schedule=lambda k: schedule_kernel(k, machine))
+    program = lower_module(prepared)
+    schedule_program(program, machine)
+    plan_memory(program)
     text = write_program(program, name, _INLINE_LIMIT)
     lowered = time.perf_counter()
 

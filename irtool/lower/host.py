@@ -8,7 +8,7 @@ of other functions stay calls. A value that only renames memory (a reshape) shar
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError
@@ -46,38 +46,23 @@ from ..tir.program import (
     Slot,
     steps,
 )
+from ..tir.sharing import copied_input, in_place_pairs
 from ..tir.stmt import PrimFunc
 from .compose import TensorGraph, compose, flat_types
-from .memory import plan_memory
 from .naming import kernel_name
 from .nest import lower_function
-from .patterns import copied_input, in_place_pairs
 
 Value = Any
 """A Slot, a tuple of Values, or a Function known when compiling."""
 
 
-def lower_module(
-    module: Module,
-    entries: Iterable[str] = ("main",),
-    schedule: Callable[[PrimFunc], PrimFunc] | None = None,
-) -> Program:
-    """The program of a typed module: the entries, what they call, and their kernels, scheduled, with memory planned.
+def lower_module(module: Module, entries: Iterable[str] = ("main",)) -> Program:
+    """The program of a typed module: the entries, what they call, and their kernels; memory is not planned yet.
 
     Raises IrError where an expression has no counterpart (closures, references, algebraic data), listing every operator
     that cannot be compiled.
     """
-    return _Lowering(module).run(list(entries), schedule)
-
-
-def apply_schedule(program: Program, schedule: Callable[[PrimFunc], PrimFunc]) -> None:
-    """Replaces every kernel by its scheduled form."""
-    made = {id(k): schedule(k) for k in program.kernels}
-    program.kernels = [made[id(k)] for k in program.kernels]
-    for f in program.functions.values():
-        for s in steps(f.body):
-            if isinstance(s, RunKernel):
-                s.kernel = made[id(s.kernel)]
+    return _Lowering(module).run(list(entries))
 
 
 def structure_of(t: Type | None) -> Any:
@@ -138,7 +123,7 @@ class _Lowering:
         self.queued: set[str] = set()
         self.lifted: dict[Function, str] = {}
 
-    def run(self, entries: list[str], schedule: Callable[[PrimFunc], PrimFunc] | None) -> Program:
+    def run(self, entries: list[str]) -> Program:
         for name in entries:
             self.enqueue(name, self.module[name])
         while self.waiting:
@@ -153,9 +138,6 @@ class _Lowering:
             list(self.constants.values()),
             entries[0],
         )
-        if schedule is not None:
-            apply_schedule(program, schedule)
-        plan_memory(program)
         return program
 
     def enqueue(self, name: str, function: Function) -> str:

@@ -2,5 +2,6 @@
 
 from .kernel import schedule_kernel
 from .machine import Machine
+from .program import schedule_program
 
-__all__ = ["Machine", "schedule_kernel"]
+__all__ = ["Machine", "schedule_kernel", "schedule_program"]

@@ -20,6 +20,7 @@ from ..tir.stmt import PARALLEL, SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer,
 from .affine import coefficients, loads, stride
 from .machine import Machine
 from .nests import Loop, Reduction
+from .splitting import divided_by
 from .tiles import Tile, choose_tile
 
 _PARALLEL_WORK = 1 << 16
@@ -54,6 +55,20 @@ def flatten_loops(r: Reduction) -> Reduction:
             r = _substituted(r, values, (*loops[: at - 1], (fused, n * m), *loops[at + 1 :]))
             loops = list(r.loops)
         at -= 1
+    return r
+
+
+def split_loops(r: Reduction) -> Reduction:
+    """Loops split where operands lie in blocks: `for c: x[c // 16, …, c % 16]  ⇒  for c_b, …, c_i`."""
+    for v, extent in r.inner:
+        simplify = _bounds(r.loops, r.inner)
+        factor = divided_by(simplify, _places(r), v, extent)
+        if factor:
+            outer, inner = Var(f"{v.name}_b"), Var(f"{v.name}_i")
+            at = [x for x, _ in r.inner].index(v)
+            loops = (*r.inner[:at], (outer, extent // factor), *r.inner[at + 1 :], (inner, factor))
+            r = Reduction(r.loops, r.acc, r.init, loops, r.update, r.stores)
+            r = _substituted(r, {v: outer * factor + inner}, r.loops)
     return r
 
 

@@ -9,6 +9,7 @@ from ..tir.stmt import PARALLEL, SERIAL, VECTORIZED, For, Stmt, Store, seq
 from .affine import coefficients, loads, stride
 from .machine import Machine
 from .nests import Loop, Map
+from .splitting import split_for_layouts
 
 _PARALLEL_ELEMENTS = 1 << 15
 
@@ -66,7 +67,7 @@ def _used_elsewhere(m: Map, variables: tuple[Var, ...]) -> bool:
 
 def schedule(m: Map, machine: Machine) -> Stmt:
     """Vectors along the loop in which the first store is contiguous; other loops outside, the outermost in parallel."""
-    m = flatten_loops(m)
+    m = flatten_loops(split_for_layouts(m, substituted))
     chosen = _vector_loop(m)
     elements = 1
     for _, n in m.loops:

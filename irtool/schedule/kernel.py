@@ -33,7 +33,7 @@ def _scheduled(root: Stmt, machine: Machine, notes: list[tuple[int, str, str]]) 
 def _stage(s: Stmt, machine: Machine, notes: list[tuple[int, str, str]]) -> Stmt:
     form = recognise(s)
     if isinstance(form, Reduction):
-        flat = contract.flatten_loops(form)
+        flat = contract.flatten_loops(contract.split_loops(form))
         plan = contract.plan(flat, machine)
         if plan is not None:
             notes.append((form.work, "register_tile", plan.reason))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..tir.expr import Expr, Load, post_order
-from ..tir.simplify import Simplifier
-from ..tir.stmt import Allocate, Buffer, For, PrimFunc, Store, expressions, pre_order
+from .expr import Expr, Load, post_order
+from .simplify import Simplifier
+from .stmt import Allocate, Buffer, For, PrimFunc, Store, expressions, pre_order
 
 
 def _bounds(f: PrimFunc) -> dict[Expr, tuple[float, float]]:

@@ -1,0 +1,163 @@
+"""Layouts of temporaries and weights, so that kernels read and write whole vectors.
+
+Kernels address elements by their indices; where an element lies is the buffer's affair. So a layout is chosen here for
+every slot, after the wishes of the kernels that write and read it, and no kernel needs to transform anything: a
+convolution writes its channels in blocks, the pooling after it reads and writes blocks, and what leaves the program is
+row-major again because its last kernel writes it so. Weights are packed when the program is built.
+"""
+
+from __future__ import annotations
+
+from ..tir.program import CONSTANT, TEMP, Branch, CallFunction, CopySlot, Program, RunKernel, Slot, steps
+from ..tir.sharing import in_place_pairs
+from ..tir.stmt import Buffer, Layout, PrimFunc, blocked
+from .machine import Machine
+from .nests import with_buffers
+from .wishes import Wish, carried, wishes
+
+
+def assign_layouts(program: Program, machine: Machine) -> None:
+    """Chooses layouts and gives each kernel a variant for the layouts that it meets."""
+    plain = _row_major_slots(program)
+    chosen: dict[Slot, Wish] = {}
+    wished = {k: wishes(k, machine) for k in program.kernels}
+    # Producers first: a slot has the layout that its producer gives it.
+    for f in program.functions.values():
+        for s in steps(f.body):
+            if isinstance(s, RunKernel):
+                _choose(s, wished[s.kernel], chosen, plain)
+    variants: dict[tuple, PrimFunc] = {}
+    packed: dict[tuple[Slot, Layout], Slot] = {}
+    for f in program.functions.values():
+        for s in steps(f.body):
+            if isinstance(s, RunKernel):
+                _specialise(s, wished[s.kernel], chosen, variants, packed)
+    used: dict[int, PrimFunc] = {}
+    constants: dict[Slot, None] = {}
+    for f in program.functions.values():
+        for s in steps(f.body):
+            if isinstance(s, RunKernel):
+                used[id(s.kernel)] = s.kernel
+            for slot in _slots(s):
+                if slot.resolve().kind == CONSTANT:
+                    constants[slot.resolve()] = None
+        for slot in f.results:
+            if slot.resolve().kind == CONSTANT:
+                constants[slot.resolve()] = None
+    program.kernels = list(used.values())
+    program.constants = list(constants)
+
+
+def _slots(s) -> list[Slot]:
+    if isinstance(s, RunKernel | CallFunction):
+        return [*s.inputs, *s.outputs]
+    if isinstance(s, CopySlot):
+        return [s.source, s.target]
+    assert isinstance(s, Branch)
+    return [s.cond]
+
+
+def _row_major_slots(program: Program) -> set[Slot]:
+    """Slots whose order somebody else relies on: copied, passed to functions, or seen under two shapes."""
+    found: set[Slot] = set()
+    for f in program.functions.values():
+        for s in steps(f.body):
+            if isinstance(s, RunKernel):
+                for slot, b in zip([*s.inputs, *s.outputs], s.kernel.params):
+                    if slot.resolve().shape != b.shape:
+                        found.add(slot.resolve())
+            else:
+                found.update(x.resolve() for x in _slots(s))
+    return found
+
+
+def _choose(s: RunKernel, wished: dict[Buffer, Wish], chosen: dict[Slot, Wish], plain: set[Slot]) -> None:
+    held: dict[Buffer, Wish] = {}
+    for slot, b in zip(s.inputs, s.kernel.inputs):
+        if slot.resolve() in chosen:
+            held[b] = chosen[slot.resolve()]
+    for b in s.kernel.outputs:
+        if b in wished:
+            held[b] = wished[b]
+    after = carried(s.kernel, held)
+    for slot, b in zip(s.outputs, s.kernel.outputs):
+        slot = slot.resolve()
+        wish = after.get(b)
+        if wish is None or slot.kind != TEMP or slot in plain or not _worthwhile(b, wish):
+            continue
+        chosen[slot] = wish
+
+
+def _worthwhile(b: Buffer, wish: Wish) -> bool:
+    """False where the blocks lie as row-major order has them: the axis is the last that has more than one step."""
+    rest = 1
+    for d in b.shape[wish.axis + 1 :]:
+        rest *= d
+    return rest > 1
+
+
+def _specialise(
+    s: RunKernel,
+    wished: dict[Buffer, Wish],
+    chosen: dict[Slot, Wish],
+    variants: dict[tuple, PrimFunc],
+    packed: dict[tuple[Slot, Layout], Slot],
+) -> None:
+    kernel = s.kernel
+    held: dict[Buffer, Wish] = {}
+    for n, (slot, b) in enumerate(zip(s.inputs, kernel.inputs)):
+        slot = slot.resolve()
+        if slot.kind == CONSTANT and b in wished and slot.shape == b.shape:
+            if _worthwhile(b, wished[b]):
+                held[b] = wished[b]
+                layout = blocked(b.shape, wished[b].axis, wished[b].factor)
+                s.inputs[n] = packed.setdefault((slot, layout), _packed(slot, layout, len(packed)))
+        elif slot in chosen:
+            held[b] = chosen[slot]
+    for slot, b in zip(s.outputs, kernel.outputs):
+        if slot.resolve() in chosen:
+            held[b] = chosen[slot.resolve()]
+    inner = _inner_layouts(kernel, held)
+    key = (id(kernel), tuple(held.get(b) for b in kernel.params))
+    if key not in variants:
+        variants[key] = _variant(kernel, {**held, **inner}, sum(1 for k in variants if k[0] == id(kernel)))
+    s.kernel = variants[key]
+
+
+def _inner_layouts(kernel: PrimFunc, held: dict[Buffer, Wish]) -> dict[Buffer, Wish]:
+    after = carried(kernel, held)
+    params = set(kernel.params)
+    return {b: w for b, w in after.items() if b not in params and b.scope == "arena" and _worthwhile(b, w)}
+
+
+def _variant(kernel: PrimFunc, layouts: dict[Buffer, Wish], number: int) -> PrimFunc:
+    if not layouts:
+        return kernel
+    replaced = {
+        b: Buffer(b.name, b.shape, b.dtype, b.scope, blocked(b.shape, w.axis, w.factor)) for b, w in layouts.items()
+    }
+    name = f"{kernel.name}_layout{number}" if number else kernel.name
+    params = [replaced.get(b, b) for b in kernel.params]
+    made = PrimFunc(name, params, with_buffers(kernel.body, replaced), kernel.num_outputs, kernel.attrs)
+    made.attrs["in_place"] = in_place_pairs(made)
+    return made
+
+
+def _packed(slot: Slot, layout: Layout, number: int) -> Slot:
+    """A constant in another order."""
+    return Slot(f"packed_{number}", slot.shape, slot.dtype, CONSTANT, pack(slot.data, layout))
+
+
+def pack(data, layout: Layout):
+    """A row-major array with its elements in the order of the layout (of the same shape, so as flat memory)."""
+    import numpy as np
+
+    split: list[int] = []
+    position: dict[tuple[int, int], int] = {}
+    for axis in range(data.ndim):
+        digits = sorted(((d, e) for a, d, e in layout if a == axis), reverse=True)
+        for divisor, extent in digits:
+            position[axis, divisor] = len(split)
+            split.append(extent)
+    order = [position[axis, divisor] for axis, divisor, _ in layout]
+    return np.ascontiguousarray(data.reshape(split).transpose(order)).reshape(data.shape)

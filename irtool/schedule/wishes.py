@@ -1,0 +1,130 @@
+"""Which layouts a kernel would like its operands to have.
+
+A reduction is fastest when its vector axis is contiguous in every operand that moves with it: a convolution's output
+channels in its weights and its result, a matrix product's columns in its second matrix. Blocks of as many elements as a
+vector has lanes make it so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..tir import dtypes
+from ..tir.expr import Load, Var
+from ..tir.simplify import Simplifier
+from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt
+from .affine import depends, loads
+from .machine import Machine
+from .nests import Map, Reduction, recognise
+
+_LEAST_WORK = 1 << 12
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Blocks of `factor` along `axis` of a parameter's buffer."""
+
+    axis: int
+    factor: int
+
+
+def stages(body: Stmt) -> list[Stmt]:
+    """The nests of a kernel, in order."""
+    s = body
+    while isinstance(s, Allocate) and s.buffer.scope == "arena":
+        s = s.body
+    return list(s.stmts) if isinstance(s, Seq) and recognise(s) is None else [s]
+
+
+def wishes(kernel: PrimFunc, machine: Machine) -> dict[Buffer, Wish]:
+    """What the kernel's largest reduction wishes of the buffers that it touches."""
+    forms = [f for f in map(recognise, stages(kernel.body)) if isinstance(f, Reduction)]
+    if not forms:
+        return {}
+    r = max(forms, key=lambda f: f.work)
+    if r.work < _LEAST_WORK or r.acc.dtype not in ("float32", "int32"):
+        return {}
+    full = machine.lanes(dtypes.itemsize(r.acc.dtype))
+    best: tuple[tuple[int, int], dict[Buffer, Wish]] | None = None
+    for v, extent in r.loops:
+        factor = full
+        while factor >= 4 and extent % factor:
+            factor //= 2
+        if factor < 4:
+            continue
+        made = _along(r, v, factor)
+        if made is None:
+            continue
+        independent = sum(1 for e in _operands(r) if not any(depends(i, v) for i in e.indices))
+        rank = (independent, factor)
+        if best is None or rank > best[0]:
+            best = (rank, made)
+    return best[1] if best is not None else {}
+
+
+def _operands(r: Reduction) -> list[Load]:
+    return [e for e in loads(r.update) if e.source is not r.acc]
+
+
+def _along(r: Reduction, v: Var, factor: int) -> dict[Buffer, Wish] | None:
+    """The wishes that make `v` the vector axis; None where it cannot be."""
+    found: dict[Buffer, Wish] = {}
+    for e in _operands(r):
+        moving = [n for n, i in enumerate(e.indices) if depends(i, v)]
+        if not moving:
+            continue
+        if len(moving) > 1 or e.indices[moving[0]] is not v:
+            return None
+        found[e.source] = Wish(moving[0], factor)
+    if not found:
+        return None
+    for s in r.stores:
+        moving = [n for n, i in enumerate(s.indices) if depends(i, v)]
+        if len(moving) != 1 or s.indices[moving[0]] is not v:
+            return None
+        found[s.buffer] = Wish(moving[0], factor)
+        for e in loads(s.value):
+            at = [n for n, i in enumerate(e.indices) if i is v]
+            if e.source is not r.acc and len(at) == 1 and e.source.shape == s.buffer.shape:
+                found.setdefault(e.source, Wish(at[0], factor))
+    return found
+
+
+def carried(kernel: PrimFunc, layouts: dict[Buffer, Wish]) -> dict[Buffer, Wish]:
+    """Layouts of the results and inner buffers that follow from those of the operands: an element-by-element stage gives
+    its result the blocks that an operand has along the same loop."""
+    found = dict(layouts)
+    for s in stages(kernel.body):
+        form = recognise(s)
+        if not isinstance(form, Map | Reduction):
+            continue
+        value = [x.value for x in form.stores] + ([form.update] if isinstance(form, Reduction) else [])
+        for store in form.stores:
+            if store.buffer in found or not store.buffer.shape:
+                continue
+            for e in loads(*value):
+                wish = found.get(e.source)
+                if wish is None:
+                    continue
+                v = e.indices[wish.axis]
+                same = [n for n, i in enumerate(store.indices) if i is v and isinstance(v, Var)]
+                if same and store.buffer.shape[same[0]] % wish.factor == 0:
+                    found[store.buffer] = Wish(same[0], wish.factor)
+                    break
+                joined = _shifted_axis(e, wish, store.indices, store.buffer)
+                if joined is not None:
+                    found[store.buffer] = joined
+                    break
+    return found
+
+
+def _shifted_axis(e: Load, wish: Wish, indices: tuple, buffer: Buffer) -> Wish | None:
+    """The axis of the result that the blocked axis of an operand goes to with an offset (concatenation)."""
+    terms, offset = Simplifier().linear(e.indices[wish.axis])
+    if len(terms) != 1 or offset % wish.factor:
+        return None
+    (v, k), *_ = terms.items()
+    at = [n for n, i in enumerate(indices) if i is v]
+    if k != 1 or len(at) != 1 or buffer.shape[at[0]] % wish.factor:
+        return None
+    return Wish(at[0], wish.factor)
