@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,7 @@ def to_text(
     spans: bool = False,
     constants: str = "inline",
     portable_names: bool = False,
+    external_path: str | os.PathLike[str] | None = None,
 ) -> str:
     """The text of a module, an expression, a type definition or a type.
 
@@ -35,13 +37,16 @@ def to_text(
         types: which nodes get a type comment: `all`, `calls` or `none`.
         spans: add the place in the source to each comment.
         constants: `inline` into the metadata section; `elide` leaves them out (what is left reads back, the constants as
-            typed unknowns); `external` leaves them out too, for `constants_of` to write them beside the text.
+            typed unknowns); `external` leaves them out, too, and writes them to `external_path`.
         portable_names: letters, digits and `_` only in names of variables.
+        external_path: the `.npz` file for external constants; see `external`.
 
     Raises UsageError for an option of no known value.
     """
     _one_of("types", types, _TYPES)
     _one_of("constants", constants, _CONSTANTS)
+    if (constants == "external") != (external_path is not None):
+        raise UsageError("constants=external and external_path go together")
     references = References()
     if isinstance(node, Type):
         return TypeText(references)(node)
@@ -54,6 +59,10 @@ def to_text(
         body = printer.expression(node)
     else:
         raise UsageError(f"a {type(node).__name__} has no text")
+    if external_path is not None:
+        from .external import write_constants
+
+        write_constants(external_path, references.entries.get("relay.Constant", ()))
     return "".join([VERSION, body, *_section(references, metadata, constants)])
 
 

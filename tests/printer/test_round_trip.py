@@ -18,6 +18,7 @@ from irtool.ir import (
     DimExpr,
     DimVar,
     Function,
+    If,
     Int64,
     MissingData,
     Module,
@@ -25,11 +26,14 @@ from irtool.ir import (
     Tuple,
     Var,
     post_order,
+    scalar,
 )
 from irtool.ir.meta import MetaNode, VirtualDevice
 from irtool.ir.structural import structural_equal
+from irtool.ops.base import call
 from irtool.parser import parse, parse_expr
 from irtool.printer import to_text
+from irtool.printer.external import read_constants, with_constants
 from irtool.printer.lexer import RelayLexer
 from tests.generators import modules, random_module
 
@@ -141,6 +145,31 @@ def test_names(name):
 def test_strings(value):
     x = Var("x")
     assert_round_trip(Function((x,), x, attrs={"s": value, "l": (value, (value,))}))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_constants_beside_the_text(seed, tmp_path):
+    module = random_module(seed, 12)
+    path = tmp_path / "constants.npz"
+    text = to_text(module, constants="external", external_path=path)
+    assert text == to_text(module, constants="elide")
+    assert structural_equal(with_constants(parse(text), read_constants(path)), module)
+
+
+def test_bfloat16_beside_the_text(tmp_path):
+    e = Constant(np.array([16256, 1], "uint16"), "bfloat16")
+    text = to_text(e, constants="external", external_path=tmp_path / "c.npz")
+    assert structural_equal(with_constants(parse_expr(text), read_constants(tmp_path / "c.npz")), e)
+
+
+def test_a_node_used_outside_of_the_branch_that_bound_it():
+    x, c = Var("x", TensorType((2,))), Var("c", scalar("bool"))
+    inner = call("exp", x)
+    branch = If(c, call("tanh", inner), x)
+    f = Function((c, x), call("add", branch, call("tanh", call("abs", inner))))
+    text = assert_round_trip(f, types="none")
+    lines = [line.strip() for line in text.split("\n")]
+    assert lines.index("%0 = exp(%x);") < lines.index("%2 = abs(%0);")
 
 
 def test_large_constants_stay_in_memory_once():

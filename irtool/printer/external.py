@@ -1,0 +1,62 @@
+"""Constants beside the text: an `.npz` file whose entries are named as the text refers to them, `relay.Constant[3]`.
+
+Tensors of bfloat16, which numpy does not have, are stored as their bits under `relay.Constant[3]:bfloat16`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from ..diagnostics import IrError
+from ..ir import Constant, Expr, Function, MissingData, Module, rewrite
+
+_KEY = "relay.Constant"
+_NAME = re.compile(r"relay\.Constant\[(\d+)\](?::(\w+))?")
+
+Node = TypeVar("Node", Module, Expr)
+
+
+def write_constants(path: str | os.PathLike[str], constants: Sequence[Constant | None]) -> None:
+    """Writes the constants to an `.npz` file; the file appears only when it is whole."""
+    from ..parser.params import write_params
+
+    arrays = {}
+    for index, c in enumerate(constants):
+        if c is not None and not isinstance(c.data, MissingData):
+            held = "" if c.dtype == str(c.data.dtype) else f":{c.dtype}"
+            arrays[f"{_KEY}[{index}]{held}"] = c.data
+    write_params(path, arrays)
+
+
+def read_constants(path: str | os.PathLike[str]) -> dict[int, Constant]:
+    """The constants in such a file, by index. Raises IrError where it is none, or is damaged."""
+    from ..parser.params import read_params
+
+    found = {}
+    for name, array in read_params(path).items():
+        match = _NAME.fullmatch(name)
+        if match is None:
+            raise IrError(f"{name} is not the name of a constant", filename=os.fspath(path))
+        found[int(match[1])] = Constant(array, match[2] or "")
+    return found
+
+
+def with_constants(node: Node, constants: dict[int, Constant]) -> Node:
+    """`node` with every constant whose data is missing replaced by the one of its index; the others stay missing."""
+    if isinstance(node, Module):
+        functions = {
+            n: with_constants(f, constants) if isinstance(f, Function) else f for n, f in node.functions.items()
+        }
+        return node.with_functions(functions)
+
+    def fill(old: Expr, new: Expr) -> Any:
+        if isinstance(new, Constant) and isinstance(new.data, MissingData) and new.data.key == _KEY:
+            given = constants.get(new.data.index)
+            if given is not None:
+                return Constant(given.data, given.dtype, None, new.span)
+        return new
+
+    return rewrite(node, fill)
