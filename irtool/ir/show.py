@@ -26,7 +26,8 @@ def show_dim(d: object) -> str:
     return f"{int(d)}i64" if isinstance(d, Int64) else str(d)
 
 
-def _leaf(t: object) -> str | None:
+def show_leaf(t: object) -> str | None:
+    """A type without parts as it stands in text, None for any other; a string is itself."""
     if isinstance(t, TensorType):
         if not t.shape:
             return t.dtype
@@ -45,9 +46,9 @@ def _commas(parts: tuple[Type, ...]) -> list[object]:
     return out
 
 
-def show_type(root: Type, tensor: Callable[[TensorType], str] | None = None) -> str:
-    """A type as it stands in text, on one line; `tensor` may write tensor types in another way."""
-    leaf = _leaf if tensor is None else lambda t: tensor(t) if isinstance(t, TensorType) else _leaf(t)
+def show_type(root: Type, leaf: Callable[[object], str | None] | None = None) -> str:
+    """A type as it stands in text, on one line; `leaf` may write types without parts in another way."""
+    leaf = leaf or show_leaf
     out: list[str] = []
     stack: list[object] = [root]
     while stack:
@@ -58,7 +59,7 @@ def show_type(root: Type, tensor: Callable[[TensorType], str] | None = None) -> 
         elif isinstance(t, TupleType):
             stack += reversed(["(", *_commas(t.fields), ",)" if len(t.fields) == 1 else ")"])
         elif isinstance(t, FuncType):
-            bound = ["[", ", ".join(v.name for v in t.type_params), "]"] if t.type_params else []
+            bound = ["[", *_commas(t.type_params), "]"] if t.type_params else []
             stack += reversed(["fn ", *bound, "(", *_commas(t.arg_types), ") -> ", t.ret_type])
         elif isinstance(t, RefType):
             stack += reversed(["ref(", t.value, ")"])

@@ -40,6 +40,7 @@ from ..ir import (
     Tuple,
     TupleGetItem,
     TypeData,
+    TypeVar,
     Var,
     trampoline,
 )
@@ -98,6 +99,7 @@ class RelayPrinter:
         self.open: list[Expr] = []
         self.waiting: dict[Expr, tuple[list[Text], int, list[Expr]]] = {}
         self.lines: list[Text] = []
+        self.type_names: set[str] = set()
 
     # entry points
 
@@ -355,7 +357,7 @@ class RelayPrinter:
     def _function(self, prefix: str, f: Function, indent: int) -> Steps:
         head = prefix
         if f.type_params:
-            head += f"[{', '.join(v.name for v in f.type_params)}]"
+            head += f"[{', '.join(map(self._type_parameter, f.type_params))}]"
         params = [self.declare(p, True) for p in f.params]
         params += [f"{key}={self.attribute_text(value)}" for key, value in f.attrs.items()]
         if _says_something(f.virtual_device):
@@ -363,7 +365,21 @@ class RelayPrinter:
         head += f"({', '.join(params)}) "
         if f.ret_type is not None:
             head += f"-> {self.type_text(f.ret_type)} "
-        return [head, (yield self._body(f.body, indent))]
+        body = yield self._body(f.body, indent)
+        for v in f.type_params:
+            self.type_names.discard(self.type_text(v))
+        return [head, body]
+
+    def _type_parameter(self, v: TypeVar) -> str:
+        """The name of a type parameter; another than its own where an enclosing function has one of that name."""
+        name, count = v.name, 0
+        while name in self.type_names:
+            count += 1
+            name = f"{v.name}{count}"
+        if count:
+            self.type_text.renamed[v] = name
+        self.type_names.add(name)
+        return name
 
     def _let(self, e: Let, indent: int, at: int | None) -> Steps:
         """A chain of lets. Where it does not end a scope it stands in parentheses, two columns further in."""

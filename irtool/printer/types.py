@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir import ANY, DimExpr, DimVar, Int64, TensorType, Type
-from ..ir.show import show_type
+from ..ir import ANY, DimExpr, DimVar, Int64, TensorType, Type, TypeVar
+from ..ir.show import show_leaf, show_type
 from .metadata import References
 
 
@@ -14,15 +14,24 @@ class TypeText:
 
     def __init__(self, references: References) -> None:
         self.references = references
+        self.renamed: dict[TypeVar, str] = {}
+        """Type parameters that stand inside of another of the same name."""
         self._known: dict[int, tuple[Type, str]] = {}
 
     def __call__(self, t: Type) -> str:
         known = self._known.get(id(t))
         if known is not None:
             return known[1]
-        text = self._tensor(t) if t.__class__ is TensorType else show_type(t, self._tensor)
+        text = self._tensor(t) if t.__class__ is TensorType else show_type(t, self._leaf)
         self._known[id(t)] = (t, text)
         return text
+
+    def _leaf(self, t: object) -> str | None:
+        if t.__class__ is TensorType:
+            return self._tensor(t)
+        if t.__class__ is TypeVar and t in self.renamed:
+            return self.renamed[t]  # type: ignore[index]
+        return show_leaf(t)
 
     def _tensor(self, t: Any) -> str:
         shape = t.shape

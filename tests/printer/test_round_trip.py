@@ -24,6 +24,8 @@ from irtool.ir import (
     Module,
     TensorType,
     Tuple,
+    TupleType,
+    TypeVar,
     Var,
     post_order,
     scalar,
@@ -170,6 +172,21 @@ def test_a_node_used_outside_of_the_branch_that_bound_it():
     text = assert_round_trip(f, types="none")
     lines = [line.strip() for line in text.split("\n")]
     assert lines.index("%0 = exp(%x);") < lines.index("%2 = abs(%0);")
+
+
+def test_type_parameters_of_one_name():
+    a, b, c = TypeVar("A"), TypeVar("A"), TypeVar("A")
+    x, y, z = Var("x", a), Var("y", b), Var("z", c)
+    inner = Function((y,), Tuple((x, y)), TupleType((a, b)), (b,))
+    beside = Function((z,), z, c, (c,))
+    text = assert_round_trip(Function((x,), Tuple((inner, beside)), None, (a,)))
+    assert "fn [A1](%y: A1" in text
+    assert "fn [A](%z: A" not in text
+
+
+def test_free_variables_first_used_in_a_branch():
+    c, x = Var("c"), Var("x", TensorType((2,)))
+    assert_round_trip(If(c, call("exp", x), call("tanh", x)))
 
 
 def test_large_constants_stay_in_memory_once():
