@@ -71,7 +71,7 @@ def plan_workspace(kernel: PrimFunc) -> None:
                 held.last = clock
             clock += 1
     total, _ = place(list(intervals.values()))
-    kernel.attrs["workspace"] = total
+    kernel.attrs["workspace"] = total or (1 if allocated else 0)  # a buffer of no bytes has an address all the same
     kernel.attrs["offsets"] = {b: i.offset for b, i in intervals.items()}
 
 

@@ -99,7 +99,11 @@ def plan(r: Reduction, machine: Machine) -> Plan | None:
         return None
     best: tuple[float, Plan] | None = None
     for n in range(len(r.loops)):
-        made = _plan_along(r, n, lanes, machine)
+        made = None
+        width = lanes
+        while made is None and width >= 4:  # blocks may be narrower than a vector
+            made = _plan_along(r, n, width, machine)
+            width //= 2
         if made is not None and (best is None or made[0] < best[0]):
             best = made
     return best[1] if best is not None else None
@@ -107,9 +111,7 @@ def plan(r: Reduction, machine: Machine) -> Plan | None:
 
 def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[float, Plan] | None:
     v, extent = r.loops[n]
-    while lanes > 4 and (extent < lanes or (extent % lanes and extent % lanes * 4 > extent)):
-        lanes //= 2
-    if extent < lanes or lanes < 2:
+    if extent < lanes or (extent % lanes and extent % lanes * 4 > extent):
         return None
     outer, inner = Var(v.name), Var(f"{v.name}v")
     loops = [*r.loops[:n], (outer, extent // lanes), *r.loops[n + 1 :], (inner, lanes)]

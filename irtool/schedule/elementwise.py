@@ -72,7 +72,7 @@ def schedule(m: Map, machine: Machine) -> Stmt:
     elements = 1
     for _, n in m.loops:
         elements *= n
-    widest = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
+    widest = max((dtypes.itemsize(s.buffer.dtype) for s in m.stores), default=1)
     lanes = machine.lanes(max(widest, 4))
     if chosen is None or lanes < 2:
         return _plain(m, elements)
