@@ -1,20 +1,19 @@
 """Whether the clauses of a `match` leave a case out.
 
 The algorithm keeps a list of candidate values, at first the one that could be anything, and holds each against the
-clauses in order. A clause that surely fits settles the candidate; one that might fit splits it into one candidate per
-constructor where the clause looks; a candidate that no clause takes is a case left out.
+clauses in order. A clause that surely fits settles the candidate; one that might fit splits it, where the clause looks
+deeper than the candidate says, into one candidate per constructor; a candidate that no clause takes is a case left out.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from enum import Enum
 from typing import Any
 
 from ..ir import Match, Module, Pattern, PatternConstructor, PatternTuple, PatternVar, PatternWildcard, trampoline
 
-_LIMIT = 100_000
+_LIMIT = 20_000
 """Candidates looked at before giving up: their number can double with every clause."""
 
 _ANYTHING = PatternWildcard()
@@ -41,7 +40,7 @@ def unmatched_cases(match: Match, module: Module, limit: int = _LIMIT) -> list[P
             if fit is Fit.NO:
                 continue
             if fit is Fit.DEPENDS:
-                candidates.extend(trampoline(_split(clause.pattern, candidate, module)))
+                candidates.extend(trampoline(_split(clause.pattern, candidate, module)) or ())
             break
         else:
             missed.append(candidate)
@@ -75,9 +74,13 @@ def _same(a: PatternConstructor, b: PatternConstructor) -> bool:
     return a.constructor.name == b.constructor.name and a.constructor.belong_to == b.constructor.belong_to
 
 
-def _split(pattern: Pattern, candidate: Pattern, module: Module) -> Generator[Any, Any, list[Pattern]]:
+def _split(pattern: Pattern, candidate: Pattern, module: Module) -> Generator[Any, Any, list[Pattern] | None]:
+    """The candidate, made more specific where the pattern first looks deeper than it; None if it looks nowhere deeper.
+
+    One place at a time: to split every place at once would give a product of their cases.
+    """
     if isinstance(pattern, PatternWildcard | PatternVar):
-        return [candidate]
+        return None
     assert isinstance(pattern, PatternConstructor | PatternTuple)
     if isinstance(candidate, PatternWildcard):
         if isinstance(pattern, PatternTuple):
@@ -85,12 +88,14 @@ def _split(pattern: Pattern, candidate: Pattern, module: Module) -> Generator[An
         data = module.type_definitions[pattern.constructor.belong_to.name]
         return [PatternConstructor(c, (_ANYTHING,) * len(c.inputs)) for c in data.constructors]
     assert isinstance(candidate, PatternConstructor | PatternTuple)
-    fields: list[Sequence[Pattern]] = []
-    for p, c in zip(pattern.patterns, candidate.patterns, strict=True):
-        fields.append((yield _split(p, c, module)))
-    if isinstance(candidate, PatternTuple):
-        return [PatternTuple(parts) for parts in itertools.product(*fields)]
-    return [PatternConstructor(candidate.constructor, parts) for parts in itertools.product(*fields)]
+    for i, (p, c) in enumerate(zip(pattern.patterns, candidate.patterns, strict=True)):
+        cases = yield _split(p, c, module)
+        if cases is not None:
+            rows = [(*candidate.patterns[:i], case, *candidate.patterns[i + 1 :]) for case in cases]
+            if isinstance(candidate, PatternTuple):
+                return [PatternTuple(row) for row in rows]
+            return [PatternConstructor(candidate.constructor, row) for row in rows]
+    return None
 
 
 def _show(pattern: Pattern) -> Generator[Any, Any, str]:

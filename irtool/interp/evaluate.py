@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..diagnostics import IrError, nearest
+from ..infer import infer_types
 from ..ir import Expr, Function, Module, Var
 from .inputs import check_inputs
 from .machine import Machine
@@ -19,7 +20,7 @@ def evaluate(module: Module, inputs: Sequence[Any] | Mapping[str, Any] = (), ent
     """The result of the function `entry` on `inputs`.
 
     Tensors are numpy arrays and tuples are tuples, in and out; `inputs` has one value per parameter, in order or by name.
-    Raises IrError, naming parameter, axis and values, where an input does not fit, and at the call where an operator
+    A module without types is inferred first. Raises IrError, naming parameter, axis and values, where an input does not fit, and at the call where an operator
     cannot be evaluated.
     """
     function = module.functions.get(entry)
@@ -27,6 +28,9 @@ def evaluate(module: Module, inputs: Sequence[Any] | Mapping[str, Any] = (), ent
         if entry in module.functions:
             raise IrError(f"@{entry} has been lowered: it cannot be interpreted")
         raise IrError(f"the module has no function @{entry}", help=nearest(entry, module.functions))
+    if function.checked_type is None:
+        module = infer_types(module)
+        function = module[entry]
     values = check_inputs(function, inputs, entry)
     machine = Machine(module)
     return machine.call(machine.closure(entry), values)

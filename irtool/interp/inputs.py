@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..diagnostics import IrError, nearest
-from ..ir import Function, IncompleteType, TensorType, TupleType, Type, Var
+from ..ir import Function, IncompleteType, TensorType, TupleType, Type, Var, trampoline
 from ..ir.dims import ANY, DimVar
 from ..ops.dtypes import numpy_dtype
 
@@ -29,7 +29,7 @@ def check_inputs(function: Function, inputs: Sequence[Any] | Mapping[str, Any], 
         raise IrError(f"@{entry} takes {len(params)} inputs ({wanted}), {len(inputs)} given", function.span)
     sizes: dict[DimVar, tuple[int, str]] = {}
     return [
-        _check(value, p.checked_type or p.type_annotation, f"%{p.name}", p, sizes)
+        trampoline(_check(value, p.checked_type or p.type_annotation, f"%{p.name}", p, sizes))
         for p, value in zip(params, inputs, strict=True)
     ]
 
@@ -49,13 +49,17 @@ def _by_name(params: Sequence[Var], inputs: Mapping[str, Any], entry: str) -> li
     return [inputs[n] for n in names]
 
 
-def _check(value: Any, t: Type | None, what: str, p: Var, sizes: dict[DimVar, tuple[int, str]]) -> Any:
+def _check(
+    value: Any, t: Type | None, what: str, p: Var, sizes: dict[DimVar, tuple[int, str]]
+) -> Generator[Any, Any, Any]:
+    """Written as if recursive: see `trampoline`."""
     if isinstance(t, TupleType):
         if not isinstance(value, tuple | list) or len(value) != len(t.fields):
             raise IrError(f"{what} is {t}: give a tuple of {len(t.fields)}", p.span)
-        return tuple(
-            [_check(v, f, f"{what}.{i}", p, sizes) for i, (v, f) in enumerate(zip(value, t.fields, strict=True))]
-        )
+        fields = []
+        for i, (v, f) in enumerate(zip(value, t.fields, strict=True)):
+            fields.append((yield _check(v, f, f"{what}.{i}", p, sizes)))
+        return tuple(fields)
     if isinstance(t, TensorType):
         return _check_tensor(value, t, what, p, sizes)
     if t is None or isinstance(t, IncompleteType):

@@ -239,9 +239,9 @@ def _failure(node: Any, operands: list[Any], error: Exception) -> IrError:
     return IrError(f"{show_expr(node)} cannot be evaluated on ({given}): {error or type(error).__name__}", node.span)
 
 
-def _describe(value: Any) -> str:
+def _describe(value: Any, depth: int = 3) -> str:
     if isinstance(value, np.ndarray):
         return f"Tensor[({', '.join(map(str, value.shape))}), {value.dtype}]" if value.shape else str(value.dtype)
     if value.__class__ is tuple:
-        return f"({', '.join(map(_describe, value))})"
+        return f"({', '.join(_describe(v, depth - 1) for v in value)})" if depth else "(…)"
     return repr(value)
