@@ -182,6 +182,8 @@ def _words_of_parts(
 def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
     """Reports what only the end of the text tells: names that nothing defines, a metadata section that is not there."""
     found, metadata = builder.found, builder.metadata
+    for span in builder.loose_attributes:
+        found.error("attributes stand where an expression must", span)
     for message, span in builder.doubtful.values():
         found.error(message, span)
     for name, span in builder.undefined:
