@@ -141,7 +141,9 @@ def convert_shape(shape: Sequence[Dim], source: Layout | str, target: Layout | s
     source, target = _as_layout(source), _as_layout(target)
     _require_convertible(source, target)
     if len(shape) != len(source):
-        raise LayoutError(f'a tensor of rank {len(shape)} does not have the layout "{source}", which is of rank {len(source)}')
+        raise LayoutError(
+            f'a tensor of rank {len(shape)} does not have the layout "{source}", which is of rank {len(source)}'
+        )
     extent: dict[str, Dim] = {}
     for i, (d, axis) in enumerate(zip(shape, source.axes, strict=True)):
         if axis.is_primal:

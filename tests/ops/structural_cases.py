@@ -120,7 +120,9 @@ def _(pick):
 def _(pick):
     shape = pick.shape()
     order = pick.order(len(shape))
-    return [pick.data(*shape)], {"axes": None if pick(0, 3) == 0 else [a - len(shape) if pick.coin() else a for a in order]}
+    return [pick.data(*shape)], {
+        "axes": None if pick(0, 3) == 0 else [a - len(shape) if pick.coin() else a for a in order]
+    }
 
 
 @drawing("reverse")
@@ -198,7 +200,13 @@ def _(pick):
     if pick.coin():
         sizes = [pick.one(-1, 1) for _ in begin]
         begin = [abs(b) - (b < 0) for b in begin]
-        return [pick.data(*shape)], {"begin": begin, "end": sizes, "strides": [1] * len(begin), "slice_mode": "size", "axes": axes}
+        return [pick.data(*shape)], {
+            "begin": begin,
+            "end": sizes,
+            "strides": [1] * len(begin),
+            "slice_mode": "size",
+            "axes": axes,
+        }
     return [pick.data(*shape)], {"begin": begin, "end": end, "strides": strides, "axes": axes}
 
 
@@ -449,7 +457,12 @@ def resizing(spatial, layouts):
         layout = pick.one(*layouts)
         size = pick.some(spatial, 1, 6)
         mode = pick.one(
-            "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn", "tf_crop_and_resize"
+            "half_pixel",
+            "align_corners",
+            "asymmetric",
+            "pytorch_half_pixel",
+            "tf_half_pixel_for_nn",
+            "tf_crop_and_resize",
         )
         attributes = {
             "size": size,
@@ -666,7 +679,11 @@ def _(pick):
 @drawing("dyn.one_hot")
 def _(pick):
     scalars = [np.float32(2).reshape(()), np.float32(-1).reshape(()), np.array(pick(1, 4), "int32")]
-    return [pick.indices(pick.shape(1, 2), 0, 4), *scalars], {"depth": 0, "axis": pick.one(-1, 0, 1), "dtype": "float32"}
+    return [pick.indices(pick.shape(1, 2), 0, 4), *scalars], {
+        "depth": 0,
+        "axis": pick.one(-1, 0, 1),
+        "dtype": "float32",
+    }
 
 
 @drawing("dyn.sparse_to_dense")

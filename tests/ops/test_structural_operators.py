@@ -96,4 +96,6 @@ def test_compiled_operators_return_what_their_references_return(group, tmp_path)
     results = irtool.build(module, out_dir=tmp_path, opt_level=0).run([value for _, value in params])
     for got, want, name in zip(results, expected, names, strict=True):
         for a, b in zip(flat(got), flat(want), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4, err_msg=name)
+            # An interpolated value that is a whole number but for rounding may be truncated to either neighbour.
+            resampled = np.issubdtype(b.dtype, np.integer) and name.startswith(("image.", "nn.upsampling"))
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1 if resampled else 1e-4, err_msg=name)

@@ -59,7 +59,9 @@ def static_length(type: Type, what: str) -> int | None:
     if vector is None:
         return None
     if len(vector.shape) != 1 or not isinstance(vector.shape[0], int):
-        raise RelationError(f"{what} must be a vector of known length, not {vector}: the rank of the result depends on it")
+        raise RelationError(
+            f"{what} must be a vector of known length, not {vector}: the rank of the result depends on it"
+        )
     return int(vector.shape[0])
 
 

@@ -31,6 +31,8 @@ class _Fill(Dynamic):
 class DynZeros(_Fill):
     """`zeros` of the shape in a vector."""
 
+    shape_from_data = True
+
     shape: tuple[int, ...] | None
     dtype: DType = VOID
     static = "zeros"
@@ -41,6 +43,8 @@ class DynZeros(_Fill):
 class DynOnes(_Fill):
     """`ones` of the shape in a vector."""
 
+    shape_from_data = True
+
     shape: tuple[int, ...] | None
     dtype: DType = VOID
     static = "ones"
@@ -50,6 +54,8 @@ class DynOnes(_Fill):
 @dataclass(frozen=True)
 class DynFull(Dynamic):
     """`full` of the shape in a vector."""
+
+    shape_from_data = True
 
     shape: tuple[int, ...] | None
     dtype: DType = VOID
@@ -79,6 +85,8 @@ class DynFull(Dynamic):
 @dataclass(frozen=True)
 class DynOneHot(Dynamic):
     """`one_hot` with a depth that a scalar says."""
+
+    shape_from_data = True
 
     depth: int = 1
     axis: int = -1
@@ -113,6 +121,8 @@ class DynOneHot(Dynamic):
 class DynSparseToDense(Dynamic):
     """`sparse_to_dense` of the shape in a vector."""
 
+    shape_from_data = True
+
     static = "sparse_to_dense"
     moving = (3,)
 
@@ -139,6 +149,8 @@ class DynSparseToDense(Dynamic):
 @dataclass(frozen=True)
 class DynTopk(Dynamic):
     """`topk` with a `k` that a scalar (or a vector of one) says."""
+
+    shape_from_data = True
 
     k: int | None
     axis: int = -1

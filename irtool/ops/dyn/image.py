@@ -10,17 +10,16 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..image.resize import set_spatial
-
 from ..shapes import require_rank, tensor
 from .base import Dynamic, all_known, number, unknown_shape
 
 
-@operator(
-    "dyn.image.resize2d", "data", "size", "roi", pattern=Pattern.INJECTIVE, attrs="Resize2DAttrs", level=5
-)
+@operator("dyn.image.resize2d", "data", "size", "roi", pattern=Pattern.INJECTIVE, attrs="Resize2DAttrs", level=5)
 @dataclass(frozen=True)
 class DynResize2D(Dynamic):
     """`image.resize2d` with size and region of interest in vectors."""
+
+    shape_from_data = True
 
     size: tuple[int, ...] | None = None
     roi: tuple[float, ...] | None = None
@@ -53,6 +52,8 @@ class DynResize2D(Dynamic):
 class DynPad(Dynamic):
     """`nn.pad` with the widths in a matrix of one row (before, after) per axis."""
 
+    shape_from_data = True
+
     pad_width: tuple[tuple[int, ...], ...]
     pad_mode: str = "constant"
     static = "nn.pad"
@@ -83,6 +84,8 @@ class DynPad(Dynamic):
 @dataclass(frozen=True)
 class DynUpSampling(Dynamic):
     """`nn.upsampling` with the scales in scalars."""
+
+    shape_from_data = True
 
     scale_h: float
     scale_w: float
@@ -118,6 +121,8 @@ class DynUpSampling(Dynamic):
 @dataclass(frozen=True)
 class DynUpSampling3D(Dynamic):
     """`nn.upsampling3d` with the scales in scalars."""
+
+    shape_from_data = True
 
     scale_d: float
     scale_h: float

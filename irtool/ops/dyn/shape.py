@@ -19,6 +19,9 @@ from .base import Dynamic, ints, number, static_length, unknown_shape
 class DynReshape(Dynamic):
     """`reshape` with the codes in a vector."""
 
+    reshapes = True
+    shape_from_data = True
+
     newshape: tuple[int, ...]
     allowzero: bool = False
     static = "reshape"
@@ -35,6 +38,9 @@ class DynReshape(Dynamic):
 @dataclass(frozen=True)
 class DynSqueeze(Dynamic):
     """`squeeze` of the axes in a vector."""
+
+    reshapes = True
+    shape_from_data = True
 
     axis: tuple[int, ...] | None = None
     static = "squeeze"
@@ -64,6 +70,8 @@ class DynSqueeze(Dynamic):
 class DynExpandDims(Dynamic):
     """`expand_dims` at an axis that a scalar says."""
 
+    shape_from_data = True
+
     num_newaxis: int = 1
     static = "expand_dims"
 
@@ -83,6 +91,8 @@ class DynExpandDims(Dynamic):
 class DynTile(Dynamic):
     """`tile` with the repetitions in a vector."""
 
+    shape_from_data = True
+
     reps: tuple[int, ...]
     static = "tile"
 
@@ -98,6 +108,8 @@ class DynTile(Dynamic):
 @dataclass(frozen=True)
 class DynBroadcastTo(Dynamic):
     """`broadcast_to` the shape in a vector."""
+
+    shape_from_data = True
 
     shape: tuple[int, ...] | None
     dtype: DType = VOID
@@ -127,6 +139,8 @@ class DynBroadcastTo(Dynamic):
 class DynStridedSlice(Dynamic):
     """`strided_slice` with the bounds of the first axes in vectors. A range that ends before it begins is empty."""
 
+    shape_from_data = True
+
     begin: tuple[int | None, ...] | None
     end: tuple[int | None, ...] | None
     strides: tuple[int | None, ...] | None
@@ -151,5 +165,5 @@ class DynStridedSlice(Dynamic):
 
     def evaluate(self, *args: Any) -> Any:
         data = args[0]
-        bounds = [ints(v) for v in args[1:4]]
-        return slice_array(data, slice_ranges(data.ndim, *bounds, self.slice_mode, None), empty=True)  # type: ignore[misc]
+        begin, end, strides = (ints(v) for v in args[1:4])
+        return slice_array(data, slice_ranges(data.ndim, begin, end, strides, self.slice_mode, None), empty=True)

@@ -26,9 +26,7 @@ def four_paddings(padding: Sequence[int]) -> tuple[int, int, int, int]:
     raise RelationError(f"padding has {len(padding)} numbers; it can have 1, 2 or 4")
 
 
-@operator(
-    "image.dilation2d", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Dilation2DAttrs", level=2
-)
+@operator("image.dilation2d", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Dilation2DAttrs", level=2)
 @dataclass(frozen=True)
 class Dilation2D(Operator):
     """Each pixel becomes the maximum of its neighbours plus the structuring element's weights, per channel.
@@ -61,7 +59,9 @@ class Dilation2D(Operator):
             covered = add(mul(sub(kernel, 1), dilation), 1)
             room = sub(add(extent, pad), covered)
             if isinstance(room, int) and room < 0:
-                raise RelationError(f"a structuring element that covers {covered} does not fit {add(extent, pad)} pixels")
+                raise RelationError(
+                    f"a structuring element that covers {covered} does not fit {add(extent, pad)} pixels"
+                )
             out.append(add(floordiv(room, stride), 1))
         shape = convert_shape((n, channels, *out), "NCHW", self.data_layout)
         return TensorType(shape, self.out_dtype or data.dtype)
@@ -75,7 +75,7 @@ class Dilation2D(Operator):
         (sh, sw), (dh, dw) = self.strides, self.dilations
         height = (x.shape[2] - (k.shape[1] - 1) * dh - 1) // sh + 1
         width = (x.shape[3] - (k.shape[2] - 1) * dw - 1) // sw + 1
-        out = None
+        out: Any = None
         for i in range(k.shape[1]):
             for j in range(k.shape[2]):
                 rows = slice(i * dh, i * dh + (height - 1) * sh + 1, sh)

@@ -75,7 +75,9 @@ class Map:
     whole: int = 0
 
 
-def map_axis(extent: int, target: int, method: Method, start: float = 0.0, end: float = 0.0, exact: bool = False) -> Map:
+def map_axis(
+    extent: int, target: int, method: Method, start: float = 0.0, end: float = 0.0, exact: bool = False
+) -> Map:
     """The map for an axis of `extent` resized to `target`; `start` and `end` bound `tf_crop_and_resize`.
 
     `exact` divides integers where nearest neighbours are repeated a whole number of times.
@@ -92,7 +94,9 @@ def map_axis(extent: int, target: int, method: Method, start: float = 0.0, end: 
         return Map(extent, 0.5, scale, 0.0)
     if mode == "tf_crop_and_resize":
         if target > 1:
-            return Map(extent, 0.0, float(np.float32((end - start) * (extent - 1) / (target - 1))), start * (extent - 1))
+            return Map(
+                extent, 0.0, float(np.float32((end - start) * (extent - 1) / (target - 1))), start * (extent - 1)
+            )
         return Map(extent, 0.0, 0.0, 0.5 * (start + end) * (extent - 1))
     repeated = exact and method.name == "nearest_neighbor" and extent > 0 and target % extent == 0 and target > 0
     return Map(extent, 0.0, scale, 0.0, target // extent if repeated else 0)
@@ -149,7 +153,7 @@ def taps_at(position: Any, extent: int, method: Method, whole: Any = None) -> tu
         weights = np.stack([1 - t, t])
     else:
         at = np.stack([first + k for k in (-1, 0, 1, 2)])
-        weights = np.stack([w.astype(np.float32) for w in cubic_weights(t, np.float32(method.alpha))])
+        weights = np.stack([w.astype(np.float32) for w in cubic_weights(t, float(np.float32(method.alpha)))])
         if method.exclude:
             weights = np.where((at < 0) | (at >= extent), np.float32(0), weights)
             weights = weights / weights.sum(0)

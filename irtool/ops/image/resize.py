@@ -46,9 +46,7 @@ def resize_array(
 ) -> Any:
     """The numpy array with each of `axes` resampled to its `size`, as `dtype`."""
     bounds = roi or [(0.0, 0.0)] * len(axes)
-    maps = [
-        map_axis(data.shape[a], s, method, b[0], b[1], exact) for a, s, b in zip(axes, size, bounds, strict=True)
-    ]
+    maps = [map_axis(data.shape[a], s, method, b[0], b[1], exact) for a, s, b in zip(axes, size, bounds, strict=True)]
     out = data
     for axis, target, map in reversed(list(zip(axes, size, maps, strict=True))):
         out = resample(out, axis, map, target, method)
@@ -72,9 +70,7 @@ def resize_tensor(
 ) -> Any:
     """The tensor expression of `resize_array`."""
     bounds = roi or [(0.0, 0.0)] * len(axes)
-    maps = [
-        map_axis(data.shape[a], shape[a], method, b[0], b[1], exact) for a, b in zip(axes, bounds, strict=True)
-    ]
+    maps = [map_axis(data.shape[a], shape[a], method, b[0], b[1], exact) for a, b in zip(axes, bounds, strict=True)]
 
     def element(*i: Any) -> Any:
         def read(*at: Any) -> Any:

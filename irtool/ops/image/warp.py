@@ -22,7 +22,7 @@ CUBIC = -0.75
 @operator("image.affine_grid", "data", pattern=Pattern.INJECTIVE, attrs="AffineGridAttrs", level=5)
 @dataclass(frozen=True)
 class AffineGrid(Operator):
-    """The points (x, y) of a `target_shape` grid over -1 … 1, moved by a 2 × 3 affine matrix per batch: (n, 2, h, w)."""
+    """The points (x, y) of a `target_shape` grid over -1 … 1, moved by a 2 by 3 affine matrix per batch: (n, 2, h, w)."""
 
     target_shape: tuple[int, ...] | None
 

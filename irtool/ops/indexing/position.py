@@ -21,6 +21,8 @@ from .take import require_integers
 class Argwhere(Operator):
     """The indices of the elements that are not zero, one row each, in row-major order."""
 
+    shape_from_data = True
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         condition = tensor(types[0])
         return None if condition is None else TensorType((ANY, len(condition.shape)), "int32")
@@ -64,7 +66,7 @@ class UnravelIndex(Operator):
 
         def element(axis: Any, *i: Any) -> Any:
             rest = te.cast(data[i], "int64")
-            found = te.const(0, "int64")
+            found: Any = te.const(0, "int64")
             for k in range(shape.shape[0] - 1, -1, -1):
                 extent = te.cast(shape[k], "int64")
                 found = te.select(axis.equal(k), te.floormod(rest, extent), found)
@@ -74,9 +76,7 @@ class UnravelIndex(Operator):
         return te.compute(out_type.shape, element, name="unravel_index", tag="injective")
 
 
-@operator(
-    "sequence_mask", "data", "valid_length", pattern=Pattern.INJECTIVE, attrs="SequenceMaskAttrs", level=10
-)
+@operator("sequence_mask", "data", "valid_length", pattern=Pattern.INJECTIVE, attrs="SequenceMaskAttrs", level=10)
 @dataclass(frozen=True)
 class SequenceMask(Operator):
     """`mask_value` behind the first `valid_length[b]` steps of each sequence b.

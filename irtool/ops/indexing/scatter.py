@@ -95,7 +95,14 @@ class _Scatter(Operator):
 
 
 @operator(
-    "scatter", "data", "indices", "updates", pattern=Pattern.OPAQUE, attrs="ScatterAttrs", level=10, declares_attrs=False
+    "scatter",
+    "data",
+    "indices",
+    "updates",
+    pattern=Pattern.OPAQUE,
+    attrs="ScatterAttrs",
+    level=10,
+    declares_attrs=False,
 )
 @dataclass(frozen=True)
 class Scatter(_Scatter):
@@ -156,7 +163,9 @@ class ScatterND(Operator):
             raise RelationError(f"index tuples of {count} do not fit data of rank {len(data.shape)}")
         require_rank(updates, inner + len(data.shape) - count, "updates")
         for i in range(inner):
-            require_compatible(indices.shape[i + 1], updates.shape[i], f"axis {i + 1} of indices and axis {i} of updates")
+            require_compatible(
+                indices.shape[i + 1], updates.shape[i], f"axis {i + 1} of indices and axis {i} of updates"
+            )
         for i in range(count, len(data.shape)):
             at = inner + i - count
             require_compatible(data.shape[i], updates.shape[at], f"axis {i} of data and axis {at} of updates")

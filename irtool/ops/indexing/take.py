@@ -193,7 +193,9 @@ class GatherND(Operator):
                 f"index tuples of {count} behind {self.batch_dims} batch axes do not fit data of rank {len(data.shape)}"
             )
         for i in range(self.batch_dims):
-            require_compatible(data.shape[i], indices.shape[i + 1], f"batch axis {i} of data and axis {i + 1} of indices")
+            require_compatible(
+                data.shape[i], indices.shape[i + 1], f"batch axis {i} of data and axis {i + 1} of indices"
+            )
         return TensorType((*indices.shape[1:], *data.shape[count + self.batch_dims :]), data.dtype)
 
     def evaluate(self, data: Any, indices: Any) -> Any:

@@ -11,7 +11,6 @@ import numpy as np
 
 from ... import te
 from ...ir import TensorType, Type
-from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert, convert_shape
 from ..shapes import add, floordiv, mul, sub, tensor
@@ -165,7 +164,7 @@ def _nchw(layout: str) -> Layout:
 @operator("nn.depth_to_space", "data", pattern=Pattern.INJECTIVE, attrs="SubPixelAttrs", level=5)
 @dataclass(frozen=True)
 class DepthToSpace(Operator):
-    """Channels become blocks of `block_size` × `block_size` pixels.
+    """Channels become blocks of `block_size` by `block_size` pixels.
 
     In mode `DCR` a block's pixel is the outer part of the channel index, in `CDR` (any other name) the inner one.
     """
@@ -214,7 +213,7 @@ class DepthToSpace(Operator):
 @operator("nn.space_to_depth", "data", pattern=Pattern.INJECTIVE, attrs="SubPixelAttrs", level=5)
 @dataclass(frozen=True)
 class SpaceToDepth(Operator):
-    """Blocks of `block_size` × `block_size` pixels become channels, the pixel being the outer part of the index."""
+    """Blocks of `block_size` by `block_size` pixels become channels, the pixel being the outer part of the index."""
 
     block_size: int = 1
     layout: str = "NCHW"

@@ -149,7 +149,7 @@ class BitPack(Operator):
             at = list(i)
             plane = at.pop(self.bit_axis) if self.bit_axis >= 0 else te.const(0, "int32")
             group = at[self.pack_axis]
-            packed = te.const(0, self.pack_type)
+            packed: Any = te.const(0, self.pack_type)
             for lane in range(self.lanes):
                 at[self.pack_axis] = group * self.lanes + lane
                 value = te.cast(data[tuple(at)], self.pack_type)

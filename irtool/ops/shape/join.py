@@ -139,9 +139,7 @@ class Split(Operator):
         axis = normalize_axis(self.axis, len(data.shape))
         whole = data.shape[axis]
         parts = self._equal_parts(whole) if isinstance(self.indices_or_sections, int) else self._parts(whole)
-        return TupleType(
-            tuple(TensorType((*data.shape[:axis], p, *data.shape[axis + 1 :]), data.dtype) for p in parts)
-        )
+        return TupleType(tuple(TensorType((*data.shape[:axis], p, *data.shape[axis + 1 :]), data.dtype) for p in parts))
 
     def _equal_parts(self, whole: Dim) -> list[Dim]:
         sections = self.indices_or_sections
@@ -212,7 +210,9 @@ class Tile(Operator):
         ahead = len(out_type.shape) - len(data.shape)
         return te.compute(
             out_type.shape,
-            lambda *i: data[tuple(k if d == n else k % d for k, d, n in zip(i[ahead:], data.shape, out_type.shape[ahead:]))],
+            lambda *i: data[
+                tuple(k if d == n else k % d for k, d, n in zip(i[ahead:], data.shape, out_type.shape[ahead:]))
+            ],
             name="tile",
             tag="broadcast",
         )
@@ -286,7 +286,7 @@ class Meshgrid(Operator):
         return TupleType(tuple(TensorType(shape, fields[0].dtype) for _ in fields))
 
     def evaluate(self, data: Sequence[Any]) -> Any:
-        return tuple(np.meshgrid(*data, indexing=self.indexing))
+        return tuple(np.meshgrid(*data, indexing="xy" if self.indexing == "xy" else "ij"))
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         def grid(k: int) -> Any:

@@ -10,7 +10,6 @@ import numpy as np
 
 from ... import te
 from ...ir import TensorType, Type
-from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..layout import convert, convert_shape, source_indices
 from ..shapes import tensor
@@ -115,5 +114,8 @@ class AutoSchedulerLayoutTransform(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         return te.compute(
-            out_type.shape, lambda *i: inputs[0][self.source(i)], name="auto_scheduler_layout_transform", tag="injective"
+            out_type.shape,
+            lambda *i: inputs[0][self.source(i)],
+            name="auto_scheduler_layout_transform",
+            tag="injective",
         )

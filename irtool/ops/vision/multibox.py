@@ -123,7 +123,9 @@ class MultiBoxTransformLoc(Operator):
         require_rank(anchor, 3, "anchor")
         count = anchor.shape[1]
         require_compatible(prob.shape[2], count, "the numbers of anchors of cls_prob and anchor")
-        require_compatible(mul(prob.shape[2], 4), loc.shape[1], "four times the number of anchors and axis 1 of loc_pred")
+        require_compatible(
+            mul(prob.shape[2], 4), loc.shape[1], "four times the number of anchors and axis 1 of loc_pred"
+        )
         require_compatible(anchor.shape[2], 4, "axis 2 of anchor and the number of coordinates")
         if isinstance(count, int) and count < 1:
             raise RelationError("there must be at least one anchor")
@@ -169,15 +171,13 @@ class MultiBoxTransformLoc(Operator):
             boxes, count = outs
             with ib.for_(batch, name="b") as b:
                 n = ib.local("int32", 0)
-                with ib.for_(anchors) as j:
-                    with ib.for_(6) as k:
-                        ib.store(boxes, (b, j, k), te.const(0, dtype))
+                with ib.for_(anchors) as j, ib.for_(6) as k:
+                    ib.store(boxes, (b, j, k), te.const(0, dtype))
                 with ib.for_(anchors, name="j") as j:
                     score, best = ib.local(dtype, -1), ib.local("int32", 0)
-                    with ib.for_(1, classes, name="k") as k:
-                        with ib.if_(p[b, k, j] > score()):
-                            best.set(k)
-                            score.set(p[b, k, j])
+                    with ib.for_(1, classes, name="k") as k, ib.if_(p[b, k, j] > score()):
+                        best.set(k)
+                        score.set(p[b, k, j])
                     with ib.if_(te.all(best() > 0, score() >= te.const(self.threshold, dtype))):
                         ib.store(boxes, (b, n(), 0), te.cast(best() - 1, dtype))
                         ib.store(boxes, (b, n(), 1), score())

@@ -96,7 +96,7 @@ class Proposal(Operator):
         return out
 
     def _boxes(self, prob: Any, pred: Any, info: Any) -> tuple[Any, Any]:
-        """All boxes (cells × anchors, 4) of one image and their scores, cell by cell."""
+        """All boxes (cells by anchors, 4) of one image and their scores, cell by cell."""
         height, width = prob.shape[1:]
         im_height, im_width, scale = info
         count = len(self.anchors)
@@ -150,7 +150,7 @@ class Proposal(Operator):
         return stays
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
-        prob, pred, info = inputs
+        prob, _pred, _info = inputs
         batch, _, height, width = prob.shape
         anchors = self.anchors
         count = len(anchors)
@@ -188,7 +188,9 @@ class Proposal(Operator):
             least = te.cast(im[b, 2], "float32") * f(self.rpn_min_size)
             small = te.any(moved[2] - moved[0] + f(1) < least, moved[3] - moved[1] + f(1) < least)
             real = [te.cast(te.cast(im[b, n], "float32") / f(self.feature_stride), "int32") for n in (0, 1)]
-            score = te.select(te.any(small, y >= real[0], x >= real[1]), f(-1), te.cast(p[b, count + k, y, x], "float32"))
+            score = te.select(
+                te.any(small, y >= real[0], x >= real[1]), f(-1), te.cast(p[b, count + k, y, x], "float32")
+            )
             grow = te.select(small, least / f(2), f(0))
             return [moved[0] - grow, moved[1] - grow, moved[2] + grow, moved[3] + grow], score
 
@@ -208,36 +210,33 @@ class Proposal(Operator):
                 with ib.for_(kept) as j:
                     ib.store(gone, (j,), 0)
                 stay = ib.local("int32", 0)
-                with ib.for_(kept) as j:
-                    with ib.if_(gone[j].equal(0)):
-                        stay.set(stay() + 1)
-                        mine = ib.let(order[j])
-                        with ib.for_(j + 1, kept) as k:
-                            other = ib.let(order[k])
+                with ib.for_(kept) as j, ib.if_(gone[j].equal(0)):
+                    stay.set(stay() + 1)
+                    mine = ib.let(order[j])
+                    with ib.for_(j + 1, kept) as k:
+                        other = ib.let(order[k])
 
-                            def edge(n: int, mine: Any = mine, other: Any = other) -> Any:
-                                low = te.max2(boxes[mine, n], boxes[other, n])
-                                return te.max2(f(0), te.min2(boxes[mine, n + 2], boxes[other, n + 2]) - low + f(1))
+                        def edge(n: int, mine: Any = mine, other: Any = other) -> Any:
+                            low = te.max2(boxes[mine, n], boxes[other, n])
+                            return te.max2(f(0), te.min2(boxes[mine, n + 2], boxes[other, n + 2]) - low + f(1))
 
-                            def area(of: Any) -> Any:
-                                w = boxes[of, 2] - boxes[of, 0] + f(1)
-                                return w * (boxes[of, 3] - boxes[of, 1] + f(1))
+                        def area(of: Any) -> Any:
+                            w = boxes[of, 2] - boxes[of, 0] + f(1)
+                            return w * (boxes[of, 3] - boxes[of, 1] + f(1))
 
-                            both = ib.let(edge(0) * edge(1))
-                            with ib.if_(both / (area(mine) + area(other) - both) > f(self.threshold)):
-                                ib.store(gone, (k,), 1)
+                        both = ib.let(edge(0) * edge(1))
+                        with ib.if_(both / (area(mine) + area(other) - both) > f(self.threshold)):
+                            ib.store(gone, (k,), 1)
                 at = ib.local("int32", 0)
-                with ib.for_(kept) as j:
-                    with ib.if_(te.all(gone[j].equal(0), at() < most)):
-                        row = ib.let(b * most + at())
-                        ib.store(out, (row, 0), te.cast(b, "float32"))
-                        for n in range(4):
-                            ib.store(out, (row, n + 1), boxes[order[j], n])
-                        at.set(at() + 1)
+                with ib.for_(kept) as j, ib.if_(te.all(gone[j].equal(0), at() < most)):
+                    row = ib.let(b * most + at())
+                    ib.store(out, (row, 0), te.cast(b, "float32"))
+                    for n in range(4):
+                        ib.store(out, (row, n + 1), boxes[order[j], n])
+                    at.set(at() + 1)
                 # There is always a box that stays: the first. Regions are repeated until there are enough.
-                with ib.for_(most) as j:
-                    with ib.if_(j >= at()):
-                        for n in range(5):
-                            ib.store(out, (b * most + j, n), out[b * most + te.floormod(j, te.max2(at(), 1)), n])
+                with ib.for_(most) as j, ib.if_(j >= at()):
+                    for n in range(5):
+                        ib.store(out, (b * most + j, n), out[b * most + te.floormod(j, te.max2(at(), 1)), n])
 
         return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="proposal")

@@ -18,7 +18,7 @@ from ..shapes import compatible, floordiv, floormod, mul, require_rank, tensor
 class YoloReorg(Operator):
     """YOLO's passthrough layer: `(n, c, h, w)` to `(n, c * s * s, h / s, w / s)`, in the order of Darknet.
 
-    Darknet reads the data as `(n, c / s², h * s, w * s)`; channel k of the result is pixel `k // (c / s²)` of its s × s
+    Darknet reads the data as `(n, c / s², h * s, w * s)`; channel k of the result is pixel `k // (c / s²)` of its s by s
     blocks in channel `k % (c / s²)`, and the elements so found are read in row-major order.
     """
 

@@ -77,7 +77,10 @@ class ROIAlign(Operator):
         one = np.float32(1)
         x1, y1, x2, y2 = roi
         grid, weights = [], []
-        for low, high, bins, extent in ((y1, y2, self.pooled_size[0], image.shape[1]), (x1, x2, self.pooled_size[1], image.shape[2])):
+        for low, high, bins, extent in (
+            (y1, y2, self.pooled_size[0], image.shape[1]),
+            (x1, x2, self.pooled_size[1], image.shape[2]),
+        ):
             size = max(high - low, one) / np.float32(bins)
             samples = self.sample_ratio if self.sample_ratio > 0 else int(np.ceil(size))
             starts = low + np.arange(bins, dtype=np.float32) * size
@@ -133,7 +136,11 @@ class ROIAlign(Operator):
                     size.append(ib.let(te.max2(end - begin, f32(1)) / f32(count)))
                     fixed = te.const(self.sample_ratio, "int32")
                     samples.append(ib.let(fixed if self.sample_ratio > 0 else te.cast(te.ceil(size[-1]), "int32")))
-                with ib.for_(channels, name="c") as c, ib.for_(bins[0], name="ph") as ph, ib.for_(bins[1], name="pw") as pw:
+                with (
+                    ib.for_(channels, name="c") as c,
+                    ib.for_(bins[0], name="ph") as ph,
+                    ib.for_(bins[1], name="pw") as pw,
+                ):
                     total = ib.local("float32", 0 if self.mode == "avg" else te.min_value("float32"))
                     with ib.for_(samples[0]) as i, ib.for_(samples[1]) as j:
                         at = []
@@ -145,9 +152,7 @@ class ROIAlign(Operator):
                         in_x, x0, x1, tx = place(at[1], width)
                         left = pixel(image, c, y0, x0) * (f32(1) - ty) + pixel(image, c, y1, x0) * ty
                         right = pixel(image, c, y0, x1) * (f32(1) - ty) + pixel(image, c, y1, x1) * ty
-                        value = ib.let(
-                            te.select(te.all(in_y, in_x), left * (f32(1) - tx) + right * tx, f32(0))
-                        )
+                        value = ib.let(te.select(te.all(in_y, in_x), left * (f32(1) - tx) + right * tx, f32(0)))
                         total.set(total() + value if self.mode == "avg" else te.max2(total(), value))
                     value = total()
                     if self.mode == "avg":

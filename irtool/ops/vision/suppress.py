@@ -1,7 +1,6 @@
 """Choosing among overlapping boxes: `vision.get_valid_counts`, `non_max_suppression`, `all_class_non_max_suppression`.
 
-References only look alike loops in the peer where order matters: boxes are visited by falling score, ties in the order
-in which they came.
+Boxes are visited by falling score, ties in the order in which they came.
 """
 
 from __future__ import annotations
@@ -12,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ... import te
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import ANY, Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import mul, require_rank, tensor
+from ..sorting import merge_sort
 
 
 def overlap(box: Any, others: Any) -> Any:
@@ -27,6 +28,22 @@ def overlap(box: Any, others: Any) -> Any:
     both = h * w
     union = (high[0] - low[0]) * (high[1] - low[1]) + (highs[:, 0] - lows[:, 0]) * (highs[:, 1] - lows[:, 1]) - both
     return np.divide(both, union, out=np.zeros_like(both), where=union > 0)
+
+
+def overlap_of(ib: Any, mine: Any, other: Any) -> Any:
+    """`overlap` as an expression; `mine(k)` and `other(k)` give coordinate k of a box."""
+    corners = []
+    for box in (mine, other):
+        low = [ib.let(te.min2(box(k), box(k + 2))) for k in range(2)]
+        high = [ib.let(te.max2(box(k), box(k + 2))) for k in range(2)]
+        corners.append((low, high))
+    (low, high), (lows, highs) = corners
+    zero = te.const(0, low[0].dtype)
+    w, h = (te.max2(zero, te.min2(high[k], highs[k]) - te.max2(low[k], lows[k])) for k in range(2))
+    both = ib.let(h * w)
+    areas = [(b[0] - a[0]) * (b[1] - a[1]) for a, b in corners]
+    union = ib.let(areas[0] + areas[1] - both)
+    return te.if_then_else(union > zero, both / union, zero)
 
 
 @operator(
@@ -70,6 +87,35 @@ class GetValidCounts(Operator):
             boxes[b, :n] = data[b, chosen]
             where[b, :n] = chosen
         return count, boxes, where
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, _ = inputs
+        batch, anchors, length = data.shape
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            x, threshold = ins
+            count, boxes, where = outs
+            with ib.for_(batch, name="b") as b:
+                n = ib.local("int32", 0)
+                with ib.for_(anchors) as j:
+                    kept = x[b, j, self.score_index] > te.cast(threshold[()], data.dtype)
+                    if self.id_index >= 0:
+                        kept = te.all(kept, x[b, j, self.id_index] >= te.const(0, data.dtype))
+                    with ib.if_(kept):
+                        with ib.for_(length) as k:
+                            ib.store(boxes, (b, n(), k), x[b, j, k])
+                        ib.store(where, (b, n()), j)
+                        n.set(n() + 1)
+                ib.store(count, (b,), n())
+                with ib.for_(n(), anchors) as j:
+                    with ib.for_(length) as k:
+                        ib.store(boxes, (b, j, k), te.const(-1, data.dtype))
+                    ib.store(where, (b, j), -1)
+
+        types = out_type.fields
+        return te.extern(
+            [t.shape for t in types], inputs, program, dtype=[t.dtype for t in types], name="get_valid_counts"
+        )
 
 
 @operator(
@@ -161,6 +207,103 @@ class NonMaxSuppression(Operator):
                 places[j] = -1
             else:
                 found += 1
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data = inputs[0]
+        dtype = data.dtype
+        batch, anchors, length = data.shape
+        types = out_type.fields if self.return_indices else [out_type]
+
+        def number(value: int) -> Any:
+            return te.const(value, dtype)
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            x, valid_count, indices, most, iou = ins
+            here, there = (ib.allocate((anchors,), "int32", name=n) for n in ("sorted", "merged"))
+            boxes = ib.allocate((anchors, length), dtype, name="boxes")
+            places = ib.allocate((anchors,), "int32", name="places")
+
+            def remove(j: Any) -> None:
+                with ib.for_(length) as k:
+                    ib.store(boxes, (j, k), number(-1))
+                ib.store(places, (j,), -1)
+
+            with ib.for_(batch, name="b") as b:
+                valid = ib.let(te.max2(te.min2(te.cast(valid_count[b], "int32"), anchors), 0))
+                threshold = te.cast(iou[()], dtype)
+
+                def before(p: Any, q: Any, b: Any = b, valid: Any = valid) -> Any:
+                    better = x[b, p, self.score_index] > x[b, q, self.score_index]
+                    return te.any(te.all(p < valid, q >= valid), te.all(p < valid, q < valid, better))
+
+                order = merge_sort(ib, anchors, here, there, before)
+                with ib.for_(anchors) as j:
+                    limit = valid
+                    if self.top_k > 0:
+                        limit = te.select(threshold > number(0), te.min2(valid, self.top_k), valid)
+                    with ib.if_(j < limit):
+                        source = ib.let(te.select(threshold > number(0), order[j], j))
+                        with ib.for_(length) as k:
+                            ib.store(boxes, (j, k), x[b, source, k])
+                        ib.store(places, (j,), source)
+                    with ib.else_():
+                        remove(j)
+                with ib.if_(threshold > number(0)):
+                    self._visit(ib, boxes, places, valid, te.cast(most[()], "int32"), threshold, remove)
+                if self.return_indices:
+                    named, count = outs
+                    n = ib.local("int32", 0)
+                    with ib.for_(anchors) as j:
+                        at = ib.let(places[j])
+                        with ib.if_(at >= 0):
+                            name = ib.let(te.cast(indices[b, te.max2(at, 0)], "int32"))
+                            with ib.if_(name >= 0):
+                                ib.store(named, (b, n()), name)
+                                n.set(n() + 1)
+                    ib.store(count, (b, 0), n())
+                    with ib.for_(n(), anchors) as j:
+                        ib.store(named, (b, j), -1)
+                    return
+                (out,) = outs
+                n = ib.local("int32", 0)
+                with ib.for_(anchors) as j:
+                    stays = boxes[j, 0] >= number(0) if self.invalid_to_bottom else te.const(True, "bool")
+                    with ib.if_(stays):
+                        with ib.for_(length) as k:
+                            ib.store(out, (b, n(), k), boxes[j, k])
+                        n.set(n() + 1)
+                with ib.for_(n(), anchors) as j, ib.for_(length) as k:
+                    ib.store(out, (b, j, k), number(-1))
+
+        made = te.extern(
+            [t.shape for t in types], inputs, program, dtype=[t.dtype for t in types], name="non_max_suppression"
+        )
+        return list(made)
+
+    def _visit(self, ib: Any, boxes: Any, places: Any, valid: Any, most: Any, threshold: Any, remove: Any) -> None:
+        """Writes the loops of `_suppress`."""
+        zero = te.const(0, boxes.dtype)
+        found = ib.local("int32", 0)
+        with ib.for_(valid) as j:
+            with ib.if_(found().equal(most)):
+                remove(j)
+            with ib.else_(), ib.if_(boxes[j, self.score_index] > zero):
+                alone = ib.local("int32", 1)
+                with ib.for_(j) as k:
+                    rival = boxes[k, self.score_index] > zero
+                    if self.id_index >= 0:
+                        rival = te.all(rival, boxes[k, self.id_index] >= zero)
+                        if not self.force_suppress:
+                            rival = te.all(rival, boxes[k, self.id_index].equal(boxes[j, self.id_index]))
+                    with ib.if_(te.all(alone().equal(1), rival)):
+                        start = self.coord_start
+                        near = overlap_of(ib, lambda c: boxes[j, start + c], lambda c: boxes[k, start + c])
+                        with ib.if_(near >= threshold):
+                            alone.set(0)
+                with ib.if_(alone().equal(1)):
+                    found.set(found() + 1)
+                with ib.else_():
+                    remove(j)
 
     @staticmethod
     def _sink(boxes: Any) -> Any:
@@ -255,3 +398,62 @@ class AllClassNonMaxSuppression(Operator):
             kept[b, : len(rows2)] = [scores[b, c, n] for c, n in rows2]
             counts[b] = len(rows2)
         return pairs, kept, counts
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        _, scores = inputs[:2]
+        batch, classes, count = scores.shape
+        onnx = self.output_format == "onnx"
+        types = out_type.fields
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            x, s, most, iou, least = ins
+            here, there = (ib.allocate((count,), "int32", name=n) for n in ("sorted", "merged"))
+            gone = ib.allocate((count,), "int32", name="gone")
+            total = ib.local("int32", 0)
+            with ib.for_(batch, name="b") as b:
+                if not onnx:
+                    total.set(0)
+                with ib.for_(classes, name="c") as c:
+                    order = merge_sort(ib, count, here, there, lambda p, q: s[b, c, p] > s[b, c, q])
+                    with ib.for_(count) as j:
+                        ib.store(gone, (j,), te.cast(te.logical_not(s[b, c, order[j]] > least[()]), "int32"))
+                    limit = te.cast(most[()], "int32")
+                    limit = ib.let(te.select(limit > 0, limit, count))
+                    limit = ib.let(te.select(iou[()] > te.const(0, iou.dtype), limit, 0))
+                    chosen = ib.local("int32", 0)
+                    with ib.for_(count) as j, ib.if_(te.all(gone[j].equal(0), chosen() < limit)):
+                        mine = ib.let(order[j])
+                        if onnx:
+                            for k, value in enumerate((b, c, mine)):
+                                ib.store(outs[0], (total(), k), te.cast(value, "int64"))
+                        else:
+                            for k, value in enumerate((c, mine)):
+                                ib.store(outs[0], (b, total(), k), te.cast(value, "int64"))
+                            ib.store(outs[1], (b, total()), te.cast(s[b, c, mine], "float32"))
+                        chosen.set(chosen() + 1)
+                        total.set(total() + 1)
+                        with ib.for_(j + 1, count) as k:
+                            other = ib.let(order[k])
+                            with ib.if_(te.all(gone[k].equal(0), s[b, c, other] > te.const(0, scores.dtype))):
+                                near = overlap_of(ib, lambda n: x[b, mine, n], lambda n: x[b, other, n])
+                                with ib.if_(near >= iou[()]):
+                                    ib.store(gone, (k,), 1)
+                if not onnx:
+                    ib.store(outs[2], (b,), te.cast(total(), "int64"))
+                    with ib.for_(total(), classes * count) as j:
+                        for k in range(2):
+                            ib.store(outs[0], (b, j, k), te.const(0, "int64"))
+                        ib.store(outs[1], (b, j), te.const(0, "float32"))
+            if onnx:
+                ib.store(outs[1], (0,), te.cast(total(), "int64"))
+                with ib.for_(total(), batch * classes * count) as j:
+                    for k in range(3):
+                        ib.store(outs[0], (j, k), te.const(0, "int64"))
+
+        return te.extern(
+            [t.shape for t in types],
+            inputs,
+            program,
+            dtype=[t.dtype for t in types],
+            name="all_class_non_max_suppression",
+        )
