@@ -8,10 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import numpy_dtype
+
+
+def as_dtype(dtype: np.dtype | str) -> np.dtype:
+    """The numpy type of a name such as `float32` or `bfloat16`; a numpy type as it is."""
+    return numpy_dtype(dtype) if isinstance(dtype, str) else np.dtype(dtype)
+
 
 def is_integer(dtype: np.dtype | str) -> bool:
     """True for integers and bool."""
-    return np.dtype(dtype).kind in "iub"
+    return as_dtype(dtype).kind in "iub"
 
 
 def accumulator(a: np.dtype, b: np.dtype, depth: int, out: np.dtype) -> np.dtype:
@@ -33,7 +40,7 @@ def _magnitude_bits(dtype: np.dtype) -> int:
 
 def finish(total: np.ndarray, out_dtype: str | np.dtype) -> np.ndarray:
     """An accumulated result in its own dtype; integers wrap around."""
-    out = np.dtype(out_dtype)
+    out = as_dtype(out_dtype)
     if total.dtype == out:
         return total
     if is_integer(out) and not is_integer(total.dtype):
@@ -43,7 +50,7 @@ def finish(total: np.ndarray, out_dtype: str | np.dtype) -> np.ndarray:
 
 def operands(a: np.ndarray, b: np.ndarray, depth: int, out_dtype: str | np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """Both operands in the dtype in which their products are summed."""
-    out = np.dtype(out_dtype)
+    out = as_dtype(out_dtype)
     if is_integer(out):
         a = a if is_integer(a.dtype) else a.astype(out)
         b = b if is_integer(b.dtype) else b.astype(out)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import numpy_dtype
+
 
 def widen(x: np.ndarray) -> np.ndarray:
     """float32 for a floating-point type of 16 bits or fewer; anything else as it is."""
@@ -14,7 +16,7 @@ def widen(x: np.ndarray) -> np.ndarray:
 
 def narrow(x: np.ndarray, dtype: np.dtype | str) -> np.ndarray:
     """`x` as `dtype`."""
-    return x.astype(dtype, copy=False)
+    return x.astype(numpy_dtype(dtype) if isinstance(dtype, str) else dtype, copy=False)
 
 
 def along(vector: np.ndarray, rank: int, axis: int) -> np.ndarray:
