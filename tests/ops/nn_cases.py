@@ -212,6 +212,7 @@ CASES = [
         {"pool_size": [3, 3], "dilation": [2, 2], "padding": [2, 1], "layout": "NHWC"},
     ),
     ("nn.avg_pool2d", [whole(-50, 50, 1, 2, 6, 6, dtype="int32")], {"pool_size": [2, 2]}),
+    ("nn.avg_pool2d", [whole(0, 1, 1, 1, 16, 16) + np.int8(1)], {"pool_size": [16, 10], "strides": [1, 3]}),
     ("nn.max_pool3d", [real(1, 2, 4, 5, 6)], {"pool_size": [2, 2, 3], "strides": [1, 2, 2], "padding": [0, 1, 1]}),
     ("nn.avg_pool3d", [real(1, 2, 4, 5, 6)], {"pool_size": [2, 2, 3], "padding": [1, 1, 1], "ceil_mode": True}),
     ("nn.global_max_pool2d", [real(2, 3, 4, 5)], {}),

@@ -102,7 +102,8 @@ def window_count(
 def quotient(total: Any, count: Any, dtype: str) -> Any:
     """`total / count` as `dtype`; integers are cut off towards zero."""
     if dtype.startswith(("int", "uint")):
-        return te.truncdiv(total, te.cast(count, total.dtype))
+        wide = "int32" if dtype in ("int8", "uint8", "int16", "uint16", "int32") else "int64"
+        return te.cast(te.truncdiv(te.cast(total, wide), te.cast(count, wide)), dtype)
     return te.cast(total / te.cast(count, total.dtype), dtype)
 
 
