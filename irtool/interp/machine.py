@@ -18,6 +18,9 @@ from .code import UNSET, Code, Kind
 from .translate import translate
 from .values import Closure, ConstructorValue, Data, OperatorValue, Reference
 
+_REFUSALS = (IrError, ValueError, IndexError, TypeError, ArithmeticError, MemoryError, NotImplementedError)
+"""What numpy, and the operators' references, raise for values they cannot work on. Anything else is a bug."""
+
 _ITSELF = object()
 """Stands in a closure's values for the closure, which could not hold itself without a cycle."""
 
@@ -118,7 +121,7 @@ class Machine:
             if kind == OPERATOR:
                 try:
                     value = extra(*operands)
-                except Exception as error:  # whatever numpy has against the values is a fault of the input
+                except _REFUSALS as error:
                     raise _failure(node, operands, error) from error
                 operands = None
                 frame[out] = value if value.__class__ is array else _as_value(value)
@@ -198,7 +201,7 @@ def _apply(function: Any, operands: list[Any], node: Any) -> Any:
         attrs = function.operator.make(node.attrs, node.span)
         try:
             return _as_value(attrs.evaluate(*operands))
-        except Exception as error:
+        except _REFUSALS as error:
             raise _failure(node, operands, error) from error
     if isinstance(function, ConstructorValue):
         return Data(function.constructor, operands)

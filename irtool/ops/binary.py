@@ -40,11 +40,11 @@ class Binary(Operator):
         return type(self).rule(types, reporter)
 
     def evaluate(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            try:
-                return np.asarray(type(self).reference(a, b))
-            except TypeError:
-                raise IrError(f"{self.name} has no meaning on {a.dtype}") from None
+        # No errstate here: the interpreter silences numpy once, and loops over scalars call this a million times.
+        try:
+            return np.asarray(type(self).reference(a, b))
+        except TypeError:
+            raise IrError(f"{self.name} has no meaning on {a.dtype}") from None
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         a, b = inputs
