@@ -8,9 +8,9 @@ Reading the text gives the same graph back, and the layout says which nodes get 
 * The numbers follow the order of evaluation: below a call everything that its arguments need comes first, argument by
   argument; then the arguments themselves; then the function called, where that is an expression.
 
-`Visit` writes a node's own text once all below it is written (`memo`); `place` puts it in line or binds it. Chains of calls,
-tuples and fields are walked with a work list; nodes that open scopes are generators on a trampoline, so no nesting is too
-deep. A text is a string or a nested list of strings, joined once at the end.
+`_visit` writes a node's own text once all below it is written; `Bindings.place` puts it in line or binds it. Chains of
+calls, tuples and fields are walked with a work list; nodes that open scopes are generators on a trampoline, so no nesting is
+too deep.
 """
 
 from __future__ import annotations
@@ -47,20 +47,16 @@ from ..ir import (
 from ..ir.attributes import stated
 from ..ir.expr import _CHILDREN
 from .attributes import AttributeText
+from .bindings import IN_PLACE, Bindings, Text, count_uses, joined
 from .literals import has_literal, scalar_literal
 from .metadata import References
 from .names import Names
-from .types import TypeText
-
-Text = Any
-"""A string, or a list of texts."""
+from .types import TypeText, annotated_type_variables
 
 Steps = Generator[Any, Any, Any]
 
-_IN_PLACE = (Var, GlobalVar, Constant, Op, Constructor)
 
-
-class RelayPrinter:
+class RelayPrinter(Bindings):
     """Prints the functions and type definitions of one text: names and numbers run on from one to the next.
 
     `types` says which nodes get a type comment: `all` as the peer does it, `calls`, or `none`. `spans` adds the place in the
@@ -75,6 +71,8 @@ class RelayPrinter:
         spans: bool = False,
         portable_names: bool = False,
     ) -> None:
+        super().__init__()
+        self.type_names: dict[str, list[TypeVar]] = {}
         self.references = references
         self.metadata = metadata
         self.types = types
@@ -82,38 +80,38 @@ class RelayPrinter:
         self.names = Names(portable_names)
         self.type_text = TypeText(references)
         self.attribute_text = AttributeText(references, metadata)
-        self.numbers = 0
         self.commented: tuple[type, ...] = {
             "all": (Call, Tuple, TupleGetItem, Function, Constant),
             "calls": (Call,),
             "none": (),
         }[types]
-        self._begin()
-
-    def _begin(self) -> None:
-        self.memo: dict[Expr, Text] = {}
-        self.bound: set[Expr] = set()
-        self.free: dict[Var, str] = {}
-        self.uses: dict[Expr, int] = {}
-        self.home: dict[Expr, Expr] = {}
-        self.open: list[Expr] = []
-        self.waiting: dict[Expr, tuple[list[Text], int, list[Expr]]] = {}
-        self.lines: list[Text] = []
-        self.type_names: set[str] = set()
 
     # entry points
 
     def expression(self, e: Expr) -> str:
         """An expression on its own; its free variables are declared on lines before it."""
-        self._begin()
-        self._count_uses(e)
-        return _joined(trampoline(self._scope(e, 0)))
+        self.begin(self.survey(e))
+        return joined(trampoline(self._scope(e, 0)))
 
-    def definition(self, name: str, f: Function) -> str:
-        """`def @name(…) { … }`."""
-        self._begin()
-        self._count_uses(f)
-        return _joined(trampoline(self._function(f"def @{name}", f, 0)))
+    def definition(self, name: str, f: Function, uses: dict[Expr, int]) -> str:
+        """`def @name(…) { … }`. `uses` is the survey of `f`."""
+        self.begin(uses)
+        return joined(trampoline(self._function(f"def @{name}", f, 0)))
+
+    def begin(self, uses: dict[Expr, int]) -> None:
+        super().begin(uses)
+        self.type_names = {}
+
+    def survey(self, root: Expr) -> dict[Expr, int]:
+        """How many edges lead to each node below `root`; sets aside the indices of missing constants.
+
+        Every function of a text is surveyed before the first is printed.
+        """
+        uses = count_uses(root)
+        for e in uses:
+            if e.__class__ is Constant and isinstance(e.data, MissingData):  # type: ignore[attr-defined]
+                self.references.reserve(e.data)  # type: ignore[attr-defined]
+        return uses
 
     def type_definition(self, t: TypeData) -> str:
         """`type List[A] { Cons(A, List[A]), Nil, }`."""
@@ -123,31 +121,12 @@ class RelayPrinter:
         lines = [c.name + (f"({', '.join(map(self.type_text, c.inputs))})" if c.inputs else "") for c in t.constructors]
         return f"{head} {{\n  " + ",\n  ".join(lines) + ("," if lines else "") + "\n}"
 
-    def _count_uses(self, root: Expr) -> None:
-        """How many edges lead to each node below `root`; sets aside the indices of missing constants."""
-        uses = self.uses
-        uses[root] = 0
-        stack = [root]
-        while stack:
-            e = stack.pop()
-            for k in _CHILDREN[e.__class__](e):
-                if k in uses:
-                    uses[k] += 1
-                else:
-                    uses[k] = 1
-                    if k.__class__ not in _IN_PLACE:
-                        stack.append(k)
-                    elif k.__class__ is Constant and isinstance(k.data, MissingData):  # type: ignore[attr-defined]
-                        self.references.reserve(k.data)  # type: ignore[attr-defined]
-        if root.__class__ is Constant and isinstance(root.data, MissingData):  # type: ignore[attr-defined]
-            self.references.reserve(root.data)  # type: ignore[attr-defined]
-
     # scopes and bindings
 
     def _scope(self, e: Expr, indent: int) -> Steps:
         """The text of a scope: the lines that bind what `e` needs, and `e`. Lines after the first start at `indent`."""
         outer, self.lines = self.lines, []
-        yield self._visit(e, indent, indent if self._stands_in_place(e) else None)
+        yield self._visit(e, indent, indent if self.stands_in_place(e) else None)
         last = self.place(e, True, indent)
         lines, self.lines = self.lines, outer
         lines.append(last)
@@ -157,59 +136,6 @@ class RelayPrinter:
         """`{ … }` around a scope, the closing brace at `indent`."""
         newline = "\n" + " " * (indent + 2)
         return ["{", newline, (yield self._scope(e, indent + 2)), "\n", " " * indent, "}"]
-
-    def _stands_in_place(self, e: Expr) -> bool:
-        """True if `e` at the end of a scope is written there rather than bound."""
-        return e.__class__ in _IN_PLACE or self.uses.get(e, 0) <= 1
-
-    def place(self, e: Expr, end: bool, indent: int) -> Text:
-        """What to write where `e` is used, now that its text is in the memo; binds it first if it has to be.
-
-        `end` says that this is the end of a scope; `indent` is where new lines of the current scope start.
-        """
-        text = self.memo[e]
-        cls = e.__class__
-        if cls in _IN_PLACE:
-            if cls is Var and e in self.free:
-                self.lines.append(f"free_var {self.free.pop(e)};\n{' ' * indent}")  # type: ignore[call-overload]
-            return text
-        if e in self.bound:
-            return text
-        self.bound.add(e)
-        self._settle(e)
-        comment = self.comment(e) if cls in self.commented else ""
-        if end and self.uses.get(e, 0) <= 1:
-            self.memo[e] = text = _with(text, comment)
-            return text
-        number = f"%{self.numbers}"
-        self.numbers += 1
-        self.memo[e] = number
-        if text.__class__ is str:
-            self.lines.append(f"{number} = {text}{comment};\n{' ' * indent}")
-        else:
-            self.lines.append([f"{number} = ", text, f"{comment};\n{' ' * indent}"])
-        return number
-
-    def _settle(self, e: Expr) -> None:
-        """Before `e` gets its line: binds what encloses the lines of the nodes that `e` uses.
-
-        A node that was bound inside a branch or a body may be used outside of it, too. What has that branch or body waits
-        in the memo until its user is written, and `e` may come before that user.
-        """
-        self.waiting.pop(e, None)
-        if self.open:
-            self.home[e] = self.open[-1]
-        if self.waiting:
-            for k in _CHILDREN[e.__class__](e):
-                enclosing = self.home.get(k)
-                while enclosing is not None:
-                    if enclosing in self.waiting:
-                        lines, indent, opened = self.waiting[enclosing]
-                        current, self.lines = self.lines, lines
-                        opened, self.open = self.open, opened
-                        self.place(enclosing, False, indent)
-                        self.lines, self.open = current, opened
-                    enclosing = self.home.get(enclosing)
 
     def comment(self, e: Expr) -> str:
         """The comment behind a node: its type as far as it is known."""
@@ -260,14 +186,12 @@ class RelayPrinter:
                 stack.append(e)
                 stack.append(None)
                 stack.extend(_CHILDREN[cls](e)[::-1])
-            elif cls in _IN_PLACE:
+            elif cls in IN_PLACE:
                 memo[e] = self._leaf(e)
             else:
-                self.open.append(e)
+                self.enter(e)
                 memo[e] = yield self._structured(e, indent, at if e is root else None)
-                self.open.pop()
-                if e is not root:
-                    self.waiting[e] = (self.lines, indent, self.open[-1:])
+                self.leave(e, indent, e is not root)
 
     def _leaf(self, e: Expr) -> str:
         cls = e.__class__
@@ -357,7 +281,7 @@ class RelayPrinter:
     def _function(self, prefix: str, f: Function, indent: int) -> Steps:
         head = prefix
         if f.type_params:
-            head += f"[{', '.join(map(self._type_parameter, f.type_params))}]"
+            head += f"[{', '.join(self._type_parameter(v, f) for v in f.type_params)}]"
         params = [self.declare(p, True) for p in f.params]
         params += [f"{key}={self.attribute_text(value)}" for key, value in f.attrs.items()]
         if _says_something(f.virtual_device):
@@ -367,18 +291,19 @@ class RelayPrinter:
             head += f"-> {self.type_text(f.ret_type)} "
         body = yield self._body(f.body, indent)
         for v in f.type_params:
-            self.type_names.discard(self.type_text(v))
+            self.type_names[self.type_text(v)].pop()
         return [head, body]
 
-    def _type_parameter(self, v: TypeVar) -> str:
-        """The name of a type parameter; another than its own where an enclosing function has one of that name."""
+    def _type_parameter(self, v: TypeVar, f: Function) -> str:
+        """The name of a type parameter: its own, unless `f` speaks of an outer one of that name."""
         name, count = v.name, 0
-        while name in self.type_names:
-            count += 1
-            name = f"{v.name}{count}"
-        if count:
+        hidden = [u for u in self.type_names.get(name, ()) if u is not v]
+        if hidden and not annotated_type_variables(f).isdisjoint(hidden):
+            while self.type_names.get(name):
+                count += 1
+                name = f"{v.name}{count}"
             self.type_text.renamed[v] = name
-        self.type_names.add(name)
+        self.type_names.setdefault(name, []).append(v)
         return name
 
     def _let(self, e: Let, indent: int, at: int | None) -> Steps:
@@ -392,7 +317,7 @@ class RelayPrinter:
         while link.__class__ is Let and (link is e or self.uses.get(link, 0) <= 1):
             name = self.declare(link.var)  # type: ignore[attr-defined]
             value = link.value  # type: ignore[attr-defined]
-            yield self._visit(value, scope, inner if self._stands_in_place(value) else None)
+            yield self._visit(value, scope, inner if self.stands_in_place(value) else None)
             chain.append([f"let {name} = ", self.place(value, True, scope), ";", newline])
             self.lines = chain
             scope = inner
@@ -466,22 +391,3 @@ def _arguments(e: Call) -> tuple[Expr, ...]:
 
 def _says_something(device: Any) -> bool:
     return device is not None and not getattr(device, "is_unconstrained", False)
-
-
-def _with(text: Text, comment: str) -> Text:
-    if not comment:
-        return text
-    return text + comment if text.__class__ is str else [text, comment]
-
-
-def _joined(text: Text) -> str:
-    """The strings of nested lists, in order."""
-    out: list[str] = []
-    stack: list[Any] = [text]
-    while stack:
-        t = stack.pop()
-        if t.__class__ is str:
-            out.append(t)
-        else:
-            stack.extend(t[::-1])
-    return "".join(out)

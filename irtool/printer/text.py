@@ -68,12 +68,13 @@ def to_text(
 
 def _module(m: Module, printer: RelayPrinter) -> str:
     """Type definitions, then functions, both by name, with an empty line between them."""
+    surveys = {name: printer.survey(f) for name, f in m.functions.items() if isinstance(f, Function)}
     parts = [printer.type_definition(m.type_definitions[name]) + "\n" for name in sorted(m.type_definitions)]
     nests: Any = None
     for name in sorted(m.functions):
         f = m.functions[name]
         if isinstance(f, Function):
-            parts.append(printer.definition(name, f) + "\n")
+            parts.append(printer.definition(name, f, surveys[name]) + "\n")
         else:
             from .tir import LoopNestPrinter
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir import ANY, DimExpr, DimVar, Int64, TensorType, Type, TypeVar
+from ..ir import ANY, Call, DimExpr, DimVar, Function, Int64, TensorType, Type, TypeVar, binders, post_order
 from ..ir.show import show_leaf, show_type
 from .metadata import References
 
@@ -46,3 +46,24 @@ class TypeText:
         if isinstance(d, DimVar | DimExpr):
             return self.references.refer(d)
         return f"{int(d)}i64" if isinstance(d, Int64) else str(d)
+
+
+def annotated_type_variables(f: Function) -> set[TypeVar]:
+    """Every type variable that stands in an annotation of `f` or below it."""
+    types: list[object] = []
+    for e in post_order(f):
+        types += [v.type_annotation for v in binders(e)]
+        if isinstance(e, Function):
+            types.append(e.ret_type)
+        elif isinstance(e, Call):
+            types += e.type_args
+    found: set[TypeVar] = set()
+    seen: set[int] = set()
+    while types:
+        t = types.pop()
+        if isinstance(t, TypeVar):
+            found.add(t)
+        elif isinstance(t, Type) and id(t) not in seen:
+            seen.add(id(t))
+            types += t._parts()
+    return found

@@ -25,11 +25,17 @@ def test_names_start_with_a_letter():
 
 
 def test_names_of_importers_stay():
-    assert given_out("conv1/bias:0", "layer1.0", "a.b.c") == ["conv1/bias:0", "layer1.0", "a.b.c"]
+    assert given_out("conv1/bias:0", "layer1.0", "a.b.c", "x-1", "c++_0") == [
+        "conv1/bias:0",
+        "layer1.0",
+        "a.b.c",
+        "x-1",
+        "c++_0",
+    ]
 
 
 def test_what_cannot_be_read_back_is_replaced():
-    assert given_out("a b", "a-b", "größe", "a:", "b.") == ["a_b", "a_b1", "gr__e", "a_", "b_"]
+    assert given_out("a b", "a%b", "größe", "a:", "b.-") == ["a_b", "a_b1", "gr__e", "a_", "b_"]
 
 
 def test_a_name_is_not_a_field_of_another():
@@ -46,7 +52,7 @@ def test_portable_names():
 def test_names_are_unique_and_readable(hints, portable):
     names = given_out(*hints, portable=portable)
     assert len(set(names)) == len(names)
-    allowed = r"[A-Za-z]\w*" if portable else r"[A-Za-z](?:[./:]?\w+)*"
+    allowed = r"[A-Za-z]\w*" if portable else r"[A-Za-z](?:[./:+-]*\w+)*"
     assert all(re.fullmatch(allowed, n, re.ASCII) for n in names), names
     taken = set(names)
     for n in names:

@@ -308,6 +308,13 @@ def test_missing_constants_keep_their_reference():
     assert "(meta[relay.Constant][3] /* */, " in got
 
 
+def test_missing_constants_keep_their_reference_beside_new_ones():
+    new, missing = Function((), Constant(np.ones(3))), Function((), Constant(MissingData(0), "float32", F))
+    got = to_text(Module({"a": new, "b": missing}))
+    assert "def @a() {\n  meta[relay.Constant][1] /* */" in got
+    assert "def @b() {\n  meta[relay.Constant][0] /* ty=" in got
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_same_text_every_time(seed):
     assert to_text(random_module(seed)) == to_text(random_module(seed))
