@@ -15,7 +15,6 @@ from .build import Builder
 from .lexer import Word
 from .tables import STARTS, Tables
 
-_MOST_ERRORS = 50
 _DEFINITION = frozenset(("DEF", "TYPE", "EXTERN"))
 _STATEMENT = frozenset(("GRAPH", "LOCAL", "LET", "NAME", "IF", "MATCH", "FN", "LPAREN", "GLOBAL", "META", "FREE_VAR"))
 _OPENING = frozenset(("LPAREN", "LSQUARE", "LBRACE"))
@@ -134,10 +133,6 @@ class Reader:
         """
         self._reduce_what_is_complete()
         self._report(word)
-        found = self.builder.found
-        if len(found.items) >= _MOST_ERRORS:
-            found.error("too many errors; giving up")
-            return None
         if self._needs_semicolon() and word[0] in _STATEMENT and "\n" in self.builder.source.text[self.end : word[2]]:
             self._shift("SEMICOLON", "", self.end)
             return word
@@ -244,9 +239,9 @@ class Reader:
             what = "binding" if self._in_binding() else "expression"
             ends = {"binding": "`;`", "expression": "`;` or `}`" if bracket else "`;` or the end of the text"}
             wanted = ends[what] if bracket in ("", "LBRACE") else "`,` or `)`"
-            builder.found.error(
-                f"expected {wanted} after this {what}, found {shown}", behind if end else here, notes=notes
-            )
+            place = behind if end else here
+            message = f"expected {wanted} after this {what}, found {shown}"
+            builder.error(message, place.start, place.end, notes=notes)
             return
         if "NUMBER" in row and "LPAREN" in row and "MATCH" in row:
             wanted = "an expression"
@@ -260,7 +255,7 @@ class Reader:
                 " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) if len(names) <= 5 else ""
             )
         message = f"expected {wanted}, found {shown}" if wanted else f"{shown} cannot stand here"
-        builder.found.error(message, here, notes=notes, help=self._hint(word))
+        builder.error(message, here.start, here.end, notes=notes, help=self._hint(word))
 
     def _open_bracket(self) -> tuple[str, int]:
         """The innermost open bracket, and where it is."""

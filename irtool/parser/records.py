@@ -165,6 +165,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     "DictAttrs": ("__dict__",),
     "Executor": ("name", "attrs"),
     "Runtime": ("name", "attrs"),
+    "tir.IndexMap": ("initial_indices", "final_indices", "inverse_index_map"),
 }
 TIR_REFERENCES = ("name", "a", "b", "value", "condition", "true_value", "false_value", "op", "args")
 
@@ -266,6 +267,7 @@ BUILDERS: dict[str, Callable[[Fields], Any]] = {
     "DictAttrs": lambda f: MetaNode("DictAttrs", {"__dict__": f.ref("__dict__")}),
     "Executor": _record_of("Executor"),
     "Runtime": _record_of("Runtime"),
+    "tir.IndexMap": _record_of("tir.IndexMap"),
 }
 
 

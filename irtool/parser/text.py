@@ -12,12 +12,13 @@ from ..diagnostics import Diagnostic, Diagnostics, IrError, Source, Span, neares
 from ..ir import Expr, Function, Module, Type, Var, free_variables
 from . import dialect
 from .build import Builder
-from .build.state import State
+from .build.state import GaveUp, State
 from .lexer import Lexer, Word
 from .metadata import Metadata, find_section
 from .reader import Reader
 from .tables import Tables, load
 
+_MOST_UNDEFINED = 50
 _VERSIONS = ("0.0.5", "0.0.4")
 _LOWERED = re.compile(r"^@([\w.]+)\s*=\s*primfn\(", re.MULTILINE)
 _TYPE = re.compile(r"^[ \t]*(?:extern[ \t]+)?type[ \t]+\w+[^{}\n]*(?:\{[^{}]*\})?", re.MULTILINE)
@@ -99,7 +100,10 @@ def _read(text: str, filename: str, found: Diagnostics, start: str | None) -> An
     lines_bind = version is None and dialect.lines_bind(source.text, end)
     reader = Reader(tables, builder, start, lines_bind)
     with _garbage_collection_paused():
-        reader.run(_words(tables, source, found, lines_bind, lowered))
+        try:
+            reader.run(_words(tables, source, found, lines_bind, lowered))
+        except GaveUp:
+            return None
     for name, span in lowered.items():
         found.warn(f"the lowered function @{name} is not read: only Relay functions are", span)
     return _finish(builder, start, lowered)
@@ -186,20 +190,22 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
         found.error("attributes stand where an expression must", span)
     for message, span in builder.doubtful.values():
         found.error(message, span)
-    for name, span in builder.undefined:
+    for name, span in builder.undefined[:_MOST_UNDEFINED]:
         owner = builder.parameter_of.get(name)
         hint = f"; it is a parameter of @{owner}" if owner is not None else ""
         found.error(f"%{name} is not defined here{hint}", span)
     if metadata.missing:
         found.warn("the text has no metadata section: the values of its constants are unknown")
     if start == "module":
-        for name, var in builder.globals.items():
-            if name not in builder.functions and name not in lowered:
-                found.error(f"there is no function @{name}", var.span, help=nearest(name, builder.functions))
-        for name, span in builder.type_names.items():
-            if name not in builder.type_definitions:
-                known = [*builder.type_definitions, "int32", "float32", "bool"]
-                found.error(f"unknown type {name}", span, help=nearest(name, known))
+        undefined = [name for name in builder.globals if name not in builder.functions and name not in lowered]
+        for name in undefined[:_MOST_UNDEFINED]:
+            var = builder.globals[name]
+            found.error(f"there is no function @{name}", var.span, help=nearest(name, builder.functions))
+        unheard = [name for name in builder.type_names if name not in builder.type_definitions]
+        for name in unheard[:_MOST_UNDEFINED]:
+            span = builder.type_names[name]
+            known = [*builder.type_definitions, "int32", "float32", "bool"]
+            found.error(f"unknown type {name}", span, help=nearest(name, known))
         return builder.result
     if found.errors:
         return None

@@ -59,7 +59,7 @@ class Graph:
             data.append(len(nodes) - 1)
         nodes[1] = {"type_key": "Map", "keys": list(self.entries), "data": data}
         return "\n#[metadata]\n" + json.dumps(
-            {"root": 1, "nodes": nodes, "b64ndarrays": self.tensors, "attrs": {}}, indent=2
+            {"root": 1, "nodes": nodes, "b64ndarrays": self.tensors, "attrs": {}}
         )
 
 
