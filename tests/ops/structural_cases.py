@@ -5,6 +5,9 @@
 
 import numpy as np
 
+from irtool.ir import DimExpr, DimVar
+from irtool.ir.meta import MetaNode
+
 DRAWINGS = {}
 DTYPES = ("float32", "int32", "int8", "float64", "int64", "uint8", "bool")
 FLOATS = ("float32", "float64")
@@ -255,6 +258,17 @@ def _(pick):
 @drawing("auto_scheduler_layout_transform")
 def _(pick):
     return [pick.data(2, 8, 3)], {"src_layout": "2N8C3W", "dst_layout": pick.one("2N2C3W4C", "3W8C2N", "4C1N2C3W2N")}
+
+
+@drawing("meta_schedule_layout_transform")
+def _(pick):
+    i, j = DimVar("i"), DimVar("j")
+    split = pick(1, 4)
+    outer, inner = DimExpr("FloorDiv", (j, split)), DimExpr("FloorMod", (j, split))
+    flat = DimExpr("Add", (DimExpr("Mul", (i, 12)), j))
+    results = pick.one((outer, i, inner), (inner, outer, i), (j, i), (flat,))
+    fields = {"initial_indices": (i, j), "final_indices": results, "inverse_index_map": None}
+    return [pick.data(pick(1, 4), 12)], {"index_map": MetaNode("tir.IndexMap", fields)}
 
 
 @drawing("take")
@@ -562,7 +576,11 @@ def boxes(pick, count):
 
 @drawing("vision.get_valid_counts")
 def _(pick):
-    return [boxes(pick, pick(1, 6)), np.float32(0.4).reshape(())], {"id_index": pick.one(0, -1), "score_index": 1}
+    return [boxes(pick, pick(1, 6)), np.float32(0.4).reshape(())], {
+        "score_threshold": None,
+        "id_index": pick.one(0, -1),
+        "score_index": 1,
+    }
 
 
 @drawing("vision.non_max_suppression")

@@ -7,6 +7,7 @@ A negative index counts from the end. An index out of range writes nothing, in t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +28,6 @@ def _copy(ib: Any, source: Any, target: Any) -> None:
 
 def _nest(ib: Any, shape: Sequence[int], body: Any) -> None:
     """Writes loops over all indices of a shape, with `body(indices)` inside."""
-    from contextlib import ExitStack
-
     with ExitStack() as loops:
         body(tuple([loops.enter_context(ib.for_(d)) for d in shape]))
 

@@ -63,7 +63,7 @@ class GetValidCounts(Operator):
     second argument; `id_index` and `score_index` say where in a box its class (-1: none) and its score stand.
     """
 
-    score_threshold: float | None = None
+    score_threshold: float | None
     id_index: int = 0
     score_index: int = 1
 
