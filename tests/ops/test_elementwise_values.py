@@ -13,7 +13,8 @@ from irtool.ops.erf import erf
 
 
 def value(name, *inputs, **attributes):
-    return operators.get(name).make(attributes).evaluate(*map(np.asarray, inputs))
+    with np.errstate(all="ignore"):  # as the interpreter does
+        return operators.get(name).make(attributes).evaluate(*map(np.asarray, inputs))
 
 
 def inferred(name, *types, **attributes):
