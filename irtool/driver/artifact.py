@@ -24,7 +24,7 @@ class Artifact:
     def __init__(
         self,
         name: str,
-        entry: HostFunction,
+        entry: HostFunction | None,
         files: Sequence[Path],
         report: dict[str, Any],
         library: Path | None,
@@ -39,8 +39,16 @@ class Artifact:
         self._library_path = library
         self._weights = weights
         self._loaded: Any = None
+        self._specializer: Any = None
         self._holder = holder
         """Keeps a temporary folder alive for as long as the artifact."""
+
+    @classmethod
+    def deferred(cls, name: str, specializer: Any) -> Artifact:
+        """One that compiles when it is run, for the shapes of its inputs."""
+        made = cls(name, None, [], {"arena_bytes": 0, "kernels": []}, None, None)
+        made._specializer = specializer
+        return made
 
     def run(self, inputs: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
         """Runs the compiled entry: one value per parameter that is not bound to weights, in order or by name.
@@ -52,6 +60,9 @@ class Artifact:
 
         from ..backends.c.library import Library
 
+        if self._specializer is not None:
+            return self._specializer.run(inputs)
+        assert self._entry is not None
         if self._loaded is None:
             if self._library_path is None:
                 raise UsageError("this build made no library to run: it was asked for sources only")
@@ -63,6 +74,7 @@ class Artifact:
         return _nested(self._entry.structure, values)
 
     def _arrays(self, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+        assert self._entry is not None
         names = self._entry.param_names
         if isinstance(inputs, Mapping):
             for n in inputs:

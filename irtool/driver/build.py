@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ..diagnostics import IrError, UsageError
-from ..ir import Function, Module
+from ..ir import Module
 from ..lower import lower_module
 from ..lower.memory import plan_memory
 from ..schedule import Machine, schedule_program
 from ..tir.program import Program
 from .artifact import Artifact
-from .entry import with_entry
+from .prepare import is_dynamic, prepare
+from .specialize import Specializer
 
 _INLINE_LIMIT = 1 << 16
 """Bytes of constants up to which they stand in the C source."""
@@ -68,6 +69,8 @@ def build(
         raise UsageError(f"emit={emit} is not supported yet: c or so")
     start = time.perf_counter()
     prepared = prepare(module, params, opt_level, entry, target, instruments)
+    if out_dir is None and is_dynamic(prepared):
+        return _deferred(module, params, target, opt_level, name, entry, mcpu=mcpu, vector=vector, openmp=openmp)
     machine = detect(mcpu) if vector else Machine(0)
     program = lower_module(prepared)
     schedule_program(program, machine)
@@ -108,25 +111,28 @@ def build(
     return Artifact(name, program.functions["main"], files, report, library, weights, holder)
 
 
-def prepare(
+def _deferred(
     module: Module,
     params: Mapping[str, Any] | None,
-    opt_level: int,
-    entry: str,
     target: str,
-    instruments: Iterable[Any] = (),
-) -> Module:
-    """Binds the weights, names the entry `main`, and runs the build pipeline."""
-    from ..passes import run_passes
+    opt_level: int,
+    name: str,
+    entry: str,
+    **options: Any,
+) -> Artifact:
+    """An artifact that compiles when it is run: shapes depend on the inputs."""
+    from ..infer import infer_types
     from ..passes.bind import bind_params
 
-    if entry not in module or not isinstance(module[entry], Function):
-        have = ", ".join("@" + n for n in module.functions) or "none"
-        raise IrError(f"there is no function @{entry} to build (the module has {have})")
-    if params:
-        module = bind_params(module, params, entry)
-    module = with_entry(module, entry)
-    return run_passes(module, f"default<O{opt_level}>", opt_level=opt_level, instruments=instruments, target=target)
+    module = infer_types(bind_params(module, params, entry) if params else module)
+
+    def compile(special: Module) -> Artifact:
+        prepared = prepare(special, None, opt_level, entry, target)
+        if is_dynamic(prepared):
+            lower_module(prepared)  # names the first tensor whose shape is not known
+        return build(special, None, target, opt_level, name=name, entry=entry, **options)
+
+    return Artifact.deferred(name, Specializer(module, entry, compile))
 
 
 def make_report(program: Program, identifiers: dict[str, str]) -> dict[str, Any]:

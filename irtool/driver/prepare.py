@@ -1,0 +1,99 @@
+"""What a module goes through before it is lowered: weights bound, the entry named, first-order form, the build pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..diagnostics import IrError
+from ..ir import (
+    Call,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    Match,
+    Module,
+    Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    TensorType,
+    Var,
+    post_order,
+)
+from .entry import with_entry
+
+_FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
+"""Removes what C has no counterpart for: closures, references and algebraic data, as far as they do not depend on input."""
+
+
+def prepare(
+    module: Module,
+    params: Mapping[str, Any] | None = None,
+    opt_level: int = 3,
+    entry: str = "main",
+    target: str = "c",
+    instruments: Iterable[Any] = (),
+) -> Module:
+    """The module as lowering wants it; the entry is called `main` in it.
+
+    Raises IrError where the entry does not exist or a weight does not fit its parameter.
+    """
+    from ..passes import run_passes
+    from ..passes.bind import bind_params
+
+    if entry not in module or not isinstance(module[entry], Function):
+        have = ", ".join("@" + n for n in module.functions) or "none"
+        raise IrError(f"there is no function @{entry} to build (the module has {have})")
+    if params:
+        module = bind_params(module, params, entry)
+    module = run_passes(with_entry(module, entry), "RemoveUnusedFunctions", target=target)
+    if is_higher_order(module):
+        module = run_passes(module, _FIRST_ORDER, target=target)
+    if is_dynamic(module):
+        module = run_passes(module, "DynamicToStatic", target=target)
+    return run_passes(
+        module,
+        f"default<O{opt_level}>",
+        opt_level=opt_level,
+        # Kernels choose layouts for themselves (see irtool.schedule.layouts).
+        disabled_pass=("AlterOpLayout",),
+        instruments=instruments,
+        target=target,
+    )
+
+
+def is_dynamic(module: Module) -> bool:
+    """True if some tensor's shape is not known."""
+    return any(
+        isinstance(e.checked_type, TensorType) and not e.checked_type.is_static
+        for f in module.relay_functions.values()
+        for e in (*f.params, *post_order(f.body))
+    )
+
+
+def is_higher_order(module: Module) -> bool:
+    """True if a function is used as a value other than by calling it, or there are references or algebraic data."""
+    for f in module.relay_functions.values():
+        called: set[Expr] = set()
+        order = post_order(f.body)
+        for e in order:
+            if isinstance(e, Call):
+                called.add(e.op)
+        for e in order:
+            if isinstance(e, RefCreate | RefRead | RefWrite | Match | Constructor):
+                return True
+            if isinstance(e, Function) and e not in called and not e.attrs.get("Primitive"):
+                return True
+            if isinstance(e, Call) and not isinstance(e.op, Op | GlobalVar | Function):
+                return True
+            if isinstance(e, GlobalVar | Var) and e not in called and _is_function(e):
+                return True
+    return False
+
+
+def _is_function(e: Expr) -> bool:
+    from ..ir import FuncType
+
+    return isinstance(e.checked_type, FuncType)

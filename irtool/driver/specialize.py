@@ -1,0 +1,93 @@
+"""Modules whose shapes are known only when inputs are: compiled anew for each set of input shapes.
+
+Parameters get the shapes of the values that they are run with. Where that does not settle every shape (an input *is* a
+shape), small integer inputs are taken as constants too. Each distinct case is compiled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..diagnostics import IrError
+from ..ir import Constant, Expr, Function, Module, TensorType, Var, substitute, with_function
+
+_SMALL = 4096
+"""Elements of an integer input up to which its value may be built into the code."""
+
+
+class Specializer:
+    """Has `run(inputs)` as an artifact has; `compile` makes the artifact of a module of static shapes."""
+
+    def __init__(self, module: Module, entry: str, compile: Callable[[Module], Any]) -> None:
+        self.module = module
+        self.entry = entry
+        self._compile = compile
+        self._made: dict[Any, tuple[Any, list[int]]] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the parameters."""
+        return [p.name for p in self.module[self.entry].params]
+
+    def run(self, inputs: Sequence[Any] | Mapping[str, Any]) -> Any:
+        """Compiles for these inputs unless that was done before, and runs."""
+        import numpy as np
+
+        if isinstance(inputs, Mapping):
+            missing = [n for n in self.names if n not in inputs]
+            if missing:
+                raise IrError(f"no value for parameter %{missing[0]}")
+            inputs = [inputs[n] for n in self.names]
+        values: list[Any] = [v if isinstance(v, tuple | list) else np.asarray(v) for v in inputs]
+        if len(values) != len(self.names):
+            raise IrError(f"{len(self.names)} parameters, but {len(values)} values")
+        shapes = tuple(_shape(v) for v in values)
+        small = [
+            n
+            for n, v in enumerate(values)
+            if not isinstance(v, tuple | list) and v.size <= _SMALL and v.dtype.kind != "f"
+        ]
+        everything = [n for n, v in enumerate(values) if not isinstance(v, tuple | list) and v.size <= _SMALL]
+        error: IrError | None = None
+        for bound in ([], small, everything):
+            key = (shapes, tuple((n, values[n].tobytes()) for n in bound))
+            if key not in self._made:
+                try:
+                    self._made[key] = (self._compile(self._special(values, bound)), bound)
+                except IrError as refused:
+                    error = error or refused
+                    continue
+            artifact, taken = self._made[key]
+            return artifact.run([v for n, v in enumerate(values) if n not in taken])
+        assert error is not None
+        raise error
+
+    def _special(self, values: Sequence[Any], bound: Sequence[int]) -> Module:
+        """The module with parameters of these shapes; those in `bound` are constants."""
+        from ..infer import infer_types
+        from ..passes.bind import without_types
+
+        function = self.module[self.entry]
+        assert isinstance(function, Function)
+        renamed: dict[Var, Expr] = {}
+        params: list[Var] = []
+        for n, (p, v) in enumerate(zip(function.params, values)):
+            t = p.checked_type or p.type_annotation
+            if n in bound and isinstance(t, TensorType):
+                data = v.astype(t.dtype) if t.dtype != "bfloat16" else v
+                renamed[p] = Constant(data, t.dtype)
+                continue
+            if isinstance(t, TensorType) and not t.is_static:
+                renamed[p] = Var(p.name, TensorType(v.shape, t.dtype), p.span)
+                params.append(renamed[p])  # type: ignore[arg-type]
+            else:
+                params.append(p)
+        body = without_types(substitute(function.body, renamed))
+        special = with_function(function, params=tuple(params), body=body)
+        special = Function(special.params, special.body, None, special.type_params, special.attrs, special.span)
+        return infer_types(self.module.with_function(self.entry, special))
+
+
+def _shape(v: Any) -> Any:
+    return tuple(_shape(x) for x in v) if isinstance(v, tuple | list) else v.shape
