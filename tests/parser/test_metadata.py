@@ -58,9 +58,7 @@ class Graph:
             nodes.append({"type_key": "Array", "data": numbers})
             data.append(len(nodes) - 1)
         nodes[1] = {"type_key": "Map", "keys": list(self.entries), "data": data}
-        return "\n#[metadata]\n" + json.dumps(
-            {"root": 1, "nodes": nodes, "b64ndarrays": self.tensors, "attrs": {}}
-        )
+        return "\n#[metadata]\n" + json.dumps({"root": 1, "nodes": nodes, "b64ndarrays": self.tensors, "attrs": {}})
 
 
 def body(text: str, graph: Graph):
