@@ -77,18 +77,12 @@ class Reduction(Operator):
         wide = "float32" if out_type.dtype in ("float16", "bfloat16") else out_type.dtype
 
         def combine(full: tuple[Any, ...], over: list[Any]) -> Any:
-            return te.sum(te.cast(element(full), wide), axis=over)
+            return (te.reduce_any if wide == "bool" else te.sum)(te.cast(element(full), wide), axis=over)
 
         total = te.compute(
             out_type.shape, reduced_elements(x.shape, self.removed(x.ndim), self.keepdims, combine), tag="comm_reduce"
         )
-        if finish is _as_it_is and wide == out_type.dtype:
-            return total
         return te.compute(out_type.shape, lambda *i: te.cast(finish(total[i]), out_type.dtype), tag="elemwise")
-
-
-def _as_it_is(e: Any) -> Any:
-    return e
 
 
 class PlainReduction(Reduction):
@@ -246,12 +240,17 @@ def _over_count(total: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
 
 
 def _te_over_count(total: Any, count: int) -> Any:
+    if total.dtype == "bool":
+        return te.logical_and(total, te.const(bool(count), "bool"))
     divisor = te.const(count, total.dtype)
     return total / divisor if is_float(total.dtype) else te.truncdiv(total, divisor)
 
 
 class _Position(Reduction):
-    """Base of argmax and argmin: the position of an element, counted through the removed axes in row-major order."""
+    """Base of argmax and argmin: the position of an element, counted through the removed axes in row-major order.
+
+    Among no elements the position is -1.
+    """
 
     select_last_index: Any
     largest: ClassVar[bool]
@@ -269,7 +268,9 @@ class _Position(Reduction):
         if not axes:
             return x.astype("int32")
         kept = [a for a in range(x.ndim) if a not in axes]
-        rows = np.transpose(x, [*kept, *axes]).reshape([x.shape[a] for a in kept] + [-1])
+        rows = np.transpose(x, [*kept, *axes]).reshape([*[x.shape[a] for a in kept], self.count(x.shape)])
+        if not rows.shape[-1]:
+            return np.full(reduce_shape(x.shape, self.axis, self.keepdims, self.exclude), -1, "int32")
         find = np.argmax if self.largest else np.argmin
         found = rows.shape[-1] - 1 - find(rows[..., ::-1], axis=-1) if self.select_last_index else find(rows, axis=-1)
         return np.asarray(np.expand_dims(found, axes) if self.keepdims else found).astype("int32")

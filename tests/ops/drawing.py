@@ -37,7 +37,7 @@ FLOATS = ["float32", "float64", "float16"]
 DTYPES = [*FLOATS, "int32", "int8", "uint8", "int64", "bool"]
 BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "left_shift", "right_shift")
 
-shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=1, max_side=4)
+shapes = hnp.array_shapes(min_dims=0, max_dims=4, max_side=4) | hnp.array_shapes(max_dims=3, min_side=0, max_side=2)
 
 
 def array(draw, shape, dtype="float32", low=-3, high=3):
@@ -58,7 +58,7 @@ def sub_shape(draw, shape):
 
 
 def reduction(draw, cls):
-    shape = draw(hnp.array_shapes(min_dims=1, max_dims=4, max_side=4))
+    shape = draw(shapes.filter(len))
     axes = draw(st.none() | st.sets(st.integers(0, len(shape) - 1), min_size=0, max_size=len(shape)))
     axes = None if axes is None else [a - len(shape) if draw(st.booleans()) else a for a in sorted(axes)]
     attributes = {"axis": axes, "keepdims": draw(st.booleans()), "exclude": draw(st.booleans())}
