@@ -31,7 +31,7 @@ class Pass(Plugin):
 
     Class attributes:
         level: the opt level from which a `Sequential` runs the pass.
-        required: names of the passes that run before it.
+        required: names of the passes that a sequence runs before it (InferType runs before it in any case).
         info_name: the name in the peer's `PassInfo`, which required/disabled lists use; mostly the pass's own name.
         config: keys of `PassContext.config` that the pass reads, with their kinds.
     """
@@ -134,11 +134,11 @@ class Sequential(Pass):
         raise NotImplementedError
 
     def apply(self, module: Module, context: PassContext) -> Module:
-        from .runner import run_pass
+        from .runner import run_in_sequence
 
         for p in self.passes():
             if context.pass_enabled(p.info):
-                module = run_pass(p, module, context)
+                module = run_in_sequence(p, module, context)
         return module
 
 

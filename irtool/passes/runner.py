@@ -27,14 +27,15 @@ class PassFailure(InternalError):
 PassLike = str | tuple[str, Mapping[str, Any]] | Pass
 
 
-def run_pass(p: Pass, module: Module, context: PassContext, _waiting: tuple[str, ...] = ()) -> Module:
-    """Runs one pass with its prerequisites and instruments; types are inferred again afterwards."""
+def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = False) -> Module:
+    """Runs one pass with its instruments; types are inferred before it, if it requires them, and after it.
+
+    Of the pass's prerequisites only InferType runs here, as in the peer: the others are the business of sequences.
+    `needed` keeps instruments from skipping it.
+    """
     info = p.info
-    if info.name in _waiting:
-        raise UsageError(f"the prerequisites of pass {_waiting[0]} form a cycle: {' → '.join((*_waiting, info.name))}")
-    for name in info.required:
-        module = run_pass(passes.get(name).make(), module, context, (*_waiting, info.name))
-    needed = bool(_waiting)
+    if "InferType" in info.required:
+        module = run_pass(passes.get("InferType").make(), module, context, needed=True)
     for i in context.instruments:
         if not i.should_run(module, info) and not needed:
             return module
@@ -55,6 +56,17 @@ def run_pass(p: Pass, module: Module, context: PassContext, _waiting: tuple[str,
     for i in context.instruments:
         i.run_after_pass(after, info)
     return after
+
+
+def run_in_sequence(p: Pass, module: Module, context: PassContext, waiting: tuple[str, ...] = ()) -> Module:
+    """Runs a pass after everything that it requires."""
+    name = p.info.name
+    if name in waiting:
+        raise UsageError(f"the prerequisites of pass {waiting[0]} form a cycle: {' → '.join((*waiting, name))}")
+    for required in p.info.required:
+        if required != "InferType":
+            module = run_in_sequence(passes.get(required).make(), module, context, (*waiting, name))
+    return run_pass(p, module, context, needed=bool(waiting))
 
 
 def _blame(p: Pass, error: IrError) -> list[Diagnostic]:
@@ -176,4 +188,13 @@ def resolve(items: str | Sequence[PassLike]) -> list[Pass]:
     return found
 
 
-__all__ = ["ApplyPassToFunction", "PassList", "resolve", "run_pass", "run_passes", "select_functions"]
+__all__ = [
+    "ApplyPassToFunction",
+    "PassFailure",
+    "PassList",
+    "resolve",
+    "run_in_sequence",
+    "run_pass",
+    "run_passes",
+    "select_functions",
+]

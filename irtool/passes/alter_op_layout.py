@@ -1,0 +1,35 @@
+"""AlterOpLayout: operators in the layouts that the target's kernels are written for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import Function, Module
+from .base import FunctionPass, register_pass
+from .context import PassContext
+from .layouts.blocked import blocked, vector_lanes
+from .layouts.rewriter import change_layouts
+
+
+@register_pass("AlterOpLayout", level=3, required=("InferType",))
+@dataclass(frozen=True)
+class AlterOpLayout(FunctionPass):
+    """Puts convolutions into blocked layouts and carries these through the operators between them.
+
+    ::
+
+        nn.relu(nn.conv2d(%x, %w))    for a processor with vectors of 8 floats
+            ⇒  %0 = layout_transform(%x, src_layout="NCHW", dst_layout="NCHW8c")
+               %1 = layout_transform(%w, src_layout="OIHW", dst_layout="OIHW8i8o")
+               %2 = nn.relu(nn.contrib_conv2d_NCHWc(%0, %1, …))
+               layout_transform(%2, src_layout="NCHW8c", dst_layout="NCHW")
+
+    Does nothing without a target. Weights that are constant are transformed by FoldConstant afterwards.
+    """
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        target = context.target
+        if target is None or "cpu" not in target.keys:
+            return function
+        lanes = vector_lanes(target)
+        return change_layouts(function, lambda old, new: blocked(new, old, lanes))

@@ -1,0 +1,48 @@
+"""ConvertLayout: operators in the layouts that the user wishes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..diagnostics import UsageError, nearest
+from ..ir import Call, Function, Module
+from ..ops.base import operators
+from .base import FunctionPass, register_pass
+from .context import PassContext
+from .layouts.desired import with_layouts
+from .layouts.rewriter import change_layouts
+
+
+@register_pass("ConvertLayout", level=3, required=("InferType", "CanonicalizeOps"))
+@dataclass(frozen=True)
+class ConvertLayout(FunctionPass):
+    """Converts operators to other layouts and carries these as far as they go.
+
+    ::
+
+        nn.relu(nn.conv2d(%x, %w))      with desired_layouts={"nn.conv2d": ["NHWC", "default"]}
+            ⇒  %0 = layout_transform(%x, src_layout="NCHW", dst_layout="NHWC")
+               %1 = layout_transform(%w, src_layout="OIHW", dst_layout="HWIO")
+               layout_transform(nn.relu(nn.conv2d(%0, %1, …)), src_layout="NHWC", dst_layout="NCHW")
+
+    `desired_layouts` maps operators to the layouts of data and kernel; `default` lets the kernel follow the data.
+    """
+
+    desired_layouts: dict
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.desired_layouts))
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        wanted: Mapping[str, Any] = self.desired_layouts
+        for name in wanted:
+            if name not in operators:
+                raise UsageError(f"unknown operator {name} in desired_layouts", help=nearest(name, operators.names()))
+
+        def change(old: Call, new: Call) -> Call | None:
+            layouts = wanted.get(old.op.name)  # type: ignore[attr-defined]
+            return None if layouts is None else with_layouts(old, new, tuple(layouts))
+
+        return change_layouts(function, change)

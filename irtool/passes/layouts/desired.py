@@ -1,0 +1,128 @@
+"""Calls in the layouts that a user wishes: `{"nn.conv2d": ["NHWC", "OHWI"], "nn.max_pool2d": ["NHWC"]}`."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...diagnostics import IrError, UsageError
+from ...ir import Call, Expr, TensorType
+from ...ops.base import call
+
+DEFAULT_KERNELS = {
+    "nn.conv2d": {"NCHW": "OIHW", "NHWC": "HWIO", "HWNC": "HWOI"},
+    "qnn.conv2d": {"NCHW": "OIHW", "NHWC": "HWIO"},
+    "nn.conv2d_transpose": {"NCHW": "IOHW", "NHWC": "HWIO"},
+    "qnn.conv2d_transpose": {"NCHW": "IOHW", "NHWC": "HWIO"},
+    "nn.conv3d": {"NCDHW": "OIDHW", "NDHWC": "DHWIO"},
+    "nn.deformable_conv2d": {"NCHW": "OIHW", "NHWC": "HWIO"},
+}
+"""The kernel layout that `default` stands for, by operator and data layout."""
+
+POOLS = ("nn.max_pool2d", "nn.avg_pool2d", "nn.global_max_pool2d", "nn.global_avg_pool2d")
+_WEIGHT_GRADIENT = "nn.conv2d_backward_weight"
+_SINGLE = ("image.resize1d", "image.resize2d", "vision.roi_align", "vision.roi_pool")
+
+
+def _attributes(at: Any, **changes: Any) -> dict[str, Any]:
+    return {**{f.name: getattr(at, f.name) for f in dataclasses.fields(at)}, **changes}
+
+
+def is_depthwise(data: TensorType, data_layout: str, weight: TensorType, kernel_layout: str, groups: int) -> bool:
+    """Whether a grouped convolution has one input channel per group."""
+    data_letters = re.sub(r"\d+[a-z]", "", data_layout)
+    kernel_letters = re.sub(r"\d+[a-z]", "", kernel_layout)
+    channels = data.shape[data_letters.index("C")]
+    per_group = weight.shape[kernel_letters.index("I")]
+    if kernel_letters == "HWOI" or data_letters == "NHWC":
+        outer = weight.shape[kernel_letters.index("O")]
+        return groups > 1 and groups == channels and (per_group == 1 or outer == groups)
+    return groups > 1 and groups == channels and per_group == 1
+
+
+def with_layouts(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
+    """The call in the wanted layouts. Raises UsageError where they are not of the operator's kind."""
+    name = old.attrs.name
+    convert: Callable[[Call, Call, Sequence[str]], Call | None] | None = None
+    if name in DEFAULT_KERNELS:
+        convert = _convolution
+    elif name == _WEIGHT_GRADIENT:
+        convert = _weight_gradient
+    elif name in POOLS:
+        convert = _pooling
+    elif name in _SINGLE:
+        convert = _single
+    return None if convert is None else convert(old, new, wanted)
+
+
+def _need(name: str, wanted: Sequence[str], count: int) -> None:
+    if len(wanted) != count:
+        plural = "layouts" if count > 1 else "layout"
+        raise UsageError(f"ConvertLayout needs {count} {plural} for {name}, not {list(wanted)}")
+    if wanted[0] == "default":
+        raise UsageError(f"the data layout of {name} cannot be default")
+
+
+def _convolution(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
+    name = old.attrs.name
+    _need(name, wanted, 2)
+    data, kernel = wanted
+    tile = re.match(r"NCHW(\d*)c", data) if name == "nn.conv2d" else None
+    if tile is not None:
+        return _blocked(old, new, data, kernel, int(tile[1]))
+    if kernel == "default":
+        kernel = DEFAULT_KERNELS[name].get(data, "")
+        if not kernel:
+            raise UsageError(f"there is no default kernel layout of {name} for {data} data")
+        if data == "NHWC" and name in ("nn.conv2d", "qnn.conv2d") and _is_depthwise_call(old):
+            kernel = "HWOI"
+    changes: dict[str, Any] = {"data_layout": data, "kernel_layout": kernel}
+    return _same(name, new.args, _attributes(new.attrs, **changes))
+
+
+def _same(name: str, arguments: Sequence[Expr], attributes: dict[str, Any]) -> Call:
+    return call(name, *arguments, **attributes)
+
+
+def _is_depthwise_call(e: Call) -> bool:
+    data, weight = e.args[0].checked_type, e.args[1].checked_type
+    assert isinstance(data, TensorType) and isinstance(weight, TensorType)
+    return is_depthwise(data, e.attrs.data_layout, weight, e.attrs.kernel_layout, e.attrs.groups)
+
+
+def _blocked(old: Call, new: Call, data: str, kernel: str, tile: int) -> Call | None:
+    if kernel == "default":
+        raise UsageError(f"the kernel layout of nn.conv2d cannot be default for {data} data")
+    t = old.args[0].checked_type
+    channels = t.shape[1] if isinstance(t, TensorType) else None
+    from ...ir import Var
+
+    if isinstance(new.args[0], Var) and (not isinstance(channels, int) or channels % tile):
+        return new
+    return call("nn.contrib_conv2d_NCHWc", *new.args, **_attributes(new.attrs, data_layout=data, kernel_layout=kernel))
+
+
+def _weight_gradient(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
+    _need(_WEIGHT_GRADIENT, wanted, 2)
+    grad, data = wanted
+    changes: dict[str, Any] = {"data_layout": grad, "kernel_layout": grad if data == "default" else data}
+    if grad == "NHWC":
+        changes["out_layout"] = "OHWI"
+    elif grad == "NCHW":
+        changes["out_layout"] = "OIHW"
+    else:
+        raise IrError(f"nn.conv2d_backward_weight has no {grad} form", old.span)
+    return _same(_WEIGHT_GRADIENT, new.args, _attributes(new.attrs, **changes))
+
+
+def _pooling(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
+    _need(old.attrs.name, wanted, 1)
+    return _same(old.attrs.name, new.args, _attributes(new.attrs, layout=wanted[0], out_layout=wanted[0]))
+
+
+def _single(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
+    if not 1 <= len(wanted) <= 2 or wanted[0] == "default":
+        raise UsageError(f"ConvertLayout needs one layout for {old.attrs.name}, not {list(wanted)}")
+    return _same(old.attrs.name, new.args, _attributes(new.attrs, layout=wanted[0]))

@@ -1,0 +1,113 @@
+"""What a layout rule is, and where rules are found.
+
+A rule is asked twice about a call. First, with `new` None, which layouts the call's inputs and outputs have, as far as the
+producers of the inputs know theirs (`old`). Then, after producers have changed theirs to `new`, which layouts the call wants
+and yields now; it may change its attributes (an axis moves). A layout that is None is not known.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ...ir import TensorType, TupleType, Type
+from ...ops.layout import Layout
+
+MaybeLayout = Layout | None
+
+
+@dataclass(frozen=True)
+class Site:
+    """One question: the operator's attributes, the layouts of its inputs (tuples flattened), and their types.
+
+    `new` is None when the call is asked about its layouts as they were.
+    """
+
+    attrs: Any
+    old: tuple[MaybeLayout, ...]
+    new: tuple[MaybeLayout, ...] | None
+    types: tuple[Type, ...]
+
+    def shape(self, index: int = 0) -> tuple[Any, ...]:
+        """The shape of an input as it was."""
+        t = self.types[index]
+        if isinstance(t, TupleType):
+            t = t.fields[0]
+        assert isinstance(t, TensorType)
+        return t.shape
+
+    def axis(self, axis: int) -> int:
+        """An axis of the first input counted from the front."""
+        return axis % len(self.shape()) if axis < 0 else axis
+
+    def replaced(self, **changes: Any) -> Any:
+        """The attributes with some changed."""
+        return dataclasses.replace(self.attrs, **changes)
+
+    @property
+    def moved(self) -> tuple[Layout, Layout] | None:
+        """The first input's old and new layouts, if both are known."""
+        if self.new is None or self.old[0] is None or self.new[0] is None:
+            return None
+        return self.old[0], self.new[0]
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """An answer: layouts of inputs and outputs, and the attributes that go with them."""
+
+    inputs: tuple[MaybeLayout, ...]
+    outputs: tuple[MaybeLayout, ...]
+    attrs: Any
+
+    @property
+    def known(self) -> bool:
+        """Whether every layout is known."""
+        return None not in self.inputs and None not in self.outputs
+
+
+Rule = Callable[[Site], Layouts]
+_RULES: dict[str, Rule] = {}
+CHANNEL = Layout.parse("C")
+"""The layout of scales, biases and statistics."""
+
+
+def layout_rule(*operators: str) -> Callable[[Rule], Rule]:
+    """Decorator: files a rule for operators."""
+
+    def file(rule: Rule) -> Rule:
+        for name in operators:
+            if name in _RULES:
+                raise TypeError(f"the layout rule of {name} is defined twice")
+            _RULES[name] = rule
+        return rule
+
+    return file
+
+
+def find_rule(operator: str) -> Rule | None:
+    """The rule of an operator, or None."""
+    _load()
+    return _RULES.get(operator)
+
+
+@cache
+def _load() -> None:
+    package = importlib.import_module(__package__ or "")
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
+
+
+def unknown(site: Site, outputs: int = 1) -> Layouts:
+    """The answer of a rule that cannot say."""
+    return Layouts((None,) * len(site.old), (None,) * outputs, site.attrs)
+
+
+def first_known(layouts: Sequence[MaybeLayout]) -> MaybeLayout:
+    """The first layout that is known, or None."""
+    return next((x for x in layouts if x is not None), None)

@@ -1,0 +1,205 @@
+"""Layouts of convolutions, pooling, normalisation and other layers: their attributes name them."""
+
+from __future__ import annotations
+
+from ...ops.layout import Layout, LayoutError
+from .inference import CHANNEL, Layouts, MaybeLayout, Site, layout_rule, unknown
+
+parse = Layout.parse
+
+
+@layout_rule(
+    *[
+        "nn.conv1d",
+        "nn.conv2d",
+        "nn.conv3d",
+        "nn.contrib_conv2d_gemm_without_weight_transform",
+        "nn.contrib_conv2d_NCHWc",
+        "nn.contrib_depthwise_conv2d_NCHWc",
+        "nn.conv2d_backward_weight",
+        "nn.conv3d_transpose",
+        "nn.conv2d_transpose",
+        "nn.contrib_conv2d_winograd_without_weight_transform",
+        "nn.contrib_conv3d_winograd_without_weight_transform",
+        "nn.bitserial_conv2d",
+    ]
+)
+def convolution(s: Site) -> Layouts:
+    """Those that the attributes say: other operators are made to fit convolutions, not the other way round."""
+    at = s.attrs
+    return Layouts((parse(at.data_layout), parse(at.kernel_layout)), (parse(at.out_layout or at.data_layout),), at)
+
+
+@layout_rule("nn.deformable_conv2d")
+def deformable(s: Site) -> Layouts:
+    """Data and offsets in the data's layout."""
+    at = s.attrs
+    data = parse(at.data_layout)
+    return Layouts((data, data, parse(at.kernel_layout)), (parse(at.out_layout or at.data_layout),), at)
+
+
+@layout_rule("qnn.conv2d", "qnn.conv2d_transpose")
+def quantized_convolution(s: Site) -> Layouts:
+    """A convolution's; scales and zero points are vectors."""
+    found = convolution(s)
+    return Layouts((*found.inputs, *(CHANNEL,) * 4), found.outputs, s.attrs)
+
+
+@layout_rule("nn.correlation")
+def correlation(s: Site) -> Layouts:
+    """That of its attributes."""
+    layout = parse(s.attrs.layout)
+    return Layouts((layout, layout), (layout,), s.attrs)
+
+
+@layout_rule("image.dilation2d")
+def dilation(s: Site) -> Layouts:
+    """Those of its attributes."""
+    data = parse(s.attrs.data_layout)
+    return Layouts((data, parse(s.attrs.kernel_layout)), (data,), s.attrs)
+
+
+@layout_rule(
+    *[
+        "nn.max_pool1d",
+        "nn.avg_pool1d",
+        "nn.max_pool2d",
+        "nn.avg_pool2d",
+        "nn.max_pool3d",
+        "nn.avg_pool3d",
+        "nn.global_avg_pool2d",
+        "nn.global_max_pool2d",
+        "nn.adaptive_avg_pool1d",
+        "nn.adaptive_max_pool1d",
+        "nn.adaptive_avg_pool2d",
+        "nn.adaptive_max_pool2d",
+        "nn.adaptive_max_pool3d",
+        "nn.adaptive_avg_pool3d",
+    ]
+)
+def pooling(s: Site) -> Layouts:
+    """The layout that comes in, unless the attributes insist on theirs."""
+    at = s.attrs
+    if not at.out_layout and s.new is not None and s.new[0] is not None:
+        at = s.replaced(layout=s.new[0].name)
+    layout = parse(at.layout)
+    return Layouts((layout,), (layout,), at)
+
+
+@layout_rule("nn.upsampling", "dyn.nn.upsampling", "nn.upsampling3d", "dyn.nn.upsampling3d")
+def upsampling(s: Site) -> Layouts:
+    """The layout that comes in, if height, width (and depth) are where they were and not split."""
+    at = s.attrs
+    if s.new is not None and s.new[0] is not None:
+        own, now = parse(at.layout), s.new[0]
+        same = all(now.index(a) == own.index(a) for a in "HW") and not any(a in now for a in "hw")
+        if same and ("D" not in now or (now.index("D") == own.index("D") and "d" not in now)):
+            at = s.replaced(layout=now.name)
+    layout = parse(at.layout)
+    rest = (CHANNEL,) * (len(s.old) - 1)
+    return Layouts((layout, *rest), (layout,), at)
+
+
+@layout_rule("image.resize1d", "image.resize2d")
+def resize(s: Site) -> Layouts:
+    """The layout that comes in, if it has as many axes."""
+    at = s.attrs
+    if s.moved is not None:
+        old, new = s.moved
+        if new != old and parse(at.layout) == old and len(new) == len(old):
+            at = s.replaced(layout=new.name)
+    layout = parse(at.layout)
+    return Layouts((layout,), (layout,), at)
+
+
+@layout_rule("vision.roi_align", "vision.roi_pool")
+def regions(s: Site) -> Layouts:
+    """The attributes' for the data; regions are rows of five numbers."""
+    data = parse(s.attrs.layout)
+    try:
+        rows: MaybeLayout = parse("NW")
+    except LayoutError:
+        rows = None
+    return Layouts((data, rows), (data,), s.attrs)
+
+
+@layout_rule("nn.pad")
+def pad(s: Site) -> Layouts:
+    """The layout that comes in, if no padded axis was split; the value is a scalar."""
+    scalar = Layout(())
+    at = s.attrs
+    if s.moved is None:
+        return Layouts((s.old[0], scalar), (s.old[0],), at)
+    old, new = s.moved
+    widths = {a.letter: w for a, w in zip(old.axes, at.pad_width, strict=True)}
+    moved = []
+    for a in new.axes:
+        if a.is_primal and a.letter in widths:
+            moved.append(widths[a.letter])
+            continue
+        if any(w != 0 for w in widths[a.primal]):
+            return Layouts((old, scalar), (old,), at)
+        moved.append(widths[a.primal])
+    return Layouts((new, scalar), (new,), s.replaced(pad_width=tuple(moved)))
+
+
+@layout_rule("nn.dense")
+def dense(s: Site) -> Layouts:
+    """Rows and columns."""
+    return Layouts((parse("NC"), parse("NC")), (parse("NC"),), s.attrs)
+
+
+@layout_rule("nn.contrib_dense_pack")
+def dense_pack(s: Site) -> Layouts:
+    """Rows and columns; the weights as the attributes say."""
+    return Layouts((parse("NC"), parse(s.attrs.weight_layout)), (parse("NC"),), s.attrs)
+
+
+@layout_rule("nn.prelu")
+def prelu(s: Site) -> Layouts:
+    """The old layout; slopes are a vector."""
+    return Layouts((s.old[0], CHANNEL), (s.old[0],), s.attrs)
+
+
+@layout_rule("nn.batch_norm")
+def batch_norm(s: Site) -> Layouts:
+    """Any; the channel axis moves along."""
+    layout, at = _move_axis(s)
+    return Layouts((layout, *(CHANNEL,) * 4), (layout, CHANNEL, CHANNEL), at)
+
+
+@layout_rule("nn.instance_norm", "nn.layer_norm")
+def normalisation(s: Site) -> Layouts:
+    """Any; the axis moves along."""
+    layout, at = _move_axis(s)
+    return Layouts((layout, CHANNEL, CHANNEL), (layout,), at)
+
+
+def _move_axis(s: Site) -> tuple[MaybeLayout, object]:
+    """The layout after the move, and the attributes with `axis` where its dimension is now."""
+    if s.moved is None:
+        return s.old[0], s.attrs
+    old, new = s.moved
+    return new, s.replaced(axis=new.index(old.axes[s.axis(s.attrs.axis)].letter))
+
+
+@layout_rule("nn.l2_normalize")
+def l2_normalize(s: Site) -> Layouts:
+    """Any; the axes move along."""
+    if s.moved is None:
+        return Layouts((s.old[0],), (s.old[0],), s.attrs)
+    old, new = s.moved
+    axes = tuple(new.index(old.axes[s.axis(a)].letter) for a in s.attrs.axis)
+    return Layouts((new,), (new,), s.replaced(axis=axes))
+
+
+@layout_rule("qnn.requantize")
+def requantize(s: Site) -> Layouts:
+    """Any without split axes; the axis moves along."""
+    rest = (CHANNEL,) * 4
+    if s.moved is None:
+        return Layouts((s.old[0], *rest), (s.old[0],), s.attrs) if s.old[0] else unknown(s)
+    old, new = s.moved
+    primal = Layout(tuple(a for a in new.axes if a.is_primal))
+    letter = old.axes[s.axis(s.attrs.axis)].letter
+    return Layouts((primal, *rest), (primal,), s.replaced(axis=primal.index(letter)))

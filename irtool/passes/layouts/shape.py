@@ -1,0 +1,197 @@
+"""Layouts of operators that move, join or reduce axes: the axes of their attributes move along."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...ir import TupleType
+from ...ops.layout import Axis, Layout, LayoutError
+from .inference import CHANNEL, Layouts, MaybeLayout, Site, first_known, layout_rule, unknown
+
+
+@layout_rule("concatenate")
+def concatenate(s: Site) -> Layouts:
+    """The layout that comes in, if it is the same for all; the axis moves along."""
+    axis = s.axis(s.attrs.axis)
+    if s.new is not None and s.old[0] is not None and s.new[0] is not None and len(set(s.new)) == 1:
+        layout: MaybeLayout = s.new[0]
+        attrs = s.replaced(axis=s.new[0].index(s.old[0].axes[axis].letter))
+    else:
+        layout, attrs = first_known(s.old), s.attrs
+        if layout is None or len(layout) <= axis or not layout.axes[axis].is_primal:
+            return Layouts((None,) * len(s.old), (None,), s.attrs)
+    return Layouts((layout,) * len(s.old), (layout,), attrs)
+
+
+@layout_rule("qnn.concatenate")
+def quantized_concatenate(s: Site) -> Layouts:
+    """As concatenate; scales and zero points are vectors."""
+    pieces = s.types[0]
+    assert isinstance(pieces, TupleType)
+    count = len(pieces.fields)
+    found = concatenate(Site(s.attrs, s.old[:count], None if s.new is None else s.new[:count], s.types[:1]))
+    return Layouts((*found.inputs, *(CHANNEL,) * (2 * count + 2)), found.outputs, found.attrs)
+
+
+@layout_rule("split")
+def split(s: Site) -> Layouts:
+    """Any; the axis moves along."""
+    sections = s.attrs.indices_or_sections
+    count = int(sections) if isinstance(sections, int) else len(sections) + 1
+    if s.moved is None:
+        return Layouts((s.old[0],), (s.old[0],) * count, s.attrs)
+    old, new = s.moved
+    axis = new.index(old.axes[s.axis(s.attrs.axis)].letter)
+    return Layouts((new,), (new,) * count, s.replaced(axis=axis))
+
+
+@layout_rule("topk")
+def topk(s: Site) -> Layouts:
+    """Any; the axis moves along."""
+    if s.moved is None:
+        return Layouts((s.old[0],), (s.old[0],) * 2, s.attrs)
+    old, new = s.moved
+    return Layouts((new,), (new,) * 2, s.replaced(axis=new.index(old.axes[s.axis(s.attrs.axis)].letter)))
+
+
+@layout_rule("transpose")
+def transpose(s: Site) -> Layouts:
+    """The permutation is expressed in the layout that comes in, where every axis is found in it."""
+    old = s.old[0]
+    if old is None:
+        return unknown(s)
+    axes = tuple(a % len(old) for a in s.attrs.axes) if s.attrs.axes else tuple(reversed(range(len(old))))
+    layout = old
+    if s.moved is not None:
+        new = s.moved[1]
+        moved = tuple(new.index(old.axes[a].letter) for a in axes)
+        if -1 not in moved and len(moved) == len(new):
+            axes, layout = moved, new
+    try:
+        out = Layout.parse(Layout(tuple(layout.axes[a] for a in axes)).name)
+    except (LayoutError, IndexError):
+        return unknown(s)
+    return Layouts((layout,), (out,), s.replaced(axes=axes))
+
+
+@layout_rule("squeeze")
+def squeeze(s: Site) -> Layouts:
+    """The axes that go move along."""
+    layout = s.new[0] if s.new is not None else s.old[0]
+    if layout is None:
+        return unknown(s)
+    axes: Sequence[int] = s.attrs.axis if s.attrs.axis is not None else [i for i, d in enumerate(s.shape()) if d == 1]
+    attrs = s.attrs
+    if s.moved is not None:
+        old, new = s.moved
+        axes = tuple(new.index(old.axes[a].letter) for a in axes)
+        attrs = s.replaced(axis=axes)
+    gone = {a % len(layout) for a in axes}
+    return Layouts((layout,), (Layout(tuple(a for i, a in enumerate(layout.axes) if i not in gone)),), attrs)
+
+
+@layout_rule("slice_like")
+def slice_like(s: Site) -> Layouts:
+    """Any, if both inputs came in the same one; the axes move along."""
+    if s.new is not None and s.moved is not None and s.new[0] == s.new[1] and s.old[0] == s.old[1]:
+        old, new = s.moved
+        axes = tuple(new.index(old.axes[a].letter) for a in s.attrs.axes or ())
+        if axes and -1 not in axes:
+            return Layouts((new, new), (new,), s.replaced(axes=axes))
+    return Layouts(s.old, (s.old[1],), s.attrs)
+
+
+@layout_rule("sum", "all", "any", "max", "min", "mean", "prod", "argmax", "argmin", "variance")
+def reduce(s: Site) -> Layouts:
+    """Reduced axes move along, split ones with both of their parts."""
+    at = s.attrs
+    layout = s.old[0] if s.new is None else s.new[0]
+    old = s.old[0]
+    if layout is None or old is None:
+        return unknown(s)
+    rank = len(s.shape())
+    axes = [a % rank for a in at.axis] if at.axis is not None else list(range(rank))
+    exclude = at.exclude and at.axis is not None
+    reduced = {old.axes[a].letter for a in axes}
+    if exclude:
+        reduced = {a.letter for a in old.axes} - reduced
+    new_axes, kept = [], []
+    for i, a in enumerate(layout.axes):
+        if a.primal in reduced:
+            new_axes.append(i)
+            if at.keepdims:
+                kept.append(a if a.is_primal else Axis(a.letter, 1))
+        else:
+            kept.append(a)
+    if not kept:
+        return unknown(s)  # a scalar has no layout
+    attrs = at
+    if s.new is not None and axes:
+        if exclude:
+            new_axes = [i for i in range(len(layout)) if i not in new_axes]
+        attrs = s.replaced(axis=tuple(new_axes))
+    return Layouts((layout,) * len(s.old), (Layout(tuple(kept)),), attrs)
+
+
+@layout_rule("strided_slice")
+def strided_slice(s: Site) -> Layouts:
+    """Begin, end and strides move along; a split axis can be sliced at multiples of its factor only."""
+    layout = s.old[0]
+    if layout is None or s.new is None or s.new[0] is None:
+        return Layouts((layout,), (layout,), s.attrs)
+    new = s.new[0]
+    renamed = not layout.name.startswith(new.name) and not new.name.startswith(layout.name)
+    if renamed:
+        attrs = _permuted(s, layout, new) if len(layout.name) == len(new.name) else None
+        return unknown(s) if attrs is None else Layouts((new,), (new,), attrs)
+    if len(layout) < len(new):
+        attrs = _divided(s, layout, new)
+        return unknown(s) if attrs is None else Layouts((new,), (new,), attrs)
+    return Layouts((layout,), (layout,), s.attrs)
+
+
+def _permuted(s: Site, old: Layout, new: Layout) -> Any:
+    """The slice after its axes changed places."""
+    at = s.attrs
+    begin, end = list(at.begin or ()), list(at.end or ())
+    strides = [1 if at.slice_mode == "size" else v for v in at.strides or ()]
+    if at.axes is not None:
+        return s.replaced(axes=tuple(new.index(old.axes[a].letter) for a in at.axes), strides=tuple(strides))
+    moved: list[tuple[int, int, int]] = []
+    for a in new.axes:
+        i = old.index(a.letter)
+        if i == -1:
+            return None
+        first = begin[i] if i < len(begin) else 0
+        last = end[i] if i < len(end) else s.shape()[i]
+        moved.append((first, last, strides[i] if i < len(strides) else 1))
+    columns = zip(*moved, strict=True)
+    return s.replaced(**dict(zip(("begin", "end", "strides"), map(tuple, columns), strict=True)))
+
+
+def _divided(s: Site, old: Layout, new: Layout) -> Any:
+    """The slice after some of its axes were split."""
+    at = s.attrs
+    begin, end, strides = list(at.begin or ()), list(at.end or ()), list(at.strides or ())
+    axes = at.axes if at.axes is not None else range(len(begin))
+    new_begin, new_end = [], []
+    for i, axis in enumerate(axes):
+        factor = new.factor(old.axes[axis].letter)
+        first, last = begin[i], end[i]
+        if factor == -1:
+            new_begin.append(first)
+            new_end.append(last)
+            continue
+        if i < len(strides) and strides[i] != 1:
+            return None
+        if at.axes is None and at.slice_mode == "size":
+            last = s.shape()[axis] if last < 0 else first + last
+        if first % factor or last % factor:
+            return None
+        new_begin.append(first // factor)
+        new_end.append(last // factor)
+    changes: dict[str, Any] = {"begin": tuple(new_begin), "end": tuple(new_end)}
+    if at.axes is not None:
+        changes["axes"] = tuple(new.index(old.axes[a].letter) for a in at.axes)
+    return s.replaced(**changes)
