@@ -206,26 +206,17 @@ class Conv1D(Convolution):
         return False
 
 
-class Conv2DFamily(Convolution):
-    """The type rule of `nn.conv2d`."""
-
-    data_form = "NCHW"
-    kernel_form = "OIHW"
-
-    def require_weights(self, weight: TensorType | None) -> None:
-        if self.groups > 1 and weight is None:
-            raise RelationError(f"the weights need a type where groups is not 1 (it is {self.groups})")
-
-
 @operator("nn.conv2d", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Conv2DAttrs", level=2)
 @dataclass(frozen=True)
-class Conv2D(Conv2DFamily):
+class Conv2D(Convolution):
     """Convolution of images: data `(N, C, H, W)`, weights `(O, C / groups, KH, KW)`, result `(N, O, H', W')`.
 
     With `groups` equal to the number of channels and `O` equal to it, the second axis of the weights is the channel
     multiplier: a depthwise convolution. `H' = (H + top + bottom - dilation * (KH - 1) - 1) // stride + 1`.
     """
 
+    data_form = "NCHW"
+    kernel_form = "OIHW"
     strides: tuple[int, ...] = (1, 1)
     padding: tuple[int, ...] = (0, 0)
     dilation: tuple[int, ...] = (1, 1)
@@ -236,6 +227,10 @@ class Conv2D(Conv2DFamily):
     kernel_layout: str = "OIHW"
     out_layout: str = ""
     out_dtype: DType = VOID
+
+    def require_weights(self, weight: TensorType | None) -> None:
+        if self.groups > 1 and weight is None:
+            raise RelationError(f"the weights need a type where groups is not 1 (it is {self.groups})")
 
 
 @operator(
@@ -291,18 +286,5 @@ class PackedConvolution(Convolution):
 
 @operator("nn.contrib_conv2d_NCHWc", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Conv2DAttrs")
 @dataclass(frozen=True)
-class Conv2DNCHWc(PackedConvolution):
+class Conv2DNCHWc(PackedConvolution, Conv2D):
     """`nn.conv2d` on channels stored in blocks (`NCHW16c`), weights packed as `OIHW16i16o`."""
-
-    data_form = "NCHW"
-    kernel_form = "OIHW"
-    strides: tuple[int, ...] = (1, 1)
-    padding: tuple[int, ...] = (0, 0)
-    dilation: tuple[int, ...] = (1, 1)
-    groups: int = 1
-    channels: int | None = None
-    kernel_size: tuple[int, ...] | None = None
-    data_layout: str = "NCHW"
-    kernel_layout: str = "OIHW"
-    out_layout: str = ""
-    out_dtype: DType = VOID

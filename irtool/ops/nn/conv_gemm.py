@@ -10,10 +10,10 @@ import numpy as np
 
 from ... import te
 from ...ir import TensorType, Type
-from ..base import VOID, DType, Operator, Pattern, Reporter, operator
+from ..base import Operator, Pattern, Reporter, operator
 from ..layout import Layout, convert
 from ..shapes import ceildiv, product, require_rank, tensor
-from .conv import PackedConvolution
+from .conv import Conv2D, PackedConvolution
 from .conv_expression import convolution
 from .convolve import convolve
 from .geometry import pad_amounts
@@ -78,21 +78,8 @@ class Conv2DGemmWeights(Operator):
     attrs="Conv2DAttrs",
 )
 @dataclass(frozen=True)
-class Conv2DGemm(PackedConvolution):
+class Conv2DGemm(PackedConvolution, Conv2D):
     """`nn.conv2d` with weights that `nn.contrib_conv2d_gemm_weight_transform` has made."""
-
-    data_form = "NCHW"
-    kernel_form = "OIHW"
-    strides: tuple[int, ...] = (1, 1)
-    padding: tuple[int, ...] = (0, 0)
-    dilation: tuple[int, ...] = (1, 1)
-    groups: int = 1
-    channels: int | None = None
-    kernel_size: tuple[int, ...] | None = None
-    data_layout: str = "NCHW"
-    kernel_layout: str = "OIHW"
-    out_layout: str = ""
-    out_dtype: DType = VOID
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         assert self.kernel_size is not None and self.channels is not None

@@ -1,4 +1,4 @@
-"""Normalisations: batch, layer, instance and group norm, local response and l2."""
+"""Normalisations to mean 0 and variance 1: batch, layer, instance and group norm."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import numpy as np
 from ... import te
 from ...ir import TensorType, TupleType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..relations import identity
 from ..shapes import normalize_axis, tensor
 from .precision import along, narrow, widen
-from .window_expression import pad_axes, wide_dtype
+from .window_expression import wide_dtype
 
 
 @operator(
@@ -240,95 +239,3 @@ class GroupNorm(ScaledNorm):
 
     def groups(self) -> int:
         return self.num_groups
-
-
-@operator("nn.l2_normalize", "data", attrs="L2NormalizeAttrs", level=2)
-@dataclass(frozen=True)
-class L2Normalize(Operator):
-    """`data / sqrt(max(sum(data ** 2), eps))`, the sum taken over `axis` (over all axes where it is empty)."""
-
-    eps: float
-    axis: tuple[int, ...]
-
-    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type:
-        return identity(types, reporter)
-
-    def evaluate(self, data: np.ndarray) -> np.ndarray:
-        x = widen(data)
-        total = np.square(x).sum(axis=self.axis or None, keepdims=True)
-        return narrow(x / np.sqrt(np.maximum(total, x.dtype.type(self.eps))), data.dtype)
-
-    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
-        (data,) = inputs
-        wide = wide_dtype(data.dtype)
-        removed = {a % data.ndim for a in self.axis} or set(range(data.ndim))
-        over = {a: te.reduce_axis(data.shape[a], name=f"k{a}") for a in sorted(removed)}
-        shape = tuple(1 if a in removed else d for a, d in enumerate(data.shape))
-
-        def square(*i: Any) -> Any:
-            value = te.cast(data[tuple(over.get(a, e) for a, e in enumerate(i))], wide)
-            return te.sum(value * value, axis=list(over.values()))
-
-        total = te.compute(shape, square, name="squares", tag="comm_reduce")
-        length = te.compute(
-            shape, lambda *i: te.sqrt(te.maximum(total[i], te.const(self.eps, wide))), name="length", tag="elemwise"
-        )
-
-        def element(*i: Any) -> Any:
-            at = tuple(0 if a in removed else e for a, e in enumerate(i))
-            return te.cast(te.cast(data[i], wide) / length[at], data.dtype)
-
-        return te.compute(data.shape, element, name="l2_normalize", tag="broadcast")
-
-
-@operator("nn.lrn", "data", pattern=Pattern.OPAQUE, attrs="LRNAttrs", level=2)
-@dataclass(frozen=True)
-class LRN(Operator):
-    """Local response normalisation: `data / (bias + alpha / size * sum(data ** 2)) ** beta`.
-
-    The sum is over the `size` (odd) neighbours along `axis`. Krizhevsky et al., 2012.
-    """
-
-    size: int = 5
-    axis: int = 1
-    bias: float = 2.0
-    alpha: float = 0.0001
-    beta: float = 0.75
-
-    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type:
-        return identity(types, reporter)
-
-    def evaluate(self, data: np.ndarray) -> np.ndarray:
-        x = widen(data)
-        reach = self.size // 2
-        length = x.shape[self.axis]
-        pads = [(0, 0)] * x.ndim
-        pads[self.axis] = (reach, reach)
-        squares = np.pad(np.square(x), pads)
-        total = np.zeros_like(x)
-        for i in range(self.size):
-            cut = [slice(None)] * x.ndim
-            cut[self.axis] = slice(i, i + length)
-            total += squares[tuple(cut)]
-        scale = np.power(x.dtype.type(self.bias) + x.dtype.type(self.alpha) * total / self.size, self.beta)
-        return narrow(x / scale, data.dtype)
-
-    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
-        (data,) = inputs
-        axis = self.axis % data.ndim
-        wide = wide_dtype(data.dtype)
-        reach = self.size // 2
-        near = te.reduce_axis(self.size, name="near")
-        padded = pad_axes(data, (axis,), ((reach, reach),))
-
-        def square(*i: Any) -> Any:
-            value = te.cast(padded[(*i[:axis], i[axis] + near, *i[axis + 1 :])], wide)
-            return te.sum(value * value, axis=near)
-
-        total = te.compute(data.shape, square, name="squares", tag="comm_reduce")
-
-        def element(*i: Any) -> Any:
-            base = te.const(self.bias, wide) + te.const(self.alpha, wide) * total[i] / te.const(self.size, wide)
-            return te.cast(te.cast(data[i], wide) / te.power(base, te.const(self.beta, wide)), data.dtype)
-
-        return te.compute(data.shape, element, name="lrn", tag="broadcast")

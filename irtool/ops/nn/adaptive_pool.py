@@ -1,0 +1,172 @@
+"""Pooling by the number of windows instead of their extent: adaptive pooling, and one window over everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ...ir.dims import Dim
+from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..shapes import tensor
+from .pool import spatial_axes
+from .pool_reference import adaptive_windows
+from .window_expression import adaptive
+
+
+class GlobalPool2D(Operator):
+    """One window over all of `H` and `W`."""
+
+    average: ClassVar[bool]
+    layout: str
+    out_layout: str
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        axes = spatial_axes(self.layout, "HW", len(data.shape))
+        return TensorType(tuple(1 if i in axes else d for i, d in enumerate(data.shape)), data.dtype)
+
+    def evaluate(self, data: np.ndarray) -> np.ndarray:
+        return adaptive_windows(data, spatial_axes(self.layout, "HW", data.ndim), (1, 1), self.average)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        return adaptive(x, spatial_axes(self.layout, "HW", x.ndim), (1, 1), self.average)
+
+
+@operator("nn.global_max_pool2d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="GlobalPool2DAttrs", level=2)
+@dataclass(frozen=True)
+class GlobalMaxPool2D(GlobalPool2D):
+    """The largest element over `H` and `W`, which become 1."""
+
+    average = False
+    layout: str = "NCHW"
+    out_layout: str = ""
+
+
+@operator("nn.global_avg_pool2d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="GlobalPool2DAttrs", level=2)
+@dataclass(frozen=True)
+class GlobalAvgPool2D(GlobalPool2D):
+    """The mean over `H` and `W`, which become 1."""
+
+    average = True
+    layout: str = "NCHW"
+    out_layout: str = ""
+
+
+class AdaptivePool(Operator):
+    """`output_size` windows along each spatial axis, as equal as they can be; window `i` of `n` over `size` elements is
+    `floor(i * size / n)` to `ceil((i + 1) * size / n)`."""
+
+    letters: ClassVar[str]
+    average: ClassVar[bool]
+    output_size: tuple[int, ...] | None
+    layout: str
+    out_layout: str
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        data = tensor(types[0], "the data")
+        if data is None:
+            return None
+        axes = spatial_axes(self.layout, self.letters, len(data.shape))
+        shape = list(data.shape)
+        for axis, size in zip(axes, self.sizes([shape[a] for a in axes]), strict=True):
+            shape[axis] = size
+        return TensorType(tuple(shape), data.dtype)
+
+    def sizes(self, data: Sequence[Dim]) -> Sequence[Dim]:
+        """Number of windows along each axis; the data's own extents where none is given."""
+        given = self.output_size
+        if not given:
+            return data
+        if len(given) == 1:
+            return given * len(self.letters)
+        if len(given) != len(self.letters):
+            raise RelationError(f"output_size has {len(given)} numbers; it takes up to {len(self.letters)}")
+        return given
+
+    def evaluate(self, data: np.ndarray) -> np.ndarray:
+        axes = spatial_axes(self.layout, self.letters, data.ndim)
+        return adaptive_windows(data, axes, self.sizes([data.shape[a] for a in axes]), self.average)  # type: ignore[arg-type]
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        axes = spatial_axes(self.layout, self.letters, x.ndim)
+        return adaptive(x, axes, [out_type.shape[a] for a in axes], self.average)
+
+
+@operator("nn.adaptive_avg_pool1d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool1DAttrs")
+@dataclass(frozen=True)
+class AdaptiveAvgPool1D(AdaptivePool):
+    """The mean of each of `output_size` windows over `W`."""
+
+    letters = "W"
+    average = True
+    output_size: tuple[int, ...] | None = ()
+    layout: str = "NCW"
+    out_layout: str = ""
+
+
+@operator("nn.adaptive_max_pool1d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool1DAttrs")
+@dataclass(frozen=True)
+class AdaptiveMaxPool1D(AdaptivePool):
+    """The largest element of each of `output_size` windows over `W`."""
+
+    letters = "W"
+    average = False
+    output_size: tuple[int, ...] | None = ()
+    layout: str = "NCW"
+    out_layout: str = ""
+
+
+@operator("nn.adaptive_avg_pool2d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool2DAttrs")
+@dataclass(frozen=True)
+class AdaptiveAvgPool2D(AdaptivePool):
+    """The mean of each of `output_size` windows over `H` and `W`."""
+
+    letters = "HW"
+    average = True
+    output_size: tuple[int, ...] | None = ()
+    layout: str = "NCHW"
+    out_layout: str = ""
+
+
+@operator("nn.adaptive_max_pool2d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool2DAttrs")
+@dataclass(frozen=True)
+class AdaptiveMaxPool2D(AdaptivePool):
+    """The largest element of each of `output_size` windows over `H` and `W`."""
+
+    letters = "HW"
+    average = False
+    output_size: tuple[int, ...] | None = ()
+    layout: str = "NCHW"
+    out_layout: str = ""
+
+
+@operator("nn.adaptive_avg_pool3d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool3DAttrs")
+@dataclass(frozen=True)
+class AdaptiveAvgPool3D(AdaptivePool):
+    """The mean of each of `output_size` windows over `D`, `H` and `W`."""
+
+    letters = "DHW"
+    average = True
+    output_size: tuple[int, ...] | None = ()
+    layout: str = "NCDHW"
+    out_layout: str = ""
+
+
+@operator("nn.adaptive_max_pool3d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="AdaptivePool3DAttrs")
+@dataclass(frozen=True)
+class AdaptiveMaxPool3D(AdaptivePool):
+    """The largest element of each of `output_size` windows over `D`, `H` and `W`."""
+
+    letters = "DHW"
+    average = False
+    output_size: tuple[int, ...] | None = ()
+    layout: str = "NCDHW"
+    out_layout: str = ""
