@@ -270,7 +270,7 @@ class _Position(Reduction):
         kept = [a for a in range(x.ndim) if a not in axes]
         rows = np.transpose(x, [*kept, *axes]).reshape([*[x.shape[a] for a in kept], self.count(x.shape)])
         if not rows.shape[-1]:
-            return np.full(reduce_shape(x.shape, self.axis, self.keepdims, self.exclude), -1, "int32")
+            return np.full(rows.shape[:-1], -1, "int32").reshape(self.total(x).shape)
         find = np.argmax if self.largest else np.argmin
         found = rows.shape[-1] - 1 - find(rows[..., ::-1], axis=-1) if self.select_last_index else find(rows, axis=-1)
         return np.asarray(np.expand_dims(found, axes) if self.keepdims else found).astype("int32")

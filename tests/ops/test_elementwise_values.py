@@ -14,6 +14,7 @@ from irtool.ops.erf import erf
 
 def value(name, *inputs, **attributes):
     with np.errstate(all="ignore"):  # as the interpreter does
+        with np.errstate(all="ignore"):
         return operators.get(name).make(attributes).evaluate(*map(np.asarray, inputs))
 
 

@@ -32,7 +32,8 @@ def test_reference_returns_the_inferred_type(name, data):
     inputs, attributes = drawn(data.draw, name)
     cls = operators.get(name)
     inferred = infer_expr(call(name, *map(argument, inputs), **attributes)).checked_type
-    value = cls.make(attributes).evaluate(*inputs)
+    with np.errstate(all="ignore"):
+        value = cls.make(attributes).evaluate(*inputs)
     if name == "memory.kill":
         assert value == () and inferred == TupleType(())
         return
