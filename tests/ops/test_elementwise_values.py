@@ -14,7 +14,6 @@ from irtool.ops.erf import erf
 
 def value(name, *inputs, **attributes):
     with np.errstate(all="ignore"):  # as the interpreter does
-        with np.errstate(all="ignore"):
         return operators.get(name).make(attributes).evaluate(*map(np.asarray, inputs))
 
 
