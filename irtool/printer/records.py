@@ -211,6 +211,7 @@ def _device(g: Describer, d: VirtualDevice) -> Record:
 _FIELD_ORDER = {
     "Target": ("kind", "tag", "keys", "attrs", "features", "host"),
     "TargetKind": ("name", "device_type", "default_keys"),
+    "tir.IndexMap": ("initial_indices", "final_indices", "inverse_index_map"),
 }
 
 
