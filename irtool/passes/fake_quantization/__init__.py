@@ -1,0 +1,1 @@
+"""Turning dequantize … quantize regions into integer operators: `affine` types, `rules` for operators, `regions`."""

@@ -1,0 +1,110 @@
+"""How a tensor is quantized, and what a rule may ask about its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...ir import Call, Constant, Expr, MissingData
+from ...ir.structural import structural_equal
+from ..fold_constant import fold_constants
+
+
+class NotSupported(Exception):
+    """A region cannot be turned into integers: it is left as it is, or is an error with `hard_fail`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """A tensor that stands for `scale * (q - zero_point)`; `axis` where scale and zero point are vectors."""
+
+    scale: Expr
+    zero_point: Expr
+    dtype: str
+    axis: int
+
+    def same_as(self, other: Affine) -> bool:
+        """Equal in everything, scales and zero points as expressions."""
+        if self is other:
+            return True
+        return (
+            self.dtype == other.dtype
+            and self.axis == other.axis
+            and structural_equal(self.scale, other.scale)
+            and structural_equal(self.zero_point, other.zero_point)
+        )
+
+    def looks_like(self, other: Affine) -> bool:
+        """Nearly the same scale and zero point and the same dtype."""
+        return (
+            nearly_equal(self.scale, other.scale)
+            and nearly_equal(self.zero_point, other.zero_point)
+            and self.dtype == other.dtype
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AffineTuple:
+    """A tuple of quantized tensors."""
+
+    fields: tuple[Affine, ...]
+
+
+AnyAffine = Affine | AffineTuple
+Types = MutableMapping[Expr, AnyAffine]
+
+
+def fold(e: Expr) -> Expr:
+    """`e` with what is constant in it computed."""
+    return fold_constants(e)
+
+
+def nearly_equal(a: Expr, b: Expr) -> bool:
+    """Whether two expressions are constants of about the same value, or the same expression."""
+    a, b = fold(a), fold(b)
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        if not isinstance(a.data, MissingData) and not isinstance(b.data, MissingData):
+            try:
+                return bool(np.allclose(a.data, b.data))
+            except ValueError:
+                return False
+    return structural_equal(a, b)
+
+
+Rule = Callable[[Call, Types], tuple[Expr, AnyAffine]]
+"""`rule(call, types)`: the integer form of a call whose arguments are integer already, and how its result is quantized.
+
+`types` knows how arguments are quantized; of the call itself it says how the region's result is.
+"""
+
+_RULES: dict[str, Rule] = {}
+
+
+def rule(*operators: str) -> Callable[[Rule], Rule]:
+    """Decorator: files a rule for operators."""
+
+    def file(function: Rule) -> Rule:
+        for name in operators:
+            if name in _RULES:
+                raise TypeError(f"the integer form of {name} is defined twice")
+            _RULES[name] = function
+        return function
+
+    return file
+
+
+def find_rule(name: str) -> Rule | None:
+    """The rule of an operator, or None."""
+    from . import rules  # noqa: F401 - files them
+
+    return _RULES.get(name)
+
+
+def tensor_type(types: Types, e: Expr) -> Affine:
+    """How a tensor is quantized. Raises NotSupported where it is not."""
+    found = types.get(e)
+    if not isinstance(found, Affine):
+        raise NotSupported("an argument is not quantized")
+    return found

@@ -1,0 +1,182 @@
+"""Finding regions between dequantize and quantize, and rewriting them by rules."""
+
+from __future__ import annotations
+
+from ...diagnostics import IrError
+from ...ir import Call, Constant, Expr, Op, TensorType, Tuple, TupleGetItem, rewrite
+from ...ir.expr import children
+from ...ops.base import call, is_call_to
+from .affine import Affine, AffineTuple, AnyAffine, NotSupported, Types, find_rule
+
+
+class Region:
+    """The operators between a root call and the dequantize calls that it rests on."""
+
+    def __init__(self, root: Call) -> None:
+        self.root = root
+        self.calls: list[Call] = []
+        self.types: dict[Expr, Affine] = {}
+        self.is_dataflow = True
+        self._collect()
+
+    def _collect(self) -> None:
+        seen: set[Expr] = set()
+        stack: list[Expr] = [self.root]
+        while stack:
+            e = stack.pop()
+            if e in seen:
+                continue
+            seen.add(e)
+            if isinstance(e, Call) and isinstance(e.op, Op):
+                if e.op.name == "qnn.quantize":
+                    self.types[e] = Affine(e.args[1], e.args[2], e.attrs.out_dtype, e.attrs.axis)
+                    stack.append(e.args[0])
+                    continue
+                self.calls.append(e)
+                if e.op.name == "qnn.dequantize":
+                    self.types[e] = Affine(e.args[1], e.args[2], _dtype(e.args[0]), e.attrs.axis)
+                    continue
+            elif not isinstance(e, Tuple | TupleGetItem | Constant | Op):
+                self.is_dataflow = False
+                return
+            stack.extend(children(e))
+
+
+def _dtype(e: Expr) -> str:
+    from ...infer import infer_expr
+
+    t = e.checked_type or infer_expr(e).checked_type
+    assert isinstance(t, TensorType)
+    return t.dtype
+
+
+class Converter:
+    """Rewrites one region from its root downwards. `hard_fail` makes a region that cannot be rewritten an error."""
+
+    def __init__(self, types: Types, hard_fail: bool, out: AnyAffine | None) -> None:
+        self.types = types
+        self.hard_fail = hard_fail
+        self.out = out
+
+    def run(self, root: Call, calls: list[Call]) -> Expr:
+        """The integer form of the region, or `root` if it has none."""
+        if not calls:
+            return root
+        for e in calls:
+            name = e.op.name  # type: ignore[attr-defined]
+            if find_rule(name) is None:
+                return self.give_up(root, e, f"operator {name} has no integer form")
+        try:
+            return rewrite(root, self.leave, self.enter)
+        except (NotSupported, IrError) as error:
+            return self.give_up(root, root, f"a region cannot be computed in integers: {error}")
+
+    def give_up(self, root: Call, where: Expr, message: str) -> Expr:
+        if self.hard_fail:
+            raise IrError(f"FakeQuantizationToInteger: {message}", where.span)
+        return root
+
+    def enter(self, e: Expr) -> Expr | None:
+        """A dequantize is the border of the region: nothing below it is looked at."""
+        return self.apply(e) if is_call_to(e, "qnn.dequantize") else None  # type: ignore[arg-type]
+
+    def leave(self, old: Expr, new: Expr) -> Expr:
+        if isinstance(new, Call):
+            if self.out is not None:
+                self.types[new] = self.out
+            return self.apply(new)
+        if isinstance(new, Tuple):
+            fields = [self.types.get(f) for f in new.fields]
+            if not all(isinstance(f, Affine) for f in fields):
+                raise NotSupported("a field of a tuple is not quantized")
+            self.types[new] = AffineTuple(tuple(fields))  # type: ignore[arg-type]
+        elif isinstance(new, TupleGetItem):
+            whole = self.types.get(new.tuple)
+            if not isinstance(whole, AffineTuple):
+                raise NotSupported("a tuple is not quantized")
+            self.types[new] = whole.fields[new.index]
+        return new
+
+    def apply(self, e: Call) -> Expr:
+        rule = find_rule(e.op.name)  # type: ignore[attr-defined]
+        if rule is None:
+            raise NotSupported(f"operator {e.op.name} has no integer form")  # type: ignore[attr-defined]
+        result, t = rule(e, self.types)
+        self.types[result] = t
+        return result
+
+
+def rewrite_regions(root: Expr, hard_fail: bool) -> Expr:
+    """Every region that ends in a quantize in integers."""
+    memo: dict[Expr, Expr] = {}
+
+    def leave(old: Expr, new: Expr) -> Expr:
+        if not is_call_to(new, "qnn.quantize"):
+            return new
+        region = Region(old)  # type: ignore[arg-type]
+        if not region.is_dataflow:
+            return new
+        types: Types = {(new if e is old else memo[e]): t for e, t in region.types.items()}
+        calls = [memo[e] for e in region.calls]
+        if not all(isinstance(e, Call) and isinstance(e.op, Op) for e in calls):
+            return new
+        return Converter(types, hard_fail, types[new]).run(new, calls)  # type: ignore[arg-type]
+
+    return rewrite(root, leave, memo=memo)
+
+
+QAT_OPERATORS = frozenset(
+    [
+        "broadcast_to",
+        "clip",
+        "expand_dims",
+        "max",
+        "maximum",
+        "min",
+        "minimum",
+        "nn.avg_pool2d",
+        "nn.batch_flatten",
+        "nn.batch_matmul",
+        "nn.bias_add",
+        "nn.conv2d",
+        "nn.conv2d_transpose",
+        "nn.dense",
+        "nn.depth_to_space",
+        "nn.global_avg_pool2d",
+        "nn.max_pool2d",
+        "nn.pad",
+        "nn.relu",
+        "reshape",
+        "split",
+        "squeeze",
+        "strided_slice",
+        "transpose",
+    ]
+)
+"""Operators that are turned into integers on their own where all of their inputs are dequantized (for networks trained
+with quantization in mind, whose last region has no quantize)."""
+
+
+def rewrite_dequantized_inputs(root: Expr, hard_fail: bool) -> Expr:
+    """Operators on dequantized inputs in integers, with a dequantize behind each."""
+
+    def leave(old: Expr, new: Expr) -> Expr:
+        if not is_call_to(new, *QAT_OPERATORS):
+            return new
+        region = Region(new)  # type: ignore[arg-type]
+        inner = [e for e in region.calls if e is not new]
+        if not region.is_dataflow or not inner:
+            return new
+        stray = next((e for e in inner if not is_call_to(e, "qnn.dequantize")), None)
+        if stray is not None:
+            if hard_fail:
+                raise IrError("FakeQuantizationToInteger: an input is not dequantized", stray.span)
+            return new
+        converter = Converter(dict(region.types), hard_fail, None)
+        result = converter.run(new, [*inner, new])  # type: ignore[list-item]
+        t = converter.types.get(result)
+        if result is new or not isinstance(t, Affine):
+            return new
+        return call("qnn.dequantize", result, t.scale, t.zero_point, axis=t.axis)
+
+    return rewrite(root, leave)

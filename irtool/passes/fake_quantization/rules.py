@@ -1,0 +1,310 @@
+"""Integer forms of operators in a quantized region."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from ...ir import Call, Constant, Expr, MissingData, TensorType, Tuple
+from ...ops.base import call
+from ...ops.layout import Layout
+from ..constants import scalar_constant
+from .affine import Affine, AffineTuple, AnyAffine, NotSupported, Types, fold, rule, tensor_type
+
+Result = tuple[Expr, AnyAffine]
+
+
+def _attributes(at: Any, *without: str) -> dict[str, Any]:
+    return {f.name: getattr(at, f.name) for f in dataclasses.fields(at) if f.name not in without}
+
+
+def _requantize(e: Expr, now: Affine, scale: Expr, zero_point: Expr, dtype: str, axis: int) -> Expr:
+    return call("qnn.requantize", e, now.scale, now.zero_point, scale, zero_point, out_dtype=dtype, axis=axis)
+
+
+def _quantize(e: Expr, like: Affine, dtype: str = "int8", axis: int = -1) -> Expr:
+    return call("qnn.quantize", e, like.scale, like.zero_point, axis=axis, out_dtype=dtype)
+
+
+def _shape(e: Expr) -> tuple[Any, ...]:
+    from ...infer import infer_expr
+
+    t = e.checked_type or infer_expr(e).checked_type
+    if not isinstance(t, TensorType):
+        raise NotSupported("a shape is not known")
+    return t.shape
+
+
+def _float_constant(e: Expr) -> Expr:
+    """`e`, which must be a constant of a floating-point type, since it is not quantized."""
+    if not isinstance(e, Constant) or not e.dtype.startswith(("float", "bfloat")):
+        raise NotSupported("an argument is neither quantized nor a constant")
+    return e
+
+
+@rule("qnn.dequantize")
+def dequantize(e: Call, types: Types) -> Result:
+    """The quantized tensor itself."""
+    return e.args[0], types[e]
+
+
+@rule("qnn.quantize")
+def quantize(e: Call, types: Types) -> Result:
+    """A requantization; nothing if the tensor is quantized so already."""
+    out, scale, zero_point = e.args
+    t = tensor_type(types, out)
+    now = Affine(fold(t.scale), fold(t.zero_point), t.dtype, t.axis)
+    wanted = Affine(scale, zero_point, e.attrs.out_dtype, e.attrs.axis)
+    if not now.looks_like(wanted):
+        out = _requantize(out, now, scale, zero_point, wanted.dtype, t.axis)
+    return out, wanted
+
+
+@rule(
+    *[
+        "reshape",
+        "squeeze",
+        "strided_slice",
+        "transpose",
+        "expand_dims",
+        "nn.max_pool2d",
+        "nn.batch_flatten",
+        "nn.depth_to_space",
+        "max",
+        "min",
+        "image.resize2d",
+    ]
+)
+def unchanged(e: Call, types: Types) -> Result:
+    """The same operator on integers: it moves or picks elements."""
+    return e, tensor_type(types, e.args[0])
+
+
+@rule("topk")
+def topk(e: Call, types: Types) -> Result:
+    """The same operator on integers, if only values are asked for."""
+    if e.attrs.ret_type != "values":
+        raise NotSupported("topk of indices")
+    return e, tensor_type(types, e.args[0])
+
+
+@rule("split")
+def split(e: Call, types: Types) -> Result:
+    """The same operator on integers."""
+    sections = e.attrs.indices_or_sections
+    count = int(sections) if isinstance(sections, int) else len(sections) + 1
+    return e, AffineTuple((tensor_type(types, e.args[0]),) * count)
+
+
+@rule("broadcast_to")
+def broadcast_to(e: Call, types: Types) -> Result:
+    """The same operator on integers."""
+    return call("broadcast_to", e.args[0], shape=e.attrs.shape, dtype=""), tensor_type(types, e.args[0])
+
+
+@rule("nn.adaptive_avg_pool1d", "nn.avg_pool2d", "nn.global_avg_pool2d")
+def average_pool(e: Call, types: Types) -> Result:
+    """The average in int32, in terms of the result."""
+    x = e.args[0]
+    t, out = tensor_type(types, x), tensor_type(types, e)
+    if t.looks_like(out):
+        x = call("cast", x, dtype="int32")
+    else:
+        x = _requantize(x, t, out.scale, out.zero_point, "int32", t.axis)
+    kept = {
+        "nn.adaptive_avg_pool1d": lambda: {"output_size": e.attrs.output_size},
+        "nn.avg_pool2d": lambda: _attributes(e.attrs),
+        "nn.global_avg_pool2d": dict,
+    }[e.attrs.name]()
+    return call(e.attrs.name, x, **kept), Affine(out.scale, out.zero_point, "int32", out.axis)
+
+
+@rule("mean")
+def mean(e: Call, types: Types) -> Result:
+    """The mean in int32."""
+    t = tensor_type(types, e.args[0])
+    out = call("mean", call("cast", e.args[0], dtype="int32"), **_attributes(e.attrs))
+    return call("cast", out, dtype=t.dtype), t
+
+
+@rule("nn.bias_add")
+def bias_add(e: Call, types: Types) -> Result:
+    """The bias quantized as the data is."""
+    x, bias = e.args
+    t = tensor_type(types, x)
+    if bias in types:
+        b = tensor_type(types, bias)
+        if not t.looks_like(b):
+            bias = _requantize(bias, b, fold(t.scale), fold(t.zero_point), t.dtype, 0)
+    else:
+        bias = _quantize(_float_constant(bias), t, t.dtype, 0)
+    return call("nn.bias_add", x, bias, **_attributes(e.attrs)), t
+
+
+def _product_type(x: Affine, w: Affine) -> tuple[Expr, Expr]:
+    """Scale and zero point of a product."""
+    scale = fold(call("multiply", x.scale, w.scale))
+    zero = fold(call("cast", call("zeros_like", scale), dtype="int32"))
+    return scale, zero
+
+
+@rule("nn.conv2d", "nn.conv2d_transpose")
+def convolution(e: Call, types: Types) -> Result:
+    """The quantized convolution."""
+    x, w = tensor_type(types, e.args[0]), tensor_type(types, e.args[1])
+    scale, zero = _product_type(x, w)
+    parameters = (x.zero_point, w.zero_point, x.scale, w.scale)
+    out = call(
+        e.attrs.name.replace("nn.", "qnn."),
+        *e.args,
+        *parameters,
+        **_attributes(e.attrs, "out_dtype"),
+        out_dtype="int32",
+    )
+    layout = Layout.parse(e.attrs.out_layout or e.attrs.data_layout)
+    return out, Affine(scale, zero, "int32", layout.index("C"))
+
+
+@rule("nn.dense")
+def dense(e: Call, types: Types) -> Result:
+    """The quantized dense layer."""
+    x, w = tensor_type(types, e.args[0]), tensor_type(types, e.args[1])
+    scale, zero = _product_type(x, w)
+    parameters = (x.zero_point, w.zero_point, x.scale, w.scale)
+    out = call("qnn.dense", *e.args, *parameters, **_attributes(e.attrs, "out_dtype"), out_dtype="int32")
+    return out, Affine(scale, zero, "int32", 1)
+
+
+@rule("nn.batch_matmul")
+def batch_matmul(e: Call, types: Types) -> Result:
+    """The quantized product."""
+    x, y = tensor_type(types, e.args[0]), tensor_type(types, e.args[1])
+    scale = fold(call("multiply", x.scale, y.scale))
+    parameters = (x.zero_point, y.zero_point, x.scale, y.scale)
+    out = call("qnn.batch_matmul", *e.args, *parameters, out_dtype="int32", transpose_a=False, transpose_b=True)
+    return out, Affine(scale, scalar_constant(0, "int32"), "int32", x.axis)
+
+
+@rule("concatenate")
+def concatenate(e: Call, types: Types) -> Result:
+    """The quantized concatenation, in terms of the result."""
+    pieces, out = types.get(e.args[0]), tensor_type(types, e)
+    if not isinstance(pieces, AffineTuple):
+        raise NotSupported("a piece is not quantized")
+    scales = Tuple(tuple(t.scale for t in pieces.fields))
+    zeros = Tuple(tuple(t.zero_point for t in pieces.fields))
+    return call("qnn.concatenate", e.args[0], scales, zeros, out.scale, out.zero_point, axis=e.attrs.axis), out
+
+
+def _single(e: Expr) -> float | None:
+    if isinstance(e, Constant) and not isinstance(e.data, MissingData) and e.data.size == 1:
+        return e.data.reshape(()).item()
+    return None
+
+
+@rule("clip")
+def clip(e: Call, types: Types) -> Result:
+    """Bounds in quantized terms; by channel where scales are."""
+    x = e.args[0]
+    t = tensor_type(types, x)
+    scale, zero = fold(t.scale), fold(t.zero_point)
+    factor, shift = _single(scale), _single(zero)
+    if factor is not None and shift is not None:
+        bounds = [float(int(b / factor + shift)) for b in (e.attrs.a_min, e.attrs.a_max)]
+        return call("clip", x, a_min=bounds[0], a_max=bounds[1]), t
+    low: Expr = scalar_constant(e.attrs.a_min, "float32")
+    high: Expr = scalar_constant(e.attrs.a_max, "float32")
+    scale_shape = _shape(scale)
+    if scale_shape and scale_shape[0] > 1:
+        shape = [1] * len(_shape(x))
+        shape[t.axis] = -1
+        low, high = [
+            call("reshape", call("broadcast_to", b, shape=scale_shape, dtype=""), newshape=shape) for b in (low, high)
+        ]
+    folded = Affine(scale, zero, t.dtype, t.axis)
+    low, high = [fold(_quantize(b, folded, t.dtype, t.axis)) for b in (low, high)]
+    return call("minimum", call("maximum", x, low), high), t
+
+
+@rule("nn.relu")
+def relu(e: Call, types: Types) -> Result:
+    """The maximum with the zero point."""
+    x = e.args[0]
+    t = tensor_type(types, x)
+    shape = _shape(t.scale)
+    zero = t.zero_point
+    if len(shape) == 1 and shape[0] > 1:
+        channels = [1] * len(_shape(x))
+        channels[t.axis] = -1
+        zero = call("reshape", call("broadcast_to", zero, shape=shape, dtype=""), newshape=channels)
+    return call("maximum", x, fold(call("cast", zero, dtype=t.dtype))), t
+
+
+@rule("nn.leaky_relu")
+def leaky_relu(e: Call, types: Types) -> Result:
+    """The quantized leaky_relu."""
+    t, out = tensor_type(types, e.args[0]), tensor_type(types, e)
+    parameters = (t.scale, t.zero_point, out.scale, out.zero_point)
+    return call("qnn.leaky_relu", e.args[0], *parameters, alpha=e.attrs.alpha), out
+
+
+@rule("nn.pad")
+def pad(e: Call, types: Types) -> Result:
+    """The value quantized as the data is."""
+    x, value = e.args
+    t = tensor_type(types, x)
+    if value in types:
+        v = tensor_type(types, value)
+        if not t.same_as(v):
+            value = _requantize(value, v, t.scale, t.zero_point, t.dtype, v.axis)
+    else:
+        value = _quantize(_float_constant(value), t)
+    return call("nn.pad", x, value, **_attributes(e.attrs)), t
+
+
+def _operands(e: Call, types: Types) -> tuple[Expr, Expr, Affine, Affine, Affine]:
+    """Both operands, quantized, with their types and the result's. A constant is quantized as the other operand is."""
+    left, right = e.args
+    given = [types.get(left), types.get(right)]
+    if given == [None, None]:
+        raise NotSupported("neither operand is quantized")
+    a = given[0] if isinstance(given[0], Affine) else None
+    b = given[1] if isinstance(given[1], Affine) else None
+    if a is None:
+        assert b is not None
+        if not isinstance(left, Constant):
+            raise NotSupported("an operand is neither quantized nor a constant")
+        left, a = _quantize(left, b, b.dtype), b
+    if b is None:
+        if not isinstance(right, Constant):
+            raise NotSupported("an operand is neither quantized nor a constant")
+        right, b = _quantize(right, a, a.dtype), a
+    out = tensor_type(types, e)
+    return left, right, a, b, out if a.dtype == out.dtype else a
+
+
+@rule("add", "multiply", "subtract")
+def arithmetic(e: Call, types: Types) -> Result:
+    """The quantized operator."""
+    left, right, a, b, out = _operands(e, types)
+    name = "qnn.mul" if e.attrs.name == "multiply" else f"qnn.{e.attrs.name}"
+    parameters = (a.scale, a.zero_point, b.scale, b.zero_point, out.scale, out.zero_point)
+    return call(name, left, right, *parameters, lhs_axis=a.axis, rhs_axis=b.axis), out
+
+
+@rule("minimum", "maximum")
+def extremum(e: Call, types: Types) -> Result:
+    """The same operator on integers, in terms of the result."""
+    left, right, a, b, out = _operands(e, types)
+    if not a.same_as(out):
+        left = _requantize(left, a, out.scale, out.zero_point, out.dtype, a.axis)
+    if not b.same_as(out):
+        right = _requantize(right, b, out.scale, out.zero_point, out.dtype, b.axis)
+    return call(e.attrs.name, left, right), out
+
+
+@rule("sqrt", "rsqrt", "exp", "erf", "sigmoid", "hardswish", "tanh", "abs", "log")
+def unary(e: Call, types: Types) -> Result:
+    """The quantized operator."""
+    t, out = tensor_type(types, e.args[0]), tensor_type(types, e)
+    return call(f"qnn.{e.attrs.name}", e.args[0], t.scale, t.zero_point, out.scale, out.zero_point), out

@@ -1,0 +1,36 @@
+"""FakeQuantizationToInteger: dequantize, float operators, quantize become integer operators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import Function, Module
+from .base import FunctionPass, register_pass
+from .context import PassContext
+from .fake_quantization.regions import rewrite_dequantized_inputs, rewrite_regions
+
+
+@register_pass("FakeQuantizationToInteger", level=0, required=("InferType",))
+@dataclass(frozen=True)
+class FakeQuantizationToInteger(FunctionPass):
+    """Replaces regions between qnn.dequantize and qnn.quantize by operators on integers.
+
+    ::
+
+        qnn.quantize(nn.conv2d(qnn.dequantize(%x, …), qnn.dequantize(%w, …)), %scale, %zero)
+            ⇒  qnn.requantize(qnn.conv2d(%x, %w, …), …, %scale, %zero)
+
+    A region that holds an operator without an integer form stays as it is; with `hard_fail` that is an error. With
+    `use_qat`, operators whose inputs are all dequantized are replaced even where no quantize follows, and dequantized.
+    """
+
+    hard_fail: bool = False
+    use_qat: bool = False
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        result = rewrite_regions(function, self.hard_fail)
+        if self.use_qat:
+            from ..infer import infer_expr
+
+            result = rewrite_dequantized_inputs(infer_expr(result, module), self.hard_fail)
+        return result  # type: ignore[return-value]
