@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..tir.stmt import Allocate, PrimFunc, Seq, Stmt, seq
-from . import contract, elementwise
+from . import contract, elementwise, rows
 from .machine import Machine
 from .nests import Map, Reduction, recognise
 
@@ -34,7 +34,11 @@ def _stage(s: Stmt, machine: Machine, notes: list[tuple[int, str, str]]) -> Stmt
     form = recognise(s)
     if isinstance(form, Reduction):
         flat = contract.flatten_loops(contract.split_loops(form))
+        row = rows.applies(flat, machine)
         plan = contract.plan(flat, machine)
+        if row is not None and (plan is None or plan.lanes * plan.tile.rows * plan.tile.vectors < 4 * machine.lanes(4)):
+            notes.append((form.work, "row_reduction", f"vectors along the summed axis {flat.inner[row][0].name}"))
+            return rows.schedule(flat, row, machine)
         if plan is not None:
             notes.append((form.work, "register_tile", plan.reason))
             return contract.schedule(flat, plan, machine)

@@ -13,32 +13,36 @@ from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, PrimFunc, blocked
 from .machine import Machine
 from .nests import with_buffers
-from .wishes import Wish, carried, wishes
+from .wishes import Wish, carried, is_elementwise, wishes
 
 
 def assign_layouts(program: Program, machine: Machine) -> None:
     """Chooses layouts and gives each kernel a variant for the layouts that it meets."""
     plain = _row_major_slots(program)
     chosen: dict[Slot, Wish] = {}
-    wished = {k: wishes(k, machine) for k in program.kernels}
-    # Producers first: a slot has the layout that its producer gives it.
-    for f in program.functions.values():
-        for s in steps(f.body):
-            if isinstance(s, RunKernel):
-                _choose(s, wished[s.kernel], chosen, plain)
+    calls = [s for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)]
+    wished = {s: _wishes_of(s, machine) for s in calls}
+    maps = {s.outputs[0].resolve() for s in calls if len(s.outputs) == 1 and is_elementwise(s.kernel)}
+    # A slot has the layout that its producer gives it; an element-by-element producer gives what its readers wish.
+    for s in calls:
+        for slot, b in zip(s.inputs, s.kernel.inputs):
+            slot = slot.resolve()
+            wish = wished[s].get(b)
+            if wish is not None and slot in maps and slot.kind == TEMP and slot not in plain and _worthwhile(b, wish):
+                chosen.setdefault(slot, wish)
+    for s in calls:
+        _choose(s, wished[s], chosen, plain)
     variants: dict[tuple, PrimFunc] = {}
     packed: dict[tuple[Slot, Layout], Slot] = {}
-    for f in program.functions.values():
-        for s in steps(f.body):
-            if isinstance(s, RunKernel):
-                _specialise(s, wished[s.kernel], chosen, variants, packed)
+    for s in calls:
+        _specialise(s, wished[s], chosen, variants, packed)
     used: dict[int, PrimFunc] = {}
     constants: dict[Slot, None] = {}
     for f in program.functions.values():
-        for s in steps(f.body):
-            if isinstance(s, RunKernel):
-                used[id(s.kernel)] = s.kernel
-            for slot in _slots(s):
+        for step in steps(f.body):
+            if isinstance(step, RunKernel):
+                used[id(step.kernel)] = step.kernel
+            for slot in _slots(step):
                 if slot.resolve().kind == CONSTANT:
                     constants[slot.resolve()] = None
         for slot in f.results:
@@ -46,6 +50,11 @@ def assign_layouts(program: Program, machine: Machine) -> None:
                 constants[slot.resolve()] = None
     program.kernels = list(used.values())
     program.constants = list(constants)
+
+
+def _wishes_of(s: RunKernel, machine: Machine) -> dict[Buffer, Wish]:
+    constants = frozenset(b for slot, b in zip(s.inputs, s.kernel.inputs) if slot.resolve().kind == CONSTANT)
+    return wishes(s.kernel, machine, constants)
 
 
 def _slots(s) -> list[Slot]:
@@ -83,7 +92,7 @@ def _choose(s: RunKernel, wished: dict[Buffer, Wish], chosen: dict[Slot, Wish], 
     for slot, b in zip(s.outputs, s.kernel.outputs):
         slot = slot.resolve()
         wish = after.get(b)
-        if wish is None or slot.kind != TEMP or slot in plain or not _worthwhile(b, wish):
+        if wish is None or slot in chosen or slot.kind != TEMP or slot in plain or not _worthwhile(b, wish):
             continue
         chosen[slot] = wish
 

@@ -36,8 +36,9 @@ def stages(body: Stmt) -> list[Stmt]:
     return list(s.stmts) if isinstance(s, Seq) and recognise(s) is None else [s]
 
 
-def wishes(kernel: PrimFunc, machine: Machine) -> dict[Buffer, Wish]:
-    """What the kernel's largest reduction wishes of the buffers that it touches."""
+def wishes(kernel: PrimFunc, machine: Machine, constants: frozenset[Buffer]) -> dict[Buffer, Wish]:
+    """What the kernel's largest reduction wishes of the buffers that it touches; `constants` are those that can be packed
+    when the program is built."""
     forms = [f for f in map(recognise, stages(kernel.body)) if isinstance(f, Reduction)]
     if not forms:
         return {}
@@ -45,7 +46,9 @@ def wishes(kernel: PrimFunc, machine: Machine) -> dict[Buffer, Wish]:
     if r.work < _LEAST_WORK or r.acc.dtype not in ("float32", "int32"):
         return {}
     full = machine.lanes(dtypes.itemsize(r.acc.dtype))
-    best: tuple[tuple[int, int], dict[Buffer, Wish]] | None = None
+    if _sums_rows(r, 2 * full):
+        return {}
+    best: tuple[tuple[int, ...], dict[Buffer, Wish]] | None = None
     for v, extent in r.loops:
         factor = full
         while factor >= 4 and extent % factor:
@@ -56,10 +59,24 @@ def wishes(kernel: PrimFunc, machine: Machine) -> dict[Buffer, Wish]:
         if made is None:
             continue
         independent = sum(1 for e in _operands(r) if not any(depends(i, v) for i in e.indices))
-        rank = (independent, factor)
+        packed = sum(1 for b in made if b in constants)
+        last = sum(1 for s in r.stores if s.indices and s.indices[-1] is v)
+        rank = (packed, min(independent, 1), last, factor)
         if best is None or rank > best[0]:
             best = (rank, made)
     return best[1] if best is not None else {}
+
+
+def is_elementwise(kernel: PrimFunc) -> bool:
+    """True if all the kernel does is compute elements by a formula."""
+    return all(isinstance(recognise(s), Map) for s in stages(kernel.body))
+
+
+def _sums_rows(r: Reduction, least: int) -> bool:
+    """True if one operand is summed along its last axis, which is contiguous as it is."""
+    operands = _operands(r)
+    long = {v for v, n in r.inner if n >= least}
+    return len(operands) == 1 and bool(operands[0].indices) and operands[0].indices[-1] in long
 
 
 def _operands(r: Reduction) -> list[Load]:
