@@ -172,6 +172,15 @@ def test_deformable_convolution_without_offsets_is_a_convolution():
     np.testing.assert_allclose(got, reference("nn.conv2d", [x, w], {"padding": [1, 1]}), atol=1e-5)
 
 
+def test_deformable_convolution_fades_out_beyond_the_last_row():
+    x, w = np.ones((1, 1, 3, 3), "float32"), np.ones((1, 1, 1, 1), "float32")
+    for move, row in ((0.25, [1, 1, 0.75]), (-0.25, [0, 1, 1]), (1.0, [1, 1, 0])):
+        offset = np.zeros((1, 2, 3, 3), "float32")
+        offset[:, 0] = move
+        got = reference("nn.deformable_conv2d", [x, offset, w], {})
+        np.testing.assert_allclose(got[0, 0, :, 0], row)
+
+
 @pytest.mark.parametrize("rounding", ["UPWARD", "TONEAREST"])
 @pytest.mark.parametrize("factor", [1.0, 0.5, 0.25, 3.0, 0.3, 1e-6, 1e-12, 700.0])
 def test_fixed_point_multiplication_rounds_exactly(rounding, factor):

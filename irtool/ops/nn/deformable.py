@@ -34,7 +34,8 @@ from .window_expression import wide_dtype
 class DeformableConv2D(Operator):
     """`nn.conv2d` whose taps are moved by `offset`, `(N, 2 * KH * KW * deformable_groups, H', W')`, pairs of y and x.
 
-    Between pixels the data is interpolated bilinearly; outside it is 0. Dai et al., 2017.
+    Between pixels the data is interpolated bilinearly, with zeros beyond its last row and column; a tap that has left
+    the data sees 0. Dai et al., 2017.
     """
 
     strides: tuple[int, ...] = (1, 1)
@@ -135,9 +136,13 @@ class DeformableConv2D(Operator):
             low = [te.cast(te.floor(p), "int32") for p in held]
             high = [te.minimum(a + 1, size - 1) for a, size in zip(low, (height, width), strict=True)]
             part = [p - te.cast(a, "float32") for p, a in zip(places, low, strict=True)]
+            beyond = [
+                te.select(a + 1 < size, share, te.const(0.0, "float32"))
+                for a, share, size in zip(low, part, (height, width), strict=True)
+            ]
             total: Any = te.const(0.0, "float32")
-            for row, share_y in ((low[0], 1.0 - part[0]), (high[0], part[0])):
-                for column, share_x in ((low[1], 1.0 - part[1]), (high[1], part[1])):
+            for row, share_y in ((low[0], 1.0 - part[0]), (high[0], beyond[0])):
+                for column, share_x in ((low[1], 1.0 - part[1]), (high[1], beyond[1])):
                     total = total + te.cast(x[n, c, row, column], "float32") * (share_y * share_x)
             return te.if_then_else(te.all(*inside), total, te.const(0.0, "float32"))
 
@@ -157,7 +162,8 @@ class DeformableConv2D(Operator):
         per_group = channels // self.deformable_groups
         for dy in (0, 1):
             for dz in (0, 1):
-                part = (1 - np.abs(y - top - dy)) * (1 - np.abs(z - left - dz)) * inside
+                part = (1 - np.abs(y - top - dy)) * (1 - np.abs(z - left - dz))
+                part *= inside & (top + dy < height) & (left + dz < width)
                 row = np.clip(top + dy, 0, height - 1).astype(np.intp)
                 column = np.clip(left + dz, 0, width - 1).astype(np.intp)
                 for n in range(batch):
