@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...diagnostics import IrError
-from ...ir import Call, Expr, Tuple, TupleGetItem, TupleType
+from ...ir import Expr, Tuple, TupleGetItem, TupleType
 from ...ir.types import TensorType
 from ...ops.base import call
 from ..axes import expand_to_axis
@@ -142,10 +142,8 @@ def qnn_concatenate(s: Site) -> Expr:
         raise IrError("qnn.concatenate needs its scales and zero points as tuples", s.call.span)
     if isinstance(data, Tuple):
         pieces = data.fields
-    elif isinstance(data, Call):
-        pieces = tuple(TupleGetItem(data, i) for i in range(len(types.fields)))
     else:
-        raise IrError("qnn.concatenate needs a tuple or the result of a call", s.call.span)
+        pieces = tuple(TupleGetItem(data, i) for i in range(len(types.fields)))
     moved = []
     for piece, t, piece_scale, piece_zero in zip(pieces, types.fields, scales.fields, zeros.fields, strict=True):
         assert isinstance(t, TensorType)
