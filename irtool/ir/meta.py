@@ -65,3 +65,13 @@ class VirtualDevice:
     def is_unconstrained(self) -> bool:
         """True if nothing is said: the peer then prints nothing."""
         return self == VirtualDevice()
+
+
+@dataclass(frozen=True)
+class LoweredText:
+    """A lowered function that was read and not understood: it is kept as it stands, so that a module prints as it was.
+
+    `text` is what follows `@name = `: `primfn(…) … }`.
+    """
+
+    text: str

@@ -247,7 +247,7 @@ BUILDERS: dict[str, Callable[[Fields], Any]] = {
     "relay.Constructor": lambda f: Constructor(
         f.kind("name_hint", str), f.items("inputs", Type), f.kind("belong_to", GlobalTypeVar), int(f.get("tag", -1))
     ),
-    "relay.TensorType": lambda f: TensorType(f.kind("shape", tuple), f["dtype"]),
+    "relay.TensorType": lambda f: TensorType(f.items("shape", (int, DimVar, DimExpr, ANY.__class__)), f["dtype"]),
     "TupleType": lambda f: TupleType(f.items("fields", Type)),
     "FuncType": lambda f: FuncType(
         f.items("arg_types", Type), f.kind("ret_type", Type), f.items("type_params", TypeVar)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, Diagnostics, IrError, Source, Span, nearest
 from ..ir import Expr, Function, Module, Type, Var, free_variables
+from ..ir.meta import LoweredText
 from . import dialect
 from .build import Builder
 from .build.state import GaveUp, State
@@ -105,7 +106,9 @@ def _read(text: str, filename: str, found: Diagnostics, start: str | None) -> An
         except GaveUp:
             return None
     for name, span in lowered.items():
-        found.warn(f"the lowered function @{name} is not read: only Relay functions are", span)
+        found.warn(
+            f"the lowered function @{name} is kept as text", Span(source, span.start, span.start + len(name) + 1)
+        )
     return _finish(builder, start, lowered)
 
 
@@ -195,7 +198,7 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
         hint = f"; it is a parameter of @{owner}" if owner is not None else ""
         found.error(f"%{name} is not defined here{hint}", span)
     if metadata.missing:
-        found.warn("the text has no metadata section: the values of its constants are unknown")
+        found.warn("the metadata section is cut off: values that the text refers to are unknown")
     if start == "module":
         undefined = [name for name in builder.globals if name not in builder.functions and name not in lowered]
         for name in undefined[:_MOST_UNDEFINED]:
@@ -206,6 +209,8 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
             span = builder.type_names[name]
             known = [*builder.type_definitions, "int32", "float32", "bool"]
             found.error(f"unknown type {name}", span, help=nearest(name, known))
+        if lowered and builder.result is not None:
+            return _with_lowered(builder.result, lowered, found)
         return builder.result
     if found.errors:
         return None
@@ -214,6 +219,17 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
         found.error("the text is not an expression")
         return None
     return result
+
+
+def _with_lowered(module: Module, lowered: dict[str, Span], found: Diagnostics) -> Module:
+    """The module with its lowered functions, as text."""
+    kept: dict[str, Any] = {}
+    for name, span in lowered.items():
+        if name in module.functions:
+            found.error(f"the function @{name} is defined twice", span)
+        text = span.source.text[span.start : span.end]
+        kept[name] = LoweredText(text[text.index("=") + 1 :].lstrip())
+    return module.with_functions({**kept, **module.functions})
 
 
 def expression_module(e: Expr) -> Module:

@@ -8,6 +8,8 @@ from typing import Any
 
 from ..diagnostics import UsageError
 from ..ir import Expr, Function, Module, Type, TypeData
+from ..ir.meta import LoweredText
+from ..tir.stmt import PrimFunc
 from .metadata import References
 from .relay import RelayPrinter
 from .types import TypeText
@@ -29,7 +31,7 @@ def to_text(
     portable_names: bool = False,
     external_path: str | os.PathLike[str] | None = None,
 ) -> str:
-    """The text of a module, an expression, a type definition or a type.
+    """The text of a module, an expression, a type definition, a type or a loop nest.
 
     Args:
         node: what to print. Modules and expressions start with a version line.
@@ -57,6 +59,10 @@ def to_text(
         body = printer.type_definition(node)
     elif isinstance(node, Expr):
         body = printer.expression(node)
+    elif isinstance(node, PrimFunc):
+        from .tir import LoopNestPrinter
+
+        body = LoopNestPrinter().function(node.name, node) + "\n"
     else:
         raise UsageError(f"a {type(node).__name__} has no text")
     if external_path is not None:
@@ -75,6 +81,8 @@ def _module(m: Module, printer: RelayPrinter) -> str:
         f = m.functions[name]
         if isinstance(f, Function):
             parts.append(printer.definition(name, f, surveys[name]) + "\n")
+        elif isinstance(f, LoweredText):
+            parts.append(f"@{name} = {f.text}\n")
         else:
             from .tir import LoopNestPrinter
 

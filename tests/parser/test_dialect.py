@@ -95,13 +95,19 @@ def test_missing_constants_are_typed_unknowns():
 }"""
     )
     m, found = read_with_diagnostics(text)
-    assert any("no metadata section" in d.message for d in found)
+    assert any("cut off" in d.message for d in found)
     total, again, other = m["main"].body.fields
     constant = total.args[1]
     assert isinstance(constant, Constant) and constant.data == MissingData(1)
     assert constant.type_annotation == TensorType((1, 3), "float32") and constant is again
     assert other.data == MissingData(0) and other.type_annotation is None
     assert isinstance(m["main"].params[0].type_annotation.shape[0], DimVar)
+
+
+def test_constants_alone_may_be_missing():
+    text = VERSION + "def @main() { meta[relay.Constant][0] }\n#[metadata]\n"
+    m = parse(text + '{"root": 1, "nodes": [{"type_key": ""}, {"type_key": "Map"}], "b64ndarrays": []}')
+    assert m["main"].body.data == MissingData(0)
 
 
 def test_an_empty_text_is_an_empty_module():

@@ -195,6 +195,40 @@ def test_any_words(pieces, between):
     check(HEAD + "def @main(%x: int32) {" + between.join(pieces) + "}")
 
 
+def damage(graph: dict, keys: list[str], r: random.Random) -> None:
+    """Changes something in a metadata section that stays JSON."""
+    nodes = graph["nodes"]
+    node, kind = r.choice(nodes), r.random()
+    if kind < 0.35 and node.get("attrs"):
+        values = [str(r.randrange(len(nodes) + 2)), "-1", "x", "", "1e999", "9" * 30, None, 3, []]
+        node["attrs"][r.choice(list(node["attrs"]))] = r.choice(values)
+    elif kind < 0.5:
+        node["type_key"] = r.choice([*keys, "", None, 1])
+    elif kind < 0.65 and node.get("data"):
+        node["data"][r.randrange(len(node["data"]))] = r.choice([r.randrange(len(nodes) + 2), -1, 10**9, "a", None])
+    elif kind < 0.8 and node:
+        node.pop(r.choice(list(node)))
+    elif kind < 0.85 and graph["b64ndarrays"]:
+        graph["b64ndarrays"][0] = r.choice(["", "AAAA", None, 3, str(graph["b64ndarrays"][0])[:-4]])
+    elif kind < 0.9:
+        graph["root"] = r.choice([0, 1, 2, -1, "1", "x", None, 10**9])
+    else:
+        node["repr_str"] = r.choice(["x", 3, None])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_metadata(seed):
+    pool = [t.split("#[metadata]") for t in texts() if t.count("#[metadata]") == 1]
+    keys = sorted({n["type_key"] for _, section in pool for n in json.loads(section)["nodes"]})
+    r = random.Random(seed)
+    for _ in range(300):
+        code, section = r.choice(pool)
+        graph = json.loads(section)
+        for _ in range(r.choice([1, 1, 2, 4])):
+            damage(graph, keys, r)
+        check(f"{code}#[metadata]\n{json.dumps(graph)}")
+
+
 class Grammar:
     """Draws texts from the grammar: syntactically right, whatever the names in them mean."""
 

@@ -40,7 +40,9 @@ from irtool.ir import (
     scalar,
 )
 from irtool.ir.meta import MetaNode, VirtualDevice
+from irtool.ir.structural import structural_equal
 from irtool.parser import parse, parse_expr, read_type
+from irtool.printer import to_text
 
 VERSION = '#[version = "0.0.5"]\n'
 
@@ -366,8 +368,7 @@ def test_spans_point_at_the_source():
     assert text[total.start : total.end] == "add(%x, 1)"
 
 
-def test_functions_of_lowered_calls():
-    text = """@f = primfn(x: handle) -> ()
+LOWERED = """@f = primfn(x: handle) -> ()
   attr = {"a": True} {
   for (i: int32, 0, 4) {
     x[i] = 1
@@ -377,6 +378,20 @@ def test_functions_of_lowered_calls():
 def @main(%x: float32) {
   %0 = (%x,);
   call_lowered(@f, %0, metadata={"relay_attrs"={__dict__={"Primitive"=1}}, "all_prim_fn_vars"=['f']})
-}"""
-    e = function(text).body
+}
+"""
+
+
+def test_calls_of_lowered_functions():
+    e = function(LOWERED).body
     assert e.op.name == "call_lowered" and e.args[0].name == "f"
+    assert e.args[1].fields[0].name == "x"
+
+
+def test_lowered_functions_are_kept_as_text():
+    m = parse(VERSION + LOWERED)
+    assert list(m.functions) == ["f", "main"] and list(m.relay_functions) == ["main"]
+    text = to_text(m)
+    assert LOWERED[: LOWERED.index("def")] in text
+    assert structural_equal(parse(text), m) and to_text(parse(text)) == text
+    assert not structural_equal(parse(VERSION + LOWERED.replace("x[i] = 1", "x[i] = 2")), m)
