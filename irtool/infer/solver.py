@@ -289,6 +289,9 @@ class Solver:
             self.diagnostics.extend(error.diagnostics)
             self._poison(rule)
             return
+        except (MemoryError, OverflowError):
+            self._refuse(rule, "the type of the result does not fit the memory")
+            return
         if found is not None:
             rule.done = True
             self.pending.pop(rule, None)

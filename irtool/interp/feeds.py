@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from typing import Any
 
 from ..diagnostics import IrError
 from ..ir import Function, TensorType, TupleType, Type
+
+_MOST = 2**30
+"""Most elements of one value."""
 
 
 def random_value(ty: Type, name: str, seed: int) -> Any:
@@ -24,6 +28,8 @@ def random_value(ty: Type, name: str, seed: int) -> Any:
         raise IrError(f"cannot make a random value for %{name}: its type is {ty!r}")
     rng = np.random.RandomState((zlib.crc32(name.encode()) + seed) & 0x7FFFFFFF)
     shape = tuple(int(d) for d in ty.shape)  # type: ignore[arg-type]
+    if any(d < 0 for d in shape) or math.prod(shape) > _MOST:
+        raise IrError(f"cannot make a random value for %{name}: there is no room for {ty!r}")
     if ty.dtype == "bool":
         return rng.randint(0, 2, shape).astype("bool")
     if ty.dtype.startswith(("int", "uint")):

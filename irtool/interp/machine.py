@@ -14,11 +14,21 @@ import numpy as np
 from ..diagnostics import IrError, Span, nearest
 from ..ir import Constant, Function, Module, Pattern, PatternConstructor, PatternTuple, PatternVar, Var
 from ..ir.show import show_expr
+from ..ops.base import RelationError
 from .code import UNSET, Code, Kind
 from .translate import translate
 from .values import Closure, ConstructorValue, Data, OperatorValue, Reference
 
-_REFUSALS = (IrError, ValueError, IndexError, TypeError, ArithmeticError, MemoryError, NotImplementedError)
+_REFUSALS = (
+    IrError,
+    RelationError,
+    ValueError,
+    IndexError,
+    TypeError,
+    ArithmeticError,
+    MemoryError,
+    NotImplementedError,
+)
 """What numpy, and the operators' references, raise for values they cannot work on. Anything else is a bug."""
 
 _ITSELF = object()

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 
+from ...diagnostics import IrError
 from .convolve import Pads, pad_spatial, tap_view
 from .precision import along, narrow, widen
 
@@ -33,7 +34,8 @@ def max_windows(
     for tap in product(*map(range, kernel)):
         seen = tap_view(x, tap, out, strides, dilation)
         best = seen.copy() if best is None else np.maximum(best, seen, out=best)
-    assert best is not None
+    if best is None:
+        raise IrError(f"a window of {' x '.join(map(str, kernel))} has no element, and so no largest one")
     return best
 
 

@@ -117,6 +117,10 @@ class Stack(Operator):
         return te.compute(out_type.shape, element, name="stack", tag="injective")
 
 
+_MOST_PARTS = 1_000_000
+"""A tuple's type is written out field by field."""
+
+
 @operator("split", "data", pattern=Pattern.INJECTIVE, attrs="SplitAttrs", level=3)
 @dataclass(frozen=True)
 class Split(Operator):
@@ -146,6 +150,8 @@ class Split(Operator):
         assert isinstance(sections, int)
         if sections < 1:
             raise RelationError(f"a tensor cannot be split into {sections} parts")
+        if sections > _MOST_PARTS:
+            raise RelationError(f"a tuple of {sections} parts is more than the {_MOST_PARTS} that fit a type")
         if not compatible(floormod(whole, sections), 0):
             raise RelationError(f"axis {self.axis} is {whole}, which {sections} equal parts do not divide")
         return [floordiv(whole, sections)] * sections
