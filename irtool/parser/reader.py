@@ -11,7 +11,7 @@ from typing import Any
 
 from ..diagnostics import Span, nearest
 from ..ir import Var
-from .build import Builder
+from .builder import Builder
 from .lexer import Word
 from .tables import STARTS, Tables
 

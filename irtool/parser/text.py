@@ -12,8 +12,8 @@ from ..diagnostics import Diagnostic, Diagnostics, IrError, Source, Span, neares
 from ..ir import Expr, Function, Module, Type, Var, free_variables
 from ..ir.meta import LoweredText
 from . import dialect
-from .build import Builder
-from .build.state import GaveUp, State
+from .builder import Builder
+from .builder.state import GaveUp, State
 from .lexer import Lexer, Word
 from .metadata import Metadata, find_section
 from .reader import Reader

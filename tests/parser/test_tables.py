@@ -8,7 +8,7 @@ import subprocess
 import sys
 from importlib import resources
 
-from irtool.parser.build import Builder
+from irtool.parser.builder import Builder
 from irtool.parser.tables import load, make
 
 

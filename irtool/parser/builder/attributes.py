@@ -1,0 +1,111 @@
+"""Attributes: numbers, strings, lists, dictionaries, and records like `VirtualDevice(device_type=1)`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...diagnostics import nearest
+from ...ir import Int64
+from ...ir.meta import MetaNode, VirtualDevice
+from ...ops.base import op, operators
+from ..literals import read_attribute_number, read_string
+from .leaves import Leaves
+
+_LONGEST_NUMBER = 400
+
+
+class Attributes(Leaves):
+    """Builds values of attributes."""
+
+    def attribute(self, v: list, s: int, e: int) -> tuple[str, Any, int, int]:
+        return v[0], v[2], s, e
+
+    def positional(self, v: list, s: int, e: int) -> tuple[str, Any, int, int]:
+        return "", v[0], s, e
+
+    def entry(self, v: list, s: int, e: int) -> tuple[str, Any, int, int]:
+        return read_string(v[0]), v[2], s, e
+
+    def entry_of_value(self, v: list, s: int, e: int) -> tuple[Any, Any, int, int]:
+        return v[0], v[2], s, e
+
+    def string(self, v: list, s: int, e: int) -> str:
+        return read_string(v[0])
+
+    def attr_true(self, v: list, s: int, e: int) -> bool:
+        return True
+
+    def attr_false(self, v: list, s: int, e: int) -> bool:
+        return False
+
+    def int_list(self, v: list, s: int, e: int) -> tuple[int, ...]:
+        found = self._int_lists.get(v[0])
+        if found is None:
+            found = self._int_lists[v[0]] = tuple(map(int, v[0][1:-1].split(",")))
+        return found
+
+    def meta_value(self, v: list, s: int, e: int) -> Any:
+        return self._meta(v[0], s, e)
+
+    def attr_name(self, v: list, s: int, e: int) -> Any:
+        name = v[0]
+        if name in ("None", "nullptr"):
+            return None
+        if name in self.constructors:
+            return self.constructors[name]
+        if operators.find(name) is not None:
+            return op(name)
+        self.error(f"{name} is not a value of an attribute", s, e, help=f'a string is written "{name}"')
+        return None
+
+    def record(self, v: list, s: int, e: int) -> Any:
+        return self._make_record(v[0], [], s, e)
+
+    def record_of(self, v: list, s: int, e: int) -> Any:
+        return self._make_record(v[0], v[2], s, e)
+
+    def _make_record(self, name: str, fields: list, s: int, e: int) -> Any:
+        given = {key or str(i): value for i, (key, value, *_) in enumerate(fields)}
+        if name != "VirtualDevice":
+            given.pop("id", None)
+            return MetaNode(name, given)
+        known = VirtualDevice.__dataclass_fields__
+        for key, _, start, end in fields:
+            if key not in known:
+                self.error(f"VirtualDevice has no field {key}", start, end, help=nearest(key, known))
+                return None
+        return VirtualDevice(**given)
+
+    def attr_unit(self, v: list, s: int, e: int) -> tuple:
+        return ()
+
+    def attr_list(self, v: list, s: int, e: int) -> tuple:
+        return tuple(v[1])
+
+    def attr_list_of_one(self, v: list, s: int, e: int) -> tuple:
+        return (v[1],)
+
+    def attr_longer_list(self, v: list, s: int, e: int) -> tuple:
+        return (v[1], *v[3])
+
+    def attr_empty_dict(self, v: list, s: int, e: int) -> dict:
+        return {}
+
+    def attr_dict(self, v: list, s: int, e: int) -> Mapping[Any, Any]:
+        return {key: value for key, value, *_ in v[1]}
+
+    def attr_number(self, v: list, s: int, e: int) -> int | float:
+        return self._attribute_number(v[0], s, e)
+
+    def attr_negative(self, v: list, s: int, e: int) -> int | float:
+        if e - s > _LONGEST_NUMBER:
+            return Int64(-v[1]) if isinstance(v[1], Int64) else -v[1]
+        return self._attribute_number("".join(self.source.text[s:e].split()), s, e)
+
+    def _attribute_number(self, text: str, s: int, e: int) -> int | float:
+        try:
+            return read_attribute_number(text)
+        except ValueError as error:
+            self.error(str(error), s, e)
+            return 0

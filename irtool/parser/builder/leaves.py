@@ -1,0 +1,134 @@
+"""The smallest expressions: variables, names, literals, and references into the metadata section."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...diagnostics import IrError, Span, nearest
+from ...ir import Call, Constant, Expr, GlobalVar, Type, Var
+from ...ir.meta import MetaNode
+from ...ops.base import op, operators
+from .. import dialect
+from ..literals import read_scalar
+from ..metadata import read_index
+from .state import State
+
+
+class Leaves(State):
+    """Builds leaves."""
+
+    def local(self, v: list, s: int, e: int) -> Var:
+        name = v[0][1:]
+        var = self.variables.get(name) or self.free.get(name)
+        if var is None:
+            self.undefined.append((name, self.span(s, e)))
+            var = self.free[name] = Var(name)
+        return var
+
+    def graph(self, v: list, s: int, e: int) -> Expr:
+        value = self.graph_values.get(v[0])
+        if value is None:
+            value = self.variables.get(v[0][1:])
+        if value is None:
+            self.error(f"{v[0]} is used before it is given a value", s, e)
+            value = self.graph_values[v[0]] = Var(v[0][1:])
+        return value
+
+    def global_var(self, v: list, s: int, e: int) -> GlobalVar:
+        name = v[0][1:]
+        var = self.globals.get(name)
+        if var is None:
+            var = self.globals[name] = GlobalVar(name, Span(self.source, s, e))
+        return var
+
+    def name(self, v: list, s: int, e: int) -> Expr:
+        name = v[0]
+        constructor = self.constructors.get(name)
+        if constructor is not None:
+            if constructor.inputs:
+                return constructor
+            self._bare = Call(constructor, (), None, (), Span(self.source, s, e))
+            return self._bare
+        if operators.find(name) is not None:
+            return op(name)
+        if not self.strict:
+            full = dialect.full_name(name)
+            if full is not None:
+                return op(full)
+        known = [*self.constructors, *operators.names()]
+        self.error(f"unknown operator {name}", s, e, help=nearest(name, known))
+        return Var(name)
+
+    def number(self, v: list, s: int, e: int) -> Constant:
+        return self._scalar(v[0], s, e)
+
+    def _scalar(self, text: str, s: int, e: int) -> Constant:
+        known = self._scalars.get(text)
+        if known is None:
+            try:
+                array = read_scalar(text)
+            except ValueError as error:
+                # 32768i16 is wrong, but -32768i16 is not: wait for the sign
+                self.doubtful[e] = (str(error), self.span(s, e))
+                return Constant(read_scalar("0"), "int32", None, self.span(s, e))
+            known = self._scalars[text] = (array, array.dtype.name)
+        return Constant(known[0], known[1], None, Span(self.source, s, e))
+
+    def true(self, v: list, s: int, e: int) -> Constant:
+        return self._bool(True, s, e)
+
+    def false(self, v: list, s: int, e: int) -> Constant:
+        return self._bool(False, s, e)
+
+    def _bool(self, value: bool, s: int, e: int) -> Constant:
+        import numpy as np
+
+        array = np.array(value)
+        array.flags.writeable = False
+        return Constant(array, "bool", None, self.span(s, e))
+
+    def meta_expr(self, v: list, s: int, e: int) -> Any:
+        value = self._meta(v[0], s, e)
+        if isinstance(value, MetaNode) and value.type_key.startswith("relay.attrs."):
+            self.loose_attributes.append(self.span(s, e))
+        elif not isinstance(value, Expr):
+            self.error(f"{v[0]} is not an expression", s, e)
+            return Var("")
+        return value
+
+    def _meta(self, word: str, s: int, e: int) -> Any:
+        """What a reference into the metadata section stands for."""
+        key, index = read_index(word)
+        if index is None:
+            self.error(f"{word} has no index", s, e)
+            return Var("")
+        cut_off = key == "relay.Constant" and key not in self.metadata.entries
+        if self.metadata.is_present and not cut_off:
+            try:
+                return self.metadata.get(key, index)
+            except IrError as error:
+                for d in error.diagnostics:
+                    self.error(d.message, s, e, help=d.help)
+                return Var("")
+        if cut_off:
+            return self.metadata.missing_constant(index, lambda: self.stated_type(e), self.span(s, e))
+        if key in ("tir.Var", "tir.SizeVar"):
+            return self.metadata.missing_dim(key, index)
+        if key == "VirtualDevice":
+            return None
+        self.error(f"{word} refers to a metadata section, and the text has none", s, e)
+        return Var("")
+
+    def stated_type(self, end: int) -> Type | None:
+        """The type in the comment `/* ty=… */` that follows offset `end`, or None."""
+        match = re.compile(r"\s*/\*\s*ty=").match(self.source.text, end)
+        if match is None:
+            return None
+        stop = self.source.text.find("*/", match.end())
+        if stop < 0:
+            return None
+        from ..text import read_type
+
+        inside = re.sub(r"\s*span=\S*\s*$", "", self.source.text[match.end() : stop])
+        return read_type(inside, self)

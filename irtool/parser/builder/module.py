@@ -1,0 +1,85 @@
+"""Definitions, and the builder as a whole.
+
+The parser reduces, and the builder makes IR nodes: one method per named alternative of the grammar. A method gets the values
+of its symbols (a word's value is its text), and the offsets at which they start and end.
+"""
+
+from __future__ import annotations
+
+from ...ir import Constructor, GlobalTypeVar, Module, TypeData, TypeVar
+from .attributes import Attributes
+from .calls import Calls
+from .control import Control
+from .functions import Functions
+from .types import Types
+
+
+class Builder(Functions, Calls, Control, Attributes, Types):
+    """Makes the IR of one text."""
+
+    def module(self, v: list, s: int, e: int) -> None:
+        self.result = Module(self.functions, self.type_definitions)
+
+    def expression(self, v: list, s: int, e: int) -> None:
+        self.result = v[-1]
+
+    def lone_type(self, v: list, s: int, e: int) -> None:
+        self.result = v[0]
+
+    def define(self, v: list, s: int, e: int) -> None:
+        name, function = v[1][1:], v[2]
+        if name in self.functions:
+            first = self.functions[name].span
+            where = (f"the first definition is at {first.location}",) if first is not None else ()
+            self.error(f"the function @{name} is defined twice", s, e, notes=where)
+            return
+        self.functions[name] = function
+        for p in function.params:
+            self.parameter_of.setdefault(p.name, name)
+        self.dim_names = {}
+
+    def type_head(self, v: list, s: int, e: int) -> tuple[str, tuple[TypeVar, ...]]:
+        name = v[1]
+        if name in self.type_definitions:
+            self.error(f"the type {name} is defined twice", s, e)
+        return name, v[2] if len(v) > 2 else ()
+
+    def opaque_type(self, v: list, s: int, e: int) -> TypeData:
+        name, params = v[0]
+        self.close_type_scope(params)
+        return TypeData(GlobalTypeVar(name), params, (), False, self.span(s, e))
+
+    def algebraic_type(self, v: list, s: int, e: int) -> TypeData:
+        name, params = v[0]
+        self.close_type_scope(params)
+        header = GlobalTypeVar(name)
+        made = []
+        for tag, (constructor, inputs, start, end) in enumerate(v[2]):
+            node = Constructor(constructor, inputs, header, tag, self.span(start, end))
+            if constructor in self.constructors:
+                self.error(f"the constructor {constructor} is defined twice", start, end)
+            self.constructors[constructor] = node
+            made.append(node)
+        return TypeData(header, params, tuple(made), False, self.span(s, e))
+
+    def constructor(self, v: list, s: int, e: int) -> tuple:
+        return v[0], (), s, e
+
+    def constructor_of(self, v: list, s: int, e: int) -> tuple:
+        return v[0], tuple(v[2]), s, e
+
+    def define_type(self, v: list, s: int, e: int) -> None:
+        data = v[0]
+        self.type_definitions[data.header.name] = data
+
+    def define_extern_type(self, v: list, s: int, e: int) -> None:
+        data = v[1]
+        if data.constructors:
+            self.error(f"the external type {data.header.name} may not have constructors", s, e)
+        self.type_definitions[data.header.name] = TypeData(data.header, data.type_vars, (), True, self.span(s, e))
+
+    def type_params(self, v: list, s: int, e: int) -> tuple[TypeVar, ...]:
+        made = tuple(TypeVar(name, "type", self.span(s, e)) for name in v[1])
+        for var in made:
+            self.type_variables[var.name] = var
+        return made

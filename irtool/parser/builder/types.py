@@ -1,0 +1,139 @@
+"""Types and dimensions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...diagnostics import nearest
+from ...ir import (
+    ANY,
+    DimExpr,
+    DimVar,
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    RefType,
+    TensorType,
+    TupleType,
+    Type,
+    TypeCall,
+    TypeVar,
+    scalar,
+)
+from ..literals import read_attribute_number
+from .leaves import Leaves
+
+_DTYPE = re.compile(r"(bool|(?:u?int|float|bfloat)(\d*))(?:x(\d+))?")
+_BITS = {"int": range(1, 65), "uint": range(1, 65), "float": (8, 16, 32, 64), "bfloat": (16,)}
+
+
+def read_dtype(name: str) -> str | None:
+    """The full name of a dtype (`int` is `int32`), or None if `name` is not one."""
+    match = _DTYPE.fullmatch(name)
+    if match is None:
+        return None
+    kind, bits, lanes = match.groups()
+    if kind != "bool":
+        kind = kind.rstrip("0123456789")
+        width = int(bits) if bits and len(bits) < 4 else 32 if not bits else 0
+        if width not in _BITS[kind]:
+            return None
+        kind = "bool" if (kind, width) == ("uint", 1) else f"{kind}{width}"
+    if lanes is None or lanes == "1":
+        return kind
+    return f"{kind}x{lanes}" if 1 < int(lanes[:6]) < 65536 else None
+
+
+class Types(Leaves):
+    """Builds types."""
+
+    def static_tensor(self, v: list, s: int, e: int) -> Type:
+        text = v[0]
+        made = self._tensor_types.get(text)
+        if made is None:
+            close = text.index(")")
+            dims = text[8:close]
+            shape = tuple(map(int, dims.split(","))) if dims else ()
+            if any(d > 2147483647 for d in shape):
+                shape = tuple(read_attribute_number(str(d)) for d in shape)  # type: ignore[misc]
+            made = TensorType(shape, self._dtype(text[close + 2 : -1].strip(), s, e))
+            self._tensor_types[text] = made
+        return made
+
+    def tensor(self, v: list, s: int, e: int) -> Type:
+        return TensorType(tuple(v[2]), self._dtype(v[4], s, e), self.span(s, e))
+
+    def _dtype(self, name: str, s: int, e: int) -> str:
+        dtype = read_dtype(name)
+        if dtype is None:
+            self.error(
+                f"{name} is not a dtype",
+                s,
+                e,
+                help=nearest(name, ["float32", "float16", "float64", "int32", "int64", "int8", "uint8", "bool"]),
+            )
+            return "float32"
+        return dtype
+
+    def any_dim(self, v: list, s: int, e: int) -> Any:
+        return ANY
+
+    def named_dim(self, v: list, s: int, e: int) -> DimVar:
+        var = self.dim_names.get(v[0])
+        if var is None:
+            var = self.dim_names[v[0]] = DimVar(v[0])
+        return var
+
+    def meta_dim(self, v: list, s: int, e: int) -> Any:
+        dim = self._meta(v[0], s, e)
+        if not isinstance(dim, int | DimVar | DimExpr) and dim is not ANY:
+            self.error(f"{v[0]} is not a dimension", s, e)
+            return ANY
+        return dim
+
+    def named_type(self, v: list, s: int, e: int) -> Type:
+        name = v[0]
+        var = self.type_variables.get(name)
+        if var is not None:
+            return var
+        if name not in self._dtypes:
+            self._dtypes[name] = None if name in self.type_definitions else read_dtype(name)
+        dtype = self._dtypes[name]
+        if dtype is not None:
+            return scalar(dtype)
+        return TypeCall(self._type_name(name, s, e), (), self.span(s, e))
+
+    def applied_to_nothing(self, v: list, s: int, e: int) -> Type:
+        return self.applied_type([v[0], None, ()], s, e)
+
+    def applied_type(self, v: list, s: int, e: int) -> Type:
+        head: Type = self.type_variables.get(v[0]) or self._type_name(v[0], s, s + len(v[0]))
+        return TypeCall(head, tuple(v[2]), self.span(s, e))
+
+    def _type_name(self, name: str, s: int, e: int) -> GlobalTypeVar:
+        if name not in self.type_names:
+            self.type_names[name] = self.span(s, e)
+        return GlobalTypeVar(name)
+
+    def unit_type(self, v: list, s: int, e: int) -> Type:
+        return TupleType((), self.span(s, e))
+
+    def tuple_type(self, v: list, s: int, e: int) -> Type:
+        return TupleType(tuple(v[1]), self.span(s, e))
+
+    def function_type(self, v: list, s: int, e: int) -> Type:
+        return FuncType(tuple(v[1]), v[3], (), self.span(s, e))
+
+    def fn_type_params(self, v: list, s: int, e: int) -> tuple[TypeVar, ...]:
+        return v[1]
+
+    def generic_function_type(self, v: list, s: int, e: int) -> Type:
+        self.close_type_scope(v[0])
+        return FuncType(tuple(v[1]), v[3], v[0], self.span(s, e))
+
+    def ref_type(self, v: list, s: int, e: int) -> Type:
+        return RefType(v[2], self.span(s, e))
+
+    def unknown_type(self, v: list, s: int, e: int) -> Type:
+        return IncompleteType("type", self.span(s, e))
