@@ -23,6 +23,7 @@ from ..ir import (
     TupleGetItem,
     TupleType,
     Type,
+    post_order,
 )
 from ..ops.base import is_call_to, operators
 from .base import FunctionPass, register_pass
@@ -73,9 +74,13 @@ class ConstantFolder:
         self.fold_qnn = fold_qnn
 
     def run(self, root: Expr) -> Expr:
-        return rewrite_lets(root, lambda var, value: value if is_constant(value) else None, self.fold, _finished)
+        self.inside = {e for f in post_order(root) if _is_primitive(f) for e in post_order(f.body)}  # type: ignore[attr-defined]
+        return rewrite_lets(root, lambda var, value: value if is_constant(value) else None, self.fold)
 
     def fold(self, old: Expr, new: Expr) -> Expr:
+        """What stands for `new`, which is `old` over folded children."""
+        if old in self.inside:
+            return new
         if isinstance(old, Call):
             return self.call(old, new)  # type: ignore[arg-type]
         if isinstance(old, TupleGetItem):
@@ -111,8 +116,8 @@ class ConstantFolder:
         return as_constant(value, old.checked_type)
 
 
-def _finished(e: Expr) -> Expr | None:
-    return e if isinstance(e, Function) and e.attrs.get("Primitive") else None
+def _is_primitive(e: Expr) -> bool:
+    return isinstance(e, Function) and bool(e.attrs.get("Primitive"))
 
 
 def _without_device(e: Expr) -> Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..infer import infer_expr
 from ..ir import (
     Call,
     Constant,
@@ -26,6 +27,7 @@ from .base import FunctionPass, register_pass
 from .context import PassContext
 from .fusion.graph import DataflowGraph, dataflow_graph
 from .fusion.groups import Groups
+from .primitive_functions import is_finished, separate_primitives
 
 MOST_FUSED = 256
 """Nodes in one group, unless `relay.FuseOps.max_depth` says otherwise."""
@@ -60,7 +62,7 @@ class FuseOps(FunctionPass):
         level = context.opt_level if self.fuse_opt_level == -1 else self.fuse_opt_level
         link = bool(context.option("relay.FuseOps.link_params", _links_params(module)))
         most = int(context.option("relay.FuseOps.max_depth", MOST_FUSED))
-        return fuse(function, fuse_operators=level > 0, most=most, link_params=link)
+        return fuse(function, module, fuse_operators=level > 0, most=most, link_params=link)
 
 
 def _links_params(module: Module) -> bool:
@@ -71,9 +73,16 @@ def _links_params(module: Module) -> bool:
 
 
 def fuse(
-    function: Function, fuse_operators: bool = True, most: int = MOST_FUSED, link_params: bool = False
+    function: Function,
+    module: Module | None = None,
+    fuse_operators: bool = True,
+    most: int = MOST_FUSED,
+    link_params: bool = False,
 ) -> Function:
     """`function`, typed, with its operators grouped into primitive functions."""
+    separate = separate_primitives(function)
+    if separate is not function:
+        function = infer_expr(separate, module)  # type: ignore[assignment]
     graph = dataflow_graph(function)
     return _Fuser(graph, Groups(graph, fuse_operators, most), link_params).run(function)
 
@@ -102,9 +111,7 @@ class _Fuser:
         return rewrite(function, self.leave, self.enter)  # type: ignore[return-value]
 
     def enter(self, e: Expr) -> Expr | None:
-        if isinstance(e, Function) and (e.attrs.get("Primitive") or "Compiler" in e.attrs):
-            return e
-        return None
+        return e if is_finished(e) else None
 
     def leave(self, old: Expr, new: Expr) -> Expr:
         if isinstance(old, Call):

@@ -27,6 +27,7 @@ from ..ir.types import FuncType, type_children, type_leaves
 from .base import ModulePass, register_pass
 from .context import PassContext
 from .lexical_devices import fix_device, is_fixed
+from .primitive_functions import separate_primitives
 
 
 @register_pass("LambdaLift", level=1)
@@ -89,6 +90,7 @@ class _Lifter:
 
     def lift_inside(self, function: Function) -> Function:
         """`function` with everything that is written inside it lifted."""
+        function = separate_primitives(function)
         self._plan(function)
         memo: dict[Expr, Expr] = {p.own_name: p.value() for p in self.plans.values() if p.own_name is not None}
 

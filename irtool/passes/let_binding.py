@@ -28,6 +28,7 @@ from ..ir import (
 from ..ir.expr import Constructor
 from ..ir.scope import Scope, Scopes
 from .lexical_devices import LexicalDevices, fix_device, is_fixed, known
+from .primitive_functions import separate_primitives
 
 Binding = tuple[Var, Expr]
 
@@ -83,13 +84,14 @@ class Names:
         return var
 
 
-def bind(root: Expr, names: Names, every: bool) -> Expr:
+def bind(root: Function, names: Names, every: bool) -> Function:
     """`root` with nodes bound by `let` in the scopes in which they are evaluated.
 
     Binds every node that is not atomic if `every`, otherwise only those whose scope is not that of their first use.
     Nodes that stay unbound and unchanged are the same objects as before.
     """
-    return _Binder(root, names, every).run(root)
+    root = separate_primitives(root)
+    return _Binder(root, names, every).run(root)  # type: ignore[return-value]
 
 
 Steps = Generator[Any, Any, Any]
@@ -118,16 +120,14 @@ class _Binder:
         return found
 
     def close(self, scope: Scope, body: Expr | Block) -> Expr:
-        return self.block(scope, body).expr()
+        """The bindings of a scope that is complete, around its body."""
+        return Block(self.list(scope), _expr(body)).expr()
 
     def block(self, scope: Scope, body: Expr | Block) -> Block:
-        """The bindings of a scope that is complete, around its body."""
+        """The same, not written out yet; bindings of a body that is used nowhere else are taken over."""
         bindings = self.list(scope)
         if isinstance(body, Block):
             bindings.items.append(body.bindings)
-            body = body.body
-        while isinstance(body, Let):
-            bindings.items.append((body.var, body.value))
             body = body.body
         return Block(bindings, body)
 
@@ -240,6 +240,9 @@ class _Binder:
         self.devices.bind(e.var, self.devices.of(e.value))
         yield self.visit(e.value, e.var)
         body = yield self.visit(e.body)
+        if isinstance(body, Block) and self.scopes.uses[e.body] > 1:
+            # Something else uses these `let`s as well: they must stay the same nodes.
+            body = body.expr()
         return self.bound(e, self.block(self.scopes.inner[e][0], body), var)
 
 
