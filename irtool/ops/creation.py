@@ -1,5 +1,4 @@
-"""Operators that make a tensor from a shape or a few scalars: constants, ranges, one-hot rows, triangles;
-and those that tell a tensor's shape and size."""
+"""Operators that make a tensor from a shape or a few scalars: constants, ranges, one-hot rows, triangles."""
 
 from __future__ import annotations
 
@@ -273,48 +272,3 @@ class Trilu(Operator):
             return te.select(keep, x[i], te.const(0, x.dtype))
 
         return te.compute(x.shape, element, name="T_trilu", tag="elemwise")
-
-
-@operator("shape_of", "data", pattern=Pattern.OPAQUE, attrs="ShapeOfAttrs")
-@dataclass(frozen=True)
-class ShapeOf(Operator):
-    """The shape of a tensor, as a vector; of a scalar, a scalar."""
-
-    dtype: DType = VOID
-
-    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        x = tensor(types[0])
-        return x and TensorType((len(x.shape),) if x.shape else (), self.dtype)
-
-    def evaluate(self, x: np.ndarray) -> np.ndarray:
-        return np.array(x.shape if x.ndim else 0, numpy_dtype(self.dtype))
-
-    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
-        (x,) = inputs
-        dtype = out_type.dtype
-
-        def element(*i: Any) -> Any:
-            found: Any = te.const(0, dtype)
-            for axis, extent in enumerate(x.shape):
-                found = te.select(i[0] == axis, te.const(extent, dtype), found)
-            return found
-
-        return te.compute(out_type.shape, element, name="T_shape", tag="injective")
-
-
-@operator("ndarray_size", "data", pattern=Pattern.INJECTIVE, attrs="NdarraySizeAttrs")
-@dataclass(frozen=True)
-class NdarraySize(Operator):
-    """How many elements a tensor has."""
-
-    dtype: DType = VOID
-
-    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        return tensor(types[0]) and TensorType((), self.dtype)
-
-    def evaluate(self, x: np.ndarray) -> np.ndarray:
-        return np.array(x.size, numpy_dtype(self.dtype))
-
-    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
-        size = math.prod(inputs[0].shape)
-        return te.compute((), lambda: te.const(size, out_type.dtype), name="ndarray_size", tag="injective")

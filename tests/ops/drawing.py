@@ -17,6 +17,8 @@ MODULES = (
     "cast",
     "creation",
     "einsum",
+    "elementwise",
+    "extent",
     "memory",
     "random",
     "reduce",

@@ -1,0 +1,134 @@
+"""Elementwise operators of one tensor that have attributes, or are activations: shape and dtype stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import te
+from ..ir import Type
+from .base import Operator, Pattern, Reporter, operator
+from .dtypes import bits, is_float
+from .relations import identity
+
+
+class _Elementwise(Operator):
+    """Base: the type rule, and a compute that asks `element` for each element."""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        return identity(types, reporter)
+
+    def element(self, x: Any) -> Any:
+        """The te expression for one element."""
+        raise NotImplementedError
+
+    def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
+        (x,) = inputs
+        return te.compute(x.shape, lambda *i: self.element(x[i]), name=f"T_{self.name}", tag="elemwise")
+
+
+@operator("nn.relu", "data", pattern=Pattern.ELEMWISE, level=1)
+@dataclass(frozen=True)
+class Relu(_Elementwise):
+    """The larger of each element and 0."""
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        return np.maximum(x, x.dtype.type(0))
+
+    def element(self, x: Any) -> Any:
+        return te.max2(x, te.const(0, x.dtype))
+
+
+@operator("nn.leaky_relu", "data", pattern=Pattern.ELEMWISE, attrs="LeakyReluAttrs", level=3)
+@dataclass(frozen=True)
+class LeakyRelu(_Elementwise):
+    """The element where it is positive, `alpha` times the element elsewhere."""
+
+    alpha: float = 0.25
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        return np.where(x > 0, x, x * np.asarray(self.alpha).astype(x.dtype))
+
+    def element(self, x: Any) -> Any:
+        return te.select(x > te.const(0, x.dtype), x, x * te.const(self.alpha, x.dtype))
+
+
+@operator("hardswish", variadic=True)
+@dataclass(frozen=True)
+class Hardswish(_Elementwise):
+    """`x * min(max(x + 3, 0), 6) / 6` of each element."""
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        t = x.dtype.type
+        return x * (np.clip(x + t(3), t(0), t(6)) / t(6))
+
+    def element(self, x: Any) -> Any:
+        zero, three, six = (te.const(v, x.dtype) for v in (0, 3, 6))
+        return x * (te.max2(te.min2(x + three, six), zero) / six)
+
+
+@operator("clip", "data", pattern=Pattern.ELEMWISE, attrs="ClipAttrs", level=3)
+@dataclass(frozen=True)
+class Clip(_Elementwise):
+    """The element, but at least `a_min` and at most `a_max` (which wins where the two cross: `a_min`).
+
+    The bounds are cut to whole numbers for integers, and to the range of the dtype.
+    """
+
+    a_min: float
+    a_max: float
+
+    def bounds(self, dtype: str) -> tuple[float | int, float | int]:
+        """Both bounds as values of the dtype."""
+        if is_float(dtype):
+            return self.a_min, self.a_max
+        width = bits(dtype)
+        low, high = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if dtype.startswith("int") else (0, 2**width - 1)
+        return tuple(int(min(max(bound, low), high)) for bound in (self.a_min, self.a_max))  # type: ignore[return-value]
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        low, high = (np.asarray(b).astype(x.dtype) for b in self.bounds(x.dtype.name))
+        return np.maximum(np.minimum(x, high), low)
+
+    def element(self, x: Any) -> Any:
+        low, high = (te.const(b, x.dtype) for b in self.bounds(x.dtype))
+        return te.max2(te.min2(x, high), low)
+
+
+@operator("fixed_point_multiply", "data", pattern=Pattern.ELEMWISE, attrs="FixedPointMultiplyAttrs")
+@dataclass(frozen=True)
+class FixedPointMultiply(_Elementwise):
+    """The element times `multiplier / 2**31 * 2**shift`, in integers, halves rounded up.
+
+    The product is formed in 64 bits. A multiplier of 2**30 stands for one half, and then only shifts are made, in the
+    element's own width.
+    """
+
+    multiplier: int
+    shift: int
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        if self.multiplier == 1 << 30:
+            by = int(self.shift) - 1
+            if by >= 0:
+                return x << x.dtype.type(by)
+            return (x + x.dtype.type(1 << (-by - 1))) >> x.dtype.type(-by)
+        left, right = max(int(self.shift), 0), max(-int(self.shift), 0) + 31
+        product = (x.astype("int64") << left) * int(self.multiplier)
+        return ((product + (1 << (right - 1))) >> right).astype(x.dtype)
+
+    def element(self, x: Any) -> Any:
+        if self.multiplier == 1 << 30:
+            by = int(self.shift) - 1
+            if by >= 0:
+                return x << te.const(by, x.dtype)
+            return (x + te.const(1 << (-by - 1), x.dtype)) >> te.const(-by, x.dtype)
+        left, right = max(int(self.shift), 0), max(-int(self.shift), 0) + 31
+        wide = te.cast(x, "int64")
+        if left:
+            wide = wide << te.const(left, "int64")
+        product = wide * te.const(int(self.multiplier), "int64") + te.const(1 << (right - 1), "int64")
+        return te.cast(product >> te.const(right, "int64"), x.dtype)
