@@ -51,12 +51,12 @@ class PartialTypes:
 def infer_partial(module: Module) -> PartialTypes:
     """Types as far as they are known. Raises IrError, with every error found, where types contradict each other."""
     functions = module.relay_functions
-    signatures = {n: f.checked_type or partly_declared(f) for n, f in functions.items()}
+    signatures = {n: partly_declared(f) for n, f in functions.items()}
     solver = Solver()
-    found = Constraints(module, signatures.get, solver)
+    found = Constraints(module, signatures.get, solver, fresh=True)
     for name, f in functions.items():
         t = found.visit(f)
-        if not signatures[name].type_params:  # type: ignore[attr-defined]
+        if not signatures[name].type_params:
             found.unify(signatures[name], t, f.span, f"@{name} is called as something else than it is")
     sweeps, unknown = 0, len(found.order) + 1
     while solver.pending:

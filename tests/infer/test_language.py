@@ -169,6 +169,11 @@ class TestPartial:
         assert main.params[0].checked_type is None
         assert str(main.body.fields[1].checked_type) == "Tensor[(2, ?), float32]"
 
+    def test_a_typed_module_is_counted_like_an_untyped_one(self):
+        module = parse(HEAD + "def @main(%x: Tensor[(?), int8]) { exp(%x) }")
+        assert infer_partial(infer_types(module)).shape_num_unknown_nodes == 2
+        assert infer_partial(module).shape_num_unknown_nodes == 2
+
     def test_types_go_backwards(self):
         found = infer_partial(parse(HEAD + "def @main(%x) -> Tensor[(2), float32] { exp(exp(%x)) }"))
         assert (found.shape_num_unknown_nodes, found.dtype_num_unknown_nodes) == (0, 0)
