@@ -7,7 +7,7 @@ from typing import Any
 
 from ..ir import ANY, GlobalVar, Int64
 from ..ir.attributes import stated
-from ..ir.meta import VirtualDevice
+from ..ir.meta import MetaNode, VirtualDevice
 from .literals import float_digits, string_literal
 from .metadata import References
 
@@ -56,11 +56,16 @@ class AttributeText:
     def spelled(self, value: Any) -> str:
         """The form that the peer's debugging output gives to values that it would otherwise put into the metadata."""
         if isinstance(value, dict):
-            return "{" + ", ".join(f"{self(k)}={self(v)}" for k, v in value.items()) + "}"
+            # the one key that the peer writes bare is that of attributes inside of attributes
+            return "{" + ", ".join(f"{k if k == '__dict__' else self(k)}={self(v)}" for k, v in value.items()) + "}"
         if isinstance(value, GlobalVar):
             return f"'{value.name}'"
         if isinstance(value, VirtualDevice):
             return _device(value)
+        if isinstance(value, MetaNode) and value.type_key == "Target":
+            return target_text(value)
+        if isinstance(value, MetaNode) and value.type_key.endswith("Attrs"):
+            return "{" + ", ".join(f"{k}={self(v)}" for k, v in value.fields.items()) + "}"
         if hasattr(value, "__dataclass_fields__"):
             return "{" + ", ".join(f"{k}={self(v)}" for k, v in stated(value)) + "}"
         return self.references.refer(value)
@@ -73,10 +78,32 @@ def _device(d: VirtualDevice) -> str:
     if d.virtual_device_id >= 0:
         words.append(f"virtual_device_id={d.virtual_device_id}")
     if d.target is not None:
-        words.append(f"target={d.target!r}")
+        words.append(f"target={target_text(d.target)}")
     if d.memory_scope:
         words.append(f"memory_scope='{d.memory_scope}'")
     return f"VirtualDevice({', '.join(words) or '?'})"
+
+
+def target_text(target: MetaNode) -> str:
+    """A target as the peer's debugging output shows it; its `id` there is an address, which is 0 here."""
+    open_calls = 0
+    at: Any = target
+    out: list[str] = []
+    while isinstance(at, MetaNode):
+        kind = at.fields.get("kind", "")
+        name = kind.fields.get("name", "") if isinstance(kind, MetaNode) else kind
+        words = ["id=0", f"kind='{name}'"]
+        if at.fields.get("tag"):
+            words.append(f"tag='{at.fields['tag']}'")
+        if at.fields.get("keys"):
+            words.append(f"keys={{{', '.join(repr(k) for k in at.fields['keys'])}}}")
+        attrs = at.fields.get("attrs") or {}
+        if attrs:
+            words.append(f"attrs={{{', '.join(f'{k!r}: {attrs[k]!r}' for k in sorted(attrs))}}}")
+        at = at.fields.get("host")
+        out.append(f"Target({', '.join(words)}" + (", host=" if isinstance(at, MetaNode) else ""))
+        open_calls += 1
+    return "".join(out) + ")" * open_calls
 
 
 class _Raw(str):

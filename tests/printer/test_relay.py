@@ -38,6 +38,7 @@ from irtool.ir import (
     Var,
     scalar,
 )
+from irtool.ir.meta import MetaNode, VirtualDevice
 from irtool.ops.base import call
 from irtool.printer import to_text
 from tests.generators import list_type, random_module
@@ -298,6 +299,19 @@ def test_unknown_options_are_refused():
         to_text(Tuple(()), types="some")
     with pytest.raises(UsageError, match="a dict has no text"):
         to_text({})
+
+
+def test_values_without_text_are_spelled_out_where_no_metadata_is_written():
+    host = MetaNode("Target", {"kind": "llvm", "keys": ("cpu",)})
+    device = VirtualDevice(1, 0, MetaNode("Target", {"kind": "c", "keys": ("arm_cpu", "cpu"), "host": host}))
+    x = Var("x", virtual_device=device)
+    attrs = {"relay_attrs": MetaNode("DictAttrs", {"__dict__": {"Primitive": 1}}), "vars": (GlobalVar("f"),)}
+    got = text(Function((x,), x, attrs={"metadata": attrs}), metadata=False)
+    assert got == (
+        "fn (%x {virtual_device=VirtualDevice(device_type=1, virtual_device_id=0, target=Target(id=0, kind='c', "
+        "keys={'arm_cpu', 'cpu'}, host=Target(id=0, kind='llvm', keys={'cpu'})))}, "
+        'metadata={"relay_attrs"={__dict__={"Primitive"=1}}, "vars"=[\'f\']}) {\n  %x\n}'
+    )
 
 
 def test_missing_constants_keep_their_reference():

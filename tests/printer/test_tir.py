@@ -56,6 +56,10 @@ def test_a_nest_with_everything():
     )
 
 
+def test_a_nest_alone():
+    assert to_text(softmax_like()).startswith('#[version = "0.0.5"]\n@softmax = primfn(p0_1: handle')
+
+
 def test_names_run_on_through_a_module():
     text = to_text(Module({"b": softmax_like(), "a": softmax_like()}))
     assert text.index("@a = primfn(p0_1: handle") < text.index("@b = primfn(p0_4: handle")
