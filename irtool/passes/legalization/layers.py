@@ -1,0 +1,106 @@
+"""Layers in forms that there is code for: transposed convolutions in NCHW, gradients of weights as convolutions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from ...diagnostics import IrError
+from ...ir import Expr, TensorType
+from ...ops.base import call
+from .rule import LEGALIZE, Site, legalization
+
+
+def _attributes(at: Any, **changes: Any) -> dict[str, Any]:
+    return {**{f.name: getattr(at, f.name) for f in dataclasses.fields(at)}, **changes}
+
+
+def _permute(e: Expr, axes: Sequence[int]) -> Expr:
+    return call("transpose", e, axes=tuple(axes))
+
+
+def _reorder(e: Expr, now: str, wanted: str) -> Expr:
+    """A tensor with its axes in another order; `e` itself if they stand so."""
+    return e if now == wanted else _permute(e, [now.index(a) for a in wanted])
+
+
+@legalization(LEGALIZE, "nn.conv2d_transpose")
+def conv2d_transpose(s: Site) -> Expr | None:
+    """NHWC data is brought to NCHW and back; kernels to IOHW."""
+    data, kernel = s.args
+    at = s.attrs
+    if at.data_layout not in ("NCHW", "NHWC"):
+        return None
+    kernel = _reorder(kernel, at.kernel_layout, "IOHW")
+    attributes = _attributes(at, data_layout="NCHW", kernel_layout="IOHW")
+    if at.data_layout == "NCHW":
+        return call("nn.conv2d_transpose", data, kernel, **attributes)
+    out = call("nn.conv2d_transpose", _permute(data, (0, 3, 1, 2)), kernel, **attributes)
+    return _permute(out, (0, 2, 3, 1))
+
+
+_CONV3D_KERNELS = {"DHWIO": (4, 3, 0, 1, 2), "DHWOI": (3, 4, 0, 1, 2), "IODHW": (1, 0, 2, 3, 4), "OIDHW": None}
+"""How a kernel becomes what the peer calls OIDHW here, whose first axis is that of the inputs."""
+
+
+@legalization(LEGALIZE, "nn.conv3d_transpose")
+def conv3d_transpose(s: Site) -> Expr | None:
+    """NDHWC data is brought to NCDHW and back."""
+    data, kernel = s.args
+    at = s.attrs
+    if at.data_layout != "NDHWC" or at.kernel_layout not in _CONV3D_KERNELS:
+        return None
+    axes = _CONV3D_KERNELS[at.kernel_layout]
+    kernel = kernel if axes is None else _permute(kernel, axes)
+    attributes = _attributes(at, data_layout="NCDHW", kernel_layout="OIDHW")
+    out = call("nn.conv3d_transpose", _permute(data, (0, 4, 1, 2, 3)), kernel, **attributes)
+    return _permute(out, (0, 2, 3, 4, 1))
+
+
+@legalization(LEGALIZE, "take")
+def take(s: Site) -> Expr | None:
+    """Data of dynamic shape is computed before it is taken from: nothing is fused into the look-up."""
+    t = s.types[0]
+    if not isinstance(t, TensorType) or t.is_static:
+        return None
+    return call("take", call("annotation.stop_fusion", s.args[0]), s.args[1], **_attributes(s.attrs))
+
+
+@legalization(LEGALIZE, "nn.conv2d_backward_weight")
+def conv2d_backward_weight(s: Site) -> Expr:
+    """A convolution of the data by the gradient, one group for each channel and image, summed over images (NCHW, OIHW)."""
+    grad, data = s.args
+    at = s.attrs
+    (batch, channels, *size), (_, filters, *steps) = s.shape(1), s.shape(0)
+    t = s.type
+    assert isinstance(t, TensorType)
+    if at.data_layout != "NCHW":
+        raise IrError(f"nn.conv2d_backward_weight is defined for NCHW, not {at.data_layout}", s.call.span)
+    kernel = [int(d) for d in t.shape[2:]]  # type: ignore[arg-type]
+    per_group = channels // at.groups
+    top, left, bottom, right = at.padding if len(at.padding) == 4 else (*at.padding, *at.padding)
+    tiled = call("tile", grad, reps=[1, per_group, 1, 1])
+    flat = call("reshape", tiled, newshape=[-1, 1, 0, 0])
+    out = call(
+        "nn.conv2d",
+        call("reshape", data, newshape=[1, -1, 0, 0]),
+        flat,
+        strides=at.dilation,
+        padding=(top, left, bottom, right),
+        dilation=at.strides,
+        groups=channels * batch,
+        out_dtype=at.out_dtype,
+    )
+    around = (top + bottom, left + right)
+    reached = [
+        (n - (g - 1) * stride - 1 + p) // dilation + 1
+        for n, g, stride, p, dilation in zip(size, steps, at.strides, around, at.dilation, strict=True)
+    ]
+    out = call("reshape", out, newshape=[batch, per_group, filters, *reached])
+    out = call("sum", out, axis=[0], keepdims=False, exclude=False)
+    out = _permute(out, (1, 0, 2, 3))
+    if reached != kernel:
+        end = (filters, per_group, *kernel)
+        out = call("strided_slice", out, begin=(0, 0, 0, 0), end=end, strides=(1,), slice_mode="end", axes=None)
+    return out
