@@ -136,8 +136,8 @@ class Solver:
             return self._bind(b, a)  # type: ignore[arg-type]
         if a.__class__ is TensorType and b.__class__ is TensorType:
             joined: Type = self._join(a, b)  # type: ignore[arg-type]
-        elif not a.is_open and a == b:
-            return a
+        elif not a.is_open and a.__class__ is not TupleType and a == b:
+            return a  # of tuples, the fields are joined one by one, so that what follows one follows the other
         else:
             joined = trampoline(self._unify_parts(a, b))
             if not (isinstance(joined, FuncType) and (a.type_params or b.type_params)):  # type: ignore[attr-defined]

@@ -154,7 +154,7 @@ class Split(Operator):
             raise RelationError(f"a tuple of {sections} parts is more than the {_MOST_PARTS} that fit a type")
         if not compatible(floormod(whole, sections), 0):
             raise RelationError(f"axis {self.axis} is {whole}, which {sections} equal parts do not divide")
-        return [floordiv(whole, sections)] * sections
+        return [floordiv(whole, sections) for _ in range(sections)]
 
     def _parts(self, whole: Dim) -> list[Dim]:
         assert isinstance(self.indices_or_sections, tuple)
