@@ -104,3 +104,12 @@ def conv2d_backward_weight(s: Site) -> Expr:
         end = (filters, per_group, *kernel)
         out = call("strided_slice", out, begin=(0, 0, 0, 0), end=end, strides=(1,), slice_mode="end", axes=None)
     return out
+
+
+@legalization(LEGALIZE, "erf")
+def erf(s: Site) -> Expr | None:
+    """In float32, for which there are kernels; float64 loses precision by it."""
+    t = s.tensor(0)
+    if t.dtype == "float32":
+        return None
+    return call("cast", call("erf", call("cast", s.args[0], dtype="float32")), dtype=t.dtype)
