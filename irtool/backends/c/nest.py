@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from ...tir.expr import Const, Expr, Load, const, post_order, rewrite
+from ...tir.expr import Const, Expr, Load, Select, const, post_order, rewrite
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
     PARALLEL,
@@ -22,6 +22,7 @@ from ...tir.stmt import (
     Stmt,
     Store,
     While,
+    expressions,
     pre_order,
     rewrite_stmt,
     seq,
@@ -102,7 +103,11 @@ class KernelWriter:
         else:
             self._body(self._flat(self.kernel.body))
             lines = self.lines
-        return f"{self.signature} {{\n" + "\n".join(lines) + "\n}\n"
+        kept = ""
+        if _reads_under_conditions(self.kernel.body):
+            self.support["irt_keep_branches"] = None
+            kept = "irt_keep_branches\n"
+        return f"{kept}{self.signature} {{\n" + "\n".join(lines) + "\n}\n"
 
     # -- statements ----------------------------------------------------------------------------------------------------
 
@@ -307,6 +312,18 @@ def unroll(body: Stmt) -> Stmt:
 def _constants(indices: Sequence[Expr]) -> tuple[int, ...]:
     """The values of indices that are literals."""
     return tuple(int(i.value) for i in indices if isinstance(i, Const))
+
+
+def _reads_under_conditions(body: Stmt) -> bool:
+    """True if elements are read only where a condition holds."""
+    for s in pre_order(body):
+        if isinstance(s, If):
+            return True
+        for e in post_order(*expressions(s)):
+            if isinstance(e, Select) and e.lazy:
+                if any(isinstance(x, Load) and x.indices for x in post_order(e.then, e.other)):
+                    return True
+    return False
 
 
 def _buffers(kernel: PrimFunc) -> list[Buffer]:

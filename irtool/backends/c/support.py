@@ -9,6 +9,13 @@ from ...tir import dtypes
 from .scalars import value_type
 
 _FIXED = {
+    # gcc 12 turns conditional reads of short inner loops into masked loads and mixes up their masks (-O3 with AVX2).
+    "irt_keep_branches": """
+#if defined(__GNUC__) && !defined(__clang__)
+#define irt_keep_branches __attribute__((noinline, optimize("no-tree-loop-if-convert")))
+#else
+#define irt_keep_branches
+#endif""",
     "irt_h2f": """
 static inline float irt_h2f(uint16_t h) {
   union { uint32_t u; float f; } v;
