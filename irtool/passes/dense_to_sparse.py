@@ -1,0 +1,47 @@
+"""DenseToSparse: dense layers whose weights are given in blocks of a sparse matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import Call, Expr, Function, Module, Var, rewrite
+from ..ops.base import call, is_call_to
+from .base import FunctionPass, register_pass
+from .context import PassContext
+from .replaced_weights import by_name, sparse_parameters, with_new_parameters
+
+
+@register_pass("DenseToSparse", level=4, required=("InferType",))
+@dataclass(frozen=True)
+class DenseToSparse(FunctionPass):
+    """Turns dense layers into sparse ones.
+
+    ::
+
+        def @main(%x, %w: Tensor[(768, 128), float32]) { nn.dense(%x, %w) }
+                with weight_name=["w"], weight_shape=[[308, 32, 1, 308, 25]]
+            ⇒  def @main(%x, %w.data: Tensor[(308, 32, 1), float32], %w.indices: Tensor[(308), int32],
+                         %w.indptr: Tensor[(25), int32]) { nn.sparse_dense(%x, %w.data, %w.indices, %w.indptr) }
+
+    `weight_shape` holds for each weight the three extents of its blocks, the number of indices, and of row pointers.
+    """
+
+    weight_name: tuple[str, ...]
+    weight_shape: tuple[tuple[int, ...], ...]
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        known = by_name(self.weight_name, self.weight_shape, (5,))
+
+        def leave(old: Expr, new: Expr) -> Expr:
+            if not is_call_to(new, "nn.dense") or not isinstance(new, Call):
+                return new
+            weight = new.args[1]
+            if not isinstance(weight, Var) or weight.name not in known:
+                return new
+            return call(
+                "nn.sparse_dense", new.args[0], *sparse_parameters(weight, known[weight.name]), sparse_lhs=False
+            )
+
+        made = rewrite(function, leave)
+        assert isinstance(made, Function)
+        return made if made is function else with_new_parameters(made)

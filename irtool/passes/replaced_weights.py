@@ -1,0 +1,45 @@
+"""Functions whose weights were replaced by other parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..diagnostics import IrError, UsageError
+from ..ir import Function, Var, free_variables, with_function
+
+
+def with_new_parameters(function: Function) -> Function:
+    """`function` with parameters for its free variables behind those parameters that are still used."""
+    added = free_variables(function)
+    used = free_variables(function.body)
+    kept = [v for v in used if v not in added]
+    return with_function(function, params=(*kept, *added))
+
+
+def by_name(names: Sequence[str], shapes: Sequence[Any], lengths: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    """Weight names with the extents of their sparse forms. Raises UsageError where these do not fit together."""
+    if len(names) != len(shapes):
+        raise UsageError(f"{len(names)} weight names but {len(shapes)} weight shapes")
+    for name, shape in zip(names, shapes, strict=True):
+        if len(shape) not in lengths:
+            wanted = " or ".join(map(str, lengths))
+            raise UsageError(f"the shape of {name} must have {wanted} extents, not {len(shape)}")
+    return {n: tuple(int(d) for d in s) for n, s in zip(names, shapes, strict=True)}
+
+
+def sparse_parameters(weight: Var, extents: tuple[int, ...]) -> tuple[Var, Var, Var]:
+    """Parameters for the blocks, their column indices, and the row pointers of a sparse weight.
+
+    `extents` are those of the blocks, then the number of indices, then the number of pointers.
+    """
+    from ..ir import TensorType
+
+    *blocks, indices, pointers = extents
+    if len(blocks) not in (2, 3):
+        raise IrError(f"the sparse form of %{weight.name} must have blocks of rank 2 or 3", weight.span)
+    return (
+        Var(f"{weight.name}.data", TensorType(tuple(blocks), "float32"), weight.span),
+        Var(f"{weight.name}.indices", TensorType((indices,), "int32"), weight.span),
+        Var(f"{weight.name}.indptr", TensorType((pointers,), "int32"), weight.span),
+    )

@@ -1,0 +1,47 @@
+"""SimplifyFCTranspose: weights that are transposed before a dense layer are given transposed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..diagnostics import IrError
+from ..ir import Call, Expr, Function, Module, TensorType, Var, rewrite
+from ..ops.base import is_call_to
+from .base import FunctionPass, register_pass
+from .context import PassContext
+from .replaced_weights import with_new_parameters
+
+
+@register_pass("SimplifyFCTranspose", level=4, required=("DeadCodeElimination",))
+@dataclass(frozen=True)
+class SimplifyFCTranspose(FunctionPass):
+    """Replaces `transpose(w)` in front of a dense layer by a parameter that holds the transposed weight.
+
+    ::
+
+        nn.dense(%x, transpose(%w, axes=[1, 0]))   with target_weight_name=["w"]   ⇒  nn.dense(%x, %w.T)
+    """
+
+    target_weight_name: tuple[str, ...]
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        made_once: dict[Var, Var] = {}
+
+        def leave(old: Expr, new: Expr) -> Expr:
+            if not is_call_to(new, "nn.dense") or not isinstance(new, Call):
+                return new
+            flipped = new.args[1]
+            if not is_call_to(flipped, "transpose") or not isinstance(flipped, Call):
+                return new
+            weight = flipped.args[0]
+            if not isinstance(weight, Var) or weight.name not in self.target_weight_name:
+                return new
+            t = weight.checked_type or weight.type_annotation
+            if not isinstance(t, TensorType) or len(t.shape) != 2:
+                raise IrError(f"%{weight.name} is not a matrix", weight.span)
+            turned = Var(f"{weight.name}.T", TensorType((t.shape[1], t.shape[0]), t.dtype), weight.span)
+            return Call(new.op, (new.args[0], made_once.setdefault(weight, turned)), new.attrs, (), new.span)
+
+        made = rewrite(function, leave)
+        assert isinstance(made, Function)
+        return made if made is function else with_new_parameters(made)
