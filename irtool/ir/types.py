@@ -229,35 +229,41 @@ def rebuild_type(t: Type, kids: Sequence[Type]) -> Type:
 
 
 def type_leaves(root: Type) -> Iterator[Type]:
-    """Every type inside `root` that holds no other type, left to right."""
+    """Every type inside `root` that holds no other type, left to right; what is shared within `root` is visited once."""
+    seen: set[int] = set()
     stack = [root]
     while stack:
         t = stack.pop()
         kids = type_children(t)
-        if kids:
-            stack.extend(reversed(kids))
-        else:
+        if not kids:
             yield t
+        elif id(t) not in seen:
+            seen.add(id(t))
+            stack.extend(reversed(kids))
 
 
 def rewrite_type(root: Type, leaf: Callable[[Type], Type]) -> Type:
-    """`root` with every type that holds no other type replaced by what `leaf` returns; `root` itself if none changes."""
+    """`root` with every type that holds no other type replaced by what `leaf` returns; `root` itself if none changes.
+
+    What is shared within `root` is rewritten once, and stays shared.
+    """
     if not type_children(root):
         return leaf(root)
-    done: list[Type] = []
+    done: dict[int, Type] = {}
     stack: list[tuple[Type, bool]] = [(root, False)]
     while stack:
         t, ready = stack.pop()
+        if id(t) in done:
+            continue
         kids = type_children(t)
         if not kids:
-            done.append(leaf(t))
+            done[id(t)] = leaf(t)
         elif ready:
-            at = len(done) - len(kids)
-            done[at:] = [rebuild_type(t, done[at:])]
+            done[id(t)] = rebuild_type(t, [done[id(k)] for k in kids])
         else:
             stack.append((t, True))
             stack.extend((k, False) for k in reversed(kids))
-    return done[0]
+    return done[id(root)]
 
 
 def scalar(dtype: str) -> TensorType:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
+
 from irtool.infer import infer_expr, infer_types
-from irtool.ir import Call, Function, GlobalVar, If, Let, Module, TensorType, Tuple, Var, post_order, scalar
+from irtool.ir import Call, Constant, Function, GlobalVar, If, Let, Module, TensorType, Tuple, Var, post_order, scalar
 from irtool.ops.base import call, op
 
 
@@ -92,3 +94,12 @@ def test_time_is_linear():
     small = min(seconds(2_000) for _ in range(3))
     large = min(seconds(20_000) for _ in range(2))
     assert large < 40 * small
+
+
+def test_types_that_share_their_parts_are_not_unfolded():
+    x, y = Var("x"), Var("y", f32(2))
+    e = x
+    for _ in range(60):
+        e = Tuple((e, e))
+    f = infer_expr(Function((x, y), Let(Var("z"), If(Constant(np.array(True)), x, y), e)))
+    assert f.checked_type.arg_types[0] == f32(2)
