@@ -1,0 +1,61 @@
+"""Real networks, where a zoo of them stands beside the checkout: text, types, values, and the C of some."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import irtool
+
+SHARED = Path(__file__).parent.parent.parent.parent / "shared"
+ZOO = SHARED / "zoo"
+
+pytestmark = pytest.mark.skipif(not ZOO.is_dir(), reason="no zoo beside the checkout")
+
+TEXTS = sorted([*ZOO.rglob("*.relay"), *ZOO.rglob("*.relay.gz")])
+
+
+def zoo() -> Any:
+    spec = importlib.util.spec_from_file_location("zoo_tools", SHARED / "tools" / "zoo.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def read(path: Path) -> str:
+    if path.suffix == ".gz":
+        with gzip.open(path, "rt", encoding="utf-8") as source:
+            return source.read()
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(ZOO)))
+def test_text_round_trips(path: Path) -> None:
+    module = irtool.parse(read(path), filename=path.name)
+    text = irtool.to_text(module)
+    again = irtool.parse(text)
+    assert irtool.structural_equal(module, again)
+    assert irtool.to_text(again) == text
+
+
+@pytest.mark.parametrize("name", ["mlp", "squeezenet", "resnet18", "dqn"])
+def test_interpreter_agrees(name: str) -> None:
+    tools = zoo()
+    module = irtool.infer_types(irtool.parse(read(ZOO / name / "model.relay")))
+    tools.check(name, irtool.evaluate(module, tools.feeds(name)))
+
+
+@pytest.mark.parametrize("name", ["mlp", "squeezenet", "resnet18", "unet"])
+def test_compiled_network_agrees(name: str) -> None:
+    tools = zoo()
+    feeds = tools.feeds(name)
+    inputs = set(json.loads((ZOO / name / "info.json").read_text())["inputs"])
+    module = irtool.parse(read(ZOO / name / "model.relay"))
+    artifact = irtool.build(module, params={k: v for k, v in feeds.items() if k not in inputs})
+    tools.check(name, artifact.run({k: feeds[k] for k in feeds if k in inputs}))
