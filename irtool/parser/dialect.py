@@ -45,6 +45,6 @@ def read_version(word: str) -> str:
     return (match[1] or match[2] or "").strip() if match is not None else ""
 
 
-def lines_bind(text: str, end: int) -> bool:
+def lines_bind(text: str) -> bool:
     """True for a text whose bindings end with their lines: it has no semicolon."""
-    return text.find(";", 0, end) < 0
+    return ";" not in text

@@ -17,7 +17,7 @@ from typing import Any
 
 STARTS = ("module", "expression", "lone_type")
 
-_BLANK = r"(?:[ \t\r\n]++|//[^\n]*+|/\*[^*/]*+(?:(?:\*(?!/)|/(?!\*))[^*/]*+)*+\*/)*+"
+_BLANK = r"(?:[ \t\r\n\f\ufeff]++|//[^\n]*+|/\*[^*/]*+(?:(?:\*(?!/)|/(?!\*))[^*/]*+)*+\*/)*+"
 """Blanks and comments. A comment that holds another one, or has no end, is not matched: see the lexer."""
 
 _PATH = r"%[A-Za-z_]\w*+(?:[.:+\-/]+\w+)+"

@@ -77,7 +77,6 @@ def read_type(text: str, known: State | None = None) -> Type | None:
 
 def _read(text: str, filename: str, found: Diagnostics, start: str | None) -> Any:
     section = find_section(text)
-    end = len(text) if section < 0 else section
     source = Source(filename, text if section < 0 else text[:section])
     try:
         metadata = Metadata(text, section)
@@ -86,30 +85,42 @@ def _read(text: str, filename: str, found: Diagnostics, start: str | None) -> An
             found.error(d.message, Span(source, max(section - 1, 0), section), help=d.help)
         return None
     del text
+    result, said = _attempt(source, metadata, start, types_first=False)
+    if any(d.message.startswith("unknown") for d in said.errors) and _late_types(source.text):
+        # a constructor may be used before its type is defined
+        again = _attempt(source, metadata, start, types_first=True)
+        if not again[1].errors:
+            result, said = again
+    found.items += said.items
+    return result
+
+
+def _attempt(
+    source: Source, metadata: Metadata, start: str | None, types_first: bool
+) -> tuple[Module | Expr | None, Diagnostics]:
+    """Reads the code of a text, in order or with its type definitions before all else."""
+    found = Diagnostics()
     tables = load()
     lowered = _lowered_functions(source)
     version, is_module = _look_at_start(tables, source)
     builder = Builder(source, metadata, found)
     builder.strict = version is not None
     if start is None:
-        start = (
-            "module"
-            if is_module or lowered or (version is not None and not source.text[:end].strip())
-            else "expression"
-        )
+        is_empty = version is not None and not source.text.strip()
+        start = "module" if is_module or lowered or is_empty else "expression"
         _check_version(version, source, found)
-    lines_bind = version is None and dialect.lines_bind(source.text, end)
+    lines_bind = version is None and dialect.lines_bind(source.text)
+    early = _late_types(source.text) if types_first else []
     reader = Reader(tables, builder, start, lines_bind)
     with _garbage_collection_paused():
         try:
-            reader.run(_words(tables, source, found, lines_bind, lowered))
+            reader.run(_words(tables, source, found, lines_bind, lowered, early))
         except GaveUp:
-            return None
+            return None, found
     for name, span in lowered.items():
-        found.warn(
-            f"the lowered function @{name} is kept as text", Span(source, span.start, span.start + len(name) + 1)
-        )
-    return _finish(builder, start, lowered)
+        head = Span(source, span.start, span.start + len(name) + 1)
+        found.warn(f"the lowered function @{name} is kept as text", head)
+    return _finish(builder, start, lowered), found
 
 
 def _look_at_start(tables: Tables, source: Source) -> tuple[str | None, bool]:
@@ -145,14 +156,23 @@ def _lowered_functions(source: Source) -> dict[str, Span]:
     return functions
 
 
+def _late_types(text: str) -> list[tuple[int, int]]:
+    """Where type definitions stand behind the first function."""
+    first = _DEFINITION.search(text)
+    return [m.span() for m in _TYPE.finditer(text, first.start())] if first is not None else []
+
+
 def _words(
-    tables: Tables, source: Source, found: Diagnostics, lines_bind: bool, lowered: dict[str, Span]
+    tables: Tables,
+    source: Source,
+    found: Diagnostics,
+    lines_bind: bool,
+    lowered: dict[str, Span],
+    early: list[tuple[int, int]],
 ) -> Iterator[Word]:
-    """The words of a text without its lowered functions, and type definitions first: the rest needs their constructors."""
+    """The words of a text without its lowered functions, those of the `early` parts first."""
     text = source.text
     skipped = [(s.start, s.end) for s in lowered.values()]
-    first = _DEFINITION.search(text)
-    early = [m.span() for m in _TYPE.finditer(text, first.start())] if first is not None else []
     if not skipped and not early:
         lexer = Lexer(tables, source, found)
         lexer.line_ends_bind = lines_bind

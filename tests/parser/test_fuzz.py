@@ -162,10 +162,10 @@ def mutate(text: str, pool: list[str], r: random.Random) -> str:
 def test_mutations_of_samples(seed):
     pool = texts()
     r = random.Random(seed)
-    until = time.monotonic() + 30
+    until = time.process_time() + 30
     for _ in range(500):
         check(mutate(r.choice(pool), pool, r))
-        assert time.monotonic() < until
+        assert time.process_time() < until
 
 
 def test_every_cut_of_a_text():

@@ -238,6 +238,10 @@ def test_types_may_follow_their_uses():
     assert m["main"].body.op is m.constructors["Nil"]
 
 
+def test_words_in_comments_define_no_types():
+    assert list(parse(VERSION + "def @main() { 1 }\n/*\n  type of {comment}\n*/\n").functions) == ["main"]
+
+
 def test_match():
     text = (
         TYPES
