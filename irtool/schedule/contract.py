@@ -130,7 +130,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[flo
     scattered = sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)
     row, shared = _row(split, n, outer)
     rows = split.loops[row][1] if row is not None else 1
-    tile = choose_tile(rows, extent // lanes, machine.registers, shared)
+    tile = choose_tile(rows, extent // lanes, machine.registers, shared, _block(r, v) // lanes)
     points = tile.rows * tile.vectors
     leftover = extent % lanes / extent
     inner_steps = 1
@@ -140,6 +140,16 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[flo
     cost += scattered * 2 / max(1, inner_steps)
     reason = f"vector axis {v.name} of {extent}, tile {tile.rows} x {tile.vectors} x {lanes}"
     return cost, Plan(n, lanes, row, tile, reason)
+
+
+def _block(r: Reduction, v: Var) -> int:
+    """Elements that lie side by side along `v` in an operand stored in blocks; 0 if none is."""
+    sizes = [0]
+    for e in loads(r.update):
+        layout = e.source.layout
+        if layout is not None and e.source is not r.acc and e.indices[layout[-1][0]] is v:
+            sizes.append(layout[-1][2])
+    return max(sizes)
 
 
 def _uniform_guards(e: Expr, inner: Var) -> bool:
@@ -187,11 +197,11 @@ def schedule(r: Reduction, p: Plan, machine: Machine) -> Stmt:
             rows.append((n // a * a, 1, n % a))
     for first, tiles, vectors, lanes in segments:
         for start, count, steps in rows:
-            body.append(_block(r, p, (first, tiles, vectors, lanes), (start, count, steps)))
+            body.append(_tiled(r, p, (first, tiles, vectors, lanes), (start, count, steps)))
     return seq(body)
 
 
-def _block(r: Reduction, p: Plan, segment: tuple[int, int, int, int], row: tuple[int, int, int]) -> Stmt:
+def _tiled(r: Reduction, p: Plan, segment: tuple[int, int, int, int], row: tuple[int, int, int]) -> Stmt:
     first, tiles, vectors, lanes = segment
     start, count, steps = row
     v, _ = r.loops[p.vector]

@@ -13,7 +13,7 @@ from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, PrimFunc, blocked
 from .machine import Machine
 from .nests import with_buffers
-from .wishes import Wish, carried, is_elementwise, wishes
+from .wishes import Wish, carried, is_elementwise, vectors_per_block, wishes
 
 
 def assign_layouts(program: Program, machine: Machine) -> None:
@@ -118,8 +118,9 @@ def _specialise(
         slot = slot.resolve()
         if slot.kind == CONSTANT and b in wished and slot.shape == b.shape:
             if _worthwhile(b, wished[b]):
-                held[b] = wished[b]
-                layout = blocked(b.shape, wished[b].axis, wished[b].factor)
+                axis, factor = wished[b].axis, wished[b].factor
+                held[b] = Wish(axis, factor * vectors_per_block(b.shape[axis] // factor))
+                layout = blocked(b.shape, axis, held[b].factor)
                 s.inputs[n] = packed.setdefault((slot, layout), _packed(slot, layout, len(packed)))
         elif slot in chosen:
             held[b] = chosen[slot]

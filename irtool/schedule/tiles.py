@@ -23,11 +23,16 @@ class Tile:
 
 
 @lru_cache(maxsize=4096)
-def choose_tile(rows: int, vectors: int, registers: int, shared_rows: bool = True) -> Tile:
-    """The tile for `rows` by `vectors` results. `shared_rows` False: the operands have nothing in common to reuse."""
+def choose_tile(rows: int, vectors: int, registers: int, shared_rows: bool = True, block: int = 0) -> Tile:
+    """The tile for `rows` by `vectors` results. `shared_rows` False: the operands have nothing in common to reuse.
+
+    `block`: so many vectors of the vector operand lie side by side, and a tile should not reach over them (0: any number).
+    """
     best = (float("inf"), Tile(1, 1))
     for a in range(1, min(rows, 28) + 1):
         for b in range(1, min(vectors, 8) + 1):
+            if block and block % b:
+                continue
             if a * b + (b if shared_rows else 2) + 1 > registers + 1:
                 break
             cost = _cost(rows, vectors, a, b, shared_rows)

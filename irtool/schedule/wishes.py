@@ -20,6 +20,11 @@ from .nests import Map, Reduction, recognise
 _LEAST_WORK = 1 << 12
 
 
+def vectors_per_block(vectors: int) -> int:
+    """How many vectors of weights lie side by side: as many as a register tile takes, so that it reads one stream."""
+    return next(n for n in (4, 3, 2, 1) if vectors % n == 0)
+
+
 @dataclass(frozen=True)
 class Wish:
     """Blocks of `factor` along `axis` of a parameter's buffer."""

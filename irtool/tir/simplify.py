@@ -318,6 +318,24 @@ class Simplifier:
             return self._intern(Binary("<", whole, self._intern(const(0, dtype)), "bool"))
         return e
 
+    def _divide_coarsely(self, op: str, form: Linear, c: int, dtype: str) -> Expr | None:
+        """(16*i + j) floordiv 64  ⇒  i floordiv 4, and floormod  ⇒  16*(i floormod 4) + j, where 0 <= j < 16."""
+        for g in sorted({math.gcd(k, c) for k in form[0].values()}, reverse=True):
+            if g <= 1 or g >= c:
+                continue
+            fine = ({t: k for t, k in form[0].items() if k % g}, form[1] % g)
+            if not fine[0] and not fine[1]:
+                continue
+            low, high = self._form_range(fine)
+            if low < 0 or high >= g:
+                continue
+            coarse = self._sum(({t: k // g for t, k in form[0].items() if k % g == 0}, form[1] // g), dtype)
+            divided = self._intern(self._change_binary(Binary(op, coarse, self._intern(const(c // g, dtype)), dtype)))
+            if op == "floordiv":
+                return divided
+            return self._sum(self._combine(fine, self._form(divided), g), dtype)
+        return None
+
     def _divide(self, e: Binary, dtype: str) -> Expr:
         if not isinstance(e.b, Const) or e.b.value <= 0:
             return e
@@ -338,6 +356,9 @@ class Simplifier:
                 return self._sum((whole[0], whole[1] + shift), dtype)
             return self._sum((rest[0], rest[1] - shift * c), dtype)
         if not whole[0] and not whole[1]:
+            coarse = self._divide_coarsely(op, form, c, dtype)
+            if coarse is not None:
+                return coarse
             left = e.a
             if op == "floordiv" and isinstance(left, Binary) and left.op == "floordiv" and isinstance(left.b, Const):
                 if left.b.value > 0:
@@ -350,6 +371,9 @@ class Simplifier:
                 return divided if op == "floordiv" else self._change_binary(divided * common)  # type: ignore[arg-type]
             return self._intern(Binary(op, left, e.b, dtype))
         part = self._sum(rest, dtype)
+        coarse = self._divide_coarsely(op, rest, c, dtype)
+        if coarse is not None:
+            return coarse if op == "floormod" else self._sum(self._combine(whole, self._form(coarse), 1), dtype)
         if op == "floormod":
             return self._intern(Binary("floormod", part, e.b, dtype))
         inner_quotient = self._change_binary(Binary("floordiv", part, self._intern(e.b), dtype))

@@ -1,9 +1,14 @@
 """Functions of vectors that expressions need, as C text per vector type.
 
-`{t}` is the float vector type, `{i}` the integer one of the same width, `{n}` the part of the name after `irt_v…_`.
+In the texts `{t}` is the float vector type, `{i}` the integer one of the same width, `{n}` what the type adds to a
+function's name. The single-precision functions are accurate to 4 units in the last place: after the usual reduction of
+the argument, polynomials fitted to the function in the relative error (weighted least squares, made minimax by Lawson's
+iteration). They handle infinities, NaN and results that are subnormal.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from ...tir import dtypes
 
@@ -21,13 +26,94 @@ _SQRT = """static inline {t} irt_vsqrt_{n}({t} x) {{
 }}"""
 _RSQRT = "static inline {t} irt_vrsqrt_{n}({t} x) {{ return {one} / irt_vsqrt_{n}(x); }}"
 
-FUNCTIONS: dict[tuple[str, str], str] = {}
-for _d in ("float32", "float64"):
-    FUNCTIONS[("fabs", _d)] = _FABS
-    FUNCTIONS[("sqrt", _d)] = _SQRT
-    FUNCTIONS[("rsqrt", _d)] = _RSQRT
 
-_NEEDS = {"rsqrt": ("sqrt",)}
+def _horner(x: str, coefficients: Sequence[float]) -> str:
+    """The polynomial with these coefficients (of the constant first) at `x`."""
+    text = f"{coefficients[-1]!r}f"
+    for c in reversed(coefficients[:-1]):
+        text = f"({text} * {x} + {c!r}f)"
+    return text
+
+
+_EXP_TERMS = (1.0, 1.0, 0.49999991059303284, 0.16666416823863983, 0.04166824370622635, 0.008375036530196667,
+              0.001383656752295792)  # fmt: skip
+_TANH_TERMS = (1.0, -0.3333325982093811, 0.13331128656864166, -0.05372109264135361, 0.02059105411171913,
+               -0.005660051014274359)  # fmt: skip
+_ERF_TERMS = (1.1283791065216064, -0.3761262595653534, 0.1128358542919159, -0.026853812858462334,
+              0.005188330076634884, -0.0008010214078240097, 7.853924034861848e-05)  # fmt: skip
+_ERFC_TERMS = (-0.00014967660536058247, 0.2848450541496277, 0.2601182758808136, 0.3462846577167511,
+               -0.10041942447423935, 0.5592674016952515, -0.46843335032463074, 0.11853514611721039)  # fmt: skip
+
+_EXP = (
+    """static inline {t} irt_vexp_{n}({t} x) {{
+  {t} y = irt_vselect_{n}(x < -104.0f, -104.0f - ({t}){{0}}, irt_vselect_{n}(x > 89.0f, 89.0f - ({t}){{0}}, x));
+  {t} k = (y * 1.44269504f + 12582912.0f) - 12582912.0f;
+  {t} r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
+  {i} whole = __builtin_convertvector(irt_vselect_{n}(k == k, k, ({t}){{0}}), {i}), half = whole >> 1;
+  {t} p = """
+    + _horner("r", _EXP_TERMS)
+    + """;
+  return p * ({t})((half + 127) << 23) * ({t})((whole - half + 127) << 23);
+}}"""
+)
+_SIGMOID = "static inline {t} irt_vsigmoid_{n}({t} x) {{ return 1.0f / (1.0f + irt_vexp_{n}(-x)); }}"
+_TANH = (
+    """static inline {t} irt_vtanh_{n}({t} x) {{
+  {t} a = irt_vfabs_{n}(x), z = x * x;
+  {t} small = x * """
+    + _horner("z", _TANH_TERMS)
+    + """;
+  {t} large = 1.0f - 2.0f / (irt_vexp_{n}(a + a) + 1.0f);
+  large = ({t})(({i})large | (({i})x & INT32_MIN));
+  return irt_vselect_{n}(a < 0.625f, small, large);
+}}"""
+)
+_ERF = (
+    """static inline {t} irt_verf_{n}({t} x) {{
+  {t} a = irt_vfabs_{n}(x), z = x * x;
+  {t} small = x * """
+    + _horner("z", _ERF_TERMS)
+    + """;
+  {t} c = irt_vselect_{n}(a > 4.1f, 4.1f - ({t}){{0}}, a), s = 1.0f / (1.0f + 0.5f * c);
+  {t} large = 1.0f - irt_vexp_{n}(-c * c) * """
+    + _horner("s", _ERFC_TERMS)
+    + """;
+  large = ({t})(({i})large | (({i})x & INT32_MIN));
+  return irt_vselect_{n}(a < 1.0f, small, irt_vselect_{n}(x == x, large, x));
+}}"""
+)
+_LOG = """static inline {t} irt_vlog_{n}({t} x) {{
+  {i} tiny = x < 1.17549435e-38f;
+  {t} y = irt_vselect_{n}(tiny, x * 33554432.0f, x);
+  {i} bits = ({i})y - 0x3f3504f3;
+  {i} e = (bits >> 23) - (tiny & 25);
+  {t} m = ({t})((bits & 0x7fffff) + 0x3f3504f3), k = __builtin_convertvector(e, {t});
+  {t} f = m - 1.0f, s = f / (2.0f + f), z = s * s, h = 0.5f * f * f;
+  {t} r = z * (0.666666667f + z * (0.4f + z * (0.285714286f + z * 0.22222222f)));
+  {t} y1 = k * 0.693359375f + (f - (h - (s * (h + r) - k * 2.12194440e-4f)));
+  y1 = irt_vselect_{n}(x == INFINITY, x, irt_vselect_{n}(x == 0.0f, -INFINITY - ({t}){{0}}, y1));
+  return irt_vselect_{n}(x >= 0.0f, y1, NAN - ({t}){{0}});
+}}"""
+
+FUNCTIONS: dict[tuple[str, str], str] = {
+    **{("fabs", d): _FABS for d in ("float32", "float64")},
+    **{("sqrt", d): _SQRT for d in ("float32", "float64")},
+    **{("rsqrt", d): _RSQRT for d in ("float32", "float64")},
+    ("exp", "float32"): _EXP,
+    ("sigmoid", "float32"): _SIGMOID,
+    ("tanh", "float32"): _TANH,
+    ("erf", "float32"): _ERF,
+    ("log", "float32"): _LOG,
+}
+
+_NEEDS = {
+    "rsqrt": ("sqrt",),
+    "exp": ("select",),
+    "log": ("select",),
+    "sigmoid": ("exp",),
+    "tanh": ("exp", "fabs"),
+    "erf": ("exp", "fabs"),
+}
 
 
 def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int], str]]:
