@@ -139,11 +139,16 @@ def transposed_convolution(
     dilation: Sequence[int],
     groups: int,
 ) -> Any:
-    """A transposed convolution, as a plain one of stride 1 with the kernel turned around, on data spread out with zeros."""
+    """A transposed convolution, as a plain one of stride 1 with the kernel turned around, on data spread out with zeros.
+
+    Where the stride is more than 1 and the kernel is not dilated, it is done phase by phase instead (`_by_phases`).
+    """
     x = Stored(data, data_layout, form)
     w = Stored(weight, kernel_layout, kernel_form)
     grouped = kernel_form.startswith("G")
     kernel = w.shape[3 if grouped else 2 :]
+    if max(strides) > 1 and max(dilation) == 1 and not grouped:
+        return _by_phases(x, w, out_type, out_layout, form, strides, pads, groups)
     channels, each = x.shape[1], w.shape[2 if grouped else 1]
     depth = channels // groups
     before = [d * (k - 1) - p[0] for k, d, p in zip(kernel, dilation, pads, strict=True)]
@@ -168,6 +173,78 @@ def transposed_convolution(
     name = f"conv{len(kernel)}d_transpose"
     attrs = {"strides": tuple(strides), "dilation": tuple(dilation), "groups": groups}
     return result(out_type, out_layout, form, element, name, attrs)
+
+
+def _by_phases(
+    x: Stored,
+    w: Stored,
+    out_type: Any,
+    out_layout: Layout,
+    form: str,
+    strides: Sequence[int],
+    pads: Pads,
+    groups: int,
+) -> Any:
+    """A transposed convolution as `prod(strides)` plain ones of stride 1, whose results interleave.
+
+    Along an axis of stride `s`, output `y` meets the taps `k` with `k = y + pad (mod s)` only. So outputs of one phase,
+    `y = q * s + r`, are a convolution of the data with every `s`-th tap from `(r + pad) mod s` on, and nothing is
+    multiplied by a zero that the stride put there.
+    """
+    kernel = w.shape[2:]
+    channels, each = x.shape[1], w.shape[1]
+    depth = channels // groups
+    out: Any = convert_shape(out_type.shape, out_layout, form)
+    taps = [-(-k // s) for k, s in zip(kernel, strides, strict=True)]
+    nearest = [a // s for (a, _), s in zip(pads, strides, strict=True)]
+    farthest = [(s - 1 + a) // s for (a, _), s in zip(pads, strides, strict=True)]
+    places = [-(-o // s) for o, s in zip(out[2:], strides, strict=True)]
+    around = [
+        (t - 1 - low, q - 1 + high - (n - 1))
+        for t, low, high, q, n in zip(taps, nearest, farthest, places, x.shape[2:], strict=True)
+    ]
+    seen = padded_data(x.tensor, x.stored, form, around)
+    whole = [(0, t * s - k) for t, s, k in zip(taps, strides, kernel, strict=True)]
+    held = w if not any(b for _, b in whole) else padded_weights(w, whole)
+    rc = [te.reduce_axis(depth, name="rc")] if depth > 1 else []
+    over = window_axes(taps)
+    wide = wide_dtype(out_type.dtype)
+    rank = len(kernel)
+
+    def phase(*i: Any) -> Any:
+        r, (n, o), q = i[:rank], i[rank : rank + 2], i[rank + 2 :]
+        c = rc[0] if rc else 0
+        channel = te.floordiv(o, each) * depth + c if groups > 1 else c
+        output = te.floormod(o, each) if groups > 1 else o
+        moved = [p + a for p, (a, _) in zip(r, pads, strict=True)]
+        tap_at = [
+            (t - 1 if j is None else t - 1 - j) * s + te.floormod(m, s)
+            for t, j, s, m in zip(taps, over, strides, moved, strict=True)
+        ]
+        where = [
+            tap(a + (te.floordiv(m, s) - low), 1, j, 1)
+            for a, j, m, s, low in zip(q, over, moved, strides, nearest, strict=True)
+        ]
+        value = te.cast(seen[(n, channel, *where)], wide) * te.cast(held[(channel, output, *tap_at)], wide)
+        axes = [*rc, *present(over)]
+        return te.sum(value, axis=axes) if axes else value
+
+    name = f"conv{rank}d_transpose"
+    phases = te.compute((*strides, out[0], out[1], *places), phase, name=name, tag=name, attrs={"groups": groups})
+
+    def interleaved(*i: Any) -> Any:
+        n, o, *y = source_indices(i, form, out_layout)
+        r = [te.floormod(a, s) for a, s in zip(y, strides, strict=True)]
+        q = [te.floordiv(a, s) for a, s in zip(y, strides, strict=True)]
+        return te.cast(phases[(*r, n, o, *q)], out_type.dtype)
+
+    return te.compute(out_type.shape, interleaved, name="interleave", tag="injective")
+
+
+def padded_weights(w: Stored, pads: Pads) -> Any:
+    """Weights read by canonical indices, their kernel axes padded with zeros."""
+    plain = te.compute(w.shape, lambda *i: w[i], name="weights", tag="injective")
+    return pad_axes(plain, range(2, len(w.shape)), pads)
 
 
 def _spread(x: Stored, strides: Sequence[int], before: Sequence[int], after: Sequence[int]) -> Any:
