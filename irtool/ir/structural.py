@@ -47,6 +47,7 @@ from .types import (
     RefType,
     TensorType,
     TupleType,
+    Type,
     TypeCall,
     TypeVar,
 )
@@ -96,12 +97,32 @@ class _Bind:
         self.var = var
 
 
+class _BindTypes:
+    """On the work list: numbers type parameters, until the next `_UNBIND` of the same depth."""
+
+    __slots__ = ("variables",)
+
+    def __init__(self, variables: tuple[TypeVar, ...]) -> None:
+        self.variables = variables
+
+
+class _Unbind:
+    __slots__ = ()
+
+
+_UNBIND = _Unbind()
+
+
 class _Writer:
     """Writes tokens from a work list, so that no depth of nesting needs Python's stack."""
 
     def __init__(self) -> None:
         self.out: list[str] = []
         self.number: dict[Any, int] = {}
+        self.count = 0
+        self.hidden: list[list[tuple[TypeVar, int | None]]] = []
+        self.types: dict[Type, int] = {}
+        self.open: dict[Type, bool] = {}
         self.digests: dict[int, tuple[Constant, str]] = {}
 
     def write(self, root: Any) -> list[str]:
@@ -119,7 +140,15 @@ class _Writer:
                 if seen is not None:
                     out.append(f"#{seen}")
                     continue
-                number[item] = len(number)
+                number[item] = self.count
+                self.count += 1
+            elif cls in _COMPOSITE:
+                seen = self.types.get(item)
+                if seen is not None:
+                    out.append(f"type #{seen}")
+                    continue
+                if not self.is_open(item):
+                    self.types[item] = len(self.types)
             handler = handlers.get(cls)
             if handler is None:
                 handler = _handler_of(item)
@@ -127,6 +156,20 @@ class _Writer:
             if parts:
                 stack.extend(parts[::-1])
         return out
+
+    def is_open(self, root: Type) -> bool:
+        """True if a type variable or an unknown type stands in `root`: such types may be equal, and not as Python objects."""
+        stack = [root]
+        while stack:
+            t = stack[-1]
+            parts = [p for p in t._parts() if isinstance(p, Type)]
+            missing = [p for p in parts if p not in self.open]
+            if missing:
+                stack += missing
+                continue
+            self.open[t] = isinstance(t, IncompleteType | TypeVar) or any(self.open[p] for p in parts)
+            stack.pop()
+        return self.open[root]
 
     # expressions: each returns what is still to be written, in order
 
@@ -137,7 +180,8 @@ class _Writer:
         v = b.var
         if v in self.number:  # bound twice: not well-formed, but comparable
             return [f"again #{self.number[v]}"]
-        self.number[v] = len(self.number)
+        self.number[v] = self.count
+        self.count += 1
         return ["var", v.type_annotation, _said(v.virtual_device)]
 
     def constant(self, c: Constant) -> None:
@@ -148,9 +192,9 @@ class _Writer:
 
     def function(self, f: Function) -> list[Any]:
         head: list[Any] = [f"fn {len(f.params)} {len(f.type_params)}"]
-        head += f.type_params
+        head.append(_BindTypes(f.type_params))
         head += [_Bind(p) for p in f.params]
-        head += [f.ret_type, f.attrs or None, _said(f.virtual_device), f.body]
+        head += [f.ret_type, f.attrs or None, _said(f.virtual_device), f.body, _UNBIND]
         return head
 
     def call(self, e: Call) -> list[Any]:
@@ -205,7 +249,22 @@ class _Writer:
         return None
 
     def func_type(self, t: FuncType) -> list[Any]:
-        return [f"func {len(t.arg_types)} {len(t.type_params)}", *t.type_params, *t.arg_types, t.ret_type]
+        head = f"func {len(t.arg_types)} {len(t.type_params)}"
+        return [head, _BindTypes(t.type_params), *t.arg_types, t.ret_type, _UNBIND]
+
+    def bind_types(self, b: _BindTypes) -> None:
+        """Type parameters get numbers anew at each binder: one object may be bound by several."""
+        self.hidden.append([(v, self.number.get(v)) for v in b.variables])
+        for v in b.variables:
+            self.number[v] = self.count
+            self.count += 1
+
+    def unbind_types(self, _: _Unbind) -> None:
+        for v, number in self.hidden.pop():
+            if number is None:
+                del self.number[v]
+            else:
+                self.number[v] = number
 
     # attribute values
 
@@ -283,6 +342,8 @@ _HANDLERS: dict[type, Callable[[_Writer, Any], Any]] = {
     float: _word(lambda v: f"= {v!r}"),
     Var: _Writer.var,
     _Bind: _Writer.bind,
+    _BindTypes: _Writer.bind_types,
+    _Unbind: _Writer.unbind_types,
     GlobalVar: _word(lambda g: f"@{g.name}"),
     Op: _word(lambda o: f"op {o.name}"),
     Constructor: _word(lambda c: f"constructor {c.name}"),
@@ -322,6 +383,9 @@ _HANDLERS: dict[type, Callable[[_Writer, Any], Any]] = {
 
 _GRAPH = frozenset((Var, Call, Function, Let, If, Match, Tuple, RefCreate, RefRead, RefWrite, TypeVar, DimVar))
 """Nodes that get a number when they are first met."""
+
+_COMPOSITE = frozenset((TupleType, FuncType, RefType, TypeCall))
+"""Types that are written once, by value, so that what is linear with shared types stays linear."""
 
 
 def _handler_of(item: Any) -> Callable[[_Writer, Any], Any]:

@@ -30,6 +30,7 @@ from irtool.ir import (
     TensorType,
     Tuple,
     TupleGetItem,
+    TupleType,
     TypeVar,
     Var,
     post_order,
@@ -155,6 +156,15 @@ def test_type_parameters_are_bound():
     a, b = TypeVar("A"), TypeVar("B")
     assert same(FuncType((a, b), a, (a, b)), FuncType((b, a), b, (b, a)))
     assert not same(FuncType((a, b), a, (a, b)), FuncType((a, b), b, (a, b)))
+
+
+def test_one_type_parameter_bound_twice():
+    def generic(a: TypeVar, b: TypeVar, c: TypeVar) -> Function:
+        x, y = Var("x", FuncType((a,), TupleType((a,)), (a,))), Var("y", FuncType((b,), TupleType((b,)), (b,)))
+        return Function((x, y, Var("z", c)), x, c, (c,))
+
+    one = TypeVar("A")
+    assert same(generic(one, one, one), generic(TypeVar("A"), TypeVar("B"), TypeVar("C")))
 
 
 def test_dimensions():
