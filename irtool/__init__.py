@@ -4,7 +4,7 @@ Everything public is here; each name is imported on first use, so that `import i
 
     import irtool
 
-    module = irtool.infer_types(irtool.parse(open("net.relay").read(), filename="net.relay"))
+    module = irtool.parse(open("net.relay").read(), filename="net.relay")
     module = irtool.run_passes(module, "SimplifyInference,FuseOps")
     print(irtool.to_text(module))
 """
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from .interp import evaluate
     from .ir import Module
     from .ir.structural import structural_equal, structural_hash
-    from .parser import parse, parse_expr
+    from .parser import parse_expr
     from .passes import run_passes
     from .printer import to_text
 
 _WHERE = {
-    "parse": ".parser",
     "parse_expr": ".parser",
     "to_text": ".printer",
     "infer_types": ".infer",
@@ -57,6 +56,18 @@ __all__ = [
     "structural_hash",
     "to_text",
 ]
+
+
+def parse(text: str, filename: str = "<text>") -> Module:
+    """The module a text describes, with the type of every expression.
+
+    `filename` is what messages call the text. Raises IrError, with one diagnostic per mistake, where the text is not
+    Relay or not well typed; `irtool.parser.parse` reads without looking at types.
+    """
+    from .infer import infer_types
+    from .parser import parse as read
+
+    return infer_types(read(text, filename))
 
 
 def __getattr__(name: str) -> Any:
