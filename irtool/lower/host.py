@@ -23,6 +23,9 @@ from ..ir import (
     MissingData,
     Module,
     Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     TupleType,
@@ -110,6 +113,14 @@ class _Kernels:
         self.all.append(kernel)
         self._by_hash.setdefault(key, []).append((function, kernel, graph))
         return kernel, graph
+
+
+class _Cell:
+    """A reference: what it holds at this point, and how deep in branches it was made."""
+
+    def __init__(self, value: Value, level: int) -> None:
+        self.value = value
+        self.level = level
 
 
 class _Lowering:
@@ -285,11 +296,27 @@ class _Body:
             return self.find(e.tuple)[e.index]  # type: ignore[index]
         if isinstance(e, Function):
             return e
+        if isinstance(e, RefCreate):
+            return _Cell(self.find(e.value), len(self.blocks))
+        if isinstance(e, RefRead | RefWrite):
+            return self.reference(e)
         if isinstance(e, Call):
             return self.call(e)
         if isinstance(e, Var):
             raise IrError(f"%{e.name} is not known here", e.span)
         raise IrError(f"{type(e).__name__} has no counterpart in C: {e!r}", e.span)
+
+    def reference(self, e: RefRead | RefWrite) -> Value:
+        """What a reference holds is known when compiling, as long as it is written where it was made."""
+        cell = self.find(e.ref)
+        if not isinstance(cell, _Cell):
+            raise IrError("the reference is not known when compiling", e.span)
+        if isinstance(e, RefRead):
+            return cell.value
+        if cell.level != len(self.blocks):
+            raise IrError("a reference from outside is written in a branch: that has no counterpart in C", e.span)
+        cell.value = self.find(e.value)
+        return ()
 
     def call(self, e: Call) -> Value:
         callee: Any = e.op
@@ -372,4 +399,17 @@ def _nest(structure: Any, slots: Any) -> Value:
     """Slots in the shape of a structure."""
     if structure is None:
         return next(slots)
-    return tuple(_nest(s, slots) for s in structure)
+    stack: list[tuple[Any, list[Value]]] = [(iter(structure), [])]
+    while True:
+        left, done = stack[-1]
+        for part in left:
+            if part is None:
+                done.append(next(slots))
+            else:
+                stack.append((iter(part), []))
+                break
+        else:
+            stack.pop()
+            if not stack:
+                return tuple(done)
+            stack[-1][1].append(tuple(done))
