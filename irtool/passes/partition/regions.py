@@ -1,0 +1,163 @@
+"""The regions of a function: what lies between the marks where a compiler's part begins and where it ends.
+
+A region grows downstream: each `compiler_begin` opens one, a node belongs to the region of its arguments, and where a node
+takes arguments from several open regions, they become one. A `compiler_end` closes the edge that it stands on: what follows
+it is outside. A region may have several ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...diagnostics import IrError
+from ...ir import Call, Expr, If, Let, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem, children
+from .annotations import compiler_of, is_begin, is_end
+
+_JOINED_ON_ENTRY = (If, Let, RefCreate, RefRead, RefWrite)
+"""Nodes that join the regions of what is below them as far as those are known before one looks there."""
+_JOINING = (Tuple, TupleGetItem, *_JOINED_ON_ENTRY)
+
+
+class Region:
+    """A region.
+
+    Attributes:
+        id: its number among those of the function, in order of their first marks. Merged regions leave gaps.
+        compiler: whom it is for.
+        inputs: its `compiler_begin`s that bring something from outside, in order.
+        outputs: its `compiler_end`s that something outside uses, in order.
+        ends: all of its `compiler_end`s.
+    """
+
+    __slots__ = ("compiler", "ends", "id", "inputs", "merged_into", "outputs")
+
+    def __init__(self, id: int, compiler: str) -> None:
+        self.id = id
+        self.compiler = compiler
+        self.inputs: dict[Call, None] = {}
+        self.outputs: dict[Call, None] = {}
+        self.ends: list[Call] = []
+        self.merged_into: Region | None = None
+
+    def __repr__(self) -> str:
+        return f"Region({self.id}, {self.compiler!r})"
+
+
+class Regions:
+    """The regions of an expression. Raises IrError where the marks do not fit together."""
+
+    def __init__(self, root: Expr) -> None:
+        self.all: list[Region] = []
+        self._of: dict[Expr, Region] = {}
+        self._begins_after: dict[Call, list[Call]] = {}
+        self.order = self._find(root)
+
+    def of(self, e: Expr) -> Region | None:
+        """The region that the node belongs to (a mark belongs to the region that it borders)."""
+        region = self._of.get(e)
+        if region is None or region.merged_into is None:
+            return region
+        path = []
+        while region.merged_into is not None:
+            path.append(region)
+            region = region.merged_into
+        for passed in path:
+            passed.merged_into = region
+        return region
+
+    def merge(self, source: Region, into: Region) -> None:
+        """Makes one region of two. What one gives to the other is no longer an input or an output."""
+        if source is into:
+            return
+        inner = self._edges(source, into)
+        into.inputs.update(source.inputs)
+        into.outputs.update(source.outputs)
+        for begin in inner:
+            into.inputs.pop(begin, None)
+            into.outputs.pop(begin.args[0], None)  # type: ignore[call-overload]
+        into.ends += source.ends
+        source.merged_into = into
+
+    def _edges(self, source: Region, into: Region) -> list[Call]:
+        """The marks where what `source` made enters the other region."""
+        if len(source.ends) < len(into.inputs):
+            return [b for e in source.ends for b in self._begins_after.get(e, ()) if b in into.inputs]
+        return [b for b in into.inputs if self.of(b.args[0]) is source]
+
+    def _find(self, root: Expr) -> list[Expr]:
+        seen: set[Expr] = set()
+        order: list[Expr] = []
+        stack: list[Expr | None] = [root]
+        while stack:
+            e = stack.pop()
+            if e is None:
+                e = stack.pop()
+                assert e is not None
+                order.append(e)
+                self._leave(e)
+                continue
+            if e in seen:
+                continue
+            seen.add(e)
+            if isinstance(e, _JOINED_ON_ENTRY):
+                self._join(e)
+            stack += (e, None, *children(e)[::-1])
+        return order
+
+    def _leave(self, e: Expr) -> None:
+        if is_begin(e):
+            self._open(e)
+        elif is_end(e):
+            self._close(e)
+        elif not isinstance(e, _JOINED_ON_ENTRY):
+            self._join(e)
+
+    def _open(self, begin: Call) -> None:
+        region = Region(len(self.all), compiler_of(begin))
+        region.inputs[begin] = None
+        self._of[begin] = region
+        self.all.append(region)
+        if is_end(begin.args[0]):
+            self._begins_after.setdefault(begin.args[0], []).append(begin)
+
+    def _close(self, end: Call) -> None:
+        region = self.of(end.args[0])
+        compiler = compiler_of(end)
+        if region is None:
+            raise IrError(f"a region of {compiler} ends here, but none begins before", end.span)
+        if region.compiler != compiler:
+            raise IrError(f"a region of {region.compiler} ends here as one of {compiler}", end.span)
+        self._of[end] = region
+        region.outputs[end] = None
+        region.ends.append(end)
+
+    def _join(self, e: Expr) -> None:
+        if isinstance(e, Call):
+            open_args: Sequence[Expr] = e.args
+        elif isinstance(e, RefWrite):
+            open_args = (e.ref,)
+        else:
+            open_args = children(e) if isinstance(e, _JOINING) else ()
+        open_args = [a for a in open_args if not is_end(a)]
+        found = [self.of(a) for a in open_args]
+        region = next((r for r in found if r is not None), None)
+        if region is None:
+            return
+        for arg, other in zip(open_args, found, strict=True):
+            if other is None:
+                message = f"one argument belongs to a region of {region.compiler}, another one to no region"
+                raise IrError(message, arg.span or e.span, help="mark it with annotation.compiler_begin, too")
+            other = self.of(arg)
+            assert other is not None
+            self.merge(other, region)
+        self._of[e] = region
+
+
+def unclosed_edge(regions: Regions) -> tuple[Expr, Region] | None:
+    """A node that uses something inside a region without a mark between them, with that region."""
+    for e in regions.order:
+        for c in children(e):
+            region = regions.of(c)
+            if region is not None and not is_end(c) and regions.of(e) is not region:
+                return e, region
+    return None
