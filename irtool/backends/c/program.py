@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...diagnostics import UsageError
+from ...tir import dtypes
 from ...tir.program import (
     CONSTANT,
     PARAM,
@@ -280,7 +281,10 @@ def _vector_section(types: dict[tuple[str, int], None], functions: dict[tuple[st
     """Vector types and functions on vectors, for compilers that have them."""
     if not types:
         return []
-    lines = ["#if defined(__GNUC__) && !defined(IRT_NO_VECTOR)", "#define IRT_VECTOR 1"]
+    # Vectors wider than the processor's would be slower than the loops, and change how functions are called.
+    widest = max(lanes * dtypes.itemsize(dtype) for dtype, lanes in types)
+    needed = " && defined(__AVX512F__)" if widest > 32 else " && defined(__AVX__)" if widest > 16 else ""
+    lines = [f"#if defined(__GNUC__) && !defined(IRT_NO_VECTOR){needed}", "#define IRT_VECTOR 1"]
     lines += [vectors.define_type(dtype, lanes) for dtype, lanes in sorted(types)]
     made: dict[tuple[str, str, int], str] = {}
     for name, dtype, lanes in functions:

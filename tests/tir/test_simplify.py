@@ -1,0 +1,105 @@
+"""The simplifier keeps every value, and removes what bounds make needless."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from irtool.tir.expr import (
+    Axis,
+    Binary,
+    Const,
+    Expr,
+    Select,
+    Var,
+    floordiv,
+    floormod,
+    maximum,
+    minimum,
+    post_order,
+    select,
+)
+from irtool.tir.simplify import Simplifier
+
+I, J, K = Axis("i", 5), Axis("j", 16), Axis("k", 3)
+
+
+def value(e: Expr, env: dict[str, int]) -> int:
+    """Plain evaluation of an integer expression."""
+    if isinstance(e, Const):
+        return int(e.value)
+    if isinstance(e, Var):
+        return env[e.name]
+    if isinstance(e, Select):
+        return value(e.then if value(e.cond, env) else e.other, env)
+    assert isinstance(e, Binary)
+    a, b = value(e.a, env), value(e.b, env)
+    return {
+        "+": lambda: a + b,
+        "-": lambda: a - b,
+        "*": lambda: a * b,
+        "floordiv": lambda: a // b,
+        "floormod": lambda: a % b,
+        "min": lambda: min(a, b),
+        "max": lambda: max(a, b),
+        "<": lambda: int(a < b),
+        "<=": lambda: int(a <= b),
+        "==": lambda: int(a == b),
+        "!=": lambda: int(a != b),
+    }[e.op]()
+
+
+def expressions() -> st.SearchStrategy[Expr]:
+    small = st.integers(-20, 20)
+    leaves = st.one_of(st.sampled_from([I, J, K]), small.map(lambda n: I * 0 + n))
+    return st.recursive(
+        leaves,
+        lambda e: st.one_of(
+            st.tuples(e, e).map(lambda p: p[0] + p[1]),
+            st.tuples(e, e).map(lambda p: p[0] - p[1]),
+            st.tuples(e, st.integers(-16, 16)).map(lambda p: p[0] * p[1]),
+            st.tuples(e, st.integers(1, 64)).map(lambda p: floordiv(p[0], p[1])),
+            st.tuples(e, st.integers(1, 64)).map(lambda p: floormod(p[0], p[1])),
+            st.tuples(e, e).map(lambda p: minimum(p[0], p[1])),
+            st.tuples(e, e).map(lambda p: maximum(p[0], p[1])),
+            st.tuples(e, e, e).map(lambda p: select(p[0] < p[1], p[2], p[0])),
+            st.tuples(e, small, e).map(lambda p: select(p[0] <= p[1], p[2], p[0])),
+        ),
+        max_leaves=8,
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(expressions())
+def test_values_are_kept_and_ranges_hold(e: Expr) -> None:
+    simplify = Simplifier()
+    made = simplify(e)
+    low, high = simplify.range(made)
+    for i in range(5):
+        for j in (0, 1, 7, 15):
+            for k in range(3):
+                env = {"i": i, "j": j, "k": k}
+                assert value(made, env) == value(e, env), (e, made, env)
+                assert low <= value(made, env) <= high
+
+
+def test_divisions_of_blocked_indices_vanish() -> None:
+    simplify = Simplifier()
+    c = I * 16 + J
+    assert simplify(c // 16) is I
+    assert simplify(c % 16) is J
+    assert simplify((c // 16) * 16 + c % 16) is simplify(c)
+    assert repr(simplify(c // 64)) == repr(simplify(I // 4))
+
+
+def test_guards_that_shapes_decide_vanish() -> None:
+    simplify = Simplifier()
+    always, never = simplify(I * 16 + J < 80), simplify(I * 16 + J >= 80)
+    assert isinstance(always, Const) and always.value
+    assert isinstance(never, Const) and not never.value
+    partly = simplify(I * 16 + J < 64)
+    assert not any(e is J for e in post_order(partly)), "the guard does not depend on the place in the block"
+
+
+def test_data_is_not_taken_for_bounded() -> None:
+    x = Var("x")
+    simplify = Simplifier()
+    assert isinstance(simplify(x + 1 > x), Binary), "the sum may wrap"
