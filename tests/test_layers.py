@@ -12,7 +12,7 @@ import irtool
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
     ("diagnostics",),
-    ("plugin",),
+    ("plugin", "trampoline"),
     ("ir",),
     ("te", "tir"),
     ("ops",),
@@ -27,8 +27,8 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {
-    "schedule": {"diagnostics", "plugin", "tir", "te"},
-    "backends": {"diagnostics", "plugin", "tir", "te", "schedule"},
+    "schedule": {"diagnostics", "plugin", "trampoline", "tir", "te"},
+    "backends": {"diagnostics", "plugin", "trampoline", "tir", "te", "schedule"},
 }
 """Rooms with a narrower view than their place in the order gives them."""
 

@@ -11,7 +11,8 @@ from collections.abc import Generator
 from enum import Enum
 from typing import Any
 
-from ..ir import Match, Module, Pattern, PatternConstructor, PatternTuple, PatternVar, PatternWildcard, trampoline
+from ..ir import Match, Module, Pattern, PatternConstructor, PatternTuple, PatternVar, PatternWildcard
+from ..trampoline import trampoline
 
 _LIMIT = 20_000
 """Candidates looked at before giving up: their number can double with every clause."""

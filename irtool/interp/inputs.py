@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..diagnostics import IrError, nearest
-from ..ir import Function, IncompleteType, TensorType, TupleType, Type, Var, trampoline
+from ..ir import Function, IncompleteType, TensorType, TupleType, Type, Var
 from ..ir.dims import ANY, DimVar
 from ..ops.dtypes import numpy_dtype
+from ..trampoline import trampoline
 
 
 def check_inputs(function: Function, inputs: Sequence[Any] | Mapping[str, Any], entry: str) -> list[Any]:

@@ -61,7 +61,6 @@ from .walk import (
     let_chain,
     names_used,
     post_order,
-    trampoline,
     use_counts,
 )
 
@@ -123,7 +122,6 @@ __all__ = [
     "rewrite_type",
     "scalar",
     "substitute",
-    "trampoline",
     "type_children",
     "type_leaves",
     "use_counts",

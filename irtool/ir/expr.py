@@ -287,9 +287,7 @@ _REBUILD: dict[type, Callable[[Any, Sequence[Expr]], Expr]] = {
     Tuple: lambda e, k: Tuple(tuple(k), e.span),
     TupleGetItem: lambda e, k: TupleGetItem(k[0], e.index, e.span),
     Call: lambda e, k: Call(k[0], tuple(k[1:]), e.attrs, e.type_args, e.span),
-    Function: lambda e, k: Function(
-        e.params, k[0], e.ret_type, e.type_params, e.attrs, e.span, None, e.virtual_device
-    ),
+    Function: lambda e, k: Function(e.params, k[0], e.ret_type, e.type_params, e.attrs, e.span, None, e.virtual_device),
     Let: lambda e, k: Let(e.var, k[0], k[1], e.span),
     If: lambda e, k: If(k[0], k[1], k[2], e.span),
     Match: _rebuild_match,

@@ -13,9 +13,7 @@ Leave = Callable[[Expr, Expr], Expr]
 Enter = Callable[[Expr], "Expr | None"]
 
 
-def rewrite(
-    root: Expr, leave: Leave, enter: Enter | None = None, memo: dict[Expr, Expr] | None = None
-) -> Expr:
+def rewrite(root: Expr, leave: Leave, enter: Enter | None = None, memo: dict[Expr, Expr] | None = None) -> Expr:
     """Rewrites `root` in post-order.
 
     `leave(old, new)` is called once for each node: `new` is `old` over its rewritten children (the very same object where

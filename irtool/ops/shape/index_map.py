@@ -13,7 +13,7 @@ from ... import te
 from ...ir import TensorType, Type
 from ...ir.dims import DimExpr, DimVar
 from ...ir.meta import MetaNode
-from ...ir.walk import trampoline
+from ...trampoline import trampoline
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import tensor
 

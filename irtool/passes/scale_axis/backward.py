@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any
 
-from ...ir import Call, Expr, Op, TensorType, post_order, rewrite, trampoline, use_counts
+from ...ir import Call, Expr, Op, TensorType, post_order, rewrite, use_counts
 from ...ops.base import call
+from ...trampoline import trampoline
 from ..axes import broadcasts_on_axes, expand_to_axis, squeeze
 from ..constants import never_negative
 from .message import Message, conv_axes, reshape_to_axes, to_axes
