@@ -6,7 +6,8 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir import Call, Expr, Function, Let, Module, Var, children, rewrite, trampoline
+from ..ir import Call, Expr, Function, Let, Module, Var, children, rewrite
+from ..trampoline import trampoline
 from .base import FunctionPass, register_pass
 from .context import PassContext
 from .partition.annotations import is_begin, is_end
