@@ -33,7 +33,6 @@ from ..ir import (
     Var,
     free_variables,
     post_order,
-    trampoline,
 )
 from ..ir.structural import structural_equal, structural_hash
 from ..tir.program import (
@@ -51,6 +50,7 @@ from ..tir.program import (
 )
 from ..tir.sharing import copied_input, in_place_pairs
 from ..tir.stmt import PrimFunc
+from ..trampoline import trampoline
 from .compose import TensorGraph, compose, flat_types
 from .naming import kernel_name
 from .nest import lower_function

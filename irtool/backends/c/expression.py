@@ -14,7 +14,6 @@ from ...diagnostics import IrError
 from ...tir import dtypes
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
 from ...tir.simplify import Simplifier
-from ...tir.walk import trampoline
 from ...trampoline import trampoline
 from .names import Names
 from .scalars import HALVES, literal, value_type
