@@ -35,8 +35,8 @@ from ..ir import (
     TupleGetItem,
     Type,
     Var,
-    trampoline,
 )
+from ..trampoline import trampoline
 from .constraints import Constraints
 
 

@@ -30,12 +30,12 @@ from ..ir import (
     TypeVar,
     Var,
     rewrite_type,
-    trampoline,
     type_leaves,
 )
 from ..ir.dims import Dim
 from ..ir.show import show_expr
 from ..ops.base import Operator, RelationError, operator_of
+from ..trampoline import trampoline
 
 
 class Rule:

@@ -29,10 +29,10 @@ from ..ir import (
     free_variables,
     rebuild,
     substitute,
-    trampoline,
     with_function,
 )
 from ..ir.types import rewrite_type, type_children
+from ..trampoline import trampoline
 from .base import ModulePass, register_pass
 from .context import PassContext
 from .partial.copying import Identities

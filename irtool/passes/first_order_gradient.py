@@ -22,9 +22,9 @@ from ..ir import (
     TupleType,
     Type,
     Var,
-    trampoline,
 )
 from ..ops.base import call
+from ..trampoline import trampoline
 from .base import ModulePass, register_pass
 from .context import PassContext
 from .gradients.rule import Site, find_rule

@@ -42,11 +42,11 @@ from ..ir import (
     rebuild,
     refresh,
     rewrite,
-    trampoline,
     with_binders,
 )
 from ..ir.types import rebuild_type, type_children
 from ..ops.base import call, is_call_to
+from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .first_order_gradient import differentiate, gradient_type

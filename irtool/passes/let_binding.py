@@ -22,11 +22,11 @@ from ..ir import (
     Tuple,
     TupleGetItem,
     Var,
-    trampoline,
     with_function,
 )
 from ..ir.expr import Constructor
 from ..ir.scope import Scope, Scopes
+from ..trampoline import trampoline
 from .lexical_devices import LexicalDevices, fix_device, is_fixed, known
 from .primitive_functions import separate_primitives
 

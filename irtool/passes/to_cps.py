@@ -37,11 +37,11 @@ from ..ir import (
     Var,
     binders,
     post_order,
-    trampoline,
     with_binders,
     with_function,
 )
 from ..ir.types import rebuild_type, type_children
+from ..trampoline import trampoline
 from .base import FunctionPass, ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .let_binding import Names

@@ -42,10 +42,10 @@ from ..ir import (
     TypeData,
     TypeVar,
     Var,
-    trampoline,
 )
 from ..ir.attributes import stated
 from ..ir.expr import _CHILDREN
+from ..trampoline import trampoline
 from .attributes import AttributeText
 from .bindings import IN_PLACE, Bindings, Text, count_uses, joined
 from .literals import has_literal, scalar_literal

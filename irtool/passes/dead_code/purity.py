@@ -31,8 +31,8 @@ from ...ir import (
     TupleGetItem,
     Var,
     bound_vars,
-    trampoline,
 )
+from ...trampoline import trampoline
 
 DEEPEST_CALL = 25
 """Calls nested more deeply than this in one expression are not looked into and count as impure."""

@@ -35,9 +35,9 @@ from ...ir import (
     bound_vars,
     free_variables,
     post_order,
-    trampoline,
     with_function,
 )
+from ...trampoline import trampoline
 from ..fold_constant import as_constant
 from ..let_binding import Names
 from .copying import Identities
