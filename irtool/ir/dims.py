@@ -6,8 +6,6 @@ A dimension is a plain `int` almost always. `Int64` is an int that was written `
 
 from __future__ import annotations
 
-from typing import Union
-
 
 class Int64(int):
     """An int that the peer holds as a 64-bit literal: prints as `1i64`, equals and hashes as the int."""
@@ -82,4 +80,4 @@ class DimExpr:
         return f"{self.op}({', '.join(map(repr, self.operands))})"
 
 
-Dim = Union[int, _Any, DimVar, DimExpr]
+Dim = int | _Any | DimVar | DimExpr

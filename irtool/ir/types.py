@@ -8,7 +8,6 @@ may be nested as deeply as memory allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Union
 
 from ..diagnostics import Span
 from .dims import Dim
@@ -198,7 +197,7 @@ class IncompleteType(Type):
 
 _BY_IDENTITY = (TypeVar, IncompleteType)
 
-AnyType = Union[TensorType, TupleType, FuncType, RefType, TypeCall, TypeVar, GlobalTypeVar, IncompleteType]
+AnyType = TensorType | TupleType | FuncType | RefType | TypeCall | TypeVar | GlobalTypeVar | IncompleteType
 
 
 def type_children(t: Type) -> tuple[Type, ...]:
