@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..diagnostics import IrError
 from ..ir import (
@@ -103,7 +105,8 @@ class _Partitioner:
         self.made: dict[str, Function] = {}
         self.regions = Regions(function)
         self.outlines = {r: _Outline() for r in self.regions.all}
-        self.positions = {b: i for r in self.regions.all for i, b in enumerate(r.inputs)}
+        whole = [r for r in self.regions.all if r.merged_into is None]
+        self.positions = {b: i for r in whole for i, b in enumerate(r.inputs)}
         self.done: dict[Expr, Expr] = {}
 
     def run(self) -> Function:
@@ -217,6 +220,16 @@ def _renamed(module: Module, prefix: str) -> Module:
             function = rewrite(function, leave)  # type: ignore[assignment]
             if name in names:
                 marks = {**function.attrs, "global_symbol": names[name]}
-                function = with_function(function, attrs=marks)
+                function = with_function(function, attrs=_in_printing_order(marks))
         functions[names.get(name, name)] = function
     return module.with_functions(functions)
+
+
+def _in_printing_order(marks: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The attributes in the order in which the peer prints them: it hashes maps of four entries and more."""
+    if len(marks) < 4:
+        return marks
+    return {k: marks[k] for k in sorted(marks, key=lambda k: _FIRST.index(k) if k in _FIRST else len(_FIRST))}
+
+
+_FIRST = ("Inline", "Compiler")
