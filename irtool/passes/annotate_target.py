@@ -26,10 +26,10 @@ from ..ir import (
 from .base import FunctionPass, register_pass
 from .context import PassContext
 from .partition.annotations import DEFAULT, begin, compiler_of, end, is_begin, is_end
-from .partition.targets import Targets, known_targets, supports
+from .partition.targets import CONFIG, Targets, known_targets
 
 
-@register_pass("AnnotateTarget", config={"irtool.AnnotateTarget.table": str})
+@register_pass("AnnotateTarget", config=CONFIG)
 @dataclass(frozen=True)
 class AnnotateTarget(FunctionPass):
     """Puts marks around each operator that one of `targets` supports, with that target's name.
@@ -45,15 +45,15 @@ class AnnotateTarget(FunctionPass):
     references go where all of their parts are, or else to the default compiler; they get no marks of their own where
     `include_non_call_ops` is False. Marks for other compilers than the default one stay when the pass runs again.
 
-    What a target supports is written in a table of rules. `irtool.AnnotateTarget.table` names a file that adds targets to
-    those of irtool; a target of which no table knows has composite functions only.
+    What a target supports is written in a table of rules. The option `irtool.partition.targets` names a file that adds
+    targets to those of irtool; a target of which no table knows has composite functions only.
     """
 
     targets: str | tuple[str, ...]
     include_non_call_ops: bool = True
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        known = known_targets(context.option("irtool.AnnotateTarget.table", ""))
+        known = known_targets(context)
         names = (self.targets,) if isinstance(self.targets, str) else self.targets
         annotator = _Annotator(names, known, self.include_non_call_ops)
         return rewrite(function, annotator.leave, enter=_skip_composite)  # type: ignore[return-value]
@@ -109,7 +109,7 @@ class _Annotator:
     def _choose(self, call: Call) -> str:
         """The first target that supports what is called."""
         if isinstance(call.op, Op):
-            found = (t for t in self.targets if supports(self.known.get(t, ()), call))
+            found = (t for t in self.targets if t in self.known and self.known[t].supports(call))
             return next(found, DEFAULT)
         if isinstance(call.op, Function):
             target, dot, _ = str(call.op.attrs.get("Composite", "")).partition(".")

@@ -28,9 +28,10 @@ from .base import ModulePass, register_pass
 from .context import PassContext
 from .partition.annotations import DEFAULT, compiler_of, end, is_begin, is_end, is_mark
 from .partition.regions import Region, Regions, unclosed_edge
+from .partition.targets import CONFIG, known_targets
 
 
-@register_pass("PartitionGraph", info_name="sequential")
+@register_pass("PartitionGraph", info_name="sequential", config=CONFIG)
 @dataclass(frozen=True)
 class PartitionGraph(ModulePass):
     """Makes a function of each region that is marked for a compiler, and a call of it where the region was.
@@ -43,7 +44,8 @@ class PartitionGraph(ModulePass):
 
     The functions are named `tvmgen_{mod_name}_{compiler}_{function}_{number of the region}`; functions for a compiler that
     were there before get the front part of that, too. A region with several outputs returns a tuple. Inputs that are
-    constants, or tuples of them, are written into the function if `bind_constants`. Regions of the default compiler go back
+    constants, or tuples of them, are written into the function if `bind_constants`. Then the passes run on it that the table of
+    targets has for this compiler (`optimize`). Regions of the default compiler go back
     to where they came from.
     """
 
@@ -58,11 +60,15 @@ class PartitionGraph(ModulePass):
         if prepared is not module:
             prepared = context.infer(prepared)
         functions = dict(prepared.functions)
+        made: dict[str, Function] = {}
         for name, function in prepared.relay_functions.items():
-            partitioner = _Partitioner(name, function, set(functions), self.bind_constants)
+            partitioner = _Partitioner(name, function, {*functions, *made}, self.bind_constants)
             functions[name] = partitioner.run()
-            functions.update(partitioner.made)
-        return _renamed(prepared.with_functions(functions), f"tvmgen_{self.mod_name}" if self.mod_name else "tvmgen")
+            made.update(partitioner.made)
+        partitioned = prepared.with_functions({**functions, **made})
+        if made:
+            partitioned = _optimized(partitioned, made, context)
+        return _renamed(partitioned, f"tvmgen_{self.mod_name}" if self.mod_name else "tvmgen")
 
 
 def _flatten_tuple(old: Expr, new: Expr) -> Expr:
@@ -196,6 +202,22 @@ def _is_constant(e: Expr) -> bool:
     return isinstance(e, Constant) or (isinstance(e, Tuple) and all(isinstance(f, Constant) for f in e.fields))
 
 
+def _optimized(module: Module, made: Mapping[str, Function], context: PassContext) -> Module:
+    """The new functions after the passes that their targets want for them."""
+    from .runner import run_passes
+
+    targets = known_targets(context)
+    for name, function in made.items():
+        target = targets.get(function.attrs["Compiler"])
+        if target is None or not target.optimize:
+            continue
+        plain = module.with_function(name, with_function(function, attrs={}))
+        after = run_passes(plain, target.optimize, f"{re.escape(name)}$", context.opt_level, target=context.target)
+        optimized = after.relay_functions[name]
+        module = module.with_function(name, with_function(optimized, attrs=function.attrs))
+    return module
+
+
 def _renamed(module: Module, prefix: str) -> Module:
     """The functions for compilers under names that are names in C, too."""
     ours = [n for n, f in module.relay_functions.items() if "Compiler" in f.attrs]
@@ -217,11 +239,14 @@ def _renamed(module: Module, prefix: str) -> Module:
     functions = {}
     for name, function in module.functions.items():
         if isinstance(function, Function):
-            function = rewrite(function, leave)  # type: ignore[assignment]
+            renamed = rewrite(function, leave)
+            assert isinstance(renamed, Function)
             if name in names:
-                marks = {**function.attrs, "global_symbol": names[name]}
-                function = with_function(function, attrs=_in_printing_order(marks))
-        functions[names.get(name, name)] = function
+                marks = {**renamed.attrs, "global_symbol": names[name]}
+                renamed = with_function(renamed, attrs=_in_printing_order(marks))
+            functions[names.get(name, name)] = renamed
+        else:
+            functions[name] = function
     return module.with_functions(functions)
 
 

@@ -1,12 +1,12 @@
-"""Which operators a target supports: a table of rules, as data.
+"""What a target supports, as data: a table of rules.
 
 `targets.json` beside this file holds the targets that come with irtool. A file of the same form adds others or replaces
 them; `register_target` does so from Python::
 
-    {"npu": [
+    {"npu": {"rules": [
         {"operators": ["nn.relu", "clip"]},
         {"operators": ["nn.conv2d"], "dtypes": ["float32"], "attributes": {"data_layout": ["NHWC"]}, "constants": [1]}
-    ]}
+    ], "optimize": "FoldConstant"}}
 
 A call is supported if one of the rules that name its operator accepts it. Of a rule, all that is written must hold:
 
@@ -14,13 +14,15 @@ A call is supported if one of the rules that name its operator accepts it. Of a 
 - `excluded_dtypes`: none of them has one of these;
 - `attributes`: each of these attributes has one of the values listed;
 - `constants`: the arguments at these positions are constants.
+
+`optimize`, which may be left out, is a pipeline that runs on each function made for the target.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ from typing import Any
 from ...diagnostics import UsageError, nearest
 from ...ir import Call, Constant, Op, TensorType, Type, type_leaves
 from ...ops.base import op
+from ..context import PassContext
 
 
 @dataclass(frozen=True)
@@ -52,24 +55,34 @@ class Rule:
         return all(i < len(call.args) and isinstance(call.args[i], Constant) for i in self.constants)
 
 
-Targets = Mapping[str, Sequence[Rule]]
+@dataclass(frozen=True)
+class TargetTable:
+    """What is known of one target."""
 
-_registered: dict[str, Sequence[Rule]] = {}
+    rules: tuple[Rule, ...] = ()
+    optimize: str = ""
+
+    def supports(self, call: Call) -> bool:
+        """Whether the target can take over the call of an operator; its arguments are typed."""
+        return isinstance(call.op, Op) and any(call.op.name in r.operators and r.accepts(call) for r in self.rules)
 
 
-def register_target(name: str, rules: Iterable[Rule | Mapping[str, Any]]) -> None:
+Targets = Mapping[str, TargetTable]
+CONFIG: Mapping[str, Any] = {"irtool.partition.targets": str}
+"""The option of the pass context that names a file of targets."""
+
+_registered: dict[str, TargetTable] = {}
+
+
+def register_target(name: str, rules: Iterable[Rule | Mapping[str, Any]], optimize: str = "") -> None:
     """Adds a target, or replaces the one of that name. Raises UsageError for a rule that makes no sense."""
-    _registered[name] = _read_rules(name, list(rules), "register_target")
+    _registered[name] = _read_target(name, {"rules": list(rules), "optimize": optimize}, "register_target")
 
 
-def known_targets(table: str = "") -> Targets:
-    """Every target by name: those of irtool, registered ones, and those of the file `table`, if one is given."""
-    return {**_builtin(), **_registered, **(read_targets(table) if table else {})}
-
-
-def supports(rules: Sequence[Rule], call: Call) -> bool:
-    """Whether a target of these rules can take over the call of an operator."""
-    return isinstance(call.op, Op) and any(call.op.name in r.operators and r.accepts(call) for r in rules)
+def known_targets(context: PassContext) -> Targets:
+    """Every target by name: those of irtool, registered ones, and those of the file that the context's options name."""
+    path = context.option("irtool.partition.targets", "")
+    return {**_builtin(), **_registered, **(read_targets(path) if path else {})}
 
 
 @cache
@@ -86,35 +99,55 @@ def read_targets(path: str) -> Targets:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no table of targets: {error}") from None
     if not isinstance(data, dict):
-        raise UsageError(f"{path} is no table of targets: it is to map names of targets to lists of rules")
-    return {name: _read_rules(name, rules, path) for name, rules in data.items()}
+        raise UsageError(f"{path} is no table of targets: it is to map names of targets to their rules")
+    return {name: _read_target(name, entry, path) for name, entry in data.items()}
 
 
-def _read_rules(target: str, rules: Any, where: str) -> Sequence[Rule]:
-    if not isinstance(rules, list):
-        raise UsageError(f"{where}: target {target} is to be a list of rules")
-    return tuple(r if isinstance(r, Rule) else _read_rule(target, r, where) for r in rules)
+def _read_target(target: str, entry: Any, where: str) -> TargetTable:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("rules"), list):
+        raise UsageError(f"{where}: target {target} lacks its list of rules")
+    for key in entry:
+        if key not in ("rules", "optimize"):
+            raise UsageError(f"{where}: target {target} has no {key}", help=nearest(key, ("rules", "optimize")))
+    rules = tuple(r if isinstance(r, Rule) else _read_rule(target, r, where) for r in entry["rules"])
+    optimize = entry.get("optimize", "")
+    if not isinstance(optimize, str):
+        raise UsageError(f"{where}: optimize of target {target} is to be the text of a pipeline")
+    return TargetTable(rules, optimize)
 
 
 def _read_rule(target: str, rule: Any, where: str) -> Rule:
-    known = [f.name for f in fields(Rule)]
     if not isinstance(rule, Mapping) or "operators" not in rule:
         raise UsageError(f"{where}: a rule of target {target} lacks its list of operators")
     for key, value in rule.items():
-        if key not in known:
-            raise UsageError(f"{where}: a rule of target {target} has no {key}", help=nearest(key, known))
-        form = Mapping if key == "attributes" else list | tuple
-        if not isinstance(value, form):
-            raise UsageError(f"{where}: {key} of a rule of target {target} is to be a {_FORMS[form is Mapping]}")
+        if key not in _KINDS:
+            raise UsageError(f"{where}: a rule of target {target} has no {key}", help=nearest(key, _KINDS))
+        _check_items(value, _KINDS[key], f"{where}: {key} of a rule of target {target}")
     for name in rule["operators"]:
         op(name)
-    for name, values in rule.get("attributes", {}).items():
-        if not isinstance(values, list | tuple):
-            raise UsageError(f"{where}: target {target}: {name} is to be a list of the values that are accepted")
-    return Rule(**{k: dict(v) if k == "attributes" else tuple(v) for k, v in rule.items()})
+    lists = {k: tuple(v) for k, v in rule.items() if k != "attributes"}
+    return Rule(**lists, attributes=dict(rule.get("attributes", {})))
 
 
-_FORMS = ("list", "map")
+_KINDS: Mapping[str, Any] = {
+    "operators": str,
+    "dtypes": str,
+    "excluded_dtypes": str,
+    "attributes": list,
+    "constants": int,
+}
+"""What each entry of a rule is a list of; `attributes` maps names to lists."""
+
+
+def _check_items(value: Any, kind: type, what: str) -> None:
+    if kind is list:
+        fits = isinstance(value, Mapping) and all(isinstance(v, list | tuple) for v in value.values())
+        form = "a map from names to lists of the values that are accepted"
+    else:
+        fits = isinstance(value, list | tuple) and all(isinstance(v, kind) for v in value)
+        form = f"a list of {'numbers' if kind is int else 'names'}"
+    if not fits:
+        raise UsageError(f"{what} is to be {form}")
 
 
 def _tensors(t: Type | None) -> Iterator[TensorType]:
