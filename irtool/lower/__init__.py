@@ -12,4 +12,5 @@ memory    a host function's buffers    ⇒ offsets in one arena
 from ..tir.program import HostFunction, Program
 from .compose import TensorGraph, compose
 from .host import lower_module
+from .memory import plan_memory
 from .nest import lower_function

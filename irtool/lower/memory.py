@@ -9,7 +9,9 @@ behind the caller's.
 
 from __future__ import annotations
 
+import heapq
 import random
+from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +22,7 @@ ALIGNMENT = 64
 """Bytes. Every offset is a multiple: a cache line, and the widest vector."""
 
 _TRIES = 300
+_MANY = 1500
 
 
 def align(n: int) -> int:
@@ -227,6 +230,7 @@ def _written(branch: Branch, known: set[Slot]) -> list[Slot]:
 def _share_in_place(ordered: list[tuple[int, Step]], intervals: dict[Slot, Interval]) -> dict[Slot, Interval]:
     """Which interval each slot is in, after outputs have taken the places of inputs that die with them."""
     group = dict(intervals)
+    members: dict[Interval, list[Slot]] = {i: [s] for s, i in intervals.items()}
     for at, s in ordered:
         if not isinstance(s, RunKernel):
             continue
@@ -240,9 +244,11 @@ def _share_in_place(ordered: list[tuple[int, Step]], intervals: dict[Slot, Inter
                 continue
             if sum(1 for x in s.inputs if x.resolve() is source) > 1 and not _all_in_place(s, source, o):
                 continue
-            merged = Interval(a.size, a.first, b.last)
-            for slot in [source, out] + [k for k, g in group.items() if g is a or g is b]:
-                group[slot] = merged
+            # The output's interval has one slot (it begins here); it joins the input's.
+            a.last = b.last
+            for slot in members.pop(b):
+                group[slot] = a
+                members[a].append(slot)
             taken.add(o)
     return group
 
@@ -260,6 +266,8 @@ def place(items: Sequence[Interval]) -> tuple[int, int]:
     """Chooses offsets; returns the bytes used and the lower bound (the largest sum of live sizes)."""
     items = [i for i in items if i.size]
     lower = _largest_live(items)
+    if len(items) > _MANY:
+        return _sweep(items), lower
     best = (-1, [0])
     orders = [
         sorted(items, key=lambda i: (-i.size, i.first)),
@@ -286,6 +294,35 @@ def place(items: Sequence[Interval]) -> tuple[int, int]:
     for item, offset in zip(first, best[1]):
         item.offset = offset
     return max(best[0], 0), lower
+
+
+def _sweep(items: Sequence[Interval]) -> int:
+    """First fit in order of time, in a list of gaps: for programs of very many steps."""
+    gaps: list[tuple[int, int]] = []
+    live: list[tuple[int, int, int]] = []
+    top = 0
+    for item in sorted(items, key=lambda i: (i.first, -i.size)):
+        while live and live[0][0] < item.first:
+            _, begin, size = heapq.heappop(live)
+            insort(gaps, (begin, begin + size))
+            at = gaps.index((begin, begin + size))
+            if at + 1 < len(gaps) and gaps[at][1] == gaps[at + 1][0]:
+                gaps[at : at + 2] = [(gaps[at][0], gaps[at + 1][1])]
+            if at and gaps[at - 1][1] == gaps[at][0]:
+                gaps[at - 1 : at + 1] = [(gaps[at - 1][0], gaps[at][1])]
+        for n, (begin, end) in enumerate(gaps):
+            if end - begin >= item.size:
+                item.offset = begin
+                gaps[n : n + 1] = [(begin + item.size, end)] if end - begin > item.size else []
+                break
+        else:
+            if gaps and gaps[-1][1] == top:
+                item.offset = gaps.pop()[0]
+            else:
+                item.offset = top
+            top = item.offset + item.size
+        heapq.heappush(live, (item.last, item.offset, item.size))
+    return top
 
 
 def _largest_live(items: Sequence[Interval]) -> int:

@@ -41,3 +41,13 @@ def test_kernel_names() -> None:
     long = kernel_name(["nn.conv2d"] * 20)
     assert long != kernel_name(["nn.conv2d"] * 21), "names that are cut stay different"
     assert len(long) < 130
+
+
+def test_very_many_intervals_do_not_overlap_either() -> None:
+    items = [Interval(64 * (1 + n * 7 % 5), n // 2, n // 2 + n * 11 % 6) for n in range(2000)]
+    total, lower = place(items)
+    assert lower <= total <= 3 * lower
+    for n, a in enumerate(items):
+        for b in items[max(0, n - 40) : n]:
+            apart = a.offset + a.size <= b.offset or b.offset + b.size <= a.offset
+            assert apart or a.last < b.first or b.last < a.first
