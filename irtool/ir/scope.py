@@ -17,6 +17,7 @@ class Scope:
     """A scope. `jump` is an ancestor further up, by which any ancestor is O(log depth) steps away."""
 
     __slots__ = ("depth", "jump", "parent")
+    depth: int
 
     def __init__(self, parent: Scope | None = None) -> None:
         self.parent: Scope = parent or self

@@ -196,5 +196,4 @@ def _constant(array: np.ndarray, t: Type | None) -> Constant:
     else:
         kept = array if dtype == "bfloat16" else array.astype(dtype, copy=False)
         made = Constant(np.ascontiguousarray(kept).reshape(array.shape), dtype)
-    made.checked_type = TensorType(array.shape, dtype)
-    return made
+    return Constant(made.data, dtype, None, None, TensorType(array.shape, dtype))

@@ -117,9 +117,9 @@ class _Fuser:
         if isinstance(old, Call):
             return self.call(old, new)  # type: ignore[arg-type]
         if isinstance(old, Tuple):
-            return self.tuple(old, new)  # type: ignore[arg-type]
+            return self.make_tuple(old, new)  # type: ignore[arg-type]
         if isinstance(old, TupleGetItem):
-            return self.tuple_get_item(old, new)  # type: ignore[arg-type]
+            return self.project(old, new)  # type: ignore[arg-type]
         return new
 
     def call(self, old: Call, new: Call) -> Expr:
@@ -134,14 +134,14 @@ class _Fuser:
             _type(inner, old.checked_type, args)
         return self.kernel(group, old, inner) if group == self.index[old] else inner
 
-    def tuple(self, old: Tuple, new: Tuple) -> Expr:
+    def make_tuple(self, old: Tuple, new: Tuple) -> Expr:
         group = self.groups.find(self.index[old])
         if group == self.index[old]:
             return new
         fields = self.arguments(group, old.fields, new.fields)
         return _type(Tuple(fields, old.span), old.checked_type, fields)
 
-    def tuple_get_item(self, old: TupleGetItem, new: TupleGetItem) -> Expr:
+    def project(self, old: TupleGetItem, new: TupleGetItem) -> Expr:
         at = self.index[old]
         group = self.groups.find(at)
         if group == at and self.groups.find(self.index[old.tuple]) != group:

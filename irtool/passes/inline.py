@@ -79,7 +79,7 @@ def _inlined(function: Function, inlinable: dict[str, Function], reducer: BetaRe
     return rewrite(function, leave)  # type: ignore[return-value]
 
 
-def _called_only(root: Expr) -> set[Expr]:
+def _called_only(root: Expr) -> set[GlobalVar]:
     """Global names that occur as what is called and nowhere as a value."""
     called: set[Expr] = set()
     values: set[Expr] = set()
@@ -89,4 +89,4 @@ def _called_only(root: Expr) -> set[Expr]:
             values.update(e.args)
         else:
             values.update(children(e))
-    return {e for e in called if isinstance(e, GlobalVar)} - values
+    return {e for e in called if isinstance(e, GlobalVar) and e not in values}

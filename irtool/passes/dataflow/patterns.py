@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
 
 from ...ir import Expr, Type
 from ...ops.base import op as operator_node
@@ -60,8 +60,13 @@ class DFPattern:
         return DominatorPattern(parent, path or wildcard(), self)
 
 
-def _pattern(cls: Any) -> Any:
-    return dataclass(eq=False, slots=True)(cls)
+C = TypeVar("C", bound=type)
+Parts = tuple[DFPattern, ...]
+
+
+@dataclass_transform(eq_default=False)
+def _pattern(cls: C) -> C:
+    return dataclass(eq=False, slots=True)(cls)  # type: ignore[return-value]
 
 
 @_pattern
@@ -93,9 +98,9 @@ class CallPattern(DFPattern):
     """A call; any arguments if `args` is None. `add` and `multiply` match with their operands exchanged, too."""
 
     op: DFPattern
-    args: tuple[DFPattern, ...] | None
+    args: Parts | None
 
-    def parts(self) -> tuple[DFPattern, ...]:
+    def parts(self) -> Parts:
         return (self.op, *(self.args or ()))
 
 
@@ -103,10 +108,10 @@ class CallPattern(DFPattern):
 class FunctionPattern(DFPattern):
     """A function; any parameters if `params` is None."""
 
-    params: tuple[DFPattern, ...] | None
+    params: Parts | None
     body: DFPattern
 
-    def parts(self) -> tuple[DFPattern, ...]:
+    def parts(self) -> Parts:
         return (*(self.params or ()), self.body)
 
 
@@ -114,9 +119,9 @@ class FunctionPattern(DFPattern):
 class TuplePattern(DFPattern):
     """A tuple; any fields if `fields` is None."""
 
-    fields: tuple[DFPattern, ...] | None
+    fields: Parts | None
 
-    def parts(self) -> tuple[DFPattern, ...]:
+    def parts(self) -> Parts:
         return self.fields or ()
 
 
@@ -127,7 +132,7 @@ class TupleGetItemPattern(DFPattern):
     tuple: DFPattern
     index: int | None
 
-    def parts(self) -> tuple[DFPattern, ...]:
+    def parts(self) -> Parts:
         return (self.tuple,)
 
 
@@ -139,7 +144,7 @@ class IfPattern(DFPattern):
     true_branch: DFPattern
     false_branch: DFPattern
 
-    def parts(self) -> tuple[DFPattern, ...]:
+    def parts(self) -> Parts:
         return (self.cond, self.true_branch, self.false_branch)
 
 
@@ -151,7 +156,7 @@ class LetPattern(DFPattern):
     value: DFPattern
     body: DFPattern
 
-    def parts(self) -> tuple[DFPattern, ...]:
+    def parts(self) -> Parts:
         return (self.var, self.value, self.body)
 
 
@@ -162,7 +167,7 @@ class AltPattern(DFPattern):
     left: DFPattern
     right: DFPattern
 
-    def parts(self) -> tuple[DFPattern, ...]:
+    def parts(self) -> Parts:
         return (self.left, self.right)
 
 
@@ -173,7 +178,7 @@ class AttrPattern(DFPattern):
     pattern: DFPattern
     attrs: Mapping[str, Any]
 
-    def parts(self) -> tuple[DFPattern, ...]:
+    def parts(self) -> Parts:
         return (self.pattern,)
 
 
@@ -184,7 +189,7 @@ class TypePattern(DFPattern):
     pattern: DFPattern
     type: Type
 
-    def parts(self) -> tuple[DFPattern, ...]:
+    def parts(self) -> Parts:
         return (self.pattern,)
 
 
@@ -195,7 +200,7 @@ class ShapePattern(DFPattern):
     pattern: DFPattern
     shape: tuple[Any, ...]
 
-    def parts(self) -> tuple[DFPattern, ...]:
+    def parts(self) -> Parts:
         return (self.pattern,)
 
 
@@ -206,7 +211,7 @@ class DataTypePattern(DFPattern):
     pattern: DFPattern
     dtype: str
 
-    def parts(self) -> tuple[DFPattern, ...]:
+    def parts(self) -> Parts:
         return (self.pattern,)
 
 
@@ -218,7 +223,7 @@ class DominatorPattern(DFPattern):
     path: DFPattern
     child: DFPattern
 
-    def parts(self) -> tuple[DFPattern, ...]:
+    def parts(self) -> Parts:
         return (self.parent, self.path, self.child)
 
 

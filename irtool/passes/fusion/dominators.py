@@ -16,8 +16,11 @@ from ...ops.base import Pattern
 class Graph(Protocol):
     """What the tree is built from: `outputs[i]` are the users of node `i` as `(number, pattern)`."""
 
-    outputs: list[list[tuple[int, int]]]
-    external: list[bool]
+    @property
+    def outputs(self) -> list[list[tuple[int, int]]]: ...
+
+    @property
+    def external(self) -> list[bool]: ...
 
 
 class PostDominators:

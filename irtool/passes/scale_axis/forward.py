@@ -48,7 +48,8 @@ def _ask(root: Expr) -> dict[Expr, Message | None]:
         kids = children(e)
         rule = _PREPARE.get(e.op.name) if isinstance(e, Call) and isinstance(e.op, Op) else None
         if rule is not None:
-            for arg, message in zip(e.args, rule(e, messages.get(e)), strict=True):  # type: ignore[attr-defined]
+            assert isinstance(e, Call)
+            for arg, message in zip(e.args, rule(e, messages.get(e)), strict=True):
                 tell(arg, message)
         else:
             for kid in kids:
