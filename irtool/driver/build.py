@@ -36,8 +36,9 @@ def build(
     mcpu: str = "native",
     vector: bool = True,
     openmp: bool = False,
+    math: str = "fast",
+    api: str = "flat",
     instruments: Iterable[Any] = (),
-    **options: Any,
 ) -> Artifact:
     """Compiles a module.
 
@@ -49,10 +50,12 @@ def build(
         out_dir: folder for the files (made if missing); without one, a temporary folder that lives as long as the result.
         name: prefix of files and C names; a C identifier.
         entry: the function that `NAME_run` calls.
-        emit: `c` (sources only) or `so` (a shared library too).
+        emit: `c` (sources only), `obj`, `so` (a shared library) or `exe` (a program that reads and writes raw files).
         mcpu: processor, as the compiler's `-march` takes it; `none` leaves it to the compiler.
         vector: vector types where the compiler has them, or scalar code only.
         openmp: compile with OpenMP threads.
+        math: `fast`, own vector exp, tanh … (4 units in the last place), or `strict`, those of the C library.
+        api: `flat`, the interface `int NAME_run(const float *x, float *out)`.
         instruments: instruments for the passes.
 
     Raises:
@@ -60,22 +63,29 @@ def build(
         UsageError: a wrong option.
         ToolError: the C compiler is missing or failed; its message and the folder of the sources are in the error.
     """
-    from ..backends.c.compiler import detect, shared_library
+    from ..backends.c.compiler import compile_to, detect
+    from ..backends.c.executable import write_main
     from ..backends.c.program import write_program
 
     if target.split()[0] not in ("c", "llvm"):
         raise UsageError(f"unknown target {target!r}", help="the target is c")
-    if emit not in ("c", "so"):
-        raise UsageError(f"emit={emit} is not supported yet: c or so")
+    if emit not in ("c", "so", "obj", "exe"):
+        raise UsageError(f"emit={emit} is not supported: c, obj, so or exe")
+    if api != "flat":
+        raise UsageError(f"api={api} is not supported: flat")
+    if math not in ("fast", "strict"):
+        raise UsageError(f"math={math} is not supported: fast or strict")
     start = time.perf_counter()
     prepared = prepare(module, params, opt_level, entry, target, instruments)
     if out_dir is None and is_dynamic(prepared):
-        return _deferred(module, params, target, opt_level, name, entry, mcpu=mcpu, vector=vector, openmp=openmp)
+        return _deferred(
+            module, params, target, opt_level, name, entry, mcpu=mcpu, vector=vector, openmp=openmp, math=math
+        )
     machine = detect(mcpu) if vector else Machine(0)
     program = lower_module(prepared)
     schedule_program(program, machine)
     plan_memory(program)
-    text = write_program(program, name, _INLINE_LIMIT)
+    text = write_program(program, name, _INLINE_LIMIT, strict=math == "strict")
     lowered = time.perf_counter()
 
     holder = None
@@ -96,16 +106,21 @@ def build(
         weights = _write(folder / f"{name}.bin", text.weights)
         files.append(weights)
     library = None
-    if emit == "so":
-        library = folder / f"{name}.so"
-        processor = "" if mcpu == "none" else mcpu
+    if emit != "c":
+        sources = [source]
+        if emit == "exe":
+            main = write_main(name, program.functions["main"], weights is not None)
+            sources.append(_write(folder / f"{name}_main.c", main.encode()))
+            files.append(sources[-1])
+        made = folder / {"so": f"{name}.so", "obj": f"{name}.o", "exe": name}[emit]
         try:
-            shared_library([source], library, processor, ["-fopenmp"] if openmp else [])
+            compile_to(emit, sources, made, "" if mcpu == "none" else mcpu, ["-fopenmp"] if openmp else [])
         except IrError:
             if holder is not None:
                 _keep(holder)
             raise
-        files.append(library)
+        files.append(made)
+        library = made if emit == "so" else None
     report = make_report(program, text.identifiers)
     report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
     return Artifact(name, program.functions["main"], files, report, library, weights, holder)

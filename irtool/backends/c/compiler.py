@@ -63,12 +63,21 @@ def detect(mcpu: str = "native") -> Machine:
     return Machine(16, 16)
 
 
-def shared_library(sources: Sequence[Path], target: Path, mcpu: str = "native", extra: Sequence[str] = ()) -> None:
-    """Compiles and links `target` from C files, beside a temporary name so that it appears whole or not at all."""
+def compile_to(
+    kind: str, sources: Sequence[Path], target: Path, mcpu: str = "native", extra: Sequence[str] = ()
+) -> None:
+    """Compiles C files to `target`: `so` a shared library, `obj` one object file, `exe` a program.
+
+    It is made beside a temporary name, so that it appears whole or not at all.
+    """
+    how = {"so": ["-fPIC", "-shared"], "obj": ["-fPIC", "-c"], "exe": []}[kind]
     unfinished = target.with_name(f".{target.name}.tmp")
-    arguments = [*flags(mcpu, extra), "-fPIC", "-shared", "-o", str(unfinished), *map(str, sources), "-lm"]
+    libraries = [] if kind == "obj" else ["-lm"]
     try:
-        run(arguments, target.parent)
+        run(
+            [*flags(mcpu, extra), *how, "-o", str(unfinished.resolve()), *(s.name for s in sources), *libraries],
+            target.parent,
+        )
         os.replace(unfinished, target)
     finally:
         unfinished.unlink(missing_ok=True)

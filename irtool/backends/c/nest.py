@@ -39,10 +39,10 @@ _INDEX_LIMIT = 1 << 31
 class KernelWriter:
     """Writes one kernel: `write()` gives its text. `signature` and `workspace` say how it is called."""
 
-    def __init__(self, kernel: PrimFunc, name: str, support: dict[str, None], static: bool = True) -> None:
+    def __init__(self, kernel: PrimFunc, name: str, support: dict[str, None], strict: bool = False) -> None:
         self.kernel = kernel
         self.name = name
-        self.static = static
+        self.strict = strict
         self.names = Names(name, "ws")
         wide = any(b.size >= _INDEX_LIMIT for b in _buffers(kernel))
         self.index_type = "int64_t" if wide else "int32_t"
@@ -88,7 +88,7 @@ class KernelWriter:
             params.append(f"{stored_type(b.dtype)} *{alone}{self.places[b]}")
         if self.has_workspace:
             params.append("unsigned char *restrict ws")
-        return f"{'static ' if self.static else ''}void {self.name}({', '.join(params) or 'void'})"
+        return f"static void {self.name}({', '.join(params) or 'void'})"
 
     def write(self) -> str:
         """The whole function."""
@@ -227,6 +227,7 @@ class KernelWriter:
             lanes,
             self.vector_types,
             self.vector_functions,
+            self.strict,
         )
         try:
             lines = writer.write(stores)

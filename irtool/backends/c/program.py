@@ -42,17 +42,19 @@ class CText:
     """What each parameter of the entry is called in C."""
 
 
-def write_program(program: Program, name: str = "model", inline_limit: int = 1 << 16, stack_frames: int = 64) -> CText:
+def write_program(
+    program: Program, name: str = "model", inline_limit: int = 1 << 16, stack_frames: int = 64, strict: bool = False
+) -> CText:
     """The C of a program.
 
     Constants together larger than `inline_limit` bytes go to a weights file. `stack_frames`: how many frames of its
-    recursive functions the static arena has room for.
+    recursive functions the static arena has room for. `strict`: the C library's exp, tanh … instead of own vector ones.
     """
-    return _Writer(program, name, inline_limit, stack_frames).write()
+    return _Writer(program, name, inline_limit, stack_frames, strict).write()
 
 
 class _Writer:
-    def __init__(self, program: Program, name: str, inline_limit: int, stack_frames: int) -> None:
+    def __init__(self, program: Program, name: str, inline_limit: int, stack_frames: int, strict: bool) -> None:
         if Names().fresh(name) != name:
             raise UsageError(
                 f"{name!r} cannot be the name of the output: it must be a C identifier, and not a word of C"
@@ -60,6 +62,7 @@ class _Writer:
         self.program = program
         self.name = name
         self.upper = name.upper()
+        self.strict = strict
         self.names = Names(f"{name}_run", f"{name}_run_with", f"{name}_set_weights", "arena", "arena_end")
         self.support: dict[str, None] = {}
         self.split = sum(c.nbytes for c in program.constants) > inline_limit
@@ -80,7 +83,7 @@ class _Writer:
         types: dict[tuple[str, int], None] = {}
         functions: dict[tuple[str, str, int], None] = {}
         for k in self.program.kernels:
-            made = self.kernels[k] = KernelWriter(k, self.names.fresh(k.name), self.support)
+            made = self.kernels[k] = KernelWriter(k, self.names.fresh(k.name), self.support, self.strict)
             kernels.append(made.write())
             types.update(made.vector_types)
             functions.update(made.vector_functions)

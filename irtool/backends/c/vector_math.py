@@ -106,6 +106,9 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("log", "float32"): _LOG,
 }
 
+EXACT = ("fabs", "sqrt", "rsqrt")
+"""Those that give what the C library's functions give."""
+
 _NEEDS = {
     "rsqrt": ("sqrt",),
     "exp": ("select",),

@@ -14,7 +14,7 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Store
 from .expression import Writer, _bare
 from .scalars import literal
-from .vector_math import FUNCTIONS
+from .vector_math import EXACT, FUNCTIONS
 
 LANES = (2, 4, 8, 16, 32, 64)
 
@@ -55,6 +55,7 @@ class VectorWriter:
         lanes: int,
         types: dict[tuple[str, int], None],
         functions: dict[tuple[str, str, int], None],
+        strict: bool = False,
     ) -> None:
         self.scalars = scalars
         self.simplify = simplify
@@ -64,6 +65,7 @@ class VectorWriter:
         self.lanes = lanes
         self.types = types
         self.functions = functions
+        self.strict = strict
         self.varying: dict[Expr, bool] = {}
 
     def write(self, stores: Sequence[Store]) -> list[str]:
@@ -270,7 +272,7 @@ class VectorWriter:
         return f"irt_vselect_{t[4:]}(({m}){text[e.cond]}, {_bare(text[e.then])}, {_bare(text[e.other])})"
 
     def _call(self, e: Call, args: list[str]) -> str:
-        if (e.name, e.dtype) not in FUNCTIONS:
+        if (e.name, e.dtype) not in FUNCTIONS or (self.strict and e.name not in EXACT):
             raise Scalar
         t = self._type(e.dtype)
         self._mask(e.dtype)

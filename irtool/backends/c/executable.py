@@ -1,0 +1,53 @@
+"""The `main` of a program around a network: raw files in, raw files out."""
+
+from __future__ import annotations
+
+from ...tir.program import HostFunction
+from .scalars import stored_type
+
+
+def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
+    """A C program that reads each input from a raw file and writes each output to one, in parameter order::
+
+        NAME [NAME.bin] x.raw … out.raw …
+
+    Without a file for an input, it is zeros; without one for an output, it is not written. Exit code: 0, the network's own
+    error code, or 3 where a file cannot be read or written.
+    """
+    tensors = [(f"in{n}", s, "rb") for n, s in enumerate(entry.params)]
+    tensors += [(f"out{n}", s, "wb") for n, s in enumerate(entry.results)]
+    lines = [f'#include "{name}.h"', "#include <stdio.h>", ""]
+    lines += [f"static {stored_type(s.dtype)} {n}[{max(1, s.size)}];" for n, s, _ in tensors]
+    upper = name.upper()
+    if has_weights:
+        lines.append(f"static union {{ double align; unsigned char bytes[{upper}_WEIGHTS_SIZE + 64u]; }} weights;")
+    lines += [
+        "",
+        "static int transfer(const char *path, int write, void *data, size_t size) {",
+        '  FILE *file = fopen(path, write ? "wb" : "rb");',
+        "  size_t done;",
+        "  if (!file) { perror(path); return 0; }",
+        "  done = write ? fwrite(data, 1, size, file) : fread(data, 1, size, file);",
+        "  if (fclose(file) != 0) done = 0;",
+        '  if (done != size) fprintf(stderr, "%s: expected %lu bytes\\n", path, (unsigned long)size);',
+        "  return done == size;",
+        "}",
+        "",
+        "int main(int argc, char **argv) {",
+        "  int next = 1, code;",
+    ]
+    if has_weights:
+        lines += [
+            "  unsigned char *start = weights.bytes + (64u - (uintptr_t)weights.bytes % 64u) % 64u;",
+            f'  if (!transfer(next < argc ? argv[next] : "{name}.bin", 0, start, {upper}_WEIGHTS_SIZE)) return 3;',
+            "  next++;",
+            f"  {name}_set_weights(start);",
+        ]
+    for n, s, mode in tensors:
+        if mode == "rb":
+            lines.append(f"  if (next < argc && !transfer(argv[next++], 0, {n}, {s.nbytes}u)) return 3;")
+    lines += [f"  code = {name}_run({', '.join(n for n, _, _ in tensors)});", "  if (code) return code;"]
+    for n, s, mode in tensors:
+        if mode == "wb":
+            lines.append(f"  if (next < argc && !transfer(argv[next++], 1, {n}, {s.nbytes}u)) return 3;")
+    return "\n".join([*lines, "  return 0;", "}", ""])
