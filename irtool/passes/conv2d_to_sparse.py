@@ -34,6 +34,7 @@ class Conv2dToSparse(FunctionPass):
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         known = by_name(self.weight_name, self.weight_shape, (4, 5))
+        made_once: dict[Var, tuple[Var, ...]] = {}
 
         def leave(old: Expr, new: Expr) -> Expr:
             if not is_call_to(new, "nn.conv2d") or not isinstance(new, Call):
@@ -41,7 +42,9 @@ class Conv2dToSparse(FunctionPass):
             weight = new.args[1]
             if not isinstance(weight, Var) or weight.name not in known:
                 return new
-            return _sparse(new.args[0], sparse_parameters(weight, known[weight.name]), self.layout, self.kernel_size)
+            if weight not in made_once:
+                made_once[weight] = sparse_parameters(weight, known[weight.name])
+            return _sparse(new.args[0], made_once[weight], self.layout, self.kernel_size)
 
         made = rewrite(function, leave)
         assert isinstance(made, Function)

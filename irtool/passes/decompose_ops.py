@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..ir import Call, Expr, Function, Module, TensorType, Tuple, TupleGetItem, rewrite
+from ..diagnostics import IrError, nearest
+from ..ir import Call, Expr, Function, Module, Op, TensorType, Tuple, TupleGetItem, rewrite
 from ..ops.base import call, is_call_to
 from .base import FunctionPass, Pass, PassList, Sequential, register_pass
 from .constants import scalar_constant
 from .context import PassContext
+from .dynamic_to_static import static_form
 from .runner import ApplyPassToFunction
 
 
@@ -61,6 +63,9 @@ def decompose_layer_norm(new: Call, data_type: TensorType) -> Expr:
     mean, variance = _moments(data, (axis,), keepdims=True)
     out = _normalised(data, mean, variance, new.attrs.epsilon, data_type.dtype)
     return _scale_and_shift(out, new.attrs, _full_rank(gamma, rank, axis), _full_rank(beta, rank, axis))
+
+
+_DECOMPOSED = {"nn.batch_norm": decompose_batch_norm, "nn.layer_norm": decompose_layer_norm}
 
 
 def _moments(data: Expr, axes: Sequence[int], keepdims: bool) -> tuple[Expr, Expr]:
@@ -120,12 +125,15 @@ class MutateOpsForTraining(FunctionPass):
 @register_pass("DecomposeOps", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class DecomposeOps(FunctionPass):
-    """Takes batch_norm apart, and replaces shapes that are constant tensors by attributes.
+    """Takes batch_norm and layer_norm apart, and replaces shapes that are constant tensors by attributes.
 
     ::
 
         %0 = nn.batch_norm(%x, %gamma, %beta, %mean, %var)
             ⇒  %0 = ((%x - %mean') / sqrt(%var' + epsilon) * %gamma' + %beta', %mean, %var)
+
+        nn.layer_norm(%x, %gamma, %beta)
+            ⇒  (%x - %m) / sqrt(%v + epsilon) * %gamma' + %beta'   with the mean and variance %m and %v of the axis
 
         dyn.reshape(%x, meta[relay.Constant][0])  ⇒  reshape(%x, newshape=[2, 3])
 
@@ -134,15 +142,25 @@ class DecomposeOps(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        from .dynamic_to_static import static_form
+        return rewrite(function, _Decomposer().leave)  # type: ignore[return-value]
 
-        def leave(old: Expr, new: Expr) -> Expr:
-            if is_call_to(new, "nn.batch_norm"):
-                data_type = _tensor_type(old.args[0])  # type: ignore[attr-defined]
-                return new if data_type is None else decompose_batch_norm(new, data_type)  # type: ignore[arg-type]
-            return static_form(old, new)
 
-        return rewrite(function, leave)  # type: ignore[return-value]
+class _Decomposer:
+    froze_shapes = False
+
+    def leave(self, old: Expr, new: Expr) -> Expr:
+        if isinstance(new, Function) and self.froze_shapes:
+            # The result may have become more static than the function says.
+            return Function(new.params, new.body, None, new.type_params, new.attrs, new.span)
+        if not isinstance(new, Call) or not isinstance(old, Call):
+            return new
+        decompose = _DECOMPOSED.get(new.op.name) if isinstance(new.op, Op) else None
+        if decompose is None:
+            static = static_form(new)
+            self.froze_shapes |= static is not new
+            return static
+        data_type = _tensor_type(old.args[0])
+        return new if data_type is None else decompose(new, data_type)
 
 
 class _ForOneFunction(Sequential):
@@ -153,6 +171,9 @@ class _ForOneFunction(Sequential):
     def apply(self, module: Module, context: PassContext) -> Module:
         if not self.func_name:
             return super().apply(module, context)
+        if self.func_name not in module.functions:
+            found = nearest(self.func_name, module.functions)
+            raise IrError(f"{self.name} is asked for @{self.func_name}, which the module does not have", help=found)
         one = ApplyPassToFunction(PassList(tuple(self.passes())), rf"{re.escape(self.func_name)}\Z")
         return one.apply(module, context)
 

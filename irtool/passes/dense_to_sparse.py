@@ -31,6 +31,7 @@ class DenseToSparse(FunctionPass):
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         known = by_name(self.weight_name, self.weight_shape, (5,))
+        made_once: dict[Var, tuple[Var, ...]] = {}
 
         def leave(old: Expr, new: Expr) -> Expr:
             if not is_call_to(new, "nn.dense") or not isinstance(new, Call):
@@ -38,9 +39,9 @@ class DenseToSparse(FunctionPass):
             weight = new.args[1]
             if not isinstance(weight, Var) or weight.name not in known:
                 return new
-            return call(
-                "nn.sparse_dense", new.args[0], *sparse_parameters(weight, known[weight.name]), sparse_lhs=False
-            )
+            if weight not in made_once:
+                made_once[weight] = sparse_parameters(weight, known[weight.name])
+            return call("nn.sparse_dense", new.args[0], *made_once[weight], sparse_lhs=False)
 
         made = rewrite(function, leave)
         assert isinstance(made, Function)

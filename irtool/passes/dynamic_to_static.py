@@ -38,6 +38,18 @@ class DynamicToStatic(FunctionPass):
             current = frozen
 
 
+def static_form(e: Call) -> Call:
+    """The static form of a dynamic operator whose shapes are constants; `e` itself if it is something else."""
+    if not isinstance(e.op, Op) or not issubclass(e.op.operator, Dynamic):
+        return e
+    moving = e.attrs.moving
+    if not all(has_data(e.args[i]) for i in moving):
+        return e
+    static = e.attrs.freeze(*[to_array(a) for i in moving if isinstance(a := e.args[i], Constant)])
+    rest = tuple(a for i, a in enumerate(e.args) if i not in moving)
+    return Call(op(static.name), rest, static, (), e.span)
+
+
 class _Freezer(ConstantFolder):
     """Folds constants, and makes each dynamic operator static as soon as its operands are constants."""
 
@@ -50,12 +62,6 @@ class _Freezer(ConstantFolder):
         return super().fold(old, new)
 
     def call(self, old: Call, new: Call) -> Expr:
-        if isinstance(new.op, Op) and issubclass(new.op.operator, Dynamic):
-            moving = new.attrs.moving
-            if all(has_data(new.args[i]) for i in moving):
-                values = [to_array(a) for i in moving if isinstance(a := new.args[i], Constant)]
-                static = new.attrs.freeze(*values)
-                rest = tuple(a for i, a in enumerate(new.args) if i not in moving)
-                self.count += 1
-                new = Call(op(static.name), rest, static, (), new.span)
-        return super().call(old, new)
+        static = static_form(new)
+        self.count += static is not new
+        return super().call(old, static)

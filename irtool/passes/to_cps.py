@@ -40,7 +40,7 @@ from ..ir import (
     with_binders,
     with_function,
 )
-from ..ir.types import rebuild_type, type_children
+from ..ir.types import rebuild_type, rewrite_type, type_children
 from ..trampoline import trampoline
 from .base import FunctionPass, ModulePass, is_optimizable, register_pass
 from .context import PassContext
@@ -88,17 +88,21 @@ class UnCPS(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        params = [Var(p.name, p.checked_type or p.type_annotation) for p in function.params]
-        last = params[-1].type_annotation if params else None
+        *types, last = [p.checked_type or p.type_annotation for p in function.params] or [None]
         if not isinstance(last, FuncType) or len(last.arg_types) != 1 or not function.type_params:
             raise IrError("the function is not in continuation-passing style", function.span)
-        result = last.arg_types[0]
-        own = tuple(TypeVar(t.name, t.kind) for t in function.type_params[:-1])
+        # The function goes inside with its type parameters, so the one around it has its own.
+        own = {t: TypeVar(t.name, t.kind) for t in function.type_params[:-1]}
+
+        def outside(t: Type) -> Type:
+            return rewrite_type(t, lambda leaf: own.get(leaf, leaf))  # type: ignore[call-overload]
+
+        params = tuple(Var(p.name, outside(t)) for p, t in zip(function.params, types, strict=False) if t is not None)
+        result = outside(last.arg_types[0])
         x = Var("x", result)
         identity = Function((x,), x, result)
-        arguments = (*params[:-1], identity)
-        body = Call(function, arguments, None, (*own, result))
-        return Function(tuple(params[:-1]), body, result, own, function.attrs, function.span)
+        body = Call(function, (*params, identity), None, (*own.values(), result))
+        return Function(params, body, result, tuple(own.values()), function.attrs, function.span)
 
 
 def cps_type(t: Type, answer: TypeVar) -> Type:
