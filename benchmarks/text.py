@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 
 import irtool
+from irtool.parser import parse
 
 from .measure import seconds
 from .networks.resnet import resnet
@@ -22,25 +23,26 @@ def run() -> None:
     from irtool.ir import Constant, Function, Module, Tuple
 
     print("text")
-    typed = irtool.to_text(irtool.infer_types(irtool.parse(resnet(50))))
+    typed = irtool.to_text(irtool.parse(resnet(50)))
     module = irtool.parse(typed)
     size = len(typed) / 1e3
-    _row(f"ResNet-50 ({size:.0f} KB): parse", f"{seconds(lambda: irtool.parse(typed)) * 1e3:8.1f} ms")
+    _row(f"ResNet-50 ({size:.0f} KB): parse", f"{seconds(lambda: parse(typed)) * 1e3:8.1f} ms")
+    _row(f"ResNet-50 ({size:.0f} KB): parse and infer types", f"{seconds(lambda: irtool.parse(typed)) * 1e3:8.1f} ms")
     _row(f"ResNet-50 ({size:.0f} KB): print", f"{seconds(lambda: irtool.to_text(module)) * 1e3:8.1f} ms")
     plain = resnet(50)
     _row(
         f"ResNet-50, no types ({len(plain) / 1e3:.0f} KB): parse",
-        f"{seconds(lambda: irtool.parse(plain)) * 1e3:8.1f} ms",
+        f"{seconds(lambda: parse(plain)) * 1e3:8.1f} ms",
     )
     for lines in (1_000, 10_000, 100_000, 400_000):
         text = _chain(lines)
-        took = seconds(lambda t=text: irtool.parse(t), runs=3)
+        took = seconds(lambda t=text: parse(t), runs=3)
         _row(f"chain of {lines} calls ({len(text) / 1e6:.2f} MB): parse", f"{len(text) / 1e6 / took:8.2f} MB/s")
     values = np.random.default_rng(0).standard_normal(25_000_000, dtype=np.float32).reshape(25, -1)
     big = Module({"main": Function((), Tuple(tuple(Constant(v) for v in values)))})
     held = irtool.to_text(big)
     _row("100 MB of constants: print", f"{seconds(lambda: irtool.to_text(big), runs=3):8.2f} s")
-    _row("100 MB of constants: parse", f"{seconds(lambda: irtool.parse(held), runs=3):8.2f} s")
+    _row("100 MB of constants: parse", f"{seconds(lambda: parse(held), runs=3):8.2f} s")
     _row("peak memory of this process", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:8.2f} GB")
     _row("lark", lark.__version__)
 
