@@ -148,6 +148,7 @@ class _Lowering:
             [k for k in self.kernels.all if id(k) in used],
             list(self.constants.values()),
             entries[0],
+            entries,
         )
         return program
 

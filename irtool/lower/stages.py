@@ -15,6 +15,8 @@ from ..te.tensor import Extern
 from ..tir import dtypes
 from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Reduce, Select, children, post_order, rewrite, substitute
 
+_GUARDED_READS = 10
+
 _LARGEST_BODY = 4000
 """Nodes of an inlined expression; beyond it the tensor is stored."""
 
@@ -117,7 +119,17 @@ def _inlines(op: Compute, wanted: float, size: int) -> bool:
     if cost == 0:
         return True
     ratio = wanted / size
+    if _is_padding(op.bodies[0]):
+        # A guard per element read costs less than another pass over memory, unless the element is read very often.
+        return ratio <= _GUARDED_READS
     return cost <= 2 or cost * (ratio - 1) <= 12
+
+
+def _is_padding(body: Expr) -> bool:
+    """True for an element or a constant, as a guard decides."""
+    if not isinstance(body, Select) or not body.lazy:
+        return False
+    return isinstance(body.then, Load) and isinstance(body.other, Const)
 
 
 def _inline(order: Sequence[Operation], stored: set[Operation]) -> list[Stage]:
