@@ -1,0 +1,39 @@
+"""MergeComposite: what a target computes in one go becomes one function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..infer import infer_expr
+from ..ir import Function, Module
+from .base import FunctionPass, register_pass
+from .context import PassContext
+from .dataflow import partition
+from .partition.pattern_tables import pattern_table
+
+
+@register_pass("MergeComposite")
+@dataclass(frozen=True)
+class MergeComposite(FunctionPass):
+    """Makes a composite function of each piece of the graph that a pattern matches.
+
+    ::
+
+        nn.relu(add(%a, %b))    with pattern("npu.add_relu", is_op("nn.relu")(is_op("add")(wildcard(), wildcard())))
+            ⇒  %0 = fn (%x, %y, PartitionedFromPattern="add_nn.relu_", Composite="npu.add_relu") { nn.relu(add(%x, %y)) };
+               %0(%a, %b)
+
+    `pattern_table` names a table that comes with irtool or was registered, or a file of patterns (`my.patterns`); from Python
+    it may be a list of (name, pattern) or (name, pattern, check), where `check(e)` says for each matched node whether the
+    match is wanted. The patterns are tried in order, each on what those before it left. A piece is left alone where something
+    outside uses a node inside it.
+    """
+
+    pattern_table: Any
+
+    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        for name, pattern, check in pattern_table(self.pattern_table):
+            function = infer_expr(function, module)  # type: ignore[assignment]
+            function = partition(pattern, function, {"Composite": name}, check)  # type: ignore[assignment]
+        return function

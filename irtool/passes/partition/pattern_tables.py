@@ -1,0 +1,75 @@
+"""Tables of patterns by name: the files of the folder `tables`, and registered ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...diagnostics import UsageError, nearest
+from ...ir import Expr
+from ..dataflow import DFPattern
+from .pattern_file import read_patterns
+
+Entry = tuple[str, DFPattern, Callable[[Expr], bool]]
+"""The name of a composite function, its pattern, and whether a match is wanted."""
+
+_TABLES = Path(__file__).with_name("tables")
+_registered: dict[str, list[Entry]] = {}
+
+
+def register_pattern_table(name: str, entries: Iterable[Sequence[Any]]) -> None:
+    """Adds a table of (name, pattern) or (name, pattern, check), or replaces the one of that name."""
+    _registered[name] = [_entry(e) for e in entries]
+
+
+def table_names() -> list[str]:
+    """The names of all tables."""
+    return sorted({*_registered, *(p.stem for p in _TABLES.glob("*.patterns"))})
+
+
+def pattern_table(table: str | Sequence[Any]) -> list[Entry]:
+    """The entries of a table: one with a name, a file, or a list of entries and of tables.
+
+    Raises UsageError where there is no such table, IrError where a file cannot be understood.
+    """
+    if isinstance(table, str):
+        return _named(table)
+    found: list[Entry] = []
+    for item in table:
+        found += _named(item) if isinstance(item, str) else [_entry(item)]
+    return found
+
+
+def _named(name: str) -> list[Entry]:
+    if name in _registered:
+        return _registered[name]
+    if name in table_names():
+        return _read(_TABLES / f"{name}.patterns", f"{name}.patterns")
+    if name.endswith(".patterns") or Path(name).is_file():
+        return _read(Path(name), name)
+    have = ", ".join(table_names())
+    message = f"there is no table of patterns {name} (there are {have}, and files that end in .patterns)"
+    raise UsageError(message, help=nearest(name, table_names()))
+
+
+def _read(path: Path, shown: str) -> list[Entry]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot read {shown}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"cannot read {shown}: it is not UTF-8 ({error.reason})") from None
+    return [_entry(e) for e in read_patterns(text, shown)]
+
+
+def _entry(item: Any) -> Entry:
+    if isinstance(item, list | tuple) and len(item) in (2, 3):
+        name, pattern, *check = item
+        if isinstance(name, str) and isinstance(pattern, DFPattern) and (not check or callable(check[0])):
+            return name, pattern, check[0] if check else _always
+    raise UsageError("an entry of a table of patterns is (name, pattern) or (name, pattern, check)")
+
+
+def _always(e: Expr) -> bool:
+    return True
