@@ -115,12 +115,16 @@ class HostFunction:
 
 @dataclass(eq=False)
 class Program:
-    """Everything a backend needs. `functions` has callees before callers where there is such an order."""
+    """Everything a backend needs. `functions` has callees before callers where there is such an order.
+
+    `entry` is the function that is run, `entries` all that can be (`entry` first; empty: it alone).
+    """
 
     functions: dict[str, HostFunction]
     kernels: list[PrimFunc]
     constants: list[Slot]
     entry: str = "main"
+    entries: list[str] = field(default_factory=list)
 
     @property
     def arena_bytes(self) -> int:
