@@ -7,7 +7,7 @@ its type key and its fields by name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -71,7 +71,9 @@ class VirtualDevice:
 class LoweredText:
     """A lowered function that was read and not understood: it is kept as it stands, so that a module prints as it was.
 
-    `text` is what follows `@name = `: `primfn(…) … }`.
+    `text` is what follows `@name = `: `primfn(…) … }`. `checked_type` is the function's type, as far as the text and the
+    calls of it tell.
     """
 
     text: str
+    checked_type: Any = field(default=None, compare=False)

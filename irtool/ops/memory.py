@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..diagnostics import IrError
-from ..ir import UNIT, Constant, FuncType, GlobalTypeVar, TensorType, TupleType, Type, TypeCall
+from ..ir import UNIT, Constant, FuncType, GlobalTypeVar, GlobalVar, TensorType, TupleType, Type, TypeCall
 from ..ir.dims import Dim
 from ..ir.expr import MissingData
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
@@ -46,6 +46,11 @@ class AllocStorage(Operator):
     virtual_device: Any
 
     noncomputational = True
+    on_host = ("size", "alignment")
+
+    @property
+    def result_device(self) -> Any:
+        return self.virtual_device
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         known = [_require_int64_scalar(t, what) for t, what in zip(types, self.arguments, strict=True)]
@@ -65,6 +70,7 @@ class AllocTensor(Operator):
     assert_shape: tuple[int, ...] | None
 
     noncomputational = True
+    on_host = ("offset", "shape")
 
     def known_shape(self) -> tuple[Dim, ...]:
         """The shape that the attributes say."""
@@ -111,6 +117,7 @@ class ShapeOf(Operator):
     dtype: DType = VOID
 
     noncomputational = True
+    on_host = ("result",)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         x = tensor(types[0])
@@ -128,6 +135,7 @@ class ReshapeTensor(Operator):
     newshape: tuple[int, ...]
 
     noncomputational = True
+    on_host = ("shape",)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         x = tensor(types[0], "data")
@@ -173,6 +181,13 @@ class CallLowered(Operator):
     """Calls a lowered function with the fields of a tuple; `metadata` is what lowering knows about it."""
 
     metadata: Any = None
+
+    def __post_init__(self) -> None:
+        """Text without a metadata section has functions by name."""
+        made = self.metadata.get("all_prim_fn_vars") if isinstance(self.metadata, dict) else None
+        if isinstance(made, tuple) and any(isinstance(v, str) for v in made):
+            functions = tuple(GlobalVar(v) if isinstance(v, str) else v for v in made)
+            object.__setattr__(self, "metadata", {**self.metadata, "all_prim_fn_vars": functions})
 
     noncomputational = True
 

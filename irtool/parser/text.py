@@ -10,18 +10,17 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, Diagnostics, IrError, Source, Span, nearest
 from ..ir import Expr, Function, Module, Type, Var, free_variables
-from ..ir.meta import LoweredText
 from . import dialect
 from .builder import Builder
 from .builder.state import GaveUp, State
 from .lexer import Lexer, Word
+from .lowered import lowered_functions, with_lowered
 from .metadata import Metadata, find_section
 from .reader import Reader
 from .tables import Tables, load
 
 _MOST_UNDEFINED = 50
 _VERSIONS = ("0.0.5", "0.0.4")
-_LOWERED = re.compile(r"^@([\w.]+)\s*=\s*primfn\(", re.MULTILINE)
 _TYPE = re.compile(r"^[ \t]*(?:extern[ \t]+)?type[ \t]+\w+[^{}\n]*(?:\{[^{}]*\})?", re.MULTILINE)
 _DEFINITION = re.compile(r"^[ \t]*def\b", re.MULTILINE)
 _MODULE_WORDS = frozenset(("DEF", "TYPE", "EXTERN"))
@@ -101,7 +100,7 @@ def _attempt(
     """Reads the code of a text, in order or with its type definitions before all else."""
     found = Diagnostics()
     tables = load()
-    lowered = _lowered_functions(source)
+    lowered = lowered_functions(source)
     version, is_module = _look_at_start(tables, source)
     builder = Builder(source, metadata, found)
     builder.strict = version is not None
@@ -141,19 +140,6 @@ def _check_version(version: str | None, source: Source, found: Diagnostics) -> N
         found.error(f'unknown version "{version}"', Span(source, 0, 1), help='this is the reader of version "0.0.5"')
     elif version != _VERSIONS[0]:
         found.warn(f"the text is of version {version}", Span(source, 0, 1))
-
-
-def _lowered_functions(source: Source) -> dict[str, Span]:
-    """Where the lowered functions `@name = primfn(…)` of a text stand; they end at a `}` at the start of a line."""
-    if "primfn(" not in source.text:
-        return {}
-    functions: dict[str, Span] = {}
-    at = 0
-    while match := _LOWERED.search(source.text, at):
-        stop = source.text.find("\n}", match.end())
-        at = len(source.text) if stop < 0 else stop + 2
-        functions[match[1]] = Span(source, match.start(), at)
-    return functions
 
 
 def _late_types(text: str) -> list[tuple[int, int]]:
@@ -230,7 +216,7 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
             known = [*builder.type_definitions, "int32", "float32", "bool"]
             found.error(f"unknown type {name}", span, help=nearest(name, known))
         if lowered and builder.result is not None:
-            return _with_lowered(builder.result, lowered, found)
+            return with_lowered(builder.result, lowered, found, lambda text: read_type(text, builder))
         return builder.result
     if found.errors:
         return None
@@ -239,17 +225,6 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
         found.error("the text is not an expression")
         return None
     return result
-
-
-def _with_lowered(module: Module, lowered: dict[str, Span], found: Diagnostics) -> Module:
-    """The module with its lowered functions, as text."""
-    kept: dict[str, Any] = {}
-    for name, span in lowered.items():
-        if name in module.functions:
-            found.error(f"the function @{name} is defined twice", span)
-        text = span.source.text[span.start : span.end]
-        kept[name] = LoweredText(text[text.index("=") + 1 :].lstrip())
-    return module.with_functions({**kept, **module.functions})
 
 
 def expression_module(e: Expr) -> Module:

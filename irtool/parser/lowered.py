@@ -1,0 +1,167 @@
+"""Lowered functions in a text: `@name = primfn(…) … }`. They are kept as they stand; only their types are read.
+
+The type is what the buffers say: those that a call does not hand over are results. How buffers group into tuples is in no
+lowered function; the type comments at a call of it tell, where there are any.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..diagnostics import Diagnostics, Source, Span
+from ..ir import Call, Expr, FuncType, GlobalVar, Module, Op, TensorType, Tuple, TupleType, Type, post_order
+from ..ir.meta import LoweredText
+
+_HEAD = re.compile(r"^@([\w.]+)\s*=\s*primfn\(", re.MULTILINE)
+_PARAMETERS = re.compile(r"primfn\(([^)]*)\)")
+_SHAPED = re.compile(r"([\w.]+): (?:[\w.]+: )?Buffer\([\w.]+(?:: Pointer\([^)]*\))?, (\w+), \[([^\]]*)\]")
+_MAPPED = re.compile(r"([\w.]+): ([\w.]+)(?=[,}])")
+_COMMENT = re.compile(r"\s*/\*\s*ty=")
+
+
+def lowered_functions(source: Source) -> dict[str, Span]:
+    """Where the lowered functions of a text stand; they end at a `}` at the start of a line."""
+    if "primfn(" not in source.text:
+        return {}
+    functions: dict[str, Span] = {}
+    at = 0
+    while match := _HEAD.search(source.text, at):
+        stop = source.text.find("\n}", match.end())
+        at = len(source.text) if stop < 0 else stop + 2
+        functions[match[1]] = Span(source, match.start(), at)
+    return functions
+
+
+def with_lowered(
+    module: Module, lowered: dict[str, Span], found: Diagnostics, read_type: Callable[[str], Type | None]
+) -> Module:
+    """The module with its lowered functions, as text, and their types as far as they can be told."""
+    calls = _first_calls(module)
+    kept: dict[str, Any] = {}
+    for name, span in lowered.items():
+        if name in module.functions:
+            found.error(f"the function @{name} is defined twice", span)
+        text = span.source.text[span.start : span.end]
+        text = text[text.index("=") + 1 :].lstrip()
+        call = calls.get(name)
+        kept[name] = LoweredText(text, _type(buffers(text), call, read_type) if call is not None else None)
+    return module.with_functions({**kept, **module.functions})
+
+
+def _first_calls(module: Module) -> dict[str, Call]:
+    """A call of each lowered function that is called."""
+    calls: dict[str, Call] = {}
+    for f in module.relay_functions.values():
+        for e in post_order(f):
+            if (
+                isinstance(e, Call)
+                and isinstance(e.op, Op)
+                and e.op.name == "call_lowered"
+                and len(e.args) == 2
+                and isinstance(e.args[0], GlobalVar)
+            ):
+                calls.setdefault(e.args[0].name, e)
+    return calls
+
+
+def buffers(text: str) -> list[TensorType | None]:
+    """The tensors that a lowered function is handed, in order; None for those whose shape is not static or not told."""
+    head = text[: text.find(") {\n")] if ") {\n" in text else text
+    parameters = _PARAMETERS.match(text)
+    if parameters is None:
+        return []
+    handles = [p.split(":")[0].strip() for p in parameters[1].split(",") if p.strip()]
+    # Buffers as they were before they became one-dimensional, by handle; else as they are, by way of their names.
+    known = {m[1]: _tensor(m[2], m[3]) for m in _SHAPED.finditer(_part(head, "preflattened_buffer_map"))}
+    flat = {m[1]: _tensor(m[2], m[3]) for m in _SHAPED.finditer(_part(head, "buffers"))}
+    for m in _MAPPED.finditer(_part(head, "buffer_map")):
+        known.setdefault(m[1], flat.get(m[2]))
+    return [known.get(h) for h in handles]
+
+
+def _part(head: str, name: str) -> str:
+    """The text in the braces of `name = {…}`."""
+    match = re.search(rf"^  {name} = \{{", head, re.MULTILINE)
+    if match is None:
+        return ""
+    end = re.compile(r"\}(?= \{$|\n|$)").search(head, match.end())
+    return head[match.end() : end.start() + 1 if end is not None else len(head)]
+
+
+def _tensor(dtype: str, dims: str) -> TensorType | None:
+    sizes = [d.strip() for d in dims.split(",") if d.strip()]
+    if not all(s.isdigit() for s in sizes):
+        return None
+    return TensorType(tuple(int(s) for s in sizes), dtype)
+
+
+def _type(tensors: list[TensorType | None], call: Call, read_type: Callable[[str], Type | None]) -> FuncType | None:
+    """The type of a lowered function, from its buffers and one call of it."""
+    left = iter(tensors)
+    arguments = _stated(call.args[1], read_type)
+    if not isinstance(arguments, TupleType) and isinstance(call.args[1], Tuple):
+        arguments = TupleType(tuple(next(left, None) or _UNKNOWN for _ in call.args[1].fields))
+    else:
+        arguments = _filled(arguments, left)
+    if not isinstance(arguments, TupleType):
+        return None
+    rest = list(left)
+    result = _stated(call, read_type)
+    if result is None or _count(result) != len(rest):
+        if not rest or None in rest:
+            return None
+        result = rest[0] if len(rest) == 1 else TupleType(tuple(rest))  # type: ignore[arg-type]
+    result = _filled(result, iter(rest))
+    if result is None or _UNKNOWN in arguments.fields:
+        return None
+    return FuncType(arguments.fields, result)
+
+
+_UNKNOWN = TupleType(())
+
+
+def _stated(e: Expr, read_type: Callable[[str], Type | None]) -> Type | None:
+    """The type in the comment `/* ty=… */` behind an expression, or None."""
+    if e.span is None:
+        return None
+    text = e.span.source.text
+    match = _COMMENT.match(text, e.span.end)
+    if match is None:
+        return None
+    stop = text.find("*/", match.end())
+    return read_type(re.sub(r"\s*span=\S*\s*$", "", text[match.end() : stop])) if stop >= 0 else None
+
+
+def _count(t: Type) -> int:
+    return sum(1 for _ in _tensors(t))
+
+
+def _tensors(t: Type) -> Iterator[Type]:
+    stack = [t]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, TupleType):
+            stack.extend(reversed(x.fields))
+        else:
+            yield x
+
+
+def _filled(t: Type | None, tensors: Iterator[TensorType | None]) -> Type | None:
+    """`t` with its tensors replaced by those, where they are known."""
+    if t is None:
+        return None
+    done: list[Type] = []
+    stack: list[tuple[Type, bool]] = [(t, False)]
+    while stack:
+        x, ready = stack.pop()
+        if not isinstance(x, TupleType):
+            done.append(next(tensors, None) or x)
+        elif ready:
+            at = len(done) - len(x.fields)
+            done[at:] = [TupleType(tuple(done[at:]))]
+        else:
+            stack.append((x, True))
+            stack.extend((f, False) for f in reversed(x.fields))
+    return done[0]
