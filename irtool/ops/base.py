@@ -95,6 +95,8 @@ class Operator(Plugin):
         noncomputational: True if a call stands for no kernel of its own (annotations, memory, quantized operators that
             are rewritten before code is made); such a call is neither fused nor folded.
         shape_from_data: True if the result's shape depends on the values of an argument.
+        on_host: names of the arguments, or "result", that are kept on the host whatever device the call is on (shapes,
+            sizes); everything else of a call is on one device.
     """
 
     arguments: ClassVar[tuple[str, ...]] = ()
@@ -109,6 +111,12 @@ class Operator(Plugin):
     reshapes: ClassVar[bool] = False
     noncomputational: ClassVar[bool] = False
     shape_from_data: ClassVar[bool] = False
+    on_host: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def result_device(self) -> Any:
+        """The `VirtualDevice` that the attributes put the result on, or None if they do not."""
+        return None
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the result, or None if the arguments' types do not decide it yet.

@@ -1,0 +1,110 @@
+"""PlanDevices: every expression gets a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import Call, Expr, Function, Let, Module, Tuple, TupleGetItem, rebuild, rewrite
+from ..ops.base import call, is_call_to
+from .base import ModulePass, register_pass
+from .context import PassContext
+from .devices.capture import Capture
+from .devices.configuration import configure
+from .devices.constraints import Constraints, is_kernel, is_planned
+
+
+@register_pass(
+    "PlanDevices", level=0, required=("InferType",), config={"relay.fallback_device_type": int}
+)
+@dataclass(frozen=True)
+class PlanDevices(ModulePass):
+    """Decides for every expression on which device its value lives, from the few places that say so.
+
+    ::
+
+        def @main(%a, %b, %c) { subtract(on_device(add(%a, %b), virtual_device=CPU), %c) }
+            ⇒  def @main(%a {CPU}, %b {CPU}, %c {GPU}, virtual_device=GPU) {
+                 %0 = on_device(add(%a, %b), virtual_device=CPU, constrain_result=True);
+                 subtract(device_copy(%0, src_virtual_device=CPU, dst_virtual_device=GPU), %c)
+               }
+
+    Devices are known from `on_device` (where its body is), `device_copy`, `memory.alloc_storage`, annotations of
+    parameters and functions, and operators whose shapes live on the host. They spread by unification: all arguments and
+    the result of an operator are on one device; so are a tuple and its fields, an `if` and its branches, and so on; a
+    function has one device per parameter and one for its result. What is still open then goes to the default device:
+    results of functions first, parameters where the result is, `let` variables where the `let` is.
+
+    The result says everything: parameters and functions carry their devices, `device_copy` stands where a value changes
+    device (only where an `on_device` allowed it), and `on_device` with `constrain_result` marks each part that is elsewhere
+    than what is around it, and each value that a `let` binds. Planning again changes nothing.
+
+    Options:
+        host: the device that computes shapes and sizes: `cpu`, or a name and a number (`cpu:1`).
+        default: the device of everything that nothing is said about. If it is not given, the pass option
+            `relay.fallback_device_type` decides, then the target, and then it is `cpu`.
+
+    A device without a target gets the target that other annotations of the module give to devices of its type.
+    """
+
+    host: str = "cpu"
+    default: str = ""
+
+    def transform(self, module: Module, context: PassContext) -> Module:
+        configuration = configure(module, context, self.host, self.default)
+        prepared = context.infer(module.with_functions({n: _prepared(f, module) for n, f in module.functions.items()}))
+        constraints = Constraints(prepared, configuration)
+        constraints.solve()
+        capture = Capture(constraints)
+        planned = {
+            n: capture.run(f) if is_planned(f) else module.functions[n] for n, f in prepared.functions.items()
+        }
+        return module.with_functions(planned)
+
+
+def _prepared(function: object, module: Module) -> object:
+    """A function with its annotations in the form that planning takes.
+
+    What a `let` binds and what a function returns is where the annotation at its head says, not only its body; a field of
+    an annotated tuple is annotated itself, so that the field is copied and not the tuple; and everything may be copied
+    before and after the call of a lowered kernel.
+    """
+    if not is_planned(function) or is_kernel(function):  # type: ignore[arg-type]
+        return function
+
+    def leave(old: Expr, new: Expr) -> Expr:
+        if isinstance(new, TupleGetItem) and _is_open(new.tuple):
+            annotation = new.tuple
+            assert isinstance(annotation, Call)
+            field = TupleGetItem(annotation.args[0], new.index, new.span)
+            return Call(annotation.op, (field,), annotation.attrs, (), new.span)
+        if isinstance(new, Let) and _is_open(new.value):
+            return rebuild(new, (_fixed(new.value), new.body))
+        if isinstance(new, Function) and not is_kernel(new) and _is_open(new.body):
+            return rebuild(new, (_fixed(new.body),))
+        if is_call_to(new, "call_lowered") and _is_lowered(new, module):
+            assert isinstance(new, Call)
+            fields = tuple(_may_be_copied(f) for f in new.args[1].fields)  # type: ignore[attr-defined]
+            return _may_be_copied(rebuild(new, (new.op, new.args[0], Tuple(fields, new.args[1].span))))
+        return new
+
+    return rewrite(function, leave, lambda e: e if is_kernel(e) else None)  # type: ignore[arg-type]
+
+
+def _is_open(e: Expr) -> bool:
+    """Whether `e` is an `on_device` that leaves the device of its value open."""
+    return is_call_to(e, "on_device") and e.attrs.constrain_body and not e.attrs.constrain_result  # type: ignore[attr-defined]
+
+
+def _fixed(e: Expr) -> Expr:
+    assert isinstance(e, Call)
+    return call("on_device", e.args[0], virtual_device=e.attrs.virtual_device, constrain_result=True, span=e.span)
+
+
+def _is_lowered(e: Expr, module: Module) -> bool:
+    """Whether a lowered call is one of a kernel whose loops are written out."""
+    assert isinstance(e, Call)
+    return isinstance(e.args[1], Tuple) and not isinstance(module.functions.get(e.args[0].name), Function)  # type: ignore[attr-defined]
+
+
+def _may_be_copied(e: Expr) -> Expr:
+    return call("on_device", e, constrain_body=False, span=e.span)
