@@ -63,7 +63,7 @@ def build(
         UsageError: a wrong option.
         ToolError: the C compiler is missing or failed; its message and the folder of the sources are in the error.
     """
-    from ..backends.c.compiler import compile_to, detect
+    from ..backends.c.compiler import Compiler
     from ..backends.c.executable import write_main
     from ..backends.c.program import write_program
 
@@ -81,11 +81,12 @@ def build(
         return _deferred(
             module, params, target, opt_level, name, entry, mcpu=mcpu, vector=vector, openmp=openmp, math=math
         )
-    machine = detect(mcpu) if vector else Machine(0)
+    compiler = Compiler(mcpu=mcpu, openmp=openmp, strict=math == "strict")
+    machine = compiler.machine() if vector else Machine(0)
     program = lower_module(prepared)
     schedule_program(program, machine)
     plan_memory(program)
-    text = write_program(program, name, _INLINE_LIMIT, strict=math == "strict")
+    text = write_program(program, name, math=math)
     lowered = time.perf_counter()
 
     holder = None
@@ -103,7 +104,7 @@ def build(
     files.append(source)
     weights = None
     if text.weights:
-        weights = _write(folder / f"{name}.bin", text.weights)
+        weights = _write(folder / f"{name}.bin", b"".join(text.weights))
         files.append(weights)
     library = None
     if emit != "c":
@@ -114,7 +115,7 @@ def build(
             files.append(sources[-1])
         made = folder / {"so": f"{name}.so", "obj": f"{name}.o", "exe": name}[emit]
         try:
-            compile_to(emit, sources, made, "" if mcpu == "none" else mcpu, ["-fopenmp"] if openmp else [])
+            compiler.link(emit, compiler.objects([s.name for s in sources], folder), made.name, folder)
         except IrError:
             if holder is not None:
                 _keep(holder)

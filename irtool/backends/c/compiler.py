@@ -3,81 +3,140 @@
 from __future__ import annotations
 
 import os
+import platform
 import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ...diagnostics import ToolError
+from ...diagnostics import ToolError, UsageError
 from ...schedule.machine import Machine
 
-DEFAULT_FLAGS = ("-std=c99", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
+DEFAULT_FLAGS = ("-std=c99", "-O3", "-fno-math-errno", "-fno-trapping-math")
 _SHOWN = 4000
+_NATIVE_NAMES = {"amd64": "x86_64", "arm64": "aarch64", "i686": "i386"}
 
 
-def command() -> list[str]:
-    """The compiler as an argument list: `CC`, or cc. Raises ToolError where there is none."""
-    wanted = shlex.split(os.environ.get("CC", "")) or ["cc"]
-    if shutil.which(wanted[0]) is None:
-        raise ToolError(f"no C compiler: {wanted[0]} was not found", help="install one, or name it in CC")
-    return wanted
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler and how it is called.
 
+    Attributes:
+        cc: the command, such as `aarch64-linux-gnu-gcc`; empty for `CC`, or cc.
+        mcpu: processor: `native`, `none` (leave it to the compiler) or a name that the compiler knows.
+        openmp: compile with threads.
+        strict: no contraction of a product and a sum into one rounding.
+    """
 
-def flags(mcpu: str = "native", extra: Sequence[str] = ()) -> list[str]:
-    """Compiler flags: irtool's own, the processor's, `CFLAGS`, then `extra`."""
-    machine = [f"-march={mcpu}"] if mcpu else []
-    return [*DEFAULT_FLAGS, *machine, *shlex.split(os.environ.get("CFLAGS", "")), *extra]
+    cc: str = ""
+    mcpu: str = "native"
+    openmp: bool = False
+    strict: bool = False
 
+    @property
+    def command(self) -> list[str]:
+        """The compiler as an argument list."""
+        return shlex.split(self.cc or os.environ.get("CC", "")) or ["cc"]
 
-def run(arguments: Sequence[str], directory: Path) -> None:
-    """Runs the compiler. Raises ToolError with its message where it fails; the sources stay where they are."""
-    full = [*command(), *arguments]
-    try:
-        done = subprocess.run(full, cwd=directory, capture_output=True, text=True, errors="replace", check=False)
-    except OSError as error:
-        raise ToolError(f"{full[0]} could not be run: {error.strerror}") from None
-    if done.returncode != 0:
-        said = done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}"
-        raise ToolError(
-            f"the C compiler failed: {said[:_SHOWN]}", notes=(f"sources are kept in {directory}", shlex.join(full))
-        )
+    @property
+    def flags(self) -> list[str]:
+        """irtool's own, the processor's, then `CFLAGS`."""
+        own = [*DEFAULT_FLAGS, "-ffp-contract=off" if self.strict else "-ffp-contract=fast", *self.processor_flags]
+        return [*own, *(["-fopenmp"] if self.openmp else []), *shlex.split(os.environ.get("CFLAGS", ""))]
+
+    @property
+    def processor_flags(self) -> list[str]:
+        """`-march=…` or `-mcpu=…`, whichever this compiler calls a processor by."""
+        if self.mcpu in ("", "none"):
+            return []
+        target = _target(tuple(self.command))
+        if self.mcpu == "native":
+            here = platform.machine().lower()
+            if target and target.split("-")[0] != _NATIVE_NAMES.get(here, here):
+                return []  # a cross compiler: its processors are not this one
+        arm = target.startswith(("aarch64", "arm"))
+        return [f"-mcpu={self.mcpu}" if arm and not self.mcpu.startswith("armv") else f"-march={self.mcpu}"]
+
+    @property
+    def identity(self) -> str:
+        """What tells this compiler, as called here, from another one: for keys of caches."""
+        found = shutil.which(self.command[0])
+        if found is None:
+            return f"missing {self.command}"
+        about = os.stat(found)
+        macros = _macros((*self.command, *self.flags))[0] if self.mcpu == "native" else ""
+        return repr((os.path.realpath(found), about.st_size, about.st_mtime_ns, self.command, self.flags, macros))
+
+    def machine(self) -> Machine:
+        """What the compiler says of the processor: the width and number of its vector registers.
+
+        The least common one where there is no compiler. Raises UsageError for a processor that the compiler does not know.
+        """
+        if shutil.which(self.command[0]) is None:
+            return Machine(16, 16)
+        macros, complaint = _macros((*self.command, *self.flags))
+        if complaint and not _macros((*self.command, *DEFAULT_FLAGS, *self.processor_flags))[0]:
+            if _macros((*self.command, *DEFAULT_FLAGS))[0]:
+                said = complaint.splitlines()[0]
+                raise UsageError(f"{self.command[0]} does not know the processor {self.mcpu!r}: {said}")
+        if "__AVX512F__" in macros:
+            return Machine(64, 32)
+        if "__AVX__" in macros:
+            return Machine(32, 16)
+        if "__ARM_NEON" in macros:
+            return Machine(16, 32 if "__aarch64__" in macros else 16)
+        return Machine(16, 16)
+
+    def objects(self, sources: Sequence[str], folder: Path) -> list[str]:
+        """Compiles each source in the folder, as many at once as there are processors; the names of the object files."""
+        made = [f"{Path(s).stem}.o" for s in sources]
+        jobs = [[*self.flags, "-fPIC", "-c", "-o", o, s] for o, s in zip(made, sources)]
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            for done in [pool.submit(self.run, j, folder) for j in jobs]:
+                done.result()
+        return made
+
+    def link(self, kind: str, objects: Sequence[str], target: str, folder: Path) -> None:
+        """Joins object files: `so` a shared library, `obj` one object file, `exe` a program."""
+        threads = ["-fopenmp"] if self.openmp and kind != "obj" else []
+        how = {"so": ["-shared"], "obj": ["-r", "-nostdlib"], "exe": []}[kind]
+        self.run([*how, *threads, "-o", target, *objects, *([] if kind == "obj" else ["-lm"])], folder)
+
+    def run(self, arguments: Sequence[str], folder: Path) -> None:
+        """Runs the compiler in a folder. Raises ToolError with its message where it is missing or fails."""
+        full = [*self.command, *arguments]
+        if shutil.which(full[0]) is None:
+            raise ToolError(f"no C compiler: {full[0]} was not found", help="install one, or name it with --cc or CC")
+        try:
+            done = subprocess.run(full, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+        except OSError as error:
+            raise ToolError(f"{full[0]} could not be run: {error.strerror}") from None
+        if done.returncode != 0:
+            said = done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}"
+            raise ToolError(f"the C compiler failed: {said[:_SHOWN]}", notes=(shlex.join(full),))
 
 
 @cache
-def _macros(full: tuple[str, ...]) -> str:
-    done = subprocess.run([*full, "-dM", "-E", "-x", "c", "/dev/null"], capture_output=True, text=True, check=False)
-    return done.stdout
-
-
-def detect(mcpu: str = "native") -> Machine:
-    """What the compiler says of the processor: the width and number of its vector registers."""
-    macros = _macros((*command(), *flags("" if mcpu == "none" else mcpu)))
-    if "__AVX512F__" in macros:
-        return Machine(64, 32)
-    if "__AVX__" in macros:
-        return Machine(32, 16)
-    if "__ARM_NEON" in macros:
-        return Machine(16, 32 if "__aarch64__" in macros else 16)
-    return Machine(16, 16)
-
-
-def compile_to(
-    kind: str, sources: Sequence[Path], target: Path, mcpu: str = "native", extra: Sequence[str] = ()
-) -> None:
-    """Compiles C files to `target`: `so` a shared library, `obj` one object file, `exe` a program.
-
-    It is made beside a temporary name, so that it appears whole or not at all.
-    """
-    how = {"so": ["-fPIC", "-shared"], "obj": ["-fPIC", "-c"], "exe": []}[kind]
-    unfinished = target.with_name(f".{target.name}.tmp")
-    libraries = [] if kind == "obj" else ["-lm"]
+def _target(command: tuple[str, ...]) -> str:
+    """What the compiler makes code for, as in `x86_64-linux-gnu`; empty if it does not say."""
     try:
-        run(
-            [*flags(mcpu, extra), *how, "-o", str(unfinished.resolve()), *(s.name for s in sources), *libraries],
-            target.parent,
+        done = subprocess.run([*command, "-dumpmachine"], capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip()
+
+
+@cache
+def _macros(full: tuple[str, ...]) -> tuple[str, str]:
+    """The macros that the compiler defines, or none and what it complains of."""
+    try:
+        done = subprocess.run(
+            [*full, "-dM", "-E", "-x", "c", os.devnull], capture_output=True, text=True, errors="replace", check=False
         )
-        os.replace(unfinished, target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        return "", str(error)
+    return (done.stdout, "") if done.returncode == 0 else ("", done.stderr.strip() or "it failed")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ...diagnostics import ToolError
 
-_ERRORS = {1: "the workspace is too small (a recursion went too deep?)", 2: "the weights are not set"}
+_ERRORS = {
+    1: "the workspace is too small (a recursion went too deep?)",
+    2: "the weights are not set",
+    3: "the weights file cannot be read",
+}
 
 
 class Library:
@@ -18,23 +22,21 @@ class Library:
 
     def __init__(self, path: Path, name: str, weights: Path | None = None) -> None:
         try:
-            self._library = ctypes.CDLL(str(path))
+            self._library = ctypes.CDLL(str(path.resolve()))
         except OSError as error:
             raise ToolError(f"the compiled library could not be loaded: {error}") from None
-        self._run = getattr(self._library, f"{name}_run")
-        self._run.restype = ctypes.c_int
-        self._weights: Any = None
+        self._name = name
         if weights is not None:
-            with open(weights, "rb") as file:
-                self._weights = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-            address = ctypes.addressof(ctypes.c_char.from_buffer(self._weights))
-            set_weights = getattr(self._library, f"{name}_set_weights")
-            set_weights.argtypes = [ctypes.c_void_p]
-            set_weights.restype = None
-            set_weights(address)
+            load = getattr(self._library, f"{name}_load_weights")
+            load.argtypes, load.restype = [ctypes.c_char_p], ctypes.c_int
+            code = load(os.fsencode(weights))
+            if code:
+                raise ToolError(f"{weights}: {_ERRORS[code] if code != 2 else 'not the weights of this library'}")
 
-    def run(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Raises ToolError where the program reports an error."""
-        code = self._run(*[ctypes.c_void_p(a.ctypes.data) for a in (*inputs, *outputs)])
+    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
+        """Runs an entry point (`NAME_run` unless another is named). Raises ToolError where it reports an error."""
+        entry = getattr(self._library, function or f"{self._name}_run")
+        entry.restype = ctypes.c_int
+        code = entry(*[ctypes.c_void_p(a.ctypes.data) for a in (*inputs, *outputs)])
         if code:
             raise ToolError(f"the compiled program failed: {_ERRORS.get(code, f'error {code}')}")

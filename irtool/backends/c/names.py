@@ -142,10 +142,14 @@ _RESERVED = frozenset(
 )
 
 
+_STANDARD_MACRO = re.compile(r"U?INT\w*_C|\w+_(MAX|MIN)|u?int\w*_t")
+"""Names that the standard headers may define."""
+
+
 def sanitize(text: str) -> str:
     """`text` with what C does not allow replaced; may collide with others (see `Names`)."""
     made = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
-    if made[0].isdigit() or made.startswith("_"):
+    if made[0].isdigit() or made.startswith(("_", "irt_", "IRT_")):
         made = "v" + made
     return made[:60]
 
@@ -157,11 +161,23 @@ class Names:
         self._taken = set(taken)
         self._counts: dict[str, int] = {}
 
+    def taken(self, name: str) -> bool:
+        """True if the identifier was handed out or reserved."""
+        return name in self._taken
+
+    def take(self, *names: str) -> None:
+        """Reserves identifiers."""
+        self._taken.update(names)
+
+    def inner(self, *taken: str) -> Names:
+        """For a scope inside this one: its names differ from those out here too."""
+        return Names(*self._taken, *taken)
+
     def fresh(self, text: str) -> str:
         """A new identifier that resembles `text`."""
         stem = sanitize(text)
         name = stem
-        while name in self._taken or name in _RESERVED:
+        while name in self._taken or name in _RESERVED or _STANDARD_MACRO.fullmatch(name):
             n = self._counts[stem] = self._counts.get(stem, 1) + 1
             name = f"{stem}_{n}"
         self._taken.add(name)

@@ -1,60 +1,74 @@
-"""A program as C text: the header, the source, and the weights file."""
+"""A program as C text: the header, the source, what builds it in several pieces at once, and the weights."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...diagnostics import UsageError
 from ...tir import dtypes
-from ...tir.program import (
-    CONSTANT,
-    PARAM,
-    RESULT,
-    Branch,
-    CallFunction,
-    CopySlot,
-    HostFunction,
-    Program,
-    RunKernel,
-    Slot,
-)
-from . import vector_math, vectors
+from ...tir.program import Program, Slot
+from . import vector_math, vectors, weights
+from .hosting import HostWriter
+from .interface import ALIGNMENT, EntryPoint, entry_points, write_header
 from .names import Names
 from .nest import KernelWriter
-from .scalars import literal, stored_type
 from .support import definitions
 
-_ALIGNMENT = 64
-_PER_LINE = 12
+_GENERIC_PREFIX = "tvmgen_default_"
 
 
 @dataclass(frozen=True)
 class CText:
-    """What the backend writes. `weights` is empty unless weights are kept in a file of their own."""
+    """What the backend writes.
+
+    Attributes:
+        header: `NAME.h`.
+        source: `NAME.c`, the whole program.
+        constants: `NAME_weights.c`, or empty.
+        weights: buffers that make up `NAME.bin`, or empty.
+        pieces: the same program as `source` and `constants`, as translation units that are compiled side by side.
+        entries: the entry points, `NAME_run` first.
+        identifiers: what each parameter of the entry is called in C.
+        kernel_names: what each kernel is called in C.
+    """
 
     name: str
     header: str
     source: str
-    weights: bytes
+    constants: str
+    weights: list[Any]
+    pieces: list[str]
+    entries: list[EntryPoint]
     identifiers: dict[str, str]
-    """What each parameter of the entry is called in C."""
+    kernel_names: dict[str, str] = field(default_factory=dict)
+    arena_bytes: int = 0
 
 
 def write_program(
-    program: Program, name: str = "model", inline_limit: int = 1 << 16, stack_frames: int = 64, strict: bool = False
+    program: Program,
+    name: str = "model",
+    keep: str = "auto",
+    stack_frames: int = 64,
+    math: str = "fast",
+    pieces: int = 1,
 ) -> CText:
     """The C of a program.
 
-    Constants together larger than `inline_limit` bytes go to a weights file. `stack_frames`: how many frames of its
-    recursive functions the static arena has room for. `strict`: the C library's exp, tanh … instead of own vector ones.
+    Args:
+        program: scheduled, with its memory planned.
+        name: prefix of everything that is visible from outside; a C identifier.
+        keep: where constants are kept, see `weights`.
+        stack_frames: how many frames of its recursive functions the static arena has room for.
+        math: `fast` for own vectorized functions, `strict` for libm.
+        pieces: into how many translation units to cut the program at most.
     """
-    return _Writer(program, name, inline_limit, stack_frames, strict).write()
+    return _Writer(program, name, keep, stack_frames, math, pieces).write()
 
 
 class _Writer:
-    def __init__(self, program: Program, name: str, inline_limit: int, stack_frames: int, strict: bool) -> None:
+    def __init__(self, program: Program, name: str, keep: str, stack_frames: int, math: str, pieces: int) -> None:
         if Names().fresh(name) != name:
             raise UsageError(
                 f"{name!r} cannot be the name of the output: it must be a C identifier, and not a word of C"
@@ -62,222 +76,181 @@ class _Writer:
         self.program = program
         self.name = name
         self.upper = name.upper()
-        self.strict = strict
-        self.names = Names(f"{name}_run", f"{name}_run_with", f"{name}_set_weights", "arena", "arena_end")
+        self.math = math
+        self.pieces = pieces
+        self.keep = weights.choose(program.constants, keep)
+        own = ("run", "run_with", "set_weights", "load_weights", "weights", "storage")
+        self.names = Names("arena", "arena_end", *(f"{name}_{x}" for x in own))
         self.support: dict[str, None] = {}
-        self.split = sum(c.nbytes for c in program.constants) > inline_limit
         self.kernels: dict[Any, KernelWriter] = {}
-        self.functions = {n: self.names.fresh(f"{name}_fn_{n}") for n in program.functions}
+        self.functions = {n: self.names.fresh(f"{name}_{n}") for n in program.functions}
         self.constants: dict[Slot, str] = {}
-        self.offsets: dict[Slot, int] = {}
-        self.entry = program.functions[program.entry]
-        self.arena_bytes = self.entry.frame_bytes
-        if any(f.recursive for f in program.functions.values()):
-            deepest = max(f.frame_bytes for f in program.functions.values() if f.recursive)
-            self.arena_bytes = self.entry.frame_bytes + max(deepest, _ALIGNMENT) * stack_frames
-
-    # -- the whole -----------------------------------------------------------------------------------------------------
+        self.offsets = weights.offsets(program.constants) if self.keep == weights.FILE else {}
+        self.arena_bytes = arena_bytes(program, stack_frames)
 
     def write(self) -> CText:
-        kernels = []
-        types: dict[tuple[str, int], None] = {}
-        functions: dict[tuple[str, str, int], None] = {}
-        for k in self.program.kernels:
-            made = self.kernels[k] = KernelWriter(k, self.names.fresh(k.name), self.support, self.strict)
-            kernels.append(made.write())
-            types.update(made.vector_types)
-            functions.update(made.vector_functions)
-        constants = self._constants()
-        bodies = [self._function(f) for f in self.program.functions.values()]
-        prototypes = [f"{self._signature(f)};" for f in self.program.functions.values()]
-        entry, identifiers = self._entry()
-        source = "\n".join(
-            [
-                f'#include "{self.name}.h"',
-                "#include <math.h>",
-                "#include <string.h>",
-                "",
-                *_vector_section(types, functions),
-                *definitions(self.support),
-                "",
-                *constants,
-                *kernels,
-                *prototypes,
-                "",
-                *bodies,
-                entry,
-            ]
+        kernels = self._kernels()
+        vector_types: dict[tuple[str, int], None] = {}
+        vector_functions: dict[tuple[str, str, int], None] = {}
+        for k in self.kernels.values():
+            vector_types.update(k.vector_types)
+            vector_functions.update(k.vector_functions)
+        stored = weights.file_parts(self.program.constants) if self.keep == weights.FILE else []
+        constants = self._constants(stored)
+        entries = entry_points(self.program, self.name, self.names)
+        host = "\n".join(self._functions())
+        runs = "\n".join(self._run(e) for e in entries)
+        tools = [*_vector_section(vector_types, vector_functions), *definitions(self.support), ""]
+        mapped = [f"#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200809L {_WHY_POSIX}\n#endif"] if stored else []
+        top = [*mapped, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
+        body = [*constants.inside, host, *self._storage(), runs]
+        source = "\n".join([*top, *tools, *(k for _, k in kernels), *body])
+        pieces = self._cut(kernels, top, tools, body)
+        if constants.outside:
+            pieces.append(constants.outside)
+        header = write_header(
+            self.name, entries, self.arena_bytes, sum(len(p) for p in stored), self._summary(entries[0])
         )
-        return CText(self.name, self._header(identifiers), source, self._weights(), identifiers)
-
-    # -- constants -----------------------------------------------------------------------------------------------------
-
-    def _constants(self) -> list[str]:
-        lines: list[str] = []
-        if self.split:
-            at = 0
-            for c in self.program.constants:
-                self.offsets[c] = at
-                at += -(-c.nbytes // _ALIGNMENT) * _ALIGNMENT
-            return [f"static const unsigned char *{self.name}_weights;", ""]
-        for c in self.program.constants:
-            name = self.constants[c] = self.names.fresh(c.name)
-            values = [literal(v, c.dtype) if c.dtype not in _RAW else str(v) for v in _numbers(c)] or ["0"]
-            lines.append(f"static const {stored_type(c.dtype)} {name}[{max(1, c.size)}] = {{")
-            lines += ["  " + ", ".join(values[i : i + _PER_LINE]) + "," for i in range(0, len(values), _PER_LINE)]
-            lines.append("};")
-        return lines
-
-    def _weights(self) -> bytes:
-        if not self.split:
-            return b""
-        parts: list[bytes] = []
-        for c in self.program.constants:
-            parts.append(c.data.tobytes())
-            parts.append(bytes(-c.nbytes % _ALIGNMENT))
-        return b"".join(parts)
-
-    # -- functions -----------------------------------------------------------------------------------------------------
-
-    def _signature(self, f: HostFunction) -> str:
-        params = [f"const {stored_type(s.dtype)} *i{n}" for n, s in enumerate(f.params)]
-        params += [f"{stored_type(s.dtype)} *o{n}" for n, s in enumerate(f.results)]
-        params += ["unsigned char *arena", "unsigned char *arena_end"]
-        return f"static int {self.functions[f.name]}({', '.join(params)})"
-
-    def _function(self, f: HostFunction) -> str:
-        places: dict[Slot, str] = {s: f"i{n}" for n, s in enumerate(f.params)}
-        places.update({s: f"o{n}" for n, s in enumerate(f.results)})
-        lines = [f"{self._signature(f)} {{"]
-        checks_frame = f.recursive or f is self.entry
-        if f.frame_bytes and checks_frame:
-            lines.append(f"  if ((size_t)(arena_end - arena) < {f.frame_bytes}u) return 1;")
-        else:
-            lines.append("  (void)arena;")
-        lines.append("  (void)arena_end;")
-        stack: list[tuple[Any, int]] = [(s, 1) for s in reversed(f.body)]
-        while stack:
-            s, depth = stack.pop()
-            pad = "  " * depth
-            if isinstance(s, str):
-                lines.append(pad + s)
-            elif isinstance(s, RunKernel):
-                args = [self._pointer(x, places, False) for x in s.inputs]
-                args += [self._pointer(x, places, True) for x in s.outputs]
-                if self.kernels[s.kernel].has_workspace:
-                    args.append(f"arena + {s.workspace}")
-                lines.append(f"{pad}{self.kernels[s.kernel].name}({', '.join(args)});")
-            elif isinstance(s, CallFunction):
-                args = [self._pointer(x, places, False) for x in s.inputs]
-                args += [self._pointer(x, places, True) for x in s.outputs]
-                args += [f"arena + {s.frame}", "arena_end"]
-                lines.append(f"{pad}{{ int e = {self.functions[s.function]}({', '.join(args)}); if (e) return e; }}")
-            elif isinstance(s, CopySlot):
-                target, source = self._pointer(s.target, places, True), self._pointer(s.source, places, False)
-                if target != source and s.target.nbytes:
-                    lines.append(f"{pad}memcpy({target}, {source}, {s.target.nbytes}u);")
-            else:
-                assert isinstance(s, Branch)
-                lines.append(f"{pad}if (*{self._pointer(s.cond, places, False)}) {{")
-                stack += [("}", depth), *((x, depth + 1) for x in reversed(s.other)), ("} else {", depth)]
-                stack += [(x, depth + 1) for x in reversed(s.then)]
-        lines += ["  return 0;", "}", ""]
-        return "\n".join(lines)
-
-    def _pointer(self, slot: Slot, places: dict[Slot, str], written: bool) -> str:
-        slot = slot.resolve()
-        if slot.kind in (PARAM, RESULT):
-            return places[slot]
-        t = stored_type(slot.dtype)
-        if slot.kind == CONSTANT:
-            if self.split:
-                return f"(const {t} *)(const void *)({self.name}_weights + {self.offsets[slot]})"
-            return self.constants[slot]
-        return f"({'' if written else 'const '}{t} *)({'' if written else 'const '}void *)(arena + {slot.offset})"
-
-    # -- the entry -----------------------------------------------------------------------------------------------------
-
-    def _parameters(self, names: Sequence[str]) -> str:
-        f = self.entry
-        params = [f"const {stored_type(s.dtype)} *{n}" for s, n in zip(f.params, names)]
-        params += [f"{stored_type(s.dtype)} *{n}" for s, n in zip(f.results, names[len(f.params) :])]
-        return ", ".join(params)
-
-    def _entry(self) -> tuple[str, dict[str, str]]:
-        f = self.entry
-        local = Names("arena", "arena_end", "size", "storage", "base")
-        c_names = [local.fresh(s.name) for s in f.params]
-        c_names += [local.fresh("out" if len(f.results) == 1 else f"out{n}") for n in range(len(f.results))]
-        self.entry_parameters = self._parameters(c_names)
-        args = ", ".join([*c_names, "base", "end"])
-        separator = ", " if c_names else ""
-        weights = f"  if (!{self.name}_weights) return 2;\n" if self.split else ""
-        text = ""
-        if self.split:
-            text += f"void {self.name}_set_weights(const void *bytes) {{\n"
-            text += f"  {self.name}_weights = (const unsigned char *)bytes;\n}}\n\n"
-        text += (
-            f"int {self.name}_run_with(void *arena, size_t size{separator}{self.entry_parameters}) {{\n"
-            f"  unsigned char *base = (unsigned char *)arena, *end = base + size;\n"
-            f"{weights}"
-            f"  if (size < {self.upper}_ARENA_SIZE) return 1;\n"
-            f"  base += ({_ALIGNMENT}u - (uintptr_t)base % {_ALIGNMENT}u) % {_ALIGNMENT}u;\n"
-            f"  return {self.functions[f.name]}({args});\n}}\n\n"
-            f"int {self.name}_run({self.entry_parameters or 'void'}) {{\n"
-            f"  static unsigned char storage[{self.upper}_ARENA_SIZE];\n"
-            f"  return {self.name}_run_with(storage, sizeof storage{separator}{', '.join(c_names)});\n}}\n"
+        identifiers = {p.slot.name: p.name for p in entries[0].inputs}
+        called = {k.name: w.name for k, w in self.kernels.items()}
+        return CText(
+            self.name,
+            header,
+            source,
+            constants.outside,
+            stored,
+            pieces,
+            entries,
+            identifiers,
+            called,
+            self.arena_bytes,
         )
-        return text, {s.name: n for s, n in zip(f.params, c_names)}
 
-    def _header(self, identifiers: dict[str, str]) -> str:
-        guard = f"{self.upper}_H"
-        f = self.entry
-        lines = [
-            f"#ifndef {guard}",
-            f"#define {guard}",
+    def _summary(self, entry: EntryPoint) -> list[str]:
+        total = sum(c.nbytes for c in self.program.constants)
+        return [
+            f"{self.name}: a network of {len(self.kernels)} kernels, {self.arena_bytes} bytes of workspace, "
+            f"{total} bytes of weights.",
             "",
-            "#include <stddef.h>",
+            *(f"  in   {p.name}: {p.slot.dtype}[{p.shape}]" for p in entry.inputs),
+            *(f"  out  {p.name}: {p.slot.dtype}[{p.shape}]" for p in entry.outputs),
+        ]
+
+    # -- kernels -------------------------------------------------------------------------------------------------------
+
+    def _kernels(self) -> list[tuple[str, str]]:
+        """Each kernel as its declaration, static, and its text."""
+        made: list[tuple[str, str]] = []
+        for k in self.program.kernels:
+            called = k.name
+            if called.startswith(_GENERIC_PREFIX):
+                called = f"tvmgen_{self.name}_{called[len(_GENERIC_PREFIX) :]}"
+            writer = KernelWriter(k, self.names.fresh(called), self.support, self.math == "strict")
+            self.kernels[k] = writer
+            text = writer.write()
+            about = ", ".join(k.attrs.get("operators", [])) or "a kernel"
+            made.append((writer.signature, f"/* {about}: {k.attrs.get('strategy', 'loops')} */\n{text}"))
+        return made
+
+    def _cut(self, kernels: Sequence[tuple[str, str]], top: list[str], tools: list[str], body: list[str]) -> list[str]:
+        """Translation units with about as much work for the compiler in each: one more for the functions and the runs."""
+        count = min(self.pieces, len(kernels))
+        if count <= 1:
+            return ["\n".join([*top, *tools, *(k for _, k in kernels), *body])]
+        loads: list[list[int]] = [[] for _ in range(count)]
+        sizes = [0] * count
+        for n in sorted(range(len(kernels)), key=lambda n: -len(kernels[n][1])):
+            least = sizes.index(min(sizes))
+            loads[least].append(n)
+            sizes[least] += len(kernels[n][1])
+        hidden = '#ifdef __GNUC__\n#define IRT_HIDDEN __attribute__((visibility("hidden")))\n#else\n#define IRT_HIDDEN\n#endif\n'
+        shared = {n: k[0].replace("static ", "IRT_HIDDEN ", 1) for n, k in enumerate(kernels)}
+        made = ["\n".join([*top, hidden, *(f"{d};" for d in shared.values()), "", *body])]
+        for load in loads:
+            texts = [f"{shared[n]};\n" + kernels[n][1].replace(kernels[n][0], shared[n], 1) for n in sorted(load)]
+            made.append("\n".join([*top, hidden, *tools, *texts]))
+        return made
+
+    # -- constants and functions ---------------------------------------------------------------------------------------
+
+    def _constants(self, stored: Sequence[Any]) -> _Constants:
+        if self.keep == weights.FILE:
+            return _Constants([weights.accessors(self.name, self.upper, bytes(stored[0][:32]))], "")
+        prefix = f"{self.name}_" if self.keep == weights.SPLIT else ""
+        called = {c: self.names.fresh(prefix + c.name) for c in self.program.constants}
+        self.constants = called
+        texts = [weights.definition(c, n) for c, n in called.items()]
+        if self.keep == weights.INLINE:
+            return _Constants([f"static {t}" for t in texts], "")
+        declared = [f"extern {weights.declaration(c, n)};" for c, n in called.items()]
+        lines = [
+            f"/* The weights of {self.name}. */",
+            "#include <math.h>",
             "#include <stdint.h>",
             "",
-            "/* Bytes of workspace of one run. */",
-            f"#define {self.upper}_ARENA_SIZE {self.arena_bytes + _ALIGNMENT}u",
+            *declared,
+            "",
+            *texts,
         ]
-        if self.split:
-            total = sum(-(-c.nbytes // _ALIGNMENT) * _ALIGNMENT for c in self.program.constants)
-            lines += [
-                f"/* Bytes of the weights file {self.name}.bin. */",
-                f"#define {self.upper}_WEIGHTS_SIZE {total}u",
-            ]
-        lines += ["", "/* Elements of each parameter, in order: inputs, then outputs. */"]
-        for s, n in zip(f.params, identifiers.values()):
-            lines.append(f"#define {self.upper}_{n.upper()}_SIZE {s.size}u /* {s.dtype}[{_dims(s)}] */")
-        for k, s in enumerate(f.results):
-            label = "OUT" if len(f.results) == 1 else f"OUT{k}"
-            lines.append(f"#define {self.upper}_{label}_SIZE {s.size}u /* {s.dtype}[{_dims(s)}] */")
-        separator = ", " if self.entry_parameters else ""
-        lines += ["", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-        lines += ["/* Every function returns 0, or: 1 workspace too small, 2 weights not set. */", ""]
-        if self.split:
-            lines += [
-                f"/* Hands over the contents of {self.name}.bin, which must stay in memory, aligned to 64 bytes. */",
-                f"void {self.name}_set_weights(const void *bytes);",
-                "",
-            ]
-        lines += [
-            "/* Runs the network in a workspace of its own (not for two threads at once). */",
-            f"int {self.name}_run({self.entry_parameters or 'void'});",
-            "",
-            "/* The same in the caller's workspace. */",
-            f"int {self.name}_run_with(void *arena, size_t size{separator}{self.entry_parameters});",
-            "",
-            "#ifdef __cplusplus",
-            "}",
-            "#endif",
-            "",
-            "#endif",
-            "",
+        return _Constants([*declared, ""], "\n".join([*lines, ""]))
+
+    def _constant(self, slot: Slot) -> str:
+        if self.keep == weights.FILE:
+            from .scalars import stored_type
+
+            return f"(const {stored_type(slot.dtype)} *)(const void *)({self.name}_weights + {self.offsets[slot]})"
+        return self.constants[slot]
+
+    def _functions(self) -> list[str]:
+        entries = self.program.entries or [self.program.entry]
+        writers = [
+            HostWriter(
+                f,
+                self.names,
+                self.functions,
+                lambda k: (self.kernels[k].name, self.kernels[k].has_workspace),
+                self._constant,
+                f.recursive or f.name in entries,
+            )
+            for f in self.program.functions.values()
         ]
-        return "\n".join(lines)
+        prototypes = [f"{w.signature};" for w in writers] if len(writers) > 1 else []
+        return [*prototypes, *([""] if prototypes else []), *(w.write() for w in writers)]
+
+    def _storage(self) -> list[str]:
+        return [f"static unsigned char {self.name}_storage[{self.upper}_ARENA_SIZE];", ""]
+
+    def _run(self, e: EntryPoint) -> str:
+        separator = ", " if e.tensors else ""
+        check = f"  if (!{self.name}_weights) return 2;\n" if self.keep == weights.FILE else ""
+        arguments = ", ".join(x for x in (e.arguments, "base", "end") if x)
+        return (
+            f"int {e.run_with}(void *arena, size_t size{separator}{e.declarations}) {{\n"
+            f"  unsigned char *base = (unsigned char *)arena, *end = base + size;\n"
+            f"{check}"
+            f"  if (!arena || size < {self.upper}_ARENA_SIZE) return 1;\n"
+            f"  base += ({ALIGNMENT}u - (uintptr_t)base % {ALIGNMENT}u) % {ALIGNMENT}u;\n"
+            f"  return {self.functions[e.function.name]}({arguments});\n}}\n\n"
+            f"int {e.run}({e.declarations or 'void'}) {{\n"
+            f"  return {e.run_with}({self.name}_storage, sizeof {self.name}_storage{separator}{e.arguments});\n}}\n"
+        )
+
+
+@dataclass(frozen=True)
+class _Constants:
+    inside: list[str]
+    outside: str
+
+
+def arena_bytes(program: Program, stack_frames: int = 64) -> int:
+    """Workspace of one run of any entry; recursive functions have room for that many frames."""
+    entries = [program.functions[n] for n in program.entries or [program.entry]]
+    own = max(f.frame_bytes for f in entries)
+    recursive = [f.frame_bytes for f in program.functions.values() if f.recursive]
+    return own + max(max(recursive), ALIGNMENT) * stack_frames if recursive else own
+
+
+_WHY_POSIX = "/* for mmap */"
 
 
 def _vector_section(types: dict[tuple[str, int], None], functions: dict[tuple[str, str, int], None]) -> list[str]:
@@ -293,17 +266,3 @@ def _vector_section(types: dict[tuple[str, int], None], functions: dict[tuple[st
     for name, dtype, lanes in functions:
         made.update(vector_math.define(name, dtype, lanes))
     return [*lines, *made.values(), "#else", "#define IRT_VECTOR 0", "#endif", ""]
-
-
-_RAW = ("float16", "bfloat16")
-
-
-def _numbers(c: Slot) -> list[Any]:
-    data = c.data.reshape(-1)
-    if c.dtype in _RAW:
-        return data.view("uint16").tolist()
-    return data.tolist()
-
-
-def _dims(s: Slot) -> str:
-    return ", ".join(map(str, s.shape))

@@ -1,0 +1,157 @@
+"""What a compiled program looks like from C: its entry points, their parameters, and the macros that describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...tir.program import HostFunction, Program, Slot
+from .names import Names, sanitize
+from .scalars import stored_type
+
+ALIGNMENT = 64
+"""Bytes: of the workspace's beginning, and of each weight in a weights file."""
+
+_SHARED_MACROS = ("ARENA_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "H", "OK", "RUN")
+_STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "base", "end", "size", "arena")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One tensor that the caller hands over: its name in C, and the prefix of its macros."""
+
+    slot: Slot
+    name: str
+    macro: str
+
+    @property
+    def shape(self) -> str:
+        """`1, 3, 224, 224`."""
+        return ", ".join(map(str, self.slot.shape))
+
+
+@dataclass(frozen=True)
+class EntryPoint:
+    """A function of the network that can be called from C."""
+
+    function: HostFunction
+    run: str
+    run_with: str
+    inputs: tuple[Parameter, ...]
+    outputs: tuple[Parameter, ...]
+
+    @property
+    def tensors(self) -> tuple[Parameter, ...]:
+        """Inputs, then outputs."""
+        return self.inputs + self.outputs
+
+    @property
+    def declarations(self) -> str:
+        """`const float *x, float *out`; empty if there are neither inputs nor outputs."""
+        made = [f"const {stored_type(p.slot.dtype)} *{p.name}" for p in self.inputs]
+        made += [f"{stored_type(p.slot.dtype)} *{p.name}" for p in self.outputs]
+        return ", ".join(made)
+
+    @property
+    def arguments(self) -> str:
+        """`x, out`."""
+        return ", ".join(p.name for p in self.tensors)
+
+
+def entry_points(program: Program, name: str, names: Names) -> list[EntryPoint]:
+    """The entry points of a program, `NAME_run` first; functions get their names from `names`.
+
+    The first entry is `NAME_run`; another one, `@encode`, is `NAME_run_encode`.
+    """
+    macros = Names(*(f"{name.upper()}_{m}{s}" for m in _SHARED_MACROS for s in ("", "_SIZE")))
+    made = []
+    for n, entry in enumerate(program.entries or [program.entry]):
+        f = program.functions[entry]
+        run = f"{name}_run" if n == 0 else names.fresh(f"{name}_run_{sanitize(entry)}")
+        local = names.inner(*_STANDARD)
+        prefix = name.upper() + ("" if n == 0 else "_" + run[len(name) + 5 :].upper())
+        inputs = [_parameter(s, s.name, prefix, local, macros) for s in f.params]
+        outputs = [
+            _parameter(s, "out" if len(f.results) == 1 else f"out{k}", prefix, local, macros)
+            for k, s in enumerate(f.results)
+        ]
+        with_arena = f"{name}_run_with" if n == 0 else names.fresh(f"{run}_with")
+        made.append(EntryPoint(f, run, with_arena, tuple(inputs), tuple(outputs)))
+    return made
+
+
+def _parameter(slot: Slot, wanted: str, prefix: str, local: Names, macros: Names) -> Parameter:
+    name = local.fresh(wanted)
+    return Parameter(slot, name, _macro(f"{prefix}_{name.upper()}", macros))
+
+
+def _macro(wanted: str, macros: Names) -> str:
+    """A prefix of which no macro made (`_SIZE`, `_NDIM`, `_SHAPE`) is one that exists; `x` and `X` differ in C."""
+    made, n = wanted, 1
+    while macros.taken(f"{made}_SIZE") or macros.taken(f"{made}_NDIM") or macros.taken(f"{made}_SHAPE"):
+        n += 1
+        made = f"{wanted}_{n}"
+    macros.take(f"{made}_SIZE", f"{made}_NDIM", f"{made}_SHAPE")
+    return made
+
+
+def write_header(
+    name: str, entries: Sequence[EntryPoint], arena_bytes: int, weights_bytes: int, summary: Sequence[str]
+) -> str:
+    """The text of `NAME.h`. `weights_bytes`: size of the weights file, 0 where there is none."""
+    upper = name.upper()
+    lines = ["/*", *(f" * {s}".rstrip() for s in summary), " */"]
+    lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>", ""]
+    lines += ["/* Bytes of workspace that one run needs. */"]
+    lines += [f"#define {upper}_ARENA_SIZE {arena_bytes + ALIGNMENT}u", ""]
+    if weights_bytes:
+        lines += [f"/* Bytes of the weights file {name}.bin. */", f"#define {upper}_WEIGHTS_SIZE {weights_bytes}u", ""]
+    for e in entries:
+        lines += _macros(e)
+    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    lines += ["/* Every function returns 0, or an error:"]
+    lines += [" * 1: the workspace is too small (nothing is written)" + ("" if weights_bytes else ". */")]
+    if weights_bytes:
+        lines += [
+            " * 2: the weights are not set, or not those of this program",
+            " * 3: the weights file cannot be read. */",
+            "",
+            f"/* Loads {name}.bin (mapped into memory where the system can). Once, before the first run. */",
+            f"int {name}_load_weights(const char *path);",
+            "",
+            f"/* Or: takes the bytes of {name}.bin, which stay the caller's; they must begin at a multiple of 64. */",
+            f"int {name}_set_weights(const void *bytes);",
+        ]
+    for e in entries:
+        separator = ", " if e.tensors else ""
+        lines += [
+            "",
+            f"/* @{_comment(e.function.name)} in a workspace of its own: not for two threads at once. */"
+            if len(entries) > 1
+            else "/* Runs in a workspace of its own: not for two threads at once. */",
+            f"int {e.run}({e.declarations or 'void'});",
+            "/* The same in the caller's workspace. */",
+            f"int {e.run_with}(void *arena, size_t size{separator}{e.declarations});",
+        ]
+    lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
+    return "\n".join(lines)
+
+
+def _macros(e: EntryPoint) -> list[str]:
+    lines = []
+    for kind, tensors in (("Inputs", e.inputs), ("Outputs", e.outputs)):
+        if not tensors:
+            continue
+        lines.append(f"/* {kind}: elements and shape. */")
+        for p in tensors:
+            lines.append(f"#define {p.macro}_SIZE {p.slot.size}u /* {p.slot.dtype} */")
+            lines.append(f"#define {p.macro}_NDIM {len(p.slot.shape)}")
+            if p.slot.shape:
+                lines.append(f"#define {p.macro}_SHAPE {{{p.shape}}}")
+        lines.append("")
+    return lines
+
+
+def _comment(text: str) -> str:
+    """Text that may stand in a C comment."""
+    return sanitize(text) if not text.isidentifier() or not text.isascii() else text

@@ -1,0 +1,47 @@
+"""What a build was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..diagnostics import UsageError, nearest
+
+_CHOICES = {
+    "emit": ("c", "obj", "so", "exe", "mlf"),
+    "math": ("fast", "strict"),
+    "api": ("flat", "tvm"),
+    "weights": ("auto", "inline", "split", "file"),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `build`, checked; see there for what each means. `entries`: the function of `NAME_run` first."""
+
+    target: str = "c"
+    opt_level: int = 3
+    name: str = "model"
+    entries: tuple[str, ...] = ("main",)
+    emit: str = "so"
+    mcpu: str = "native"
+    vector: bool = True
+    openmp: bool = False
+    math: str = "fast"
+    api: str = "flat"
+    weights: str = "auto"
+    testbench: bool = False
+    cc: str = ""
+
+    def __post_init__(self) -> None:
+        for option, choices in _CHOICES.items():
+            value = getattr(self, option)
+            if value not in choices:
+                raise UsageError(
+                    f"{option}={value!r} is not one of {', '.join(choices)}", help=nearest(str(value), choices)
+                )
+        if self.target.split()[:1] not in (["c"], ["llvm"]):
+            raise UsageError(f"unknown target {self.target!r}", help="the target is c")
+        if not self.entries or len(set(self.entries)) != len(self.entries):
+            raise UsageError("each entry function is named once")
+        if self.api == "tvm" and len(self.entries) > 1:
+            raise UsageError("the peer's interface has one function: name one entry only, or use api=flat")

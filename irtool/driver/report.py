@@ -1,0 +1,120 @@
+"""The build report: what was made, in numbers and names, as a dict that JSON can hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backends.c.program import CText
+from ..tir.expr import Binary, Const, Load, post_order
+from ..tir.program import CONSTANT, TEMP, CallFunction, CopySlot, Program, RunKernel, Slot, steps
+from ..tir.stmt import For, PrimFunc, Stmt, Store, children
+
+
+def make_report(program: Program, text: CText) -> dict[str, Any]:
+    """The report of a scheduled program whose memory is planned.
+
+    Sizes are in bytes. `macs`: products that are summed up, in one run of each step (both arms of a branch counted).
+    """
+    functions = list(program.functions.values())
+    runs = {n: [s for s in steps(f.body) if isinstance(s, RunKernel)] for n, f in program.functions.items()}
+    entry = text.entries[0]
+    return {
+        "name": text.name,
+        "arena_bytes": text.arena_bytes,
+        "arena_lower_bound": max(program.functions[e.function.name].live_bytes for e in text.entries),
+        "weight_bytes": sum(c.nbytes for c in program.constants),
+        "macs": sum(r.kernel.attrs.get("macs", 0) for rs in runs.values() for r in rs),
+        "inputs": [_tensor(p.slot, p.name) for p in entry.inputs],
+        "outputs": [_tensor(p.slot, p.name) for p in entry.outputs],
+        "entries": {
+            e.function.name: {
+                "run": e.run,
+                "inputs": [_tensor(p.slot, p.name) for p in e.inputs],
+                "outputs": [_tensor(p.slot, p.name) for p in e.outputs],
+                "frame_bytes": e.function.frame_bytes,
+            }
+            for e in text.entries
+        },
+        "identifiers": text.identifiers,
+        "kernels": [
+            {
+                "name": k.name,
+                "c_name": text.kernel_names.get(k.name, k.name),
+                "operators": list(k.attrs.get("operators", [])),
+                "strategy": k.attrs.get("strategy", "loops"),
+                "reason": k.attrs.get("reason", ""),
+                "macs": k.attrs.get("macs", 0),
+                "calls": sum(r.kernel is k for rs in runs.values() for r in rs),
+                "workspace_bytes": k.attrs.get("workspace", 0),
+            }
+            for k in program.kernels
+        ],
+        "buffers": [b for f in functions for b in _buffers(f.name, f.body)],
+        "constants": [
+            {"name": c.name, "dtype": c.dtype, "shape": list(c.shape), "bytes": c.nbytes} for c in program.constants
+        ],
+    }
+
+
+def count_macs(kernel: PrimFunc) -> int:
+    """Products of elements that the kernel adds up, from its loops; before it is scheduled."""
+    total = 0
+    stack: list[tuple[Stmt, int]] = [(kernel.body, 1)]
+    while stack:
+        s, times = stack.pop()
+        if isinstance(s, For):
+            times *= int(s.extent.value) if isinstance(s.extent, Const) else 1
+        if isinstance(s, Store) and _accumulates_product(s):
+            total += times
+        stack.extend((k, times) for k in children(s))
+    return total
+
+
+def _accumulates_product(s: Store) -> bool:
+    """`acc = acc + a * b` with elements in both factors."""
+    if not isinstance(s.value, Binary) or s.value.op != "+":
+        return False
+    own = [e for e in (s.value.a, s.value.b) if isinstance(e, Load) and e.source is s.buffer]
+    products = [e for e in (s.value.a, s.value.b) if e not in own]
+    if len(own) != 1:
+        return False
+    return any(
+        isinstance(e, Binary) and e.op == "*" and _has_load(e.a) and _has_load(e.b) for e in post_order(*products)
+    )
+
+
+def _has_load(e: Any) -> bool:
+    return any(isinstance(x, Load) for x in post_order(e))
+
+
+def _tensor(slot: Slot, c_name: str) -> dict[str, Any]:
+    return {"name": slot.name, "c_name": c_name, "shape": list(slot.shape), "dtype": slot.dtype, "bytes": slot.nbytes}
+
+
+def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
+    """Each temporary with its place in the frame, and the steps between which it is alive."""
+    found: dict[Slot, list[int]] = {}
+    for at, s in enumerate(steps(body)):
+        slots: tuple[Slot, ...] = ()
+        if isinstance(s, RunKernel | CallFunction):
+            slots = (*s.inputs, *s.outputs)
+        elif isinstance(s, CopySlot):
+            slots = (s.source, s.target)
+        for slot in slots:
+            slot = slot.resolve()
+            if slot.kind == TEMP:
+                found.setdefault(slot, [at, at])[1] = at
+    assert all(s.kind != CONSTANT for s in found)
+    return [
+        {
+            "function": function,
+            "name": s.name,
+            "dtype": s.dtype,
+            "shape": list(s.shape),
+            "offset": s.offset,
+            "bytes": s.nbytes,
+            "first_step": first,
+            "last_step": last,
+        }
+        for s, (first, last) in found.items()
+    ]
