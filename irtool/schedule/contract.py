@@ -201,6 +201,17 @@ def schedule(r: Reduction, p: Plan, machine: Machine) -> Stmt:
     return seq(body)
 
 
+def plain(r: Reduction) -> Stmt:
+    """The nest as it was."""
+    update: Stmt = Store(r.acc, (), r.update)
+    for x, n in reversed(r.inner):
+        update = For(x, n, update)
+    made: Stmt = Allocate(r.acc, seq([Store(r.acc, (), r.init), update, *r.stores]))
+    for n, (x, size) in reversed(list(enumerate(r.loops))):
+        made = For(x, size, made, PARALLEL if n == 0 and r.work >= _PARALLEL_WORK else SERIAL)
+    return made
+
+
 def _tiled(r: Reduction, p: Plan, segment: tuple[int, int, int, int], row: tuple[int, int, int]) -> Stmt:
     first, tiles, vectors, lanes = segment
     start, count, steps = row

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..tir.stmt import Allocate, PrimFunc, Seq, Stmt, seq
+from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, seq
 from . import contract, elementwise, rows
+from .bands import Banded, choose_band, cut
 from .machine import Machine
-from .nests import Map, Reduction, recognise
+from .nests import Map, Reduction, buffers_read, recognise
 
 
 def schedule_kernel(kernel: PrimFunc, machine: Machine) -> PrimFunc:
@@ -18,20 +19,47 @@ def schedule_kernel(kernel: PrimFunc, machine: Machine) -> PrimFunc:
 
 
 def _scheduled(root: Stmt, machine: Machine, notes: list[tuple[int, str, str]]) -> Stmt:
-    outer: list[Allocate] = []
+    buffers: list[Buffer] = []
     s = root
     while isinstance(s, Allocate) and s.buffer.scope == "arena":
-        outer.append(s)
+        buffers.append(s.buffer)
         s = s.body
-    stages = s.stmts if isinstance(s, Seq) and recognise(s) is None else (s,)
-    made: Stmt = seq([_stage(x, machine, notes) for x in stages])
-    for a in reversed(outer):
-        made = Allocate(a.buffer, made)
-    return made
+    stages = list(s.stmts) if isinstance(s, Seq) and recognise(s) is None else [s]
+    forms = [recognise(x) for x in stages]
+    made: list[Stmt] = []
+    at = 0
+    while at < len(stages):
+        banded = _banded(forms[at : at + 2], stages) if machine.vector_bytes else None
+        if banded is None:
+            made.append(_stage(stages[at], forms[at], machine, notes))
+            at += 1
+            continue
+        copy = _stage(stages[at], banded.copy, machine, [])
+        reader = _stage(stages[at + 1], banded.reader, machine, notes)
+        made.append(banded.assemble(copy, reader))
+        old = forms[at].stores[0].buffer  # type: ignore[union-attr]
+        buffers = [banded.buffer if b is old else b for b in buffers]
+        at += 2
+    body = seq(made)
+    for b in reversed(buffers):
+        body = Allocate(b, body)
+    return body
 
 
-def _stage(s: Stmt, machine: Machine, notes: list[tuple[int, str, str]]) -> Stmt:
-    form = recognise(s)
+def _banded(pair: list[Map | Reduction | None], stages: list[Stmt]) -> Banded | None:
+    """A copy and the reduction behind it in bands, if that is of use and nothing else reads the copy."""
+    if len(pair) != 2 or not isinstance(pair[0], Map) or not isinstance(pair[1], Reduction):
+        return None
+    band = choose_band(pair[0], pair[1])
+    if band is None:
+        return None
+    copied = pair[0].stores[0].buffer
+    if sum(1 for x in stages if copied in buffers_read(x)) != 1:
+        return None
+    return cut(pair[0], pair[1], band)
+
+
+def _stage(s: Stmt, form: Map | Reduction | None, machine: Machine, notes: list[tuple[int, str, str]]) -> Stmt:
     if isinstance(form, Reduction):
         flat = contract.flatten_loops(contract.split_loops(form))
         row = rows.applies(flat, machine)
@@ -45,7 +73,7 @@ def _stage(s: Stmt, machine: Machine, notes: list[tuple[int, str, str]]) -> Stmt
         notes.append(
             (form.work, "scalar_reduction", "no spatial axis along which all operands are contiguous or constant")
         )
-        return s
+        return contract.plain(form)
     if isinstance(form, Map):
         size = 1
         for _, n in form.loops:

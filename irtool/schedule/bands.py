@@ -1,0 +1,153 @@
+"""Padded copies in bands of rows: the copy that a convolution reads exists for a few rows at a time.
+
+    pad[…] = …                       for band:
+    for o, y, x: … pad[y + ky] …  ⇒    pad'[…] = … of the band's rows
+                                       for o, y in band, x: … pad'[y - first + ky] …
+
+The copy stays in cache, and the workspace shrinks to one band.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..tir.expr import Expr, Load, Var, rewrite
+from ..tir.simplify import Simplifier
+from ..tir.stmt import Buffer, For, Stmt, Store, seq
+from .nests import Map, Reduction
+
+_LARGE = 1 << 19
+"""Bytes from which a copy is made in bands."""
+
+_BAND = 1 << 18
+"""Bytes that a band should not exceed."""
+
+_LEAST_POINTS = 128
+"""Results of a band per output channel: the weights are read once for so many."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """How a copy is cut: along `axis`, by `rows` results at a time; `stride` rows of the copy apart, `height` in all."""
+
+    axis: int
+    loop: int
+    rows: int
+    stride: int
+    height: int
+
+
+def choose_band(copy: Map, reader: Reduction) -> Band | None:
+    """How to cut the copy that the reduction reads; None where it cannot be cut or is small anyway."""
+    if len(copy.stores) != 1:
+        return None
+    b = copy.stores[0].buffer
+    if b.scope != "arena" or b.nbytes < _LARGE:
+        return None
+    variables = {v: n for n, (v, _) in enumerate(copy.loops)}
+    reads = [e for e in _loads(reader) if e.source is b]
+    if len(reads) != 1:
+        return None
+    simplify = Simplifier({v: (0, n - 1) for v, n in (*reader.loops, *reader.inner)})
+    for axis in range(b.ndim - 1):
+        index = copy.stores[0].indices[axis]
+        if not isinstance(index, Var) or index not in variables or _is_split(b, axis):
+            continue
+        terms, offset = simplify.linear(reads[0].indices[axis])
+        spatial = [(n, terms[v]) for n, (v, _) in enumerate(reader.loops) if v in terms]
+        inner = {v: k for v, k in terms.items() if any(v is x for x, _ in reader.inner)}
+        if len(spatial) != 1 or offset or len(spatial) + len(inner) != len(terms) or not inner:
+            continue
+        loop, stride = spatial[0]
+        if stride < 1 or min(inner.values()) < 0:
+            continue
+        reach = sum(k * (n - 1) for v, k in inner.items() for x, n in reader.inner if x is v)
+        extent = reader.loops[loop][1]
+        rest = 1
+        for n, (_, size) in enumerate(reader.loops):
+            rest *= size if n > loop else 1
+        row_bytes = b.nbytes // b.shape[axis]
+        best = None
+        for rows in range(1, extent):
+            height = stride * (rows - 1) + reach + 1
+            if extent % rows or rows * rest < _LEAST_POINTS:
+                continue
+            if best is None or height * row_bytes <= _BAND:
+                best = Band(axis, loop, rows, stride, height)
+        if best is not None and best.height * 2 <= b.shape[axis]:
+            return best
+    return None
+
+
+def _loads(r: Reduction) -> list[Load]:
+    from .affine import loads
+
+    return loads(r.update, *(s.value for s in r.stores))
+
+
+def _is_split(b: Buffer, axis: int) -> bool:
+    return b.layout is not None and sum(1 for a, _, _ in b.layout if a == axis) > 1
+
+
+@dataclass(frozen=True)
+class Banded:
+    """A copy and its reader, cut into bands: `outer` runs over the bands, `parts` are the nests of one."""
+
+    outer: Var
+    count: int
+    buffer: Buffer
+    copy: Map
+    reader: Reduction
+
+    def assemble(self, copy: Stmt, reader: Stmt) -> Stmt:
+        """The loop over bands around the two nests, scheduled."""
+        return For(self.outer, self.count, seq([copy, reader]))
+
+
+def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
+    """The two nests for one band, in terms of the variable that runs over bands."""
+    old = copy.stores[0].buffer
+    shape = [band.height if n == band.axis else d for n, d in enumerate(old.shape)]
+    layout = None
+    if old.layout is not None:
+        layout = tuple((a, d, band.height if a == band.axis else e) for a, d, e in old.layout)
+    new = Buffer(old.name, shape, old.dtype, old.scope, layout)
+    outer = Var("band")
+    store = copy.stores[0]
+    row = store.indices[band.axis]
+    assert isinstance(row, Var)
+    y, extent = reader.loops[band.loop]
+    inside = Var(y.name)
+    copy_row = Var(row.name)
+    first = outer * (band.rows * band.stride)
+
+    copied: dict[Expr, Expr] = {row: first + copy_row}
+    indices = [copy_row if n == band.axis else i for n, i in enumerate(store.indices)]
+    loops = tuple((copy_row, band.height) if v is row else (v, n) for v, n in copy.loops)
+    new_copy = Map(loops, (Store(new, indices, rewrite(store.value, lambda e: e, copied)),))
+
+    place: dict[Expr, Expr] = {y: outer * band.rows + inside}
+
+    def local(e: Expr) -> Expr:
+        """Reads of the copy are at rows of the band."""
+        if isinstance(e, Load) and e.source is old:
+            shifted = e.indices[band.axis] - first
+            return Load(new, tuple(shifted if n == band.axis else i for n, i in enumerate(e.indices)))
+        return e
+
+    simplify = Simplifier(
+        {
+            **{v: (0, n - 1) for v, n in (*reader.loops, *reader.inner)},
+            inside: (0, band.rows - 1),
+            outer: (0, extent // band.rows - 1),
+        }
+    )
+    memo = dict(place)
+
+    def change(e: Expr) -> Expr:
+        return simplify(rewrite(e, local, memo))
+
+    stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in reader.stores)
+    new_loops = tuple((inside, band.rows) if v is y else (v, n) for v, n in reader.loops)
+    new_reader = Reduction(new_loops, reader.acc, change(reader.init), reader.inner, change(reader.update), stores)
+    return Banded(outer, extent // band.rows, new, new_copy, new_reader)
