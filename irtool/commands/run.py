@@ -223,7 +223,8 @@ def _save(path: str, value: Any) -> None:
     from .output import write_bytes
 
     buffer = io.BytesIO()
-    np.savez(buffer, **{f"out{i}": np.asarray(leaf) for i, leaf in enumerate(_leaves(value))})
+    arrays: dict[str, Any] = {f"out{i}": np.asarray(leaf) for i, leaf in enumerate(_leaves(value))}
+    np.savez(buffer, **arrays)
     write_bytes(path, buffer.getvalue())
 
 

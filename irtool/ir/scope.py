@@ -17,11 +17,10 @@ class Scope:
     """A scope. `jump` is an ancestor further up, by which any ancestor is O(log depth) steps away."""
 
     __slots__ = ("depth", "jump", "parent")
-    depth: int
 
     def __init__(self, parent: Scope | None = None) -> None:
         self.parent: Scope = parent or self
-        self.depth = parent.depth + 1 if parent else 0
+        self.depth: int = parent.depth + 1 if parent else 0
         self.jump: Scope = self
         if parent is not None:
             over = parent.jump

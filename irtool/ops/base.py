@@ -201,7 +201,8 @@ def operator(
         cls.attrs_name = f"relay.attrs.{attrs}" if attrs else ""
         cls.declares_attrs = declares_attrs
         cls.vendor = vendor
-        return operators.register(name)(cls)
+        operators.register(name)(cls)
+        return cls
 
     return file
 

@@ -178,6 +178,7 @@ def register_pass(
         cls.info_name = info_name
         cls.config = config or {}
         aliases = (info_name,) if info_name and info_name not in (name, "sequential") else ()
-        return passes.register(name, *aliases)(cls)
+        passes.register(name, *aliases)(cls)
+        return cls
 
     return file

@@ -54,7 +54,7 @@ def pin_shapes(module: Module, shapes: Sequence[str], entry: str = "main") -> Mo
     if not isinstance(function, Function):
         raise IrError(f"there is no function @{entry}")
     by_name = {p.name: p for p in function.params}
-    renamed: dict[Var, Expr] = {}
+    renamed: dict[Var, Var] = {}
     for item in shapes:
         name, equals, dims = item.partition("=")
         try:
@@ -138,7 +138,7 @@ def _filled(e: Constant, how: str, seed: int) -> Constant:
     if not isinstance(ty, TensorType) or not ty.is_static:
         raise IrError(f"the data of {where} is missing and its type is not known", e.span)
     if how == "zeros":
-        data = np.zeros(tuple(ty.shape), ty.dtype)  # type: ignore[arg-type]
+        data = np.zeros(tuple(map(int, ty.shape)), ty.dtype)  # type: ignore[arg-type]
     else:
         data = random_value(ty, f"constant{e.data.index}", seed)
     return Constant(data, ty.dtype, None, e.span)

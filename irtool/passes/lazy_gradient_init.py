@@ -167,4 +167,4 @@ class _Lazy:
         body = each(result, f.ret_type, self.plain)
         for var, value in reversed(lets):
             body = Let(var, value, body)
-        return Function(f.params, body, f.ret_type, (), None, f.span)
+        return Function(f.params, body, f.ret_type, (), {}, f.span)

@@ -173,7 +173,7 @@ def rewrite_dequantized_inputs(root: Expr, hard_fail: bool) -> Expr:
                 raise IrError("FakeQuantizationToInteger: an input is not dequantized", stray.span)
             return new
         converter = Converter(dict(region.types), hard_fail, None)
-        result = converter.run(new, [*inner, new])  # type: ignore[list-item]
+        result = converter.run(new, [*inner, new])  # type: ignore[list-item, arg-type]
         t = converter.types.get(result)
         if result is new or not isinstance(t, Affine):
             return new

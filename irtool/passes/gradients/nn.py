@@ -35,7 +35,7 @@ def matmul(s: Site) -> list[Expr]:
     a, b = s.args
     flips = (s.attrs.transpose_a, s.attrs.transpose_b)
     if flips == (False, True):
-        return dense(s)
+        return list(dense(s))
     grad = s.grad
 
     def product(x: Expr, y: Expr, flip_x: bool, flip_y: bool) -> Expr:
@@ -182,7 +182,14 @@ def global_avg_pool2d(s: Site) -> list[Expr]:
         raise IrError(f"the gradient of nn.global_avg_pool2d is defined for NCHW and NHWC, not {layout}", s.out.span)
     window = s.shape()[2:] if layout == "NCHW" else s.shape()[1:3]
     grad = call(
-        "nn.avg_pool2d_grad", s.grad, s.args[0], pool_size=window, strides=[1, 1], dilation=(), padding=[0, 0], layout=layout
+        "nn.avg_pool2d_grad",
+        s.grad,
+        s.args[0],
+        pool_size=window,
+        strides=[1, 1],
+        dilation=(),
+        padding=[0, 0],
+        layout=layout,
     )
     return [grad]
 

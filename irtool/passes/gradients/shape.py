@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...diagnostics import IrError
 from ...ir import Call, Expr, Function, If, Let, TensorType, Tuple, TupleGetItem, TupleType, Var
@@ -111,7 +112,8 @@ def arange(s: Site) -> list[Expr]:
     length = call("take", call("shape_of", s.out, dtype="int32"), scalar_constant(0, "int32"), axis=0)
     of_start = call("cast_like", call("sum", s.grad, axis=None), start)
     zero, one = scalar_constant(0, "int32"), scalar_constant(1, "int32")
-    positions = call("arange", zero, length, one, dtype="int32", **_arange_fields(zero, length, one))
+    fields: dict[str, Any] = _arange_fields(zero, length, one)
+    positions = call("arange", zero, length, one, dtype="int32", **fields)
     weighted = multiply(call("cast_like", positions, s.grad), s.grad)
     return [of_start, zeros_like(stop), call("cast_like", call("sum", weighted, axis=None), step)]
 
@@ -188,7 +190,18 @@ def _scatter_loop(
     low = call("concatenate", Tuple(tuple(begin)), axis=0)
     high = call("concatenate", Tuple(tuple(end)), axis=0)
     ones = tensor_constant([1] * len(shape), "int32")
-    sliced = call("dyn.strided_slice", total, _clamped(low, total), high, ones, begin=None, end=None, strides=None, slice_mode="end", axes=None)
+    sliced = call(
+        "dyn.strided_slice",
+        total,
+        _clamped(low, total),
+        high,
+        ones,
+        begin=None,
+        end=None,
+        strides=None,
+        slice_mode="end",
+        axes=None,
+    )
     updated = call("strided_set", total, add(sliced, piece), low, high, ones)
     condition = call("squeeze", call("less", i, count), axis=None)
     body = If(condition, Call(loop, (updated, add(i, one))), Tuple((total, i)))

@@ -128,7 +128,7 @@ def quantized_broadcast(s: Site) -> Layouts:
 
 def broadcast_layouts(s: Site) -> tuple[tuple[MaybeLayout, ...], MaybeLayout]:
     """Layouts of two operands and of the result; all None where that cannot be said."""
-    nothing = ((None, None), None)
+    nothing: tuple[tuple[MaybeLayout, ...], MaybeLayout] = ((None, None), None)
     shapes = [t.shape for t in s.types[:2] if isinstance(t, TensorType)]
     if len(shapes) < 2:
         return nothing

@@ -140,7 +140,7 @@ def _flatten(arguments: tuple[Expr, ...]) -> tuple[list[Expr], list[Changed]]:
 
 def _unflatten(arguments: tuple[Expr, ...], values: list[Expr]) -> tuple[Expr, ...]:
     rest = iter(values)
-    made = []
+    made: list[Expr] = []
     for a in arguments:
         if isinstance(a, Tuple):
             fields = tuple(next(rest) for _ in a.fields)

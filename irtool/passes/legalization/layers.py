@@ -82,7 +82,7 @@ def conv2d_backward_weight(s: Site) -> Expr:
     top, left, bottom, right = at.padding if len(at.padding) == 4 else (*at.padding, *at.padding)
     tiled = call("tile", grad, reps=[1, per_group, 1, 1])
     flat = call("reshape", tiled, newshape=[-1, 1, 0, 0])
-    out = call(
+    out: Expr = call(
         "nn.conv2d",
         call("reshape", data, newshape=[1, -1, 0, 0]),
         flat,

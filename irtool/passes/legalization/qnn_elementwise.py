@@ -36,8 +36,20 @@ def requantize_call(s: Site) -> Expr:
     """Subtract the zero point, multiply by the ratio of scales, add the new zero point, clip."""
     at = s.attrs
     assert isinstance(s.type, TensorType)
+    data, *scales_and_zeros = s.args
+    in_scale, in_zero, out_scale, out_zero = scales_and_zeros
     return requantize(
-        *(s.args[0], s.tensor(0).shape, *s.args[1:]), s.type.dtype, at.axis, at.rounding, at.compute_dtype, s.target
+        data,
+        s.tensor(0).shape,
+        in_scale,
+        in_zero,
+        out_scale,
+        out_zero,
+        s.type.dtype,
+        at.axis,
+        at.rounding,
+        at.compute_dtype,
+        s.target,
     )
 
 
