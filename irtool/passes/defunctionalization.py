@@ -105,7 +105,10 @@ class _Defunctionalizer:
         self.count = 0
 
     def run(self, main: Function) -> Module:
-        self.functions["main"] = trampoline(self.visit(main))
+        made = trampoline(self.visit(main))
+        if made is main:
+            return self.module
+        self.functions["main"] = made
         types = dict(self.module.type_definitions)
         for key, (header, signature) in self.headers.items():
             made = tuple(self.constructors.get(key, ()))

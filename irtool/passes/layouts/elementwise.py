@@ -18,7 +18,6 @@ from .inference import CHANNEL, Layouts, MaybeLayout, Site, first_known, layout_
         "annotation.compiler_end",
         "nn.leaky_relu",
         "nn.relu",
-        "nn.dropout",
         "call_lowered",
         "vm.shape_of",
         "vm.invoke_tvm_op",
@@ -80,6 +79,13 @@ def elementwise(s: Site) -> Layouts:
     """The layout that comes in."""
     layout = s.new[0] if s.new is not None else first_known(s.old)
     return Layouts((layout,) * len(s.old), (layout,), s.attrs)
+
+
+@layout_rule("nn.dropout")
+def dropout(s: Site) -> Layouts:
+    """The layout that comes in, for the mask as well."""
+    found = elementwise(s)
+    return Layouts(found.inputs, found.outputs * 2, s.attrs)
 
 
 @layout_rule(

@@ -45,6 +45,10 @@ class Site:
         """An axis of the first input counted from the front."""
         return axis % len(self.shape()) if axis < 0 else axis
 
+    def is_split(self, axis: int) -> bool:
+        """Whether an axis of the first input is in two parts in its new layout."""
+        return self.moved is not None and self.moved[1].factor(self.moved[0].axes[self.axis(axis)].letter) != -1
+
     def replaced(self, **changes: Any) -> Any:
         """The attributes with some changed."""
         return dataclasses.replace(self.attrs, **changes)

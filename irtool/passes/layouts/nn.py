@@ -176,8 +176,8 @@ def normalisation(s: Site) -> Layouts:
 
 
 def _move_axis(s: Site) -> tuple[MaybeLayout, object]:
-    """The layout after the move, and the attributes with `axis` where its dimension is now."""
-    if s.moved is None:
+    """The layout after the move, and the attributes with `axis` where its dimension is now; a split one moves back."""
+    if s.moved is None or s.is_split(s.attrs.axis):
         return s.old[0], s.attrs
     old, new = s.moved
     return new, s.replaced(axis=new.index(old.axes[s.axis(s.attrs.axis)].letter))
@@ -185,12 +185,13 @@ def _move_axis(s: Site) -> tuple[MaybeLayout, object]:
 
 @layout_rule("nn.l2_normalize")
 def l2_normalize(s: Site) -> Layouts:
-    """Any; the axes move along."""
+    """Any; the axes move along, split ones with both of their parts."""
     if s.moved is None:
         return Layouts((s.old[0],), (s.old[0],), s.attrs)
     old, new = s.moved
-    axes = tuple(new.index(old.axes[s.axis(a)].letter) for a in s.attrs.axis)
-    return Layouts((new,), (new,), s.replaced(axis=axes))
+    letters = [old.axes[s.axis(a)].letter for a in s.attrs.axis]
+    axes = [new.index(part) for letter in letters for part in (letter, letter.lower()) if part in new]
+    return Layouts((new,), (new,), s.replaced(axis=tuple(axes)))
 
 
 @layout_rule("qnn.requantize")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...ir import TupleType
+from ...ir import TensorType, TupleType
 from ...ops.layout import Axis, Layout, LayoutError
+from .elementwise import adjust_factors
 from .inference import CHANNEL, Layouts, MaybeLayout, Site, first_known, layout_rule, unknown
 
 
@@ -36,20 +37,29 @@ def quantized_concatenate(s: Site) -> Layouts:
 
 @layout_rule("split")
 def split(s: Site) -> Layouts:
-    """Any; the axis moves along."""
+    """Any; the axis moves along, if the cuts are between the blocks of a split one."""
     sections = s.attrs.indices_or_sections
     count = int(sections) if isinstance(sections, int) else len(sections) + 1
+    stays = Layouts((s.old[0],), (s.old[0],) * count, s.attrs)
     if s.moved is None:
-        return Layouts((s.old[0],), (s.old[0],) * count, s.attrs)
+        return stays
     old, new = s.moved
-    axis = new.index(old.axes[s.axis(s.attrs.axis)].letter)
-    return Layouts((new,), (new,) * count, s.replaced(axis=axis))
+    letter = old.axes[s.axis(s.attrs.axis)].letter
+    axis = new.index(letter)
+    if s.is_split(s.attrs.axis):
+        factor, extent = new.factor(letter), s.shape()[s.axis(s.attrs.axis)]
+        cuts = sections if not isinstance(sections, int) else (extent // count,) if isinstance(extent, int) else (1,)
+        if any(c % factor for c in cuts):
+            return stays
+        if not isinstance(sections, int):
+            sections = tuple(c // factor for c in cuts)
+    return Layouts((new,), (new,) * count, s.replaced(axis=axis, indices_or_sections=sections))
 
 
 @layout_rule("topk")
 def topk(s: Site) -> Layouts:
-    """Any; the axis moves along."""
-    if s.moved is None:
+    """Any that does not split the axis, which moves along."""
+    if s.moved is None or s.is_split(s.attrs.axis):
         return Layouts((s.old[0],), (s.old[0],) * 2, s.attrs)
     old, new = s.moved
     return Layouts((new,), (new,) * 2, s.replaced(axis=new.index(old.axes[s.axis(s.attrs.axis)].letter)))
@@ -131,7 +141,9 @@ def reduce(s: Site) -> Layouts:
         if exclude:
             new_axes = [i for i in range(len(layout)) if i not in new_axes]
         attrs = s.replaced(axis=tuple(new_axes))
-    return Layouts((layout,) * len(s.old), (Layout(tuple(kept)),), attrs)
+    # A mean that comes with the data (of a variance) may be broadcast along some axes.
+    rest = [adjust_factors(layout, old, t.shape) for t in s.types[1:] if isinstance(t, TensorType)]
+    return Layouts((layout, *rest), (Layout(tuple(kept)),), attrs)
 
 
 @layout_rule("strided_slice")
