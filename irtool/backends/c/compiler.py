@@ -102,9 +102,10 @@ class Compiler:
 
     def link(self, kind: str, objects: Sequence[str], target: str, folder: Path) -> None:
         """Joins object files: `so` a shared library, `obj` one object file, `exe` a program."""
-        threads = ["-fopenmp"] if self.openmp and kind != "obj" else []
+        # CFLAGS may name what must be linked, too: a sanitizer, an architecture.
+        flags = self.flags if kind != "obj" else []
         how = {"so": ["-shared"], "obj": ["-r", "-nostdlib"], "exe": []}[kind]
-        self.run([*how, *threads, "-o", target, *objects, *([] if kind == "obj" else ["-lm"])], folder)
+        self.run([*how, *flags, "-o", target, *objects, *([] if kind == "obj" else ["-lm"])], folder)
 
     def run(self, arguments: Sequence[str], folder: Path) -> None:
         """Runs the compiler in a folder. Raises ToolError with its message where it is missing or fails."""
