@@ -120,9 +120,10 @@ class UsageError(IrError):
 
 
 class InternalError(IrError):
-    """A bug in irtool itself (a pass broke the module): exit code 3."""
+    """A bug in irtool itself (a pass broke the module): exit code 3. `reproducer` is the file that shows it, if there is one."""
 
     exit_code = 3
+    reproducer: str = ""
 
 
 class ToolError(IrError):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
+from .optional_value import OptionalValues
 from .printing import printing_options
 
 
@@ -28,7 +28,7 @@ def _names(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -
     return [n.strip() for v in values for n in v.split(",") if n.strip()]
 
 
-@click.command(name="opt", short_help="Run passes on a module and print it.")
+@click.command(name="opt", cls=OptionalValues, short_help="Run passes on a module and print it.")
 @click.argument("file")
 @click.option(
     "--passes",
@@ -221,8 +221,10 @@ def command(
             lambda found: click.echo(render([found]), err=True),
         )
     except InternalError as error:
-        if reproducer is not None:
-            error.add_note(write_reproducer(error, sys.argv[1:], reproducer))
+        context = [("--load", f) for f in load] + [("--pass-config", f"{k}={v}") for k, v in pass_config.items()]
+        context += [("--target", target)] * bool(target) + [("--check-values", str(check_values))] * bool(check_values)
+        context += [("--opt-level", str(opt_level if level is None else level))]
+        error.reproducer = write_reproducer(error, [f"{name}={value}" for name, value in context], reproducer)
         raise
     if time_passes == "json":
         import json

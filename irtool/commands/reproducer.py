@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 
 def write_reproducer(error: BaseException, arguments: Sequence[str], path: str | None = None) -> str:
-    """Writes the module that a failing pass was given (or the command line alone), and returns the file's path.
+    """Writes the module that a failing pass was given with the command that runs it, and returns the file's path.
 
-    Returns the empty string where not even that can be written.
+    `arguments` are further options of that command; where no pass failed, the whole command line, and the input file is
+    what is written. Returns the empty string where not even that can be written.
     """
     from ..passes.runner import PassFailure
 
@@ -19,7 +20,8 @@ def write_reproducer(error: BaseException, arguments: Sequence[str], path: str |
     if isinstance(error, PassFailure) and module is not None:
         from ..printer import to_text
 
-        head = f"// RUN: irtool opt --passes={shlex.quote(error.failed.text())} %s\n"
+        options = shlex.join([f"--passes={error.failed.text()}", *arguments])
+        head = f"// RUN: irtool opt {options} %s\n"
         text = head + to_text(module)
     else:
         text = f"// RUN: irtool {shlex.join(arguments)}\n" + _input_text(arguments)

@@ -34,6 +34,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 @click.option("--entry", default="main", show_default=True, help="The function to run.")
 @click.option(
     "--inputs",
+    "--params",
     metavar="FILE",
     default=None,
     help="Parameters by name, from .npz or .params. Those that are missing get random values.",

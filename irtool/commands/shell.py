@@ -111,6 +111,6 @@ def _say(text: str) -> None:
 def _leave_reproducer(error: BaseException, arguments: Sequence[str]) -> None:
     from .reproducer import write_reproducer
 
-    path = write_reproducer(error, arguments)
+    path = getattr(error, "reproducer", None) or write_reproducer(error, arguments)
     if path:
         _say(f"note: what reproduces this is in {path}")

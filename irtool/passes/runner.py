@@ -53,8 +53,13 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
             after = context.infer(after)
         except IrError as error:
             raise PassFailure(_blame(p, error), module=module, failed=p) from error
-    for i in context.instruments:
-        i.run_after_pass(after, info)
+    try:
+        for i in context.instruments:
+            i.run_after_pass(after, info)
+    except PassFailure:
+        raise
+    except InternalError as error:
+        raise PassFailure(error.diagnostics, module=module, failed=p) from error
     return after
 
 

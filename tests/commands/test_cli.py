@@ -162,3 +162,34 @@ def test_version_needs_no_heavy_import() -> None:
     code = "import sys; from irtool.cli import main\ntry: main(['--version'])\nexcept SystemExit: pass\nprint(sorted(m for m in ('numpy', 'lark', 'click', 'rich') if m in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.splitlines()[1] == "[]"
+
+
+@pytest.mark.parametrize("option", ["--time-passes", "--check-values", "--print-changed"])
+def test_an_option_whose_value_is_left_out_leaves_the_file_alone(option: str) -> None:
+    done = irtool("opt", "--passes=FuseOps", option, str(SIMPLE))
+    assert done.returncode == 0, done.stderr
+    assert "def @main" in done.stdout
+
+
+def test_a_pass_of_ones_own_that_changes_results_is_found(tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from dataclasses import dataclass\n"
+        "from irtool.ir import Call, rewrite\n"
+        "from irtool.ops.base import op\n"
+        "from irtool.passes.base import FunctionPass, register_pass\n"
+        "@register_pass('DropRelu')\n"
+        "@dataclass(frozen=True)\n"
+        "class DropRelu(FunctionPass):\n"
+        "    def transform(self, function, module, context):\n"
+        "        def leave(old, new):\n"
+        "            return new.args[0] if isinstance(new, Call) and new.op is op('nn.relu') else new\n"
+        "        return rewrite(function, leave)\n"
+    )
+    where = tmp_path / "failing.relay"
+    options = ["--load", str(own), "--passes=DropRelu", f"--reproducer={where}"]
+    done = irtool("opt", *options, "--check-values", str(SIMPLE))
+    assert done.returncode == 3
+    assert "DropRelu changes the results" in done.stderr
+    assert "// RUN: irtool opt" in where.read_text()
+    assert irtool("opt", *options, str(SIMPLE)).returncode == 0
