@@ -1,7 +1,6 @@
 """Operators of programs after lowering: explicit memory, calls of kernels, shapes as values.
 
-They are typed and run as far as a functional evaluation can: storage is a byte count, a tensor made of it is zeros.
-`vm.invoke_tvm_op` writes into its arguments, which no functional evaluation can show; it cannot be evaluated.
+They are typed and run: storage is a byte count, a tensor made of it is zeros, which `vm.invoke_tvm_op` overwrites.
 """
 
 from __future__ import annotations
@@ -151,7 +150,7 @@ class ReshapeTensor(Operator):
         return reshape_tensor(inputs[0], out_type.shape)
 
 
-@operator("vm.invoke_tvm_op", "op", "ins", "outs", pattern=Pattern.OPAQUE, stateful=True, vendor=True)
+@operator("vm.invoke_tvm_op", "op", "ins", "outs", pattern=Pattern.OPAQUE, stateful=True)
 @dataclass(frozen=True)
 class InvokeTvmOp(Operator):
     """Runs a kernel on the tensors `ins`, writing its results into the tensors `outs`."""
@@ -170,6 +169,14 @@ class InvokeTvmOp(Operator):
         reporter.unify(TupleType(function.arg_types), ins)
         reporter.unify(result if isinstance(result, TupleType) else TupleType((result,)), outs)
         return UNIT
+
+    def evaluate(self, function: Any, ins: Sequence[Any], outs: Sequence[np.ndarray]) -> tuple[()]:
+        if not callable(function):
+            raise IrError("the kernel has no body that can be evaluated")
+        results = function(*ins)
+        for out, result in zip(outs, results if isinstance(results, tuple) else (results,), strict=True):
+            out[...] = result
+        return ()
 
 
 InvokeTvmOp.attrs_name = "DictAttrs"

@@ -108,6 +108,8 @@ class Configuration:
             host = VirtualDevice(host.device_type, host.virtual_device_id, host_target, host.memory_scope)
             as_device = MetaNode("Target", {**host_target.fields, "host": host_target})
             self._targets.setdefault(host.device_type, as_device)
+        for d in annotated:
+            self.canonical(d)
         self.host = self.canonical(host)
         self.default = self.canonical(default)
 
