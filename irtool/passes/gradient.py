@@ -38,6 +38,7 @@ from ..ir import (
     binders,
     bound_variables,
     children,
+    free_variables,
     post_order,
     rebuild,
     refresh,
@@ -331,10 +332,11 @@ class _Reverse:
     def on_values(self, e: Expr) -> Expr:
         """`e` as it was, on the values of the pairs that its variables have become."""
         lets = _Lets(self.names)
+        free = set(free_variables(e))
 
         def leave(old: Expr, new: Expr) -> Expr:
-            if isinstance(old, Var) and old in self.variables:
-                return _value(_type(old), self.variables[old], lets)
+            if isinstance(old, Var) and old in free:
+                return _value(_type(old), self.variable(old), lets)
             return new
 
         return lets.wrap(rewrite(e, leave))

@@ -92,7 +92,10 @@ def conv2d(s: Site) -> list[Expr]:
     out_hw = [int(d) for d in s.type.shape[2:]]  # type: ignore[arg-type]
     top, left, bottom, right = _four(at.padding)
     around = (top + bottom, left + right)
-    reached = [(o - 1) * int(t) - p + k for o, t, p, k in zip(out_hw, at.strides, around, kernel_hw, strict=True)]
+    reached = [
+        (o - 1) * int(t) - p + int(d) * (k - 1) + 1
+        for o, t, p, d, k in zip(out_hw, at.strides, around, at.dilation, kernel_hw, strict=True)
+    ]
     out_dtype = at.out_dtype or s.dtype
     of_data = call(
         "nn.conv2d_transpose",

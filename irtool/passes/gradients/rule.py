@@ -77,6 +77,12 @@ def find_rule(name: str) -> Rule | None:
     return _RULES.get(name)
 
 
+def differentiable() -> list[str]:
+    """The operators that have a rule, sorted."""
+    _load()
+    return sorted(_RULES)
+
+
 @cache
 def _load() -> None:
     package = importlib.import_module(__package__ or "")

@@ -145,6 +145,8 @@ def take(s: Site) -> list[Expr]:
             size *= extent
         shape = (size,)
     axis = int(axis)
+    if index_type.dtype != "int32":
+        indices = call("cast", indices, dtype="int32")
     if not index_type.shape:
         count: Expr = one
         indices = call("reshape", indices, newshape=[1])
