@@ -42,6 +42,8 @@ class Artifact:
         self._specializer: Any = None
         self._holder = holder
         """Keeps a temporary folder alive for as long as the artifact."""
+        self.prepared: Any = None
+        """The module after its passes; None where the build came from the cache."""
 
     @classmethod
     def deferred(cls, name: str, specializer: Any) -> Artifact:
@@ -99,10 +101,6 @@ class Artifact:
         if len(flat) != len(self._entry.params):
             raise IrError(f"{len(self._entry.params)} tensors are expected, {len(flat)} were given")
         return [_as_input(v, s) for v, s in zip(flat, self._entry.params)]
-
-    def graph_json(self) -> str:
-        """The graph in the peer's graph-executor format."""
-        raise UsageError("graph JSON is not written yet")
 
 
 def _as_input(value: Any, slot: Slot) -> Any:

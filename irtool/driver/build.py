@@ -4,58 +4,70 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..diagnostics import IrError, UsageError
+from ..diagnostics import ToolError
 from ..ir import Module
-from ..lower import lower_module
-from ..lower.memory import plan_memory
-from ..schedule import Machine, schedule_program
-from ..tir.program import Program
 from .artifact import Artifact
-from .prepare import is_dynamic, prepare
+from .emission import Emission, emit
+from .options import Options
+from .outputs import write_files
+from .parameters import bind_weights
+from .prepare import is_dynamic, prepare_entries
 from .specialize import Specializer
-
-_INLINE_LIMIT = 1 << 16
-"""Bytes of constants up to which they stand in the C source."""
 
 
 def build(
-    module: Module,
+    module: Module | Callable[[], Module],
     params: Mapping[str, Any] | None = None,
     target: str = "c",
     opt_level: int = 3,
     out_dir: str | os.PathLike | None = None,
     *,
     name: str = "model",
-    entry: str = "main",
+    entry: str | Sequence[str] = "main",
     emit: str = "so",
     mcpu: str = "native",
-    vector: bool = True,
+    vector: bool | str = True,
     openmp: bool = False,
     math: str = "fast",
     api: str = "flat",
+    weights: str = "auto",
+    testbench: bool = False,
+    cc: str = "",
+    inputs: Sequence[str] | None = None,
+    cache: bool = False,
+    content: bytes | None = None,
     instruments: Iterable[Any] = (),
 ) -> Artifact:
     """Compiles a module.
 
     Args:
-        module: the module; it is not changed.
+        module: the module, which is not changed; or a function that gives it, called only if the cache has no such build.
         params: values of parameters of the entry, by name; they become weights.
         target: `c`.
         opt_level: level of the build pipeline, 0 to 4.
         out_dir: folder for the files (made if missing); without one, a temporary folder that lives as long as the result.
         name: prefix of files and C names; a C identifier.
-        entry: the function that `NAME_run` calls.
-        emit: `c` (sources only), `obj`, `so` (a shared library) or `exe` (a program that reads and writes raw files).
-        mcpu: processor, as the compiler's `-march` takes it; `none` leaves it to the compiler.
-        vector: vector types where the compiler has them, or scalar code only.
+        entry: the function that `NAME_run` calls; of several, the others are `NAME_run_ENTRY`.
+        emit: `c` (sources only), `obj`, `so` (a shared library), `exe` (a program that reads and writes raw files) or `mlf`
+            (an archive in the peer's model library format).
+        mcpu: processor, as the compiler takes it; `native` is this one (of a cross compiler: its default), `none` leaves it
+            to the compiler.
+        vector: vector types where the compiler has them, or (False, `none`) scalar code only.
         openmp: compile with OpenMP threads.
         math: `fast`, own vector exp, tanh … (4 units in the last place), or `strict`, those of the C library.
-        api: `flat`, the interface `int NAME_run(const float *x, float *out)`.
+        api: `flat`, the interface `int NAME_run(const float *x, float *out)`; `tvm`: the peer's structs as well.
+        weights: where they are kept: `inline` in the source, `split` in a source of their own, in a `file` that is mapped
+            when it is loaded; `auto` goes by their size.
+        testbench: also a C program that compares the outputs for fixed inputs with the interpreter's.
+        cc: the compiler; by default that of the environment variable CC, or cc.
+        inputs: names of the parameters that are no weights; where given, every other one needs a value in `params`.
+        cache: look for the same build in the user's cache, and keep this one there.
+        content: what `module` is made from; needed for caching where that is a function.
         instruments: instruments for the passes.
 
     Raises:
@@ -63,136 +75,115 @@ def build(
         UsageError: a wrong option.
         ToolError: the C compiler is missing or failed; its message and the folder of the sources are in the error.
     """
-    from ..backends.c.compiler import Compiler
-    from ..backends.c.executable import write_main
-    from ..backends.c.program import write_program
+    options = Options(
+        target=target,
+        opt_level=opt_level,
+        name=name,
+        entries=(entry,) if isinstance(entry, str) else tuple(entry),
+        emit=emit,
+        mcpu=mcpu,
+        vector=vector not in (False, "none"),
+        openmp=openmp,
+        math=math,
+        api=api,
+        weights=weights,
+        testbench=testbench,
+        cc=cc,
+    )
+    with tempfile.TemporaryDirectory(prefix="irtool-") as work:
+        scratch = Path(work)
+        key = _key(module, params, inputs, options, content) if cache else ""
+        made = _cached(key, scratch) if key else None
+        if made is None:
+            source = module() if callable(module) else module
+            source = bind_weights(source, params or {}, options.entries, inputs)
+            prepared = prepare_entries(source, options, instruments)
+            if out_dir is None and is_dynamic(prepared):
+                return _deferred(source, options)
+            made = _emit(prepared, source, options, scratch)
+            if key and made.failure is None:
+                _keep(key, made)
+        return _deliver(made, options, out_dir)
 
-    if target.split()[0] not in ("c", "llvm"):
-        raise UsageError(f"unknown target {target!r}", help="the target is c")
-    if emit not in ("c", "so", "obj", "exe"):
-        raise UsageError(f"emit={emit} is not supported: c, obj, so or exe")
-    if api != "flat":
-        raise UsageError(f"api={api} is not supported: flat")
-    if math not in ("fast", "strict"):
-        raise UsageError(f"math={math} is not supported: fast or strict")
-    start = time.perf_counter()
-    prepared = prepare(module, params, opt_level, entry, target, instruments)
-    if out_dir is None and is_dynamic(prepared):
-        return _deferred(
-            module, params, target, opt_level, name, entry, mcpu=mcpu, vector=vector, openmp=openmp, math=math
-        )
-    compiler = Compiler(mcpu=mcpu, openmp=openmp, strict=math == "strict")
-    machine = compiler.machine() if vector else Machine(0)
-    program = lower_module(prepared)
-    schedule_program(program, machine)
-    plan_memory(program)
-    text = write_program(program, name, math=math)
-    lowered = time.perf_counter()
 
+def _emit(prepared: Module, source: Module, options: Options, scratch: Path) -> Emission:
+    folder = scratch / "compile"
+    folder.mkdir()
+    return emit(prepared, source, options, folder)
+
+
+def _deliver(made: Emission, options: Options, out_dir: str | os.PathLike | None) -> Artifact:
+    """Writes the files; they are the sources where the compiler failed, of which the error tells."""
     holder = None
     if out_dir is None:
-        holder = tempfile.TemporaryDirectory(prefix="irtool-")
+        holder = tempfile.TemporaryDirectory(prefix="irtool-", ignore_cleanup_errors=True)
         out_dir = holder.name
     folder = Path(out_dir)
-    files: list[Path] = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise IrError(f"cannot make the folder {folder}: {error.strerror or error}") from None
-    files.append(_write(folder / f"{name}.h", text.header.encode()))
-    source = _write(folder / f"{name}.c", text.source.encode())
-    files.append(source)
-    weights = None
-    if text.weights:
-        weights = _write(folder / f"{name}.bin", b"".join(text.weights))
-        files.append(weights)
-    library = None
-    if emit != "c":
-        sources = [source]
-        if emit == "exe":
-            main = write_main(name, program.functions["main"], weights is not None)
-            sources.append(_write(folder / f"{name}_main.c", main.encode()))
-            files.append(sources[-1])
-        made = folder / {"so": f"{name}.so", "obj": f"{name}.o", "exe": name}[emit]
-        try:
-            compiler.link(emit, compiler.objects([s.name for s in sources], folder), made.name, folder)
-        except IrError:
-            if holder is not None:
-                _keep(holder)
-            raise
-        files.append(made)
-        library = made if emit == "so" else None
-    report = make_report(program, text.identifiers)
-    report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
-    return Artifact(name, program.functions["main"], files, report, library, weights, holder)
+    written = write_files(folder, made.files, {made.program})
+    if made.failure is not None:
+        if holder is not None:
+            holder._finalizer.detach()  # type: ignore[attr-defined]  # leaves the folder behind
+        d = made.failure.diagnostics[0]
+        notes = (f"sources are kept in {folder}", *d.notes)
+        raise ToolError(d.message, d.span, notes=notes, help=d.help) from made.failure
+    library = folder / made.library if made.library else None
+    weights = folder / made.weights if made.weights else None
+    artifact = Artifact(options.name, made.entry, written, made.report, library, weights, holder)
+    artifact.prepared = made.prepared
+    return artifact
 
 
-def _deferred(
-    module: Module,
-    params: Mapping[str, Any] | None,
-    target: str,
-    opt_level: int,
-    name: str,
-    entry: str,
-    **options: Any,
-) -> Artifact:
+def _deferred(module: Module, options: Options) -> Artifact:
     """An artifact that compiles when it is run: shapes depend on the inputs."""
     from ..infer import infer_types
-    from ..passes.bind import bind_params
+    from ..lower import lower_module
 
-    module = infer_types(bind_params(module, params, entry) if params else module)
+    module = infer_types(module)
 
     def compile(special: Module) -> Artifact:
-        prepared = prepare(special, None, opt_level, entry, target)
+        prepared = prepare_entries(special, options)
         if is_dynamic(prepared):
-            lower_module(prepared)  # names the first tensor whose shape is not known
-        return build(special, None, target, opt_level, name=name, entry=entry, **options)
+            lower_module(prepared, options.entries)  # names the first tensor whose shape is not known
+        with tempfile.TemporaryDirectory(prefix="irtool-") as work:
+            return _deliver(_emit(prepared, special, options, Path(work)), options, None)
 
-    return Artifact.deferred(name, Specializer(module, entry, compile))
-
-
-def make_report(program: Program, identifiers: dict[str, str]) -> dict[str, Any]:
-    """What was built."""
-    entry = program.functions[program.entry]
-    return {
-        "arena_bytes": program.arena_bytes,
-        "arena_lower_bound": entry.live_bytes,
-        "weight_bytes": sum(c.nbytes for c in program.constants),
-        "inputs": [{"name": s.name, "shape": list(s.shape), "dtype": s.dtype} for s in entry.params],
-        "outputs": [{"name": s.name, "shape": list(s.shape), "dtype": s.dtype} for s in entry.results],
-        "identifiers": identifiers,
-        "kernels": [
-            {
-                "name": k.name,
-                "operators": k.attrs.get("operators", []),
-                "strategy": k.attrs.get("strategy", "loops"),
-                "reason": k.attrs.get("reason", ""),
-                "workspace_bytes": k.attrs.get("workspace", 0),
-            }
-            for k in program.kernels
-        ],
-    }
+    return Artifact.deferred(options.name, Specializer(module, options.entries[0], compile))
 
 
-def _keep(holder: Any) -> None:
-    """Leaves a temporary folder behind, for the sources in it."""
-    holder._finalizer.detach()
+# ---------------------------------------------------------------------------------------------------------------------
+# The cache
 
 
-def _write(path: Path, data: bytes) -> Path:
-    """Writes a file whole or not at all."""
-    try:
-        handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(data)
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(unfinished, 0o666 & ~mask)
-            os.replace(unfinished, path)
-        except BaseException:
-            os.unlink(unfinished)
-            raise
-    except OSError as error:
-        raise IrError(f"cannot write {path}: {error.strerror or error}") from None
-    return path
+def _key(
+    module: Module | Callable[[], Module],
+    params: Mapping[str, Any] | None,
+    inputs: Sequence[str] | None,
+    options: Options,
+    content: bytes | None,
+) -> str:
+    from ..backends.c.compiler import Compiler
+    from .cache import Key, add_module, program_identity
+
+    key = Key()
+    compiler = Compiler(options.cc, options.mcpu, options.openmp, options.math == "strict")
+    key.add(program_identity(), repr(sorted(asdict(options).items())), repr(inputs), compiler.identity)
+    if content is not None:
+        key.add(content)
+    elif callable(module):
+        return ""
+    else:
+        add_module(key, module)
+    key.add_arrays(params or {})
+    return key.digest
+
+
+def _cached(key: str, scratch: Path) -> Emission | None:
+    from .cache import BuildCache
+
+    return BuildCache().load(key, scratch)
+
+
+def _keep(key: str, made: Emission) -> None:
+    from .cache import BuildCache
+
+    BuildCache().store(key, made)

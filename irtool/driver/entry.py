@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..ir import Expr, Function, GlobalVar, Module, rewrite
 
 
@@ -12,13 +14,20 @@ def with_entry(module: Module, entry: str) -> Module:
     renamed = {entry: "main"}
     if "main" in module:
         renamed["main"] = module.fresh_name("main_1")
+    return rename_functions(module, renamed)
+
+
+def rename_functions(module: Module, names: Mapping[str, str]) -> Module:
+    """The module with functions renamed, where they are defined and where they are called."""
+    if all(old == new for old, new in names.items()):
+        return module
 
     def change(old: Expr, new: Expr) -> Expr:
-        if isinstance(new, GlobalVar) and new.name in renamed:
-            return GlobalVar(renamed[new.name], new.span, new.checked_type)
+        if isinstance(new, GlobalVar) and names.get(new.name, new.name) != new.name:
+            return GlobalVar(names[new.name], new.span, new.checked_type)
         return new
 
     functions = {}
     for name, f in module.functions.items():
-        functions[renamed.get(name, name)] = rewrite(f, change) if isinstance(f, Function) else f
+        functions[names.get(name, name)] = rewrite(f, change) if isinstance(f, Function) else f
     return module.with_functions(functions)

@@ -22,7 +22,8 @@ from ..ir import (
     Var,
     post_order,
 )
-from .entry import with_entry
+from .entry import rename_functions, with_entry
+from .options import Options
 
 _FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
 """Removes what C has no counterpart for: closures, references and algebraic data, as far as they do not depend on input."""
@@ -62,6 +63,28 @@ def prepare(
         instruments=instruments,
         target=target,
     )
+
+
+def prepare_entries(module: Module, options: Options, instruments: Iterable[Any] = ()) -> Module:
+    """The module as lowering wants it, for one entry or several, which keep their names.
+
+    Each entry goes through the pipeline with what it calls, by itself; what several of them call has a copy for each, and
+    lowering finds equal kernels.
+    """
+    functions: dict[str, Any] = {}
+    made = module
+    for entry in options.entries:
+        made = prepare(module, None, options.opt_level, entry, options.target, instruments)
+        first = not functions
+        made = rename_functions(made, {n: _own_name(n, entry, first, options.entries) for n in made.functions})
+        functions.update(made.functions)
+    return made.with_functions(functions)
+
+
+def _own_name(name: str, entry: str, first: bool, entries: tuple[str, ...]) -> str:
+    if name == "main":
+        return entry
+    return name if first and name not in entries else f"{entry}.{name}"
 
 
 def is_dynamic(module: Module) -> bool:

@@ -74,13 +74,12 @@ def _accumulates_product(s: Store) -> bool:
     """`acc = acc + a * b` with elements in both factors."""
     if not isinstance(s.value, Binary) or s.value.op != "+":
         return False
-    own = [e for e in (s.value.a, s.value.b) if isinstance(e, Load) and e.source is s.buffer]
-    products = [e for e in (s.value.a, s.value.b) if e not in own]
-    if len(own) != 1:
+    sides = (s.value.a, s.value.b)
+    mine = [isinstance(e, Load) and e.source is s.buffer for e in sides]
+    if sum(mine) != 1:
         return False
-    return any(
-        isinstance(e, Binary) and e.op == "*" and _has_load(e.a) and _has_load(e.b) for e in post_order(*products)
-    )
+    product = sides[mine.index(False)]
+    return any(isinstance(e, Binary) and e.op == "*" and _has_load(e.a) and _has_load(e.b) for e in post_order(product))
 
 
 def _has_load(e: Any) -> bool:

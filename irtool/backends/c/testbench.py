@@ -1,0 +1,165 @@
+"""A C program that runs a compiled network on fixed inputs and compares what it gives with known outputs.
+
+Inputs are made from their position by an integer mixing function that C and numpy compute alike, so that only the outputs
+have to be stored; of a large output, every n-th element is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...tir import dtypes
+from .interface import EntryPoint, Parameter
+from .scalars import HALVES, literal, stored_type
+
+_MOST = 4096
+"""Elements of an output that are compared, at most about."""
+
+_PER_LINE = 8
+_TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2, "bfloat16": 1e-1}
+"""Largest difference, relative to the largest element of the output; integers are equal."""
+
+
+def fixed_input(p: Parameter, number: int) -> Any:
+    """The value that the program gives to input `number`; halves as their bits."""
+    import numpy as np
+
+    dtype, shape = p.slot.dtype, p.slot.shape
+    with np.errstate(over="ignore"):
+        x = np.arange(p.slot.size, dtype="uint32") + np.uint32(_seed(number))
+        for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+            x = (x ^ (x >> np.uint32(shift))) * np.uint32(factor)
+        x = x ^ (x >> np.uint32(16))
+    if dtype in HALVES:
+        half, bits = (0x3800, 22) if dtype == "float16" else (0x3F00, 25)
+        sign = (x & np.uint32(0x8000)) if len(shape) != 1 else np.uint32(0)
+        return (np.uint32(half) + (x >> np.uint32(bits)) + sign).astype("uint16").reshape(shape)
+    if dtypes.is_float(dtype):
+        unit = (x >> np.uint32(8)).astype(dtype) * np.dtype(dtype).type(2.0**-24)
+        scaled = unit * 2 - 1 if len(shape) != 1 else unit * np.dtype(dtype).type(0.5) + np.dtype(dtype).type(0.5)
+        return scaled.astype(dtype).reshape(shape)
+    few = x & np.uint32(1 if dtype == "bool" else 7)
+    return few.astype(dtype).reshape(shape)
+
+
+def _seed(number: int) -> int:
+    return (number + 1) * 0x9E3779B9 & 0xFFFFFFFF
+
+
+def _formula(p: Parameter) -> str:
+    """The C expression of an element, from its mixed position `x`."""
+    dtype, vector = p.slot.dtype, len(p.slot.shape) == 1
+    if dtype in HALVES:
+        half, bits = ("0x3800u", 22) if dtype == "float16" else ("0x3f00u", 25)
+        return f"(uint16_t)({half} + (x >> {bits}){'' if vector else ' + (x & 0x8000u)'})"
+    if dtypes.is_float(dtype):
+        t, end = stored_type(dtype), "f" if dtype == "float32" else ""
+        unit = f"({t})(x >> 8) * {2.0**-24!r}{end}"
+        return f"{unit} * 0.5{end} + 0.5{end}" if vector else f"{unit} * 2.0{end} - 1.0{end}"
+    return f"({stored_type(dtype)})(x & {1 if dtype == 'bool' else 7}u)"
+
+
+def write_testbench(name: str, entry: EntryPoint, expected: Sequence[Any], has_weights: bool) -> str:
+    """The program; `expected` are the outputs for the fixed inputs, as arrays (halves as float).
+
+    It takes the path of the weights file as its argument, `NAME.bin` if there is none, and returns 0 where all agrees.
+    """
+    lines = [
+        f"/* Runs {name} on fixed inputs and compares its outputs with those of the interpreter. */",
+        f'#include "{name}.h"',
+        "#include <math.h>",
+        "#include <stdio.h>",
+        "",
+    ]
+    for p in entry.tensors:
+        lines.append(f"static {stored_type(p.slot.dtype)} {p.name}_data[{max(1, p.slot.size)}];")
+    steps = []
+    for p, want in zip(entry.outputs, expected):
+        flat = want.reshape(-1)
+        step = max(1, flat.size // _MOST)
+        steps.append((step, flat[::step]))
+        numbers = [_number(v) for v in flat[::step].tolist()] or ["0"]
+        lines.append(f"static const double {p.name}_expected[{len(numbers)}] = {{")
+        lines += ["  " + ", ".join(numbers[i : i + _PER_LINE]) + "," for i in range(0, len(numbers), _PER_LINE)]
+        lines.append("};")
+    lines += ["", *_MIX, *_COMPARE]
+    used = {p.slot.dtype for p in entry.outputs}
+    lines += [text for dtype, text in _WIDEN.items() if dtype in used]
+    lines += ["int main(int argc, char **argv) {", "  unsigned long i;", "  int code, wrong = 0;"]
+    if has_weights:
+        lines += [
+            f'  code = {name}_load_weights(argc > 1 ? argv[1] : "{name}.bin");',
+            '  if (code) { printf("the weights cannot be loaded: error %d\\n", code); return 1; }',
+        ]
+    else:
+        lines += ["  (void)argc;", "  (void)argv;"]
+    for n, p in enumerate(entry.inputs):
+        lines += [
+            f"  for (i = 0; i < {p.slot.size}u; ++i) {{",
+            f"    const uint32_t x = mix((uint32_t)i + {_seed(n)}u);",
+            f"    {p.name}_data[i] = {_formula(p)};",
+            "  }",
+        ]
+    lines += [
+        f"  code = {entry.run}({', '.join(p.name + '_data' for p in entry.tensors)});",
+        f'  if (code) {{ printf("{entry.run} failed: error %d\\n", code); return 1; }}',
+    ]
+    for p, (step, values) in zip(entry.outputs, steps):
+        element = f"{p.name}_data[i * {step}u]"
+        wide = f"widen_{p.slot.dtype}({element})" if p.slot.dtype in HALVES else f"(double){element}"
+        allowed = _allowed(p.slot.dtype, values)
+        lines += [
+            f"  for (i = 0; i < {values.size}u; ++i)",
+            f'    wrong += differs("{p.name}", i * {step}u, {wide}, {p.name}_expected[i], {allowed!r});',
+        ]
+    lines += ['  printf("%s: %d elements differ\\n", wrong ? "FAILED" : "passed", wrong);']
+    return "\n".join([*lines, "  return wrong != 0;", "}", ""])
+
+
+def _number(v: Any) -> str:
+    text = literal(float(v), "float64")
+    return text[1:-1] if text.startswith("(-") and text.endswith(")") else text
+
+
+def _allowed(dtype: str, values: Any) -> float:
+    import numpy as np
+
+    wide = values.astype("float64")
+    largest = float(np.abs(np.where(np.isfinite(wide), wide, 0.0)).max()) if wide.size else 0.0
+    return _TOLERANCE.get(dtype, 0.0) * largest
+
+
+_MIX = (
+    "static uint32_t mix(uint32_t x) {",
+    "  x = (x ^ (x >> 16)) * 0x7feb352du;",
+    "  x = (x ^ (x >> 15)) * 0x846ca68bu;",
+    "  return x ^ (x >> 16);",
+    "}",
+    "",
+)
+_COMPARE = (
+    "static int differs(const char *what, unsigned long at, double got, double want, double allowed) {",
+    "  if (got == want || fabs(got - want) <= allowed || (got != got && want != want)) return 0;",
+    '  printf("%s[%lu] is %.9g, expected %.9g\\n", what, at, got, want);',
+    "  return 1;",
+    "}",
+    "",
+)
+_WIDEN = {
+    "float16": """\
+static double widen_float16(uint16_t h) {
+  const int exponent = (h >> 10) & 31, sign = h & 0x8000 ? -1 : 1;
+  const double fraction = (double)(h & 0x3ff);
+  if (exponent == 31) return fraction > 0.0 ? (double)NAN : sign * (double)INFINITY;
+  return sign * (exponent ? ldexp(1024.0 + fraction, exponent - 25) : ldexp(fraction, -24));
+}
+""",
+    "bfloat16": """\
+static double widen_bfloat16(uint16_t b) {
+  union { uint32_t bits; float value; } v;
+  v.bits = (uint32_t)b << 16;
+  return (double)v.value;
+}
+""",
+}

@@ -1,0 +1,65 @@
+"""The peer's C interface around a compiled program: a struct of inputs, a struct of outputs, one function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .interface import EntryPoint
+from .names import Names, sanitize
+from .scalars import stored_type
+
+
+@dataclass(frozen=True)
+class TvmInterface:
+    """`tvmgen_NAME.h` and `tvmgen_NAME.c`, which calls `NAME_run`."""
+
+    stem: str
+    header: str
+    source: str
+
+
+def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int) -> TvmInterface:
+    """The interface of one entry point. Fields have the parameters' names; outputs are `output`, or `output0`, …"""
+    stem = f"tvmgen_{name.lower()}"
+    upper = stem.upper()
+    fields = Names()
+    inputs = [fields.fresh(sanitize(p.slot.name)) for p in entry.inputs]
+    fields = Names()
+    outputs = [fields.fresh("output" if len(entry.outputs) == 1 else f"output{n}") for n in range(len(entry.outputs))]
+    lines = [f"#ifndef {upper}_H_", f"#define {upper}_H_", "#include <stdint.h>", ""]
+    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    for what, tensors, names in (("Input", entry.inputs, inputs), ("Output", entry.outputs, outputs)):
+        for p, n in zip(tensors, names):
+            lines += [f"/* {what} tensor {n}: bytes of {p.slot.dtype}[{p.shape}]. */"]
+            lines += [f"#define {upper}_{n.upper()}_SIZE {p.slot.nbytes}"]
+        lines += ["", f"/* {what} tensor pointers. */", f"struct {stem}_{what.lower()}s {{"]
+        lines += [f"  void *{n};" for n in names] or ["  void *unused; /* there are none */"]
+        lines += ["};", ""]
+    lines += [
+        "/* Runs the network. Returns 0 on success. */",
+        f"int32_t {stem}_run(struct {stem}_inputs *inputs, struct {stem}_outputs *outputs);",
+        "",
+        "/* Bytes of workspace, which the network brings itself. */",
+        f"#define {upper}_WORKSPACE_SIZE {arena_bytes}",
+        "",
+        "#ifdef __cplusplus",
+        "}",
+        "#endif",
+        "",
+        "#endif",
+        "",
+    ]
+    arguments = [f"(const {stored_type(p.slot.dtype)} *)inputs->{n}" for p, n in zip(entry.inputs, inputs)]
+    arguments += [f"({stored_type(p.slot.dtype)} *)outputs->{n}" for p, n in zip(entry.outputs, outputs)]
+    unused = ["  (void)inputs;"] * (not inputs) + ["  (void)outputs;"] * (not outputs)
+    source = [
+        f'#include "{stem}.h"',
+        f'#include "{name}.h"',
+        "",
+        f"int32_t {stem}_run(struct {stem}_inputs *inputs, struct {stem}_outputs *outputs) {{",
+        *unused,
+        f"  return {entry.run}({', '.join(arguments)});",
+        "}",
+        "",
+    ]
+    return TvmInterface(stem, "\n".join(lines), "\n".join(source))

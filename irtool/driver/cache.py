@@ -1,0 +1,210 @@
+"""The build cache: files of earlier builds, by the content of all that they were made from.
+
+It is in `$XDG_CACHE_HOME/irtool/builds` (by default `~/.cache`), a folder of the user's own that nobody else may write to.
+Each build is a folder named by its key. A folder appears whole, by one rename, so that any number of processes may read
+and write at once; what is read is checked against its digest, and anything odd counts as not being there. The oldest
+builds go when all of them are larger than `IRTOOL_CACHE_LIMIT` bytes (default: 4 GiB).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..tir.program import PARAM, RESULT, HostFunction, Slot
+from .emission import Emission
+
+_LIMIT = 4 << 30
+_CHUNK = 1 << 20
+_FORMAT = 1
+
+
+class Key:
+    """Collects what a build depends on; `digest` names it. Pieces cannot run into each other: each has its length."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256(f"irtool build {_FORMAT}".encode())
+
+    def add(self, *pieces: str | bytes | memoryview) -> None:
+        """Adds pieces of content."""
+        for p in pieces:
+            data = p.encode("utf-8", "surrogatepass") if isinstance(p, str) else p
+            self._hash.update(len(data).to_bytes(8, "little"))
+            self._hash.update(data)
+
+    def add_arrays(self, arrays: Mapping[str, Any]) -> None:
+        """Adds named arrays."""
+        import numpy as np
+
+        for name, value in arrays.items():
+            array = np.ascontiguousarray(value)
+            self.add(name, str(array.dtype), repr(np.shape(value)), memoryview(array.reshape(-1).view("uint8")))
+
+    @property
+    def digest(self) -> str:
+        """A name of 64 letters and digits."""
+        return self._hash.hexdigest()
+
+
+def program_identity() -> str:
+    """What tells this irtool from another: the names, sizes and times of its files."""
+    root = Path(__file__).parent.parent
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(n for n in folders if n != "__pycache__")
+        for n in sorted(names):
+            about = os.stat(os.path.join(folder, n))
+            found.append((os.path.relpath(os.path.join(folder, n), root), about.st_size, about.st_mtime_ns))
+    return repr(found)
+
+
+def add_module(key: Key, module: Any) -> None:
+    """Adds a module to a key: its text, and its constants."""
+    from ..ir import Constant, Function, MissingData, post_order
+    from ..printer import to_text
+
+    key.add(to_text(module, metadata=False, types="none"))
+    for f in module.functions.values():
+        for e in post_order(f) if isinstance(f, Function) else ():
+            if isinstance(e, Constant) and not isinstance(e.data, MissingData):
+                key.add_arrays({e.dtype: e.data})
+
+
+class BuildCache:
+    """Builds in a folder. Every method does nothing, quietly, where the folder cannot be used."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        base = os.environ.get("XDG_CACHE_HOME", "")
+        if not os.path.isabs(base):
+            base = os.path.join(os.path.expanduser("~"), ".cache")
+        self.root = root if root is not None else Path(base) / "irtool" / "builds"
+
+    def load(self, key: str, scratch: Path) -> Emission | None:
+        """The build of that key, its files copied to `scratch`; None if there is none."""
+        folder = self.root / key
+        if not self._is_safe():
+            return None
+        try:
+            about = json.loads((folder / "build.json").read_text(encoding="utf-8"))
+            files: dict[str, Path] = {}
+            for name, digest in about["files"].items():
+                if os.path.basename(name) != name or _copy(folder / "files" / name, scratch / name) != digest:
+                    return None
+                files[name] = scratch / name
+            os.utime(folder)
+            made = Emission(dict(files), _entry(about["entry"]), about["report"])
+            made.library, made.weights, made.program = about["library"], about["weights"], about["program"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return made
+
+    def store(self, key: str, made: Emission) -> None:
+        """Keeps a build. A build of that key that is there already stays."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not self._is_safe():
+                return
+            unfinished = tempfile.mkdtemp(prefix="unfinished-", dir=self.root)
+        except OSError:
+            return
+        try:
+            folder = Path(unfinished)
+            (folder / "files").mkdir()
+            digests = {name: _fill(folder / "files" / name, content) for name, content in made.files.items()}
+            about = {
+                "files": digests,
+                "entry": _describe(made.entry),
+                "report": made.report,
+                "library": made.library,
+                "weights": made.weights,
+                "program": made.program,
+            }
+            (folder / "build.json").write_text(json.dumps(about), encoding="utf-8")
+            os.rename(folder, self.root / key)
+        except OSError:
+            shutil.rmtree(unfinished, ignore_errors=True)  # it is there already, or the disk is full
+        else:
+            self._shrink(key)
+
+    def _is_safe(self) -> bool:
+        """True if the folder is the user's own and nobody else may write to it."""
+        try:
+            about = os.lstat(self.root)
+        except OSError:
+            return False
+        own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
+        return stat.S_ISDIR(about.st_mode) and own and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+    def _shrink(self, kept: str) -> None:
+        """Removes the oldest builds until the rest is small enough."""
+        try:
+            limit = int(os.environ.get("IRTOOL_CACHE_LIMIT", _LIMIT))
+        except ValueError:
+            limit = _LIMIT
+        builds = []
+        for folder in self.root.iterdir():
+            try:
+                size = sum(f.stat().st_size for f in (folder / "files").iterdir())
+                builds.append((folder.stat().st_mtime, folder, size))
+            except OSError:
+                continue
+        total = sum(size for _, _, size in builds)
+        for _, folder, size in sorted(builds):
+            if total <= limit:
+                break
+            if folder.name != kept:
+                shutil.rmtree(folder, ignore_errors=True)
+                total -= size
+
+
+def _copy(source: Path, target: Path) -> str:
+    """Copies a file and gives its digest."""
+    digest = hashlib.sha256()
+    with open(source, "rb") as file, open(target, "wb") as out:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+            out.write(chunk)
+    return digest.hexdigest()
+
+
+def _fill(target: Path, content: Iterable[Any] | Path) -> str:
+    if isinstance(content, Path):
+        return _copy(content, target)
+    digest = hashlib.sha256()
+    with open(target, "wb") as out:
+        for part in content:
+            digest.update(part)
+            out.write(part)
+    return digest.hexdigest()
+
+
+def _describe(f: HostFunction) -> dict[str, Any]:
+    return {
+        "name": f.name,
+        "params": [[s.name, list(s.shape), s.dtype] for s in f.params],
+        "results": [[s.name, list(s.shape), s.dtype] for s in f.results],
+        "structure": f.structure,
+        "param_names": f.param_names,
+        "param_structures": f.param_structures,
+    }
+
+
+def _entry(about: Mapping[str, Any]) -> HostFunction:
+    params = [Slot(n, shape, dtype, PARAM) for n, shape, dtype in about["params"]]
+    results = [Slot(n, shape, dtype, RESULT) for n, shape, dtype in about["results"]]
+    return HostFunction(
+        about["name"],
+        params,
+        results,
+        [],
+        about["structure"],
+        list(about["param_names"]),
+        list(about["param_structures"]),
+    )

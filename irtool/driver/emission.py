@@ -1,0 +1,184 @@
+"""From a module to the files of a build: lowering, C, what the compiler makes of it, and what goes around it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..backends.c.compiler import Compiler
+from ..backends.c.executable import write_main
+from ..backends.c.program import CText, write_program
+from ..backends.c.testbench import fixed_input, write_testbench
+from ..backends.c.tvm_interface import write_tvm_interface
+from ..diagnostics import ToolError
+from ..ir import Module
+from ..lower import lower_module
+from ..lower.memory import plan_memory
+from ..schedule import Machine, schedule_program
+from ..tir.program import HostFunction, Program
+from .options import Options
+from .report import count_macs, make_report
+
+
+@dataclass
+class Emission:
+    """What a build makes.
+
+    Attributes:
+        files: contents by name: buffers, or a file to copy.
+        entry: the entry function, for calling it.
+        library: name of the shared library, if there is one.
+        weights: name of the weights file, if there is one.
+        program: name of the executable, if there is one.
+        failure: what the C compiler had to say, if it failed; `files` are the sources then.
+    """
+
+    files: dict[str, Iterable[Any] | Path]
+    entry: HostFunction
+    report: dict[str, Any]
+    library: str = ""
+    weights: str = ""
+    program: str = ""
+    failure: ToolError | None = None
+    prepared: Module | None = field(default=None, repr=False)
+
+
+def emit(prepared: Module, source: Module, options: Options, scratch: Path) -> Emission:
+    """All files of a build.
+
+    Args:
+        prepared: the module after its passes, entries under their names.
+        source: the module before them, with its weights: what a test bench expects.
+        scratch: an empty folder to compile in.
+    """
+    start = time.perf_counter()
+    compiler = Compiler(options.cc, options.mcpu, options.openmp, options.math == "strict")
+    program, text = translate(prepared, options, compiler)
+    lowered = time.perf_counter()
+    name, entry = options.name, text.entries[0]
+    files: dict[str, Iterable[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
+    made = Emission(files, entry.function, make_report(program, text), prepared=prepared)
+    if text.constants:
+        files[f"{name}_weights.c"] = [text.constants.encode()]
+    if text.weights:
+        made.weights = f"{name}.bin"
+        files[made.weights] = text.weights
+    extra: list[str] = []
+    if options.api == "tvm" or options.emit == "mlf":
+        interface = write_tvm_interface(name, entry, text.arena_bytes)
+        files[f"{interface.stem}.h"] = [interface.header.encode()]
+        files[f"{interface.stem}.c"] = [interface.source.encode()]
+        extra.append(f"{interface.stem}.c")
+    main = ""
+    if options.testbench:
+        main = f"{name}_test.c"
+        expected = _expected(source, options.entries[0], text)
+        files[main] = [write_testbench(name, entry, expected, bool(text.weights)).encode()]
+    elif options.emit == "exe":
+        main = f"{name}_main.c"
+        files[main] = [write_main(name, entry.function, bool(text.weights)).encode()]
+    if options.emit in ("obj", "so", "exe"):
+        target = {"so": f"{name}.so", "obj": f"{name}.o", "exe": name}[options.emit]
+        if options.emit == "exe":
+            extra.append(main)
+        try:
+            _compile(compiler, options, text, files, extra, target, scratch)
+        except ToolError as error:
+            made.failure = error
+            _keep_pieces(text, name, files)
+            return made
+        files[target] = scratch / target
+        made.library = target if options.emit == "so" else ""
+        made.program = target if options.emit == "exe" else ""
+    elif options.emit == "mlf":
+        from .model_library import pack
+
+        made.files = {f"{name}.tar": [pack(made, text, program, prepared, source, options)]}
+        made.weights = ""
+    made.report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
+    return made
+
+
+def translate(prepared: Module, options: Options, compiler: Compiler) -> tuple[Program, CText]:
+    """The scheduled program with its memory planned, and its C."""
+    program = lower_module(prepared, options.entries)
+    for kernel in program.kernels:
+        kernel.attrs["macs"] = count_macs(kernel)
+    schedule_program(program, compiler.machine() if options.vector else Machine(0))
+    plan_memory(program)
+    return program, write_program(program, options.name, options.weights, math=options.math, pieces=_pieces(program))
+
+
+def _pieces(program: Program) -> int:
+    """How many translation units to ask for: the kernels decide; the writer makes no more than there are kernels."""
+    return min(4 * (os.cpu_count() or 1), max(1, len(program.kernels) // 3))
+
+
+def _compile(
+    compiler: Compiler,
+    options: Options,
+    text: CText,
+    files: Mapping[str, Iterable[Any] | Path],
+    extra: Sequence[str],
+    target: str,
+    scratch: Path,
+) -> None:
+    for name, content in files.items():
+        if name.endswith(".h") or name in extra:
+            assert not isinstance(content, Path)
+            (scratch / name).write_bytes(b"".join(content))
+    sources = [_piece(options.name, n, text) for n in range(len(text.pieces))]
+    for name, piece in zip(sources, text.pieces):
+        (scratch / name).write_text(piece, encoding="utf-8")
+    compiler.link(options.emit, compiler.objects([*sources, *extra], scratch), target, scratch)
+
+
+def _piece(name: str, n: int, text: CText) -> str:
+    return f"{name}.c" if len(text.pieces) == 1 else f"{name}_part{n}.c"
+
+
+def _keep_pieces(text: CText, name: str, files: dict[str, Iterable[Any] | Path]) -> None:
+    """After a failure: the compiler's message speaks of these files."""
+    for n, piece in enumerate(text.pieces):
+        files[_piece(name, n, text)] = [piece.encode()]
+
+
+def _expected(source: Module, entry: str, text: CText) -> list[Any]:
+    """What the interpreter gives for the fixed inputs, as flat arrays; halves as float."""
+    import numpy as np
+
+    from ..interp import evaluate
+
+    function = text.entries[0].function
+    leaves = iter([fixed_input(p, n) for n, p in enumerate(text.entries[0].inputs)])
+    slots = iter(text.entries[0].inputs)
+    values = [_nested(s, leaves, slots) for s in function.param_structures]
+    found: list[Any] = []
+    stack = [evaluate(source, values, entry=entry)]
+    while stack:
+        v = stack.pop()
+        if isinstance(v, tuple | list):
+            stack.extend(reversed(v))
+        else:
+            array = np.asarray(v)
+            half = array.dtype.itemsize == 2 and array.dtype.kind not in "iu"
+            found.append(array.astype("float32") if half else array)
+    return found
+
+
+def _nested(structure: Any, leaves: Any, slots: Any) -> Any:
+    """A parameter's value out of its tensors."""
+    if structure is None:
+        data, slot = next(leaves), next(slots).slot
+        if slot.dtype == "float16":
+            return data.view("float16")
+        if slot.dtype == "bfloat16":
+            import ml_dtypes
+
+            return data.view(ml_dtypes.bfloat16)
+        return data
+    return tuple(_nested(s, leaves, slots) for s in structure)

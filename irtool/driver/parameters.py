@@ -1,0 +1,75 @@
+"""Weights into the entry functions: each checked against its parameter, everything wrong reported at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..diagnostics import Diagnostic, IrError, nearest
+from ..ir import Constant, Expr, Function, Module, TensorType, Var, substitute, with_function
+
+
+def bind_weights(
+    module: Module, params: Mapping[str, Any], entries: Sequence[str], inputs: Sequence[str] | None = None
+) -> Module:
+    """The module with parameters of its entries replaced by constants.
+
+    Args:
+        params: arrays by parameter name; a parameter of that name is replaced in every entry that has one.
+        inputs: names of the parameters that stay parameters; None: all that have no weight.
+
+    Raises IrError with every weight that belongs to no parameter or has another shape or dtype, and, where `inputs` are
+    given, every parameter that is neither input nor weight.
+    """
+    functions = {e: f for e in entries if isinstance(f := module.functions.get(e), Function)}
+    names = list(dict.fromkeys(p.name for f in functions.values() for p in f.params))
+    listed = ", ".join("@" + e for e in entries)
+    problems: list[Diagnostic] = []
+    for name in params:
+        if name not in names:
+            problems.append(
+                Diagnostic(
+                    f"the weight {name!r} is not used: {listed} has no parameter %{name}", help=nearest(name, names)
+                )
+            )
+    for name in inputs or ():
+        if name not in names:
+            problems.append(
+                Diagnostic(f"there is no parameter %{name} to be an input of {listed}", help=nearest(name, names))
+            )
+        elif name in params:
+            problems.append(Diagnostic(f"%{name} is to be an input, but there is a weight for it"))
+    bound: dict[str, Function] = {}
+    for entry, f in functions.items():
+        values: dict[Var, Expr] = {}
+        for p in f.params:
+            if p.name in params:
+                made = _constant(p, params[p.name], problems)
+                if made is not None:
+                    values[p] = made
+            elif inputs is not None and p.name not in inputs:
+                ty = p.checked_type or p.type_annotation
+                problems.append(Diagnostic(f"there is no weight for the parameter %{p.name}: {ty!r}", p.span))
+        if values:
+            kept = tuple(p for p in f.params if p not in values)
+            bound[entry] = with_function(f, params=kept, body=substitute(f.body, values))
+    if problems:
+        raise IrError(problems)
+    return module.with_functions({**module.functions, **bound}) if bound else module
+
+
+def _constant(p: Var, data: Any, problems: list[Diagnostic]) -> Constant | None:
+    import numpy as np
+
+    array = np.ascontiguousarray(data) if np.ndim(data) else np.asarray(data)
+    ty = p.checked_type or p.type_annotation
+    if not isinstance(ty, TensorType):
+        return Constant(array, span=p.span)
+    fits = not ty.is_static or tuple(ty.shape) == array.shape
+    dtype = str(array.dtype)
+    if ty.dtype == "bfloat16" and dtype == "uint16":
+        dtype = "bfloat16"
+    if not fits or dtype != ty.dtype:
+        problems.append(Diagnostic(f"%{p.name} is {ty!r}, but its value is {array.dtype}{list(array.shape)}", p.span))
+        return None
+    return Constant(array, ty.dtype, None, p.span)
