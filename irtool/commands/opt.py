@@ -222,8 +222,9 @@ def command(
         )
     except InternalError as error:
         context = [("--load", f) for f in load] + [("--pass-config", f"{k}={v}") for k, v in pass_config.items()]
-        context += [("--target", target)] * bool(target) + [("--check-values", str(check_values))] * bool(check_values)
         context += [("--opt-level", str(opt_level if level is None else level))]
+        context += [("--target", target)] if target else []
+        context += [("--check-values", str(check_values))] if check_values else []
         error.reproducer = write_reproducer(error, [f"{name}={value}" for name, value in context], reproducer)
         raise
     if time_passes == "json":
