@@ -11,6 +11,7 @@ from ..ir import (
     Function,
     If,
     Let,
+    Match,
     Module,
     Op,
     RefCreate,
@@ -80,7 +81,7 @@ class _Annotator:
             if self.everything:
                 return self._enclosed(new)
             return rebuild(new, [self._closed(c) for c in children(new)])
-        if isinstance(new, If):
+        if isinstance(new, If | Match):
             return rebuild(new, [self._closed(c) for c in children(new)])
         if isinstance(new, Let):
             value = new.value if isinstance(new.value, Function) else self._enter([new.value], "")[1][0]

@@ -25,8 +25,8 @@ class MergeComposite(FunctionPass):
                %0(%a, %b)
 
     `pattern_table` names a table that comes with irtool or was registered, or a file of patterns (`my.patterns`); from Python
-    it may be a list of (name, pattern) or (name, pattern, check), where `check(e)` says for each matched node whether the
-    match is wanted. The patterns are tried in order, each on what those before it left. A piece is left alone where something
+    it may be a list of (name, pattern) or (name, pattern, check), where `check(e)` says of the node that the pattern matched
+    whether the match is wanted. The patterns are tried in order, each on what those before it left. A piece is left alone where something
     outside uses a node inside it.
     """
 

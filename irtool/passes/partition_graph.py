@@ -27,7 +27,7 @@ from ..ir import (
 from .base import ModulePass, register_pass
 from .context import PassContext
 from .partition.annotations import DEFAULT, compiler_of, end, is_begin, is_end, is_mark
-from .partition.regions import Region, Regions, unclosed_edge
+from .partition.regions import Region, Regions, is_empty, unclosed_edge
 from .partition.targets import CONFIG, known_targets
 
 
@@ -162,6 +162,8 @@ class _Partitioner:
 
     def _input(self, begin: Call) -> Expr:
         region = self._region(begin)
+        if is_empty(region, begin):
+            return self.done[begin.args[0]]
         outline = self.outlines[region]
         source: Expr = begin
         while is_mark(source):

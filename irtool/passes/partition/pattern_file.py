@@ -33,7 +33,7 @@ from .. import dataflow
 from ..dataflow import DFPattern, FunctionPattern
 from ..dataflow.patterns import post_order
 
-_MOST_STEPS = 1_000_000
+_MOST_STEPS = 50_000
 _DEEPEST = 200
 """Nesting allowed in a pattern: matching it takes that many calls inside each other."""
 

@@ -7,15 +7,12 @@ it is outside. A region may have several ends.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...diagnostics import IrError
-from ...ir import Call, Expr, If, Let, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem, children
+from ...ir import Call, Expr, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem, children
 from .annotations import compiler_of, is_begin, is_end
 
-_JOINED_ON_ENTRY = (If, Let, RefCreate, RefRead, RefWrite)
-"""Nodes that join the regions of what is below them as far as those are known before one looks there."""
-_JOINING = (Tuple, TupleGetItem, *_JOINED_ON_ENTRY)
+_JOINING = (Call, Tuple, TupleGetItem, RefCreate, RefRead, RefWrite)
+"""Nodes that belong to the region of what they use. Scopes (`if`, `let`, `match`, functions) belong to none."""
 
 
 class Region:
@@ -27,9 +24,10 @@ class Region:
         inputs: its `compiler_begin`s that bring something from outside, in order.
         outputs: its `compiler_end`s that something outside uses, in order.
         ends: all of its `compiler_end`s.
+        size: how many nodes belong to it.
     """
 
-    __slots__ = ("compiler", "ends", "id", "inputs", "merged_into", "outputs")
+    __slots__ = ("compiler", "ends", "id", "inputs", "merged_into", "outputs", "size")
 
     def __init__(self, id: int, compiler: str) -> None:
         self.id = id
@@ -38,6 +36,7 @@ class Region:
         self.outputs: dict[Call, None] = {}
         self.ends: list[Call] = []
         self.merged_into: Region | None = None
+        self.size = 0
 
     def __repr__(self) -> str:
         return f"Region({self.id}, {self.compiler!r})"
@@ -76,6 +75,7 @@ class Regions:
             into.inputs.pop(begin, None)
             into.outputs.pop(begin.args[0], None)  # type: ignore[call-overload]
         into.ends += source.ends
+        into.size += source.size
         source.merged_into = into
 
     def _edges(self, source: Region, into: Region) -> list[Call]:
@@ -99,8 +99,6 @@ class Regions:
             if e in seen:
                 continue
             seen.add(e)
-            if isinstance(e, _JOINED_ON_ENTRY):
-                self._join(e)
             stack += (e, None, *children(e)[::-1])
         return order
 
@@ -109,16 +107,20 @@ class Regions:
             self._open(e)
         elif is_end(e):
             self._close(e)
-        elif not isinstance(e, _JOINED_ON_ENTRY):
+        elif isinstance(e, _JOINING):
             self._join(e)
 
     def _open(self, begin: Call) -> None:
         region = Region(len(self.all), compiler_of(begin))
         region.inputs[begin] = None
-        self._of[begin] = region
+        self._add(begin, region)
         self.all.append(region)
         if is_end(begin.args[0]):
             self._begins_after.setdefault(begin.args[0], []).append(begin)
+
+    def _add(self, e: Expr, region: Region) -> None:
+        self._of[e] = region
+        region.size += 1
 
     def _close(self, end: Call) -> None:
         region = self.of(end.args[0])
@@ -127,30 +129,33 @@ class Regions:
             raise IrError(f"a region of {compiler} ends here, but none begins before", end.span)
         if region.compiler != compiler:
             raise IrError(f"a region of {region.compiler} ends here as one of {compiler}", end.span)
-        self._of[end] = region
+        self._add(end, region)
         region.outputs[end] = None
         region.ends.append(end)
 
     def _join(self, e: Expr) -> None:
-        if isinstance(e, Call):
-            open_args: Sequence[Expr] = e.args
-        elif isinstance(e, RefWrite):
-            open_args = (e.ref,)
-        else:
-            open_args = children(e) if isinstance(e, _JOINING) else ()
-        open_args = [a for a in open_args if not is_end(a)]
+        used = e.args if isinstance(e, Call) else children(e)
+        open_args = [a for a in used if not is_end(a)]
         found = [self.of(a) for a in open_args]
         region = next((r for r in found if r is not None), None)
         if region is None:
             return
         for arg, other in zip(open_args, found, strict=True):
             if other is None:
-                message = f"one argument belongs to a region of {region.compiler}, another one to no region"
-                raise IrError(message, arg.span or e.span, help="mark it with annotation.compiler_begin, too")
+                message = f"this belongs to no region, but what is used beside it to one of {region.compiler}"
+                raise IrError(message, arg.span or e.span, help="mark it with annotation.compiler_begin")
             other = self.of(arg)
             assert other is not None
+            if other.compiler != region.compiler:
+                message = f"this comes from a region of {other.compiler}, what is used beside it from one of {region.compiler}"
+                raise IrError(message, arg.span or e.span)
             self.merge(other, region)
-        self._of[e] = region
+        self._add(e, region)
+
+
+def is_empty(region: Region, begin: Call) -> bool:
+    """Whether the region holds nothing but this mark: what enters there is handed on as it is."""
+    return not region.ends and len(region.inputs) == 1 and region.size == 1 and begin in region.inputs
 
 
 def unclosed_edge(regions: Regions) -> tuple[Expr, Region] | None:
@@ -158,6 +163,7 @@ def unclosed_edge(regions: Regions) -> tuple[Expr, Region] | None:
     for e in regions.order:
         for c in children(e):
             region = regions.of(c)
-            if region is not None and not is_end(c) and regions.of(e) is not region:
-                return e, region
+            if region is None or is_end(c) or regions.of(e) is region or (is_begin(c) and is_empty(region, c)):
+                continue
+            return e, region
     return None
