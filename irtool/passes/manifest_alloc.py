@@ -296,7 +296,7 @@ def _bytes(type: TensorType) -> int:
 
 
 def _at(storage: Expr, offset: Expr, shape: Expr, type: TensorType) -> Expr:
-    attributes = {"dtype": type.dtype, "const_shape": None, "assert_shape": type.shape}
+    attributes: dict[str, Any] = {"dtype": type.dtype, "const_shape": None, "assert_shape": type.shape}
     return call("memory.alloc_tensor", storage, offset, shape, **attributes)
 
 

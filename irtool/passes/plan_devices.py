@@ -13,9 +13,7 @@ from .devices.configuration import configure
 from .devices.constraints import Constraints, is_kernel, is_planned
 
 
-@register_pass(
-    "PlanDevices", level=0, required=("InferType",), config={"relay.fallback_device_type": int}
-)
+@register_pass("PlanDevices", level=0, required=("InferType",), config={"relay.fallback_device_type": int})
 @dataclass(frozen=True)
 class PlanDevices(ModulePass):
     """Decides for every expression on which device its value lives, from the few places that say so.
@@ -55,9 +53,7 @@ class PlanDevices(ModulePass):
         constraints = Constraints(prepared, configuration)
         constraints.solve()
         capture = Capture(constraints)
-        planned = {
-            n: capture.run(f) if is_planned(f) else module.functions[n] for n, f in prepared.functions.items()
-        }
+        planned = {n: capture.run(f) if is_planned(f) else module.functions[n] for n, f in prepared.functions.items()}
         return module.with_functions(planned)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from ...diagnostics import UsageError, nearest
 from ...ir import Call, Function, Module, post_order
@@ -50,7 +51,9 @@ def device_type_of(kind: str) -> int:
 def show_device(device: VirtualDevice) -> str:
     """A device in a message: `cuda:1 (scope global.texture)`."""
     names = {number: name for name, number in reversed(DEVICE_TYPES.items())}
-    text = names.get(device.device_type, f"device type {device.device_type}" if device.device_type > 0 else "any device")
+    text = names.get(
+        device.device_type, f"device type {device.device_type}" if device.device_type > 0 else "any device"
+    )
     if device.virtual_device_id > 0:
         text += f":{device.virtual_device_id}"
     return f"{text} (scope {device.memory_scope})" if device.memory_scope else text
@@ -60,7 +63,7 @@ def join(a: VirtualDevice, b: VirtualDevice) -> VirtualDevice | None:
     """The device that both describe, or None if they contradict each other."""
     if a is b or a == b:
         return a
-    found = []
+    found: list[Any] = []
     for x, y, nothing in (
         (a.device_type, b.device_type, -1),
         (a.virtual_device_id, b.virtual_device_id, -1),

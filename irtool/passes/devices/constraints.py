@@ -178,8 +178,8 @@ class Constraints:
         elif isinstance(e, TupleGetItem):
             same(e, of(e.tuple), of(e))
         elif isinstance(e, If):
-            for part in children(e):
-                same(part, of(e), of(part))
+            for k in children(e):
+                same(k, of(e), of(k))
         elif isinstance(e, Match):
             same(e.data, of(e.data), of(e))
             for clause in e.clauses:
