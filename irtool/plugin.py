@@ -2,7 +2,7 @@
 
 A plug-in is a frozen dataclass. Its fields are its attributes (of an operator), its options (of a pass) or its flags
 (of a backend); its docstring is its manual; `Name{field=value other=[1, 2]}` is its text form. A `Registry` finds the
-classes of one kind by importing every module of one package on first use, so that no list of them is kept by hand.
+classes of one kind by importing every module of its packages on first use, so that no list of them is kept by hand.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Plugin:
 class Registry(Generic[T]):
     """Plug-ins of one kind by name.
 
-    `kind` is used in messages (`operator`, `pass`, `backend`); `package` is imported, with all its modules, when a
+    `kind` is used in messages (`operator`, `pass`, `backend`); the packages are imported, with all their modules, when a
     name is looked up for the first time.
     """
 
-    def __init__(self, kind: str, package: str) -> None:
+    def __init__(self, kind: str, *packages: str) -> None:
         self.kind = kind
-        self.package = package
+        self.packages = packages
         self._classes: dict[str, T] = {}
         self._loaded = False
         self._lock = threading.RLock()
@@ -66,15 +66,16 @@ class Registry(Generic[T]):
         return file
 
     def load(self) -> None:
-        """Imports every module of the package, once."""
+        """Imports every module of the packages, once."""
         if self._loaded:
             return
         with self._lock:
             if self._loaded:
                 return
-            root = importlib.import_module(self.package)
-            for module in pkgutil.walk_packages(root.__path__, self.package + "."):
-                importlib.import_module(module.name)
+            for package in self.packages:
+                root = importlib.import_module(package)
+                for module in pkgutil.walk_packages(root.__path__, package + "."):
+                    importlib.import_module(module.name)
             self._loaded = True
 
     def find(self, name: str) -> T | None:

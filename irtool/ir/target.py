@@ -10,6 +10,7 @@ import shlex
 from dataclasses import dataclass
 
 from ..diagnostics import UsageError, nearest
+from .meta import MetaNode
 
 _KEYS = {
     "c": ("cpu",),
@@ -60,6 +61,12 @@ class Target:
     def option(self, name: str, default: str = "") -> str:
         """The value of an option, or `default`."""
         return dict(self.options).get(name, default)
+
+    def record(self) -> MetaNode:
+        """The target as the peer's record of it, with itself as the host where it is for the CPU."""
+        fields = {"kind": self.kind, "tag": "", "keys": self.keys, "attrs": dict(self.options)}
+        host = MetaNode("Target", {**fields, "host": None}) if _KEYS[self.kind] == ("cpu",) else None
+        return MetaNode("Target", {**fields, "host": host})
 
     def __str__(self) -> str:
         words = [self.kind]

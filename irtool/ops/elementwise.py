@@ -27,7 +27,7 @@ class _Elementwise(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
         (x,) = inputs
-        return te.compute(x.shape, lambda *i: self.element(x[i]), name=f"T_{self.name}", tag="elemwise")
+        return te.compute(x.shape, lambda *i: self.element(x[i]), name=f"T_{self.name.split('.')[-1]}", tag="elemwise")
 
 
 @operator("nn.relu", "data", pattern=Pattern.ELEMWISE, level=1)

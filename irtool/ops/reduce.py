@@ -107,7 +107,7 @@ class PlainReduction(Reduction):
             self.keepdims,
             lambda full, over: expression(x[full], over) if over else x[full],
         )
-        return te.compute(out_type.shape, element, name=f"T_{self.name}", tag="comm_reduce")
+        return te.compute(out_type.shape, element, name=f"{x.name}_red", tag="comm_reduce")
 
 
 def _sum(x: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:

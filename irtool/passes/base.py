@@ -156,8 +156,8 @@ class PassList(Sequential):
         return ",".join(p.text() for p in self.items)
 
 
-passes: Registry[type[Pass]] = Registry("pass", "irtool.passes")
-"""Every pass by name."""
+passes: Registry[type[Pass]] = Registry("pass", "irtool.passes", "irtool.lower.passes")
+"""Every pass by name: those on Relay alone, and those that lower it."""
 
 P = TypeVar("P", bound=type[Pass])
 

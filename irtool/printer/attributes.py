@@ -13,7 +13,10 @@ from .metadata import References
 
 
 class AttributeText:
-    """Writes attribute values; what has no text goes to the metadata, or is spelled out where none is written."""
+    """Writes attribute values; what has no text goes to the metadata, or is spelled out where none is written.
+
+    Dictionaries are always spelled out: what a lowered call knows about its function is worth reading.
+    """
 
     def __init__(self, references: References, metadata: bool) -> None:
         self.references = references
@@ -28,7 +31,9 @@ class AttributeText:
             return self.listed(value)
         if value is ANY:
             return "?"
-        if not self.metadata:
+        if cls is GlobalVar:
+            return f"'{value.name}'"
+        if not self.metadata or cls is dict:
             return self.spelled(value)
         if isinstance(value, str):
             return string_literal(value)
@@ -58,8 +63,6 @@ class AttributeText:
         if isinstance(value, dict):
             # the one key that the peer writes bare is that of attributes inside of attributes
             return "{" + ", ".join(f"{k if k == '__dict__' else self(k)}={self(v)}" for k, v in value.items()) + "}"
-        if isinstance(value, GlobalVar):
-            return f"'{value.name}'"
         if isinstance(value, VirtualDevice):
             return _device(value)
         if isinstance(value, MetaNode) and value.type_key == "Target":

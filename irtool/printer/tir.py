@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..ir.meta import MetaNode
 from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
 from ..tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While, expressions
+from .attributes import target_text
 from .literals import float_digits, string_literal
 
 _LONG = 2000
 """A shared expression whose text is longer than this is written once, as a `let`."""
+
+_ALIGNMENT = 64
+"""Bytes: the alignment of memory that nothing is said about."""
 
 _CALLS = frozenset(("floordiv", "floormod", "min", "max"))
 _SIGNS = {"*": "*", "truncdiv": " / ", "truncmod": " % ", "and": " && ", "or": " || "}
@@ -59,12 +64,17 @@ class LoopNestPrinter:
             for b in f.params
         )
         mapped = ", ".join(f"{h}: {self.names[b]}" for h, b in zip(handles, f.params, strict=True))
-        attrs = {"global_symbol": name, "tir.noalias": True, **f.attrs}
+        mapped_before = ", ".join(
+            f"{h}: {self._unique(b.name)}: Buffer({self.pointers[b]}, {b.dtype}, {_list(was.shape)}, [])"
+            for h, b, was in zip(handles, f.params, f.preflattened)
+        )
+        attrs = f.attrs if "global_symbol" in f.attrs else {"global_symbol": name, "tir.noalias": True, **f.attrs}
         self.out = [
             f"@{name} = primfn({', '.join(h + ': handle' for h in handles)}) -> ()",
             f"\n  attr = {{{', '.join(f'{string_literal(k)}: {_value(v)}' for k, v in attrs.items())}}}",
             f"\n  buffers = {{{stated}}}" if stated else "",
             f"\n  buffer_map = {{{mapped}}}" if mapped else "",
+            f"\n  preflattened_buffer_map = {{{mapped_before}}}" if mapped_before else "",
         ]
         self.statements(f.body)
         return "".join(self.out)
@@ -151,7 +161,10 @@ class LoopNestPrinter:
             return known
         name = self.names[b] = self._unique(b.name)
         scope = ', scope="local"' if b.scope == "local" else ""
-        return f"{name}: Buffer({self.pointers.get(b, b.name)}, {b.dtype}, {_list(b.shape)}, []{scope})"
+        # Small allocations are aligned to their size, rounded down to a power of two.
+        size = b.nbytes
+        align = f", align={1 << (size.bit_length() - 1)}" if 0 < size < _ALIGNMENT else ""
+        return f"{name}: Buffer({self.pointers.get(b, b.name)}, {b.dtype}, {_list(b.shape)}, []{scope}{align})"
 
     # expressions
 
@@ -240,6 +253,8 @@ def _value(value: Any) -> str:
         return string_literal(value)
     if isinstance(value, float):
         return float_digits(value) + "f64"
+    if isinstance(value, MetaNode) and value.type_key == "Target":
+        return target_text(value)
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, dict):

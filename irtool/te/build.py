@@ -10,8 +10,6 @@ from ..tir.expr import Axis, Expr, Load, Reduce, as_expr, children, post_order, 
 from ..tir.stmt import Buffer
 from .tensor import Compute, Extern, Placeholder, Tensor
 
-_AXIS_NAMES = "ijklmnop"
-
 
 def placeholder(shape: Sequence[int], dtype: str = "float32", name: str = "placeholder") -> Tensor:
     """A tensor handed in from outside."""
@@ -49,7 +47,7 @@ def compute(
     schedules, `attrs` too.
     """
     extents = [_static(d) for d in (shape if isinstance(shape, tuple | list) else (shape,))]
-    axes = [Axis(_axis_name(n), extent) for n, extent in enumerate(extents)]
+    axes = [Axis(name, extent) for name, extent in zip(_axis_names(fcompute, len(extents)), extents)]
     made = fcompute(*axes)
     many = isinstance(made, tuple | list)
     bodies = [as_expr(b) for b in (made if many else (made,))]
@@ -63,8 +61,14 @@ def compute(
     return tensors if many else tensors[0]
 
 
-def _axis_name(n: int) -> str:
-    return _AXIS_NAMES[n] if n < len(_AXIS_NAMES) else f"i{n}"
+def _axis_names(fcompute: Callable[..., Any], rank: int) -> list[str]:
+    """The names of the function's parameters; where it takes any number of indices, `ax0`, `ax1`, …"""
+    code = getattr(fcompute, "__code__", None)
+    if code is not None:
+        count = code.co_argcount - len(fcompute.__defaults__ or ())  # type: ignore[attr-defined]
+        if count == rank:
+            return list(code.co_varnames[:count])
+    return [f"ax{n}" for n in range(rank)]
 
 
 def _compute(name: str, tag: str, attrs: Any, axes: list[Axis], bodies: list[Expr]) -> tuple[Tensor, ...]:

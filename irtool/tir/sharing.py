@@ -7,7 +7,8 @@ from .simplify import Simplifier
 from .stmt import Allocate, Buffer, For, PrimFunc, Store, expressions, pre_order
 
 
-def _bounds(f: PrimFunc) -> dict[Expr, tuple[float, float]]:
+def loop_bounds(f: PrimFunc) -> dict[Expr, tuple[float, float]]:
+    """The ranges (inclusive) of the variables of loops with constant extents."""
     return {
         s.var: (0, int(s.extent.value) - 1)  # type: ignore[attr-defined]
         for s in pre_order(f.body)
@@ -29,7 +30,7 @@ def copied_input(f: PrimFunc) -> int | None:
     source = s.value.source
     if source not in f.params or source.dtype != s.buffer.dtype or source.size != s.buffer.size:
         return None
-    simplify = Simplifier(_bounds(f))
+    simplify = Simplifier(loop_bounds(f))
     read = simplify(source.offset(s.value.indices))
     written = simplify(s.buffer.offset(s.indices))
     return f.params.index(source) if read is written else None
@@ -50,7 +51,7 @@ def in_place_pairs(f: PrimFunc) -> list[tuple[int, int]]:
             for e in post_order(root):
                 if isinstance(e, Load) and isinstance(e.source, Buffer):
                     loads.setdefault(e.source, []).append(e)
-    simplify = Simplifier(_bounds(f))
+    simplify = Simplifier(loop_bounds(f))
     pairs: list[tuple[int, int]] = []
     for o, out in enumerate(f.outputs):
         written = stores.get(out, [])

@@ -209,10 +209,11 @@ class PrimFunc:
     """A named loop nest. `params` are the buffers it is handed, inputs first, then `num_outputs` outputs.
 
     Every buffer allocated in the body with scope `arena` needs a place from the memory planner. `attrs` says what the
-    function was made from and how (`strategy`, `flops` …), for reports.
+    function was made from and how (`strategy`, `flops` …), for reports. `checked_type` is its Relay type, where it is a
+    function of a Relay module; `preflattened` are the parameters as they were before `flatten`, if that was done.
     """
 
-    __slots__ = ("attrs", "body", "name", "num_outputs", "params")
+    __slots__ = ("attrs", "body", "checked_type", "name", "num_outputs", "params", "preflattened")
 
     def __init__(
         self,
@@ -221,12 +222,16 @@ class PrimFunc:
         body: Stmt,
         num_outputs: int = 1,
         attrs: Mapping[str, Any] | None = None,
+        checked_type: Any = None,
+        preflattened: Sequence[Buffer] = (),
     ) -> None:
         self.name = name
         self.params = tuple(params)
         self.body = body
         self.num_outputs = num_outputs
         self.attrs = dict(attrs or {})
+        self.checked_type = checked_type
+        self.preflattened = tuple(preflattened)
 
     @property
     def inputs(self) -> tuple[Buffer, ...]:
@@ -240,7 +245,8 @@ class PrimFunc:
         """The same function over another body; `attrs` are added."""
         if body is self.body and not attrs:
             return self
-        return PrimFunc(self.name, self.params, body, self.num_outputs, {**self.attrs, **attrs})
+        attrs = {**self.attrs, **attrs}
+        return PrimFunc(self.name, self.params, body, self.num_outputs, attrs, self.checked_type, self.preflattened)
 
     def __repr__(self) -> str:
         from .show import show_function

@@ -43,7 +43,7 @@ def test_a_nest_with_everything():
   buffer_map = {p0_1: p0, T_softmax_1: T_softmax} {
   for (i0: int32, 0, 2) "parallel" {
     allocate(T_max: Pointer(global float32), float32, [1]), storage_scope = global {
-      T_max_1: Buffer(T_max, float32, [1], [])[0] = -3.4028235e+38f32
+      T_max_1: Buffer(T_max, float32, [1], [], align=4)[0] = -3.4028235e+38f32
       for (k: int32, 0, 10) {
         T_max_1[0] = max(T_max_1[0], p0[i0, k])
       }

@@ -112,7 +112,7 @@ class Take(Operator):
             def flat(*i: Any) -> Any:
                 return data[unflatten(bring_in(indices[i], size), data.shape) if data.shape else ()]
 
-            return te.compute(out_type.shape, flat, name="take", tag="injective")
+            return te.compute(out_type.shape, flat, name="T_take", tag="injective")
 
         axis, batch = self.places(len(data.shape), len(indices.shape))
         inner = len(indices.shape) - batch
@@ -121,7 +121,7 @@ class Take(Operator):
             index = indices[(*i[:batch], *i[axis : axis + inner])]
             return data[(*i[:axis], bring_in(index, data.shape[axis]), *i[axis + inner :])]
 
-        return te.compute(out_type.shape, element, name="take", tag="injective")
+        return te.compute(out_type.shape, element, name="T_take", tag="injective")
 
 
 @operator("gather", "data", "indices", pattern=Pattern.INJECTIVE, attrs="GatherAttrs", level=3)

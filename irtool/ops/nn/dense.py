@@ -62,7 +62,7 @@ def narrowed(total: Any, out_type: Any) -> Any:
     return te.compute(out_type.shape, lambda *i: te.cast(total[i], out_type.dtype), name="narrow", tag="elemwise")
 
 
-def product_expression(a: Any, b: Any, out_type: Any, transpose_a: bool, transpose_b: bool, name: str) -> Any:
+def product_expression(a: Any, b: Any, out_type: Any, transpose_a: bool, transpose_b: bool, tag: str) -> Any:
     """The tensor expression of a product of a tensor with a matrix."""
     wide = wide_dtype(out_type.dtype)
     k = te.reduce_axis(a.shape[-2 if transpose_a else -1], name="k")
@@ -72,7 +72,13 @@ def product_expression(a: Any, b: Any, out_type: Any, transpose_a: bool, transpo
         right = (i[-1], k) if transpose_b else (k, i[-1])
         return te.sum(te.cast(a[left], wide) * te.cast(b[right], wide), axis=k)
 
-    return narrowed(te.compute(out_type.shape, element, name=name, tag=name), out_type)
+    name = "T_dense" if tag == "dense" else f"T_{tag}{_transposed(transpose_a, transpose_b)}"
+    return narrowed(te.compute(out_type.shape, element, name=name, tag=tag), out_type)
+
+
+def _transposed(a: bool, b: bool) -> str:
+    """`_NT` where only the second operand is transposed, and so on."""
+    return f"_{'NT'[a]}{'NT'[b]}"
 
 
 @operator("nn.matmul", "tensor_a", "tensor_b", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MatmulAttrs", level=1)
@@ -94,7 +100,7 @@ class Matmul(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         a, b = inputs
-        return product_expression(a, b, out_type, self.transpose_a, self.transpose_b, name="matmul")
+        return product_expression(a, b, out_type, self.transpose_a, self.transpose_b, tag="matmul")
 
 
 @operator("nn.dense", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="DenseAttrs", level=1)
@@ -113,7 +119,7 @@ class Dense(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, weight = inputs
-        return product_expression(data, weight, out_type, False, True, name="dense")
+        return product_expression(data, weight, out_type, False, True, tag="dense")
 
 
 @operator("nn.contrib_dense_pack", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="DenseAttrs")
@@ -215,4 +221,5 @@ class BatchMatmul(Operator):
             right = (n if b.shape[0] != 1 else 0, *((j, k) if self.transpose_b else (k, j)))
             return te.sum(te.cast(a[left], wide) * te.cast(b[right], wide), axis=k)
 
-        return narrowed(te.compute(out_type.shape, element, name="batch_matmul", tag="batch_matmul"), out_type)
+        name = f"T_batch_matmul{_transposed(self.transpose_a, self.transpose_b)}"
+        return narrowed(te.compute(out_type.shape, element, name=name, tag="batch_matmul"), out_type)

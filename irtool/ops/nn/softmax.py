@@ -28,7 +28,7 @@ def largest_along(x: Any, axis: int) -> Any:
     def element(*i: Any) -> Any:
         return te.max(te.cast(x[(*i[:axis], over, *i[axis:])], wide_dtype(x.dtype)), axis=over)
 
-    return te.compute(without(x.shape, axis), element, name="largest", tag="comm_reduce")
+    return te.compute(without(x.shape, axis), element, name="T_softmax_maxelem", tag="comm_reduce")
 
 
 def sum_along(x: Any, axis: int) -> Any:
@@ -37,7 +37,7 @@ def sum_along(x: Any, axis: int) -> Any:
     return te.compute(
         without(x.shape, axis),
         lambda *i: te.sum(x[(*i[:axis], over, *i[axis:])], axis=over),
-        name="total",
+        name="T_softmax_expsum",
         tag="comm_reduce",
     )
 
@@ -72,13 +72,13 @@ class Softmax(SoftmaxFamily):
         wide = wide_dtype(x.dtype)
         largest = largest_along(x, axis)
         raised = te.compute(
-            x.shape, lambda *i: te.exp(te.cast(x[i], wide) - largest[without(i, axis)]), name="exp", tag="elemwise"
+            x.shape, lambda *i: te.exp(te.cast(x[i], wide) - largest[without(i, axis)]), name="T_softmax_exp", tag="elemwise"
         )
         total = sum_along(raised, axis)
         return te.compute(
             x.shape,
             lambda *i: te.cast(raised[i] / total[without(i, axis)], out_type.dtype),
-            name="softmax",
+            name="T_softmax_norm",
             tag="softmax",
         )
 
@@ -107,7 +107,7 @@ class LogSoftmax(SoftmaxFamily):
         wide = wide_dtype(x.dtype)
         largest = largest_along(x, axis)
         raised = te.compute(
-            x.shape, lambda *i: te.exp(te.cast(x[i], wide) - largest[without(i, axis)]), name="exp", tag="elemwise"
+            x.shape, lambda *i: te.exp(te.cast(x[i], wide) - largest[without(i, axis)]), name="T_softmax_exp", tag="elemwise"
         )
         total = sum_along(raised, axis)
 

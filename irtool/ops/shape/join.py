@@ -79,7 +79,7 @@ class Concatenate(Operator):
                 value = te.if_then_else(i[axis] >= starts[k], at(k), value)
             return value
 
-        return te.compute(out_type.shape, element, name="concatenate", tag="injective")
+        return te.compute(out_type.shape, element, name="T_concat", tag="injective")
 
 
 @operator("stack", "data", pattern=Pattern.INJECTIVE, attrs="StackAttrs", level=3)
@@ -114,7 +114,7 @@ class Stack(Operator):
                 value = te.if_then_else(i[axis] >= k, inputs[k][rest], value)
             return value
 
-        return te.compute(out_type.shape, element, name="stack", tag="injective")
+        return te.compute(out_type.shape, element, name="T_stack", tag="injective")
 
 
 _MOST_PARTS = 1_000_000
@@ -182,7 +182,7 @@ class Split(Operator):
             return te.compute(
                 type.shape,
                 lambda *i: data[(*i[:axis], i[axis] + start, *i[axis + 1 :])],
-                name="split",
+                name="T_split_sections",
                 tag="injective",
             )
 
@@ -219,7 +219,7 @@ class Tile(Operator):
             lambda *i: data[
                 tuple(k if d == n else k % d for k, d, n in zip(i[ahead:], data.shape, out_type.shape[ahead:]))
             ],
-            name="tile",
+            name="T_tile",
             tag="broadcast",
         )
 
@@ -259,7 +259,7 @@ class Repeat(Operator):
         return te.compute(
             out_type.shape,
             lambda *i: data[(*i[:axis], i[axis] // self.repeats, *i[axis + 1 :])],
-            name="repeat",
+            name="T_repeat",
             tag="broadcast",
         )
 

@@ -43,7 +43,7 @@ class LayoutTransform(Operator):
             inside = te.all(*[s < d for s, d in zip(source, data.shape, strict=True)])
             return te.if_then_else(inside, data[source], te.const(0, data.dtype))
 
-        return te.compute(out_type.shape, element, name="layout_transform", tag="injective")
+        return te.compute(out_type.shape, element, name="T_layout_trans", tag="injective")
 
 
 def parse_extents(layout: str) -> tuple[list[str], list[int]]:

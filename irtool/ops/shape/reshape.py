@@ -16,7 +16,7 @@ from ..relations import show_shape
 from ..shapes import floordiv, mul, normalize_axis, product, tensor
 
 
-def reshape_tensor(x: Any, shape: Sequence[Any], name: str = "reshape") -> Any:
+def reshape_tensor(x: Any, shape: Sequence[Any], name: str = "T_reshape") -> Any:
     """The tensor expression `x` read in row-major order into `shape`."""
     if not x.shape:
         return te.compute(shape, lambda *i: x[()], name=name, tag="injective")
@@ -237,7 +237,7 @@ class ExpandDims(Operator):
         return te.compute(
             out_type.shape,
             lambda *i: data[(*i[:at], *i[at + self.num_newaxis :])],
-            name="expand_dims",
+            name="T_expand_dims",
             tag="broadcast",
         )
 
@@ -283,7 +283,7 @@ class Squeeze(Operator):
             kept = iter(i)
             return data[tuple(0 if a in removed else next(kept) for a in range(len(data.shape)))]
 
-        return te.compute(out_type.shape, element, name="squeeze", tag="injective")
+        return te.compute(out_type.shape, element, name="T_squeeze", tag="injective")
 
 
 @operator("nn.batch_flatten", "data", pattern=Pattern.INJECTIVE, level=2)

@@ -159,7 +159,7 @@ class StridedSlice(Operator):
         return te.compute(
             out_type.shape,
             lambda *i: data[tuple(source(a, k) for a, k in enumerate(i))],
-            name="strided_slice",
+            name="T_strided_slice",
             tag="injective",
         )
 

@@ -44,7 +44,7 @@ class Transpose(Operator):
         return te.compute(
             out_type.shape,
             lambda *i: data[tuple(i[order.index(a)] for a in range(len(order)))],
-            name="transpose",
+            name="T_transpose",
             tag="injective",
         )
 

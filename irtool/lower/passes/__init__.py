@@ -1,0 +1,1 @@
+"""Passes that turn Relay into loop nests."""
