@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ir import Expr, Function, Tuple, Var, free_variables, post_order, rewrite, with_function
+from ..ir import Expr, Function, Tuple, Var, children, free_variables, post_order, rewrite, with_function
 from ..ir.structural import structural_hash
 
 
@@ -31,3 +31,25 @@ class FunctionKeys:
         self.free[function] = free
         self.digest[function] = structural_hash(Function(free, own))
         self._stubs[function] = Function((), Tuple(free), attrs={"digest": self.digest[function]})
+
+
+DEEPEST = 16
+"""The peer's hash of a function looks at all that is inside it. Functions inside more than so many others get none, so that
+the time stays linear."""
+
+
+def nesting(root: Expr) -> dict[Function, int]:
+    """Of every function below an expression, `root` included: how many functions are around it."""
+    depths: dict[Function, int] = {}
+    seen: set[Expr] = set()
+    stack: list[tuple[Expr, int]] = [(root, 0)]
+    while stack:
+        e, depth = stack.pop()
+        if e in seen:
+            continue
+        seen.add(e)
+        if isinstance(e, Function):
+            depths[e] = depth
+            depth += 1
+        stack.extend((c, depth) for c in children(e))
+    return depths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..ir import (
     Call,
@@ -16,16 +17,16 @@ from ..ir import (
     Var,
     binders,
     children,
-    free_variables,
     post_order,
     rewrite,
     substitute,
     with_function,
 )
-from ..ir.structural import structural_equal, structural_hash
+from ..ir.peer_hash import peer_hash
 from ..ir.types import FuncType, type_children, type_leaves
 from .base import ModulePass, register_pass
 from .context import PassContext
+from .function_keys import DEEPEST, FunctionKeys, nesting
 from .lexical_devices import fix_device, is_fixed
 from .primitive_functions import separate_primitives
 
@@ -43,6 +44,10 @@ class LambdaLift(ModulePass):
 
     A function that uses nothing from outside is lifted as it is. Any other one becomes a function of what it uses, which
     returns it. Equal functions are lifted once. Primitive functions stay where they are.
+
+    Names are the peer's, `lifted_name` and a hash of the function as it was written. The peer's hash of a function that uses
+    variables or global functions from outside is made of addresses, and another one in each run: such functions, and those
+    inside very many others, are counted from 0 here.
     """
 
     def transform(self, module: Module, context: PassContext) -> Module:
@@ -85,7 +90,8 @@ class _Lifter:
         self.module = module
         self.lifted: dict[str, Function] = {}
         self.plans: dict[Function, _Plan] = {}
-        self.names: dict[int, list[tuple[Function, str]]] = {}
+        self.names: dict[tuple[int, tuple[Var, ...]], str] = {}
+        self.taken = set(module.functions)
         self.count = 0
 
     def lift_inside(self, function: Function) -> Function:
@@ -130,6 +136,9 @@ class _Lifter:
             for e in post_order(root)
             if isinstance(e, Let) and isinstance(e.value, Function) and not e.value.attrs.get("Primitive")
         }
+        keys = FunctionKeys(root)
+        depths = nesting(root)
+        polymorphic = bool(_type_variables(root))
         captured_by: dict[Var, tuple[Var, ...]] = {}
         seen: set[Expr] = set()
         stack: list[tuple[Expr, frozenset[Var]]] = [(root, frozenset())]
@@ -141,46 +150,49 @@ class _Lifter:
             if isinstance(e, Function) and e is not root:
                 if e.attrs.get("Primitive"):
                     continue
-                plan = self.plans[e] = self._plan_one(e, own_names.get(e), inside, captured_by)
+                types = tuple(_free_types(e)) if polymorphic else ()
+                captured, own_name = _captured(keys.free[e], own_names.get(e), inside, captured_by)
+                plan = self.plans[e] = _Plan(self._name(e, keys, depths[e]), captured, types, own_name)
                 if plan.own_name is not None:
                     inside |= {plan.own_name}
                     captured_by[plan.own_name] = plan.captured
-            # Functions are numbered in the order in which they are called, so operands come before what is called.
-            parts = (*e.args, e.op) if isinstance(e, Call) else children(e)
-            stack.extend((c, inside) for c in reversed(parts))
+            stack.extend((c, inside) for c in reversed(children(e)))
 
-    def _plan_one(
-        self, function: Function, own_name: Var | None, inside: frozenset[Var], captured_by: dict[Var, tuple[Var, ...]]
-    ) -> _Plan:
-        free = free_variables(function)
-        captured: dict[Var, None] = {}
-        for v in free:
-            if v in inside:
-                # The name of a function around this one: what that one has captured is captured here, too.
-                captured.update(dict.fromkeys(captured_by[v]))
-            elif v is not own_name:
-                captured[v] = None
-        types = tuple(_free_types(function))
-        return _Plan(self._name(function, free), tuple(captured), types, own_name if own_name in free else None)
-
-    def _name(self, function: Function, free: list[Var]) -> str:
-        """The name of an equal function that is lifted already, or a fresh one."""
-        key = structural_hash(Function(tuple(free), function))
-        for other, name in self.names.get(key, ()):
-            if _same(other, function):
-                return name
-        while f"lifted_name{self.count}" in self.module:
-            self.count += 1
-        name = f"lifted_name{self.count}"
-        self.count += 1
-        self.names.setdefault(key, []).append((function, name))
+    def _name(self, function: Function, keys: FunctionKeys, depth: int) -> str:
+        """The name of a function that does the same with the same variables and is lifted already, or a fresh one."""
+        key = (keys.digest[function], keys.free[function])
+        known = self.names.get(key)
+        if known is not None:
+            return known
+        number = None if keys.free[function] or depth > DEEPEST else _peer_number(function)
+        if number is None:
+            number, self.count = self.count, self.count + 1
+        while (name := f"lifted_name{number}") in self.taken:
+            number += 1
+        self.taken.add(name)
+        self.names[key] = name
         return name
 
 
-def _same(a: Function, b: Function) -> bool:
-    """Whether the functions do the same with the same variables from outside."""
-    free = free_variables(a)
-    return free == free_variables(b) and structural_equal(Function(tuple(free), a), Function(tuple(free), b))
+def _peer_number(function: Function) -> int | None:
+    """The number that the peer gives a function, or None if it is different in each of its runs."""
+    addresses: dict[Any, int] = {}
+    number = peer_hash(function, addresses)
+    return None if addresses else number
+
+
+def _captured(
+    free: tuple[Var, ...], own_name: Var | None, inside: frozenset[Var], captured_by: dict[Var, tuple[Var, ...]]
+) -> tuple[tuple[Var, ...], Var | None]:
+    """The variables that a function takes from outside, and its own name if it uses that."""
+    captured: dict[Var, None] = {}
+    for v in free:
+        if v in inside:
+            # The name of a function around this one: what that one has captured is captured here, too.
+            captured.update(dict.fromkeys(captured_by[v]))
+        elif v is not own_name:
+            captured[v] = None
+    return tuple(captured), own_name if own_name in free else None
 
 
 def _function_type(function: Function) -> Type | None:
@@ -192,12 +204,18 @@ def _function_type(function: Function) -> Type | None:
 
 def _free_types(function: Function) -> list[TypeVar]:
     """Type variables used in a function and bound outside it, in order of first use."""
+    found = _type_variables(function)
+    bound = {v for e in post_order(function) if isinstance(e, Function) for v in e.type_params}
+    return [v for v in found if v not in bound]
+
+
+def _type_variables(function: Function) -> list[TypeVar]:
+    """Type variables in the annotations of a function, in order of first use; those that a type binds itself left out."""
     found: dict[TypeVar, None] = {}
     bound: set[TypeVar] = set()
     for e in (function, *post_order(function)):
         types = [v.type_annotation for v in binders(e)]
         if isinstance(e, Function):
-            bound.update(e.type_params)
             types.append(e.ret_type)
         elif isinstance(e, Call):
             types += e.type_args

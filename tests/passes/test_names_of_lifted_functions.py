@@ -1,0 +1,91 @@
+"""What LambdaLift names functions by, and what LabelOps labels them with."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import irtool
+from irtool.ir import Call, Function, Let, Module, TensorType, Var, post_order
+from irtool.ir.peer_hash import peer_hash
+from irtool.ops.base import call
+
+FLOAT = TensorType((), "float32")
+
+
+def read(text: str) -> Module:
+    return irtool.infer_types(irtool.parse(text))
+
+
+def lift(module: Module) -> set[str]:
+    return set(irtool.run_passes(module, "LambdaLift").functions) - set(module.functions)
+
+
+def local_functions(module: Module, name: str = "main") -> list[Function]:
+    outer = module[name]
+    return [e for e in post_order(outer) if isinstance(e, Function) and e is not outer]
+
+
+def test_a_function_that_uses_nothing_from_outside_is_named_by_its_hash() -> None:
+    module = read("def @main(%x: float32) { let %f = fn (%y: float32) { multiply(%y, 2f) }; %f(%x) }")
+    (local,) = local_functions(module)
+    assert lift(module) == {f"lifted_name{peer_hash(local)}"}
+
+
+def test_the_name_does_not_depend_on_where_the_function_stands() -> None:
+    here = read("def @main(%x: float32) { let %f = fn (%y: float32) { multiply(%y, 2f) }; %f(%x) }")
+    there = read("def @main(%a: int32) { let %g = fn (%b: float32) { multiply(%b, 2f) }; (%a, %g(3f)) }")
+    assert lift(here) == lift(there)
+
+
+def test_what_uses_something_from_outside_is_counted() -> None:
+    module = read(
+        "def @main(%x: float32) { let %f = fn () { %x }; let %g = fn () { @f() }; add(%f(), %g()) }"
+        "def @f() -> float32 { 1f }"
+    )
+    assert lift(module) == {"lifted_name0", "lifted_name1"}
+
+
+def test_equal_functions_are_lifted_once() -> None:
+    module = read("def @main(%x: float32) { let %f = fn () { 1f }; let %g = fn () { 1f }; add(%f(), %g()) }")
+    assert len(lift(module)) == 1
+
+
+def test_a_name_that_is_taken_is_not_taken_again() -> None:
+    text = "def @main(%x: float32) {{ let %f = fn () {{ 1f }}; let %g = fn () {{ %x }}; add(%f(), %g()) }} {}"
+    module = read(text.format(""))
+    number = next(peer_hash(f) for f in local_functions(module) if not isinstance(f.body, Var))
+    taken = "".join(f"def @lifted_name{n}() -> int32 {{ 1 }} " for n in (number, 0))
+    assert lift(read(text.format(taken))) == {f"lifted_name{number + 1}", "lifted_name1"}
+
+
+def nested(depth: int) -> Module:
+    """A function inside a function and so on; none uses anything from outside."""
+    one, body = irtool.parse_expr("1f"), None
+    for i in range(depth):
+        p, f = Var("p", FLOAT), Var(f"f{i}")
+        body = Let(f, Function((p,), body or call("tanh", p), FLOAT), Call(f, (one,)))
+    return irtool.infer_types(Module({"main": Function((), body, FLOAT)}))
+
+
+@pytest.mark.parametrize("name", ["LambdaLift", "LabelOps"])
+def test_nested_functions_take_linear_time(name: str) -> None:
+    def seconds(depth: int) -> float:
+        module = nested(depth)
+        start = time.process_time()
+        irtool.run_passes(module, name)
+        return time.process_time() - start
+
+    seconds(20)
+    assert seconds(1000) < 5 * min(seconds(250) for _ in range(2)) + 0.5
+
+
+def test_a_label_is_the_hash_of_the_function_with_the_labels_inside_it() -> None:
+    module = read("def @main(%x: float32) { let %f = fn (%y: float32) { multiply(%y, 2f) }; %f(%x) }")
+    labelled = irtool.run_passes(module, "LabelOps")
+    (before,), (after,) = local_functions(module), local_functions(labelled)
+    assert after.attrs["hash"] == f"{peer_hash(before):016x}"
+    outer = labelled["main"]
+    bare = Function(outer.params, outer.body, outer.ret_type, outer.type_params)
+    assert outer.attrs["hash"] == f"{peer_hash(bare):016x}"
