@@ -28,8 +28,30 @@ import click
 @click.option(
     "-O", "level", type=click.IntRange(0, 4), default=3, show_default=True, help="Level of the build pipeline."
 )
-@click.option("--entry", default="main", show_default=True, help="The function that NAME_run calls.")
+@click.option(
+    "--entry",
+    "entries",
+    multiple=True,
+    default=("main",),
+    show_default=True,
+    metavar="FUNCTION",
+    help="The function that NAME_run calls; repeated, further ones become NAME_run_FUNCTION.",
+)
 @click.option("--params", metavar="FILE", default=None, help="Weights by parameter name, from .npz or .params.")
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="NAME",
+    help="A parameter that is no weight. Where given, every other parameter needs a weight.",
+)
+@click.option(
+    "--weights",
+    type=click.Choice(["auto", "inline", "split", "file"]),
+    default="auto",
+    show_default=True,
+    help="Keep weights in NAME.c, in NAME_weights.c, or in NAME.bin, which is mapped when it is loaded.",
+)
 @click.option(
     "--shape", "shapes", multiple=True, metavar="NAME=1,3,224,224", help="Pin the dynamic shape of a parameter."
 )
@@ -48,11 +70,16 @@ import click
     help="Processor: native, x86-64-v3, x86-64-v4, cortex-a72, …; `none` leaves it to the compiler.",
 )
 @click.option(
-    "--vector/--no-vector",
-    default=True,
+    "--cc", default="", metavar="COMMAND", help="C compiler, such as aarch64-linux-gnu-gcc. Default: $CC, or cc."
+)
+@click.option(
+    "--vector",
+    type=click.Choice(["auto", "none"]),
+    default="auto",
     show_default=True,
     help="Vector types where the compiler has them, or scalar code only.",
 )
+@click.option("--no-vector", "vector", flag_value="none", help="The same as --vector=none.")
 @click.option(
     "--math",
     type=click.Choice(["fast", "strict"]),
@@ -66,8 +93,12 @@ import click
     type=click.Choice(["flat", "tvm"]),
     default="flat",
     show_default=True,
-    help="NAME_run(x, out), or the peer's structs of inputs and outputs.",
+    help="NAME_run(x, out), or also the peer's tvmgen_NAME_run(inputs, outputs).",
 )
+@click.option(
+    "--testbench", is_flag=True, help="Also write NAME_test.c, which checks outputs against the interpreter's."
+)
+@click.option("--cache/--no-cache", default=True, show_default=True, help="Reuse earlier builds of the same content.")
 @click.option("--explain", is_flag=True, help="Say which strategy each kernel got, and why.")
 @click.option("--report", "report_file", metavar="FILE.json", default=None, help="Write the build report.")
 @click.option(
@@ -84,68 +115,81 @@ def command(
     target: str,
     out_dir: str | None,
     name: str | None,
-    emit: str,
     level: int,
-    entry: str,
+    entries: tuple[str, ...],
     params: str | None,
+    inputs: tuple[str, ...],
     shapes: tuple[str, ...],
     missing_constants: str,
     time_passes: bool,
     explain: bool,
     report_file: str | None,
     graph_file: str | None,
+    cache: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Compile a module: NAME.c, NAME.h, a weights file where weights are many, and what --emit asks for.
+    """Compile a module: NAME.h, NAME.c, a weights file where weights are many, and what --emit asks for.
 
-    The environment variables CC and CFLAGS are honoured.
+    The environment variables CC and CFLAGS are honoured. Earlier builds are kept in $XDG_CACHE_HOME/irtool.
 
     \b
-    irtool build --target=c net.relay --params weights.npz -o out/
-    irtool build --emit=exe --no-vector net.relay
+    irtool build net.relay --params weights.npz -o out/
+    irtool build --emit=exe --testbench --vector=none net.relay
+    irtool build --cc=aarch64-linux-gnu-gcc --mcpu=cortex-a72 net.relay
     """
     from ..driver import build
-    from ..infer import infer_types
     from ..ir.target import Target
-    from ..passes.bind import fill_missing_constants, pin_shapes
     from ..passes.instruments.timing import Timing
     from .output import write_text
-    from .source import read_arrays, read_module
+    from .source import read_arrays, read_text
 
     Target.parse(target)
-    module = read_module(file)
-    if shapes:
-        module = pin_shapes(module, shapes, entry)
-    module = infer_types(fill_missing_constants(module, missing_constants))
+    text, source = read_text(file)
     name = name or _name_of(file)
     folder = out_dir or f"{name}.out"
     timing = Timing()
     start = time.perf_counter()
     artifact = build(
-        module,
+        lambda: _module(text, source, shapes, entries[0], missing_constants),
         params=read_arrays(params) if params else None,
         target=target,
         opt_level=level,
         out_dir=folder,
         name=name,
-        entry=entry,
-        emit=emit,
+        entry=entries,
+        inputs=inputs or None,
+        # What is asked of the passes is not in the cache.
+        cache=cache and not (time_passes or graph_file),
+        content=repr((text, shapes, missing_constants)).encode("utf-8", "surrogatepass"),
         instruments=(timing,),
         **options,
     )
     seconds = time.perf_counter() - start
     if time_passes:
         click.echo(timing.table(), err=True)
+    if graph_file:
+        from ..driver import graph_json
+
+        write_text(graph_file, graph_json(artifact.prepared, entries[0]))
     if report_file:
         write_text(report_file, json.dumps(artifact.report, indent=1) + "\n")
-    if graph_file:
-        write_text(graph_file, artifact.graph_json())
     if explain:
         for kernel in artifact.report["kernels"]:
-            click.echo(f"{kernel['name']}: {kernel.get('strategy', '')} — {kernel.get('reason', '')}")
+            click.echo(f"{kernel['name']}: {kernel['strategy']} — {kernel['reason']}")
     if not quiet:
-        _summary(artifact, folder, seconds)
+        _summary(artifact, seconds)
+
+
+def _module(text: str, source: str, shapes: tuple[str, ...], entry: str, missing_constants: str) -> Any:
+    from ..infer import infer_types
+    from ..passes.bind import fill_missing_constants, pin_shapes
+    from .source import parse_text
+
+    module = parse_text(text, source)
+    if shapes:
+        module = pin_shapes(module, shapes, entry)
+    return infer_types(fill_missing_constants(module, missing_constants))
 
 
 def _name_of(file: str) -> str:
@@ -153,11 +197,12 @@ def _name_of(file: str) -> str:
     return re.sub(r"\W", "_", stem) or "module"
 
 
-def _summary(artifact: Any, folder: str, seconds: float) -> None:
+def _summary(artifact: Any, seconds: float) -> None:
     report = artifact.report
     for path in artifact.files:
         click.echo(f"wrote {path} ({os.path.getsize(path)} bytes)")
     click.echo(
-        f"{len(report['kernels'])} kernels, arena {artifact.arena_bytes} bytes, "
+        f"{len(report['kernels'])} kernels, arena {artifact.arena_bytes} bytes "
+        f"(lower bound {report['arena_lower_bound']}), "
         f"weights {report.get('weight_bytes', 0)} bytes, built in {seconds:.2f} s"
     )

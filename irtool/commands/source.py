@@ -33,9 +33,13 @@ def read_text(path: str) -> tuple[str, str]:
 
 def read_module(path: str) -> Module:
     """Parses a file; warnings go to standard error."""
+    return parse_text(*read_text(path))
+
+
+def parse_text(text: str, name: str) -> Module:
+    """Parses the text of a file that goes by that name in messages; warnings go to standard error."""
     from ..parser import read_with_diagnostics
 
-    text, name = read_text(path)
     module, found = read_with_diagnostics(text, name)
     if module is None or any(d.level == "error" for d in found):
         raise IrError(found)

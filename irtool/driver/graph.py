@@ -1,0 +1,164 @@
+"""The graph of a network in the JSON of the peer's graph executor: nodes, their inputs, shapes, dtypes and storage."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..diagnostics import IrError
+from ..ir import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Match,
+    Module,
+    Op,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    Var,
+    post_order,
+)
+from ..ir.structural import structural_equal, structural_hash
+from ..lower.naming import kernel_name
+from ..lower.storage import StoragePlan, plan
+
+_CPU = 1
+
+
+def graph_json(module: Module, entry: str = "main") -> str:
+    """The graph of a fused function whose types are known.
+
+    A parameter or a constant is a `null` node (constants are `p0`, `p1`, …); the call of a primitive function is a `tvm_op`
+    node. Raises IrError for a function that is no graph: one with branches, or calls of other functions.
+    """
+    function = module.functions.get(entry)
+    if not isinstance(function, Function):
+        raise IrError(f"there is no function @{entry} to make a graph of")
+    return _Graph(function).write()
+
+
+class _Graph:
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.nodes: list[dict[str, Any]] = []
+        self.inputs: list[int] = []
+        self.rows = [0]
+        self.dtypes: list[str] = []
+        self.shapes: list[list[int]] = []
+        self.storage: list[int] = []
+        self.at: dict[Expr, list[tuple[int, int]]] = {}
+        """By expression, the node and the number of its output, for each tensor of its value."""
+        self.kernels: dict[int, list[tuple[Function, str]]] = {}
+        self.names: dict[str, int] = {}
+        self.node_names: dict[str, int] = {}
+
+    def write(self) -> str:
+        """The JSON text."""
+        order = post_order(self.function.body, enter=lambda e: not isinstance(e, Function))
+        for e in order:
+            if isinstance(e, If | Match) or (isinstance(e, Call) and isinstance(e.op, GlobalVar)):
+                what = "a call of another function" if isinstance(e, Call) else "a branch"
+                raise IrError(f"{what} cannot stand in the graph of the graph executor", e.span)
+        stored = plan(self.function)
+        for p in self.function.params:
+            self._input(p, p.name, stored)
+        constants = 0
+        for e in order:
+            if isinstance(e, Constant):
+                self._input(e, f"p{constants}", stored)
+                constants += 1
+            elif isinstance(e, Call):
+                self._call(e, stored)
+            elif isinstance(e, Tuple):
+                self.at[e] = [x for f in e.fields for x in self.at[f]]
+            elif isinstance(e, TupleGetItem):
+                self.at[e] = self._projection(e)
+            elif isinstance(e, Let):
+                self.at[e.var] = self.at[e.value]
+                self.at[e] = self.at[e.body]
+        graph = {
+            "nodes": self.nodes,
+            "arg_nodes": self.inputs,
+            "heads": [[n, k, 0] for n, k in self.at[self.function.body]],
+            "attrs": {
+                "dltype": ["list_str", self.dtypes],
+                "device_index": ["list_int", [_CPU] * len(self.dtypes)],
+                "storage_id": ["list_int", self.storage],
+                "shape": ["list_shape", self.shapes],
+            },
+            "node_row_ptr": self.rows,
+        }
+        return json.dumps(graph, indent=2) + "\n"
+
+    def _projection(self, e: TupleGetItem) -> list[tuple[int, int]]:
+        t = e.tuple.checked_type
+        assert isinstance(t, TupleType)
+        start = sum(len(_tensors(f)) for f in t.fields[: e.index])
+        return self.at[e.tuple][start : start + len(_tensors(t.fields[e.index]))]
+
+    def _node(self, e: Expr, node: dict[str, Any], stored: StoragePlan) -> None:
+        tensors = _tensors(e.checked_type)
+        self.nodes.append(node)
+        self.rows.append(self.rows[-1] + len(tensors))
+        self.dtypes += [t.dtype for t in tensors]
+        self.shapes += [[int(d) for d in t.shape] for t in tensors]  # type: ignore[arg-type]
+        self.storage += stored[e].ids
+        self.at[e] = [(len(self.nodes) - 1, k) for k in range(len(tensors))]
+
+    def _input(self, e: Var | Constant, name: str, stored: StoragePlan) -> None:
+        self.inputs.append(len(self.nodes))
+        self._node(e, {"op": "null", "name": name, "inputs": []}, stored)
+
+    def _call(self, e: Call, stored: StoragePlan) -> None:
+        inputs = [[n, k, 0] for a in e.args for n, k in self.at[a]]
+        function = self._kernel(e)
+        node = function if function != "__nop" else "reshape_nop"
+        seen = self.node_names[node] = self.node_names.get(node, -1) + 1
+        attrs = {
+            "num_outputs": str(len(_tensors(e.checked_type))),
+            "num_inputs": str(len(inputs)),
+            "flatten_data": "0",
+            "func_name": function,
+            "hash": f"{structural_hash(e.op) & 0xFFFFFFFFFFFFFFFF:016x}",
+        }
+        name = f"{node}{seen}" if seen else node
+        self._node(e, {"op": "tvm_op", "name": name, "attrs": attrs, "inputs": inputs}, stored)
+
+    def _kernel(self, e: Call) -> str:
+        """The name of the function that does the call; equal primitive functions share one."""
+        f = e.op
+        if isinstance(f, Op):
+            return self._named([f.name])
+        assert isinstance(f, Function)
+        if f.attrs.get("relay.reshape_only"):
+            return "__nop"
+        known = self.kernels.setdefault(structural_hash(f), [])
+        for other, name in known:
+            if structural_equal(other, f):
+                return name
+        name = self._named([c.op.name for c in post_order(f.body) if isinstance(c, Call) and isinstance(c.op, Op)])
+        known.append((f, name))
+        return name
+
+    def _named(self, operators: list[str]) -> str:
+        name = kernel_name(operators)
+        seen = self.names[name] = self.names.get(name, -1) + 1
+        return f"{name}_{seen}" if seen else name
+
+
+def _tensors(t: Any) -> list[TensorType]:
+    found: list[TensorType] = []
+    stack = [t]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, TupleType):
+            stack.extend(reversed(x.fields))
+        elif isinstance(x, TensorType):
+            found.append(x)
+    return found

@@ -1,0 +1,168 @@
+"""The peer's model library format: one tar archive of sources, headers, parameters and metadata."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..backends.c.program import CText
+from ..ir import Module
+from ..parser.params import encode_params
+from ..printer import to_text
+from ..tir.program import Program, RunKernel, steps
+from .options import Options
+
+if TYPE_CHECKING:
+    from .emission import Emission
+
+_VERSION = 7
+_CPU = 1
+
+
+def pack(made: Emission, text: CText, program: Program, prepared: Module, source: Module, options: Options) -> bytes:
+    """The archive of a build.
+
+    ::
+
+        metadata.json                     memory, target, executor
+        codegen/host/include/*.h          NAME.h and the peer's interface, tvmgen_NAME.h
+        codegen/host/src/NAME_lib*.c      sources; they need libc and libm only
+        executor-config/graph/NAME.graph  where the network is a graph
+        parameters/NAME.params            the weights by name (or NAME.bin, which NAME_load_weights takes)
+        src/NAME.relay                    the module that was built
+
+    It is the same for the same build: its times are those of SOURCE_DATE_EPOCH, or the epoch.
+    """
+    name = options.name
+    entries: dict[str, bytes] = {}
+    n = 0
+    for file, content in made.files.items():
+        data = b"".join(bytes(p) for p in content) if not isinstance(content, Path) else content.read_bytes()
+        if file.endswith(".h"):
+            entries[f"codegen/host/include/{file}"] = data
+        elif file.endswith(".c") and not file.endswith("_test.c"):
+            entries[f"codegen/host/src/{name}_lib{n}.c"] = data
+            n += 1
+        elif file.endswith(".c"):
+            entries[f"test/{file}"] = data
+        else:
+            entries[f"parameters/{file}"] = data
+    constants = {} if made.weights else {c.name: c.data for c in program.constants}
+    entries[f"parameters/{name}.params"] = encode_params(constants)
+    entries[f"src/{name}.relay"] = to_text(source).encode()
+    graph = _graph(prepared, options.entries[0])
+    if graph:
+        entries[f"executor-config/graph/{name}.graph"] = graph.encode()
+    entries["metadata.json"] = json.dumps(_metadata(text, program, options, graph), indent=2, sort_keys=True).encode()
+    return _archive(entries)
+
+
+def _graph(prepared: Module, entry: str) -> str:
+    from ..diagnostics import IrError
+    from .graph import graph_json
+
+    try:
+        return graph_json(prepared, entry)
+    except IrError:
+        return ""  # branches and calls: only the compiled function runs those
+
+
+def _metadata(text: CText, program: Program, options: Options, graph: str) -> dict[str, Any]:
+    entry = program.functions[options.entries[0]]
+    memory: dict[str, Any] = {
+        "functions": {
+            "main": [
+                {
+                    "device": _CPU,
+                    "workspace_size_bytes": text.arena_bytes,
+                    "constants_size_bytes": sum(c.nbytes for c in program.constants),
+                    "io_size_bytes": sum(s.nbytes for s in (*entry.params, *entry.results)),
+                }
+            ],
+            "operator_functions": [
+                {
+                    "function_name": text.kernel_names[k.name],
+                    "workspace": [{"device": _CPU, "workspace_size_bytes": k.attrs.get("workspace", 0)}],
+                }
+                for k in _kernels(program)
+            ],
+        }
+    }
+    if graph:
+        memory["sids"] = _storage(json.loads(graph))
+    return {
+        "version": _VERSION,
+        "modules": {
+            options.name: {
+                "model_name": options.name,
+                "export_datetime": time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(_now())),
+                "memory": memory,
+                "target": [options.target],
+                "executors": ["aot"],
+                "style": "full-model",
+            }
+        },
+    }
+
+
+def _kernels(program: Program) -> list[Any]:
+    """Kernels in order of their first call."""
+    return list(
+        dict.fromkeys(s.kernel for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel))
+    )
+
+
+def _storage(graph: dict[str, Any]) -> list[dict[str, Any]]:
+    """Bytes of each piece of memory, and the input that is bound to it."""
+    from ..tir import dtypes
+
+    attrs, rows = graph["attrs"], graph["node_row_ptr"]
+    bound = {rows[n]: graph["nodes"][n]["name"] for n in graph["arg_nodes"]}
+    found: dict[int, dict[str, Any]] = {}
+    for at, (sid, shape, dtype) in enumerate(
+        zip(attrs["storage_id"][1], attrs["shape"][1], attrs["dltype"][1], strict=True)
+    ):
+        size = dtypes.itemsize(dtype)
+        for d in shape:
+            size *= d
+        held = found.setdefault(sid, {"storage_id": sid, "size_bytes": 0})
+        held["size_bytes"] = max(held["size_bytes"], size)
+        if at in bound:
+            held["input_binding"] = bound[at]
+    return list(found.values())
+
+
+def _now() -> int:
+    try:
+        return int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+    except ValueError:
+        return 0
+
+
+def _archive(entries: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    folders: set[str] = set()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name in sorted(entries):
+            parts = name.split("/")
+            for n in range(1, len(parts)):
+                folder = "/".join(parts[:n])
+                if folder not in folders:
+                    folders.add(folder)
+                    tar.addfile(_item(f"./{folder}", tarfile.DIRTYPE, 0o755))
+            item = _item(f"./{name}", tarfile.REGTYPE, 0o644)
+            item.size = len(entries[name])
+            tar.addfile(item, io.BytesIO(entries[name]))
+    return out.getvalue()
+
+
+def _item(name: str, kind: bytes, mode: int) -> tarfile.TarInfo:
+    item = tarfile.TarInfo(name)
+    item.type, item.mode, item.mtime = kind, mode, _now()
+    item.uname = item.gname = "root"
+    return item

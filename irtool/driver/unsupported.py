@@ -1,0 +1,31 @@
+"""What of a module cannot be compiled: everything at once, each with its place in the source."""
+
+from __future__ import annotations
+
+from ..diagnostics import Diagnostic, IrError
+from ..ir import Function, Module
+from ..lower import lower_module
+from .options import Options
+from .prepare import prepare_entries
+
+
+def unsupported(module: Module, target: str = "c", entry: str | None = None) -> list[Diagnostic]:
+    """Every reason for which a typed module cannot be compiled; empty if it can.
+
+    Without an `entry`, that is `@main`, or each function that has no type parameters where there is no `@main`.
+    """
+    if entry is not None:
+        entries = [entry]
+    elif "main" in module:
+        entries = ["main"]
+    else:
+        entries = [n for n, f in module.functions.items() if isinstance(f, Function) and not f.type_params]
+    found: list[Diagnostic] = []
+    for name in entries:
+        try:
+            options = Options(target=target, entries=(name,))
+            prepared = prepare_entries(module, options)
+            lower_module(prepared, options.entries)
+        except IrError as error:
+            found += error.diagnostics
+    return list(dict.fromkeys(found))
