@@ -107,7 +107,7 @@ class _ModuleInference:
 
     def infer(self, names: list[str], fresh: bool = False) -> None:
         """Infers these functions together: one of them may need what another makes known."""
-        functions = self.module.relay_functions
+        functions = self.module.functions
         solver = Solver()
         found = Constraints(self.module, self.signature, solver, fresh)
         for name in names:
