@@ -33,6 +33,7 @@ from .expr import (
     children,
     rebuild,
     with_function,
+    without_return_type,
 )
 from .module import Module
 from .rewrite import refresh, rewrite, substitute, with_binders
@@ -127,4 +128,5 @@ __all__ = [
     "use_counts",
     "with_binders",
     "with_function",
+    "without_return_type",
 ]

@@ -326,3 +326,8 @@ def with_function(
         None,
         f.virtual_device,
     )
+
+
+def without_return_type(f: Function) -> Function:
+    """A copy of `f` that leaves its result's type to inference."""
+    return Function(f.params, f.body, None, f.type_params, f.attrs, f.span, None, f.virtual_device)

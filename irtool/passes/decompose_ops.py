@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..diagnostics import IrError, nearest
-from ..ir import Call, Expr, Function, Module, Op, TensorType, Tuple, TupleGetItem, rewrite
+from ..ir import Call, Expr, Function, Module, Op, TensorType, Tuple, TupleGetItem, rewrite, without_return_type
 from ..ops.base import call, is_call_to
 from .base import FunctionPass, Pass, PassList, Sequential, register_pass
 from .constants import scalar_constant
@@ -151,7 +151,7 @@ class _Decomposer:
     def leave(self, old: Expr, new: Expr) -> Expr:
         if isinstance(new, Function) and self.froze_shapes:
             # The result may have become more static than the function says.
-            return Function(new.params, new.body, None, new.type_params, new.attrs, new.span)
+            return without_return_type(new)
         if not isinstance(new, Call) or not isinstance(old, Call):
             return new
         decompose = _DECOMPOSED.get(new.op.name) if isinstance(new.op, Op) else None

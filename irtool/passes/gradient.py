@@ -214,7 +214,7 @@ class _Reverse:
         new = self.variables.get(v)
         if new is None:
             t = v.type_annotation
-            new = self.variables[v] = v if t is None else Var(v.name, reverse_type(t), v.span)
+            new = self.variables[v] = v if t is None else Var(v.name, reverse_type(t), v.span, None, v.virtual_device)
         return new
 
     def visit(self, e: Expr) -> Steps:
@@ -271,7 +271,7 @@ class _Reverse:
         inner = _Reverse(self.module, self.added, self.names, bp, self.variables)
         body = yield inner.visit(e.body)
         ret = None if e.ret_type is None else reverse_type(e.ret_type)
-        return Function((*params, bp), body, ret, e.type_params, e.attrs, e.span)
+        return Function((*params, bp), body, ret, e.type_params, e.attrs, e.span, None, e.virtual_device)
 
     def global_var(self, e: GlobalVar) -> Steps:
         name = f"{e.name}_grad"

@@ -25,7 +25,7 @@ from ..ir import (
     post_order,
     rewrite,
     with_binders,
-    with_function,
+    without_return_type,
 )
 from ..ops.base import call
 from .base import FunctionPass, register_pass
@@ -231,7 +231,7 @@ class _Converter:
             assert isinstance(old, Let)
             return with_binders(new, {old.var: self.memo.get(old.var, old.var)})  # type: ignore[dict-item]
         if isinstance(new, Function):
-            return with_function(Function(new.params, new.body, None, new.type_params, new.attrs, new.span))
+            return without_return_type(new)
         if isinstance(new, Tuple) and old is self.function.body and self.keep_output:
             return self.original_tuple(old, self.typed(new))
         return self.typed(new)
