@@ -31,7 +31,8 @@ def four_paddings(padding: Sequence[int]) -> tuple[int, int, int, int]:
 class Dilation2D(Operator):
     """Each pixel becomes the maximum of its neighbours plus the structuring element's weights, per channel.
 
-    The border that `padding` adds is zero.
+    The border that `padding` adds is zero. Of `strides` and `dilations` the first two count, for height and width; some
+    importers write four.
     """
 
     strides: tuple[int, ...] = (1, 1)
@@ -48,7 +49,7 @@ class Dilation2D(Operator):
         n, c, h, w = convert_shape(data.shape, self.data_layout, "NCHW")
         channels, kh, kw = convert_shape(weight.shape, self.kernel_layout, "IHW")
         require_compatible(c, channels, "the channels of data and weight")
-        if len(self.strides) != 2 or len(self.dilations) != 2 or min(*self.strides, *self.dilations) < 1:
+        if len(self.strides) < 2 or len(self.dilations) < 2 or min(*self.strides, *self.dilations) < 1:
             raise RelationError("strides and dilations must each be two positive numbers")
         top, left, bottom, right = four_paddings(self.padding)
         out = []
@@ -72,7 +73,7 @@ class Dilation2D(Operator):
         k = convert(weight, self.kernel_layout, "IHW").astype(dtype)
         top, left, bottom, right = four_paddings(self.padding)
         x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
-        (sh, sw), (dh, dw) = self.strides, self.dilations
+        (sh, sw), (dh, dw) = self.strides[:2], self.dilations[:2]
         height = (x.shape[2] - (k.shape[1] - 1) * dh - 1) // sh + 1
         width = (x.shape[3] - (k.shape[2] - 1) * dw - 1) // sw + 1
         out: Any = None
