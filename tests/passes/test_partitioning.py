@@ -372,3 +372,54 @@ def test_later_patterns_see_the_types_of_what_earlier_ones_made() -> None:
     m = module("def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), float32]) { exp(nn.relu(add(%x, %y))) }")
     outer = is_op("exp")(wildcard().has_dtype("float32"))
     assert composites(m, [("npu.add_relu", ADD_RELU), ("npu.exp", outer)]) == ["npu.add_relu", "npu.exp"]
+
+
+def merged(body: str, patterns: str, tmp_path: Path) -> list[tuple[str, str, int]]:
+    """Name, contents and number of parameters of each composite function that is called, in order."""
+    path = tmp_path / "x.patterns"
+    path.write_text(patterns)
+    params = ", ".join(f"%{name}: Tensor[(2, 3), float32]" for name in "abcdefgh")
+    m = module(f"def @main({params}) {{ {body} }}")
+    after = irtool.run_passes(m, [("MergeComposite", {"pattern_table": str(path)})])
+    called = [e.op for e in post_order(after["main"]) if isinstance(e, Call) and isinstance(e.op, Function)]
+    return [(str(f.attrs["Composite"]), str(f.attrs["PartitionedFromPattern"]), len(f.params)) for f in called]
+
+
+def test_the_table_says_what_comes_first(tmp_path: Path) -> None:
+    whole = 'pattern("whole", is_op("nn.relu")(is_op("abs")(is_op("add")(wildcard(), wildcard()))))\n'
+    front = 'pattern("front", is_op("abs")(is_op("add")(wildcard(), wildcard())))\n'
+    back = 'pattern("back", is_op("nn.relu")(is_op("abs")(wildcard())))\n'
+    body = "nn.relu(abs(add(%a, %b)))"
+    assert merged(body, whole + front + back, tmp_path) == [("whole", "add_abs_nn.relu_", 2)]
+    assert merged(body, front + back + whole, tmp_path) == [("front", "add_abs_", 2)]
+    assert merged(body, back + whole + front, tmp_path) == [("back", "abs_nn.relu_", 1)]
+
+
+def test_contents_tell_which_alternative_matched(tmp_path: Path) -> None:
+    layer = 'pattern("layer", is_op("add")(is_op("exp")(wildcard()), wildcard()).optional(is_op("nn.relu")))'
+    body = "add(exp(nn.relu(add(exp(%a), %b))), %c)"
+    assert merged(body, layer, tmp_path) == [("layer", "exp_add_nn.relu_", 2), ("layer", "exp_add_", 2)]
+
+
+ADD_SUB_MUL = (
+    'x, y = wildcard(), wildcard()\npattern("asm", is_op("multiply")(is_op("add")(x, y), is_op("subtract")(x, y)))'
+)
+
+
+def test_branches_meet_in_one_function(tmp_path: Path) -> None:
+    one = "multiply(add(%a, %b), subtract(%a, %b))"
+    assert merged(one, ADD_SUB_MUL, tmp_path) == [("asm", "add_subtract_multiply_", 2)]
+    assert len(merged(f"multiply({one}, {one})", ADD_SUB_MUL, tmp_path)) == 2
+    assert merged("multiply(add(%a, %b), subtract(%c, %d))", ADD_SUB_MUL, tmp_path) == []
+
+
+def test_a_diamond_with_a_way_out_is_left_alone(tmp_path: Path) -> None:
+    body = "%0 = add(%a, %b); %1 = multiply(%0, subtract(%a, %b)); (%1, exp(%0))"
+    assert merged(body, ADD_SUB_MUL, tmp_path) == []
+
+
+def test_a_projection_is_part_of_a_match(tmp_path: Path) -> None:
+    text = 'pattern("half", is_op("nn.relu")(is_tuple_get_item(is_op("split")(wildcard()), 0)))'
+    split = "split(%a, indices_or_sections=3i64, axis=1)"
+    assert merged(f"nn.relu({split}.0)", text, tmp_path) == [("half", "split_TupleGetItem0_nn.relu_", 1)]
+    assert merged(f"nn.relu({split}.1)", text, tmp_path) == []

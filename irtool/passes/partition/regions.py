@@ -23,7 +23,7 @@ class Region:
         compiler: whom it is for.
         inputs: its `compiler_begin`s that bring something from outside, in order.
         outputs: its `compiler_end`s that something outside uses, in order.
-        ends: all of its `compiler_end`s.
+        ends: all of its `compiler_end`s, in any order.
         size: how many nodes belong to it.
     """
 
@@ -74,7 +74,9 @@ class Regions:
         for begin in inner:
             into.inputs.pop(begin, None)
             into.outputs.pop(begin.args[0], None)  # type: ignore[call-overload]
-        into.ends += source.ends
+        more, most = sorted((source.ends, into.ends), key=len)
+        most += more
+        into.ends = most
         into.size += source.size
         source.merged_into = into
 
