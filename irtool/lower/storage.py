@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..diagnostics import IrError
 from ..ir import (
@@ -119,7 +120,7 @@ def plan(module: Module | Function, entry: str = "main", *, lowered: bool = True
     Raises IrError where the function has branches, or a shape is not static.
     """
     function = module[entry] if isinstance(module, Module) else module
-    return _Planner(function, lowered).run()
+    return _Planner(function, lowered, module if isinstance(module, Module) else None).run()
 
 
 def function_infos(module: Module, entry: str = "main", target: str = "c") -> dict[str, FunctionInfo]:
@@ -187,10 +188,12 @@ class _Token:
 
 
 class _Planner:
-    def __init__(self, function: Function, lowered: bool) -> None:
+    def __init__(self, function: Function, lowered: bool, module: Module | None) -> None:
         self.function = function
         self.lowered = lowered
+        self.module = module
         self.order = post_order(function.body, enter=lambda e: not isinstance(e, Function))
+        self.bound: dict[Expr, Expr] = {e.var: e.value for e in self.order if isinstance(e, Let)}
         self.made: list[_Token] = []
         self.free: list[tuple[int, int, _Token]] = []
         """Free tokens by size, then by when they became free."""
@@ -206,7 +209,7 @@ class _Planner:
                 held[e] = self._keep(wanted[e])
             elif isinstance(e, Call):
                 if not _is_on_device(e):
-                    held[e] = self._call(e, wanted[e], [t for a in e.args for t in held.get(_seen_through(a), ())])
+                    held[e] = self._call(e, wanted[e], [t for a in e.args for t in held.get(self._origin(a), ())])
             else:
                 self._pass_on(e, held)
         storage = {
@@ -228,32 +231,31 @@ class _Planner:
         for e in self.order:
             if isinstance(e, Call) and not _is_on_device(e):
                 for a in e.args:
-                    for token in held.get(_seen_through(a), ()):
+                    for token in held.get(self._origin(a), ()):
                         token.readers += 1
-        for token in held[_seen_through(self.function.body)]:
+        for token in held[self._origin(self.function.body)]:
             token.readers += 1
         return held
 
-    @staticmethod
-    def _pass_on(e: Expr, held: dict[Expr, list[_Token]]) -> None:
+    def _pass_on(self, e: Expr, held: dict[Expr, list[_Token]]) -> None:
         """Notes the tokens of an expression that only hands values on."""
         if isinstance(e, Tuple):
-            held[e] = [t for f in e.fields for t in held[_seen_through(f)]]
+            held[e] = [t for f in e.fields for t in held[self._origin(f)]]
         elif isinstance(e, TupleGetItem):
             t = e.tuple.checked_type
             assert isinstance(t, TupleType)
             start = sum(len(_tensors(f)) for f in t.fields[: e.index])
-            held[e] = held[_seen_through(e.tuple)][start : start + len(_tensors(t.fields[e.index]))]
+            held[e] = held[self._origin(e.tuple)][start : start + len(_tensors(t.fields[e.index]))]
         elif isinstance(e, Let):
-            held[e.var] = held.get(_seen_through(e.value), [])
-            held[e] = held[_seen_through(e.body)]
+            held[e.var] = held.get(self._origin(e.value), [])
+            held[e] = held[self._origin(e.body)]
         elif not isinstance(e, Var | GlobalVar | Op | Function):
             raise IrError(
                 f"{type(e).__name__} has no place in a storage plan: it is for straight-line functions", e.span
             )
 
     def _call(self, e: Call, wanted: list[_Token], arguments: list[_Token]) -> list[_Token]:
-        if self.lowered and len(arguments) == 1 and len(wanted) == 1 and _only_reshapes(e):
+        if self.lowered and len(arguments) == 1 and len(wanted) == 1 and self._only_reshapes(e):
             tokens = arguments[:]
             tokens[0].readers += wanted[0].readers
         else:
@@ -264,6 +266,26 @@ class _Planner:
             token.readers -= 1
             self._release_if_unread(token)
         return tokens
+
+    def _origin(self, e: Expr) -> Expr:
+        """The expression whose value this is, behind devices and variables that a `let` binds."""
+        while True:
+            if _is_on_device(e):
+                e = e.args[0]  # type: ignore[attr-defined]
+            elif e in self.bound:
+                e = self.bound[e]
+            else:
+                return e
+
+    def _only_reshapes(self, e: Call) -> bool:
+        """Whether a kernel call (of a primitive function, or lowered) only gives its operand another shape."""
+        callee: Any = self.bound.get(e.op, e.op)
+        if isinstance(callee, GlobalVar) and self.module is not None:
+            callee = self.module.functions.get(callee.name)
+        if isinstance(callee, Function):
+            return bool(callee.attrs.get("relay.reshape_only"))
+        metadata = getattr(e.attrs, "metadata", None)
+        return isinstance(metadata, Mapping) and bool(metadata.get("relay.reshape_only"))
 
     def _allocate(self, wanted: _Token) -> _Token:
         wanted.id = len(self.made)
@@ -300,20 +322,6 @@ class _Planner:
 
 def _is_on_device(e: Expr) -> bool:
     return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == "on_device"
-
-
-def _seen_through(e: Expr) -> Expr:
-    while _is_on_device(e):
-        e = e.args[0]  # type: ignore[attr-defined]
-    return e
-
-
-def _only_reshapes(e: Call) -> bool:
-    """Whether a kernel call (of a primitive function, or lowered) only gives its operand another shape."""
-    if isinstance(e.op, Function):
-        return bool(e.op.attrs.get("relay.reshape_only"))
-    metadata = getattr(e.attrs, "metadata", None)
-    return isinstance(metadata, Mapping) and bool(metadata.get("relay.reshape_only"))
 
 
 __all__ = ["FunctionInfo", "Storage", "StoragePlan", "function_infos", "plan", "type_bytes", "workspace_bytes"]

@@ -187,4 +187,4 @@ class BitserialDense(Operator):
         data, weight = inputs
         x = low_bits_expression(data, self.data_bits, out_type.dtype)
         w = plain_weights(weight, (2, 1), self.weight_bits, self.unipolar, out_type.dtype)
-        return product_expression(x, w, out_type, False, True, name="bitserial_dense")
+        return product_expression(x, w, out_type, False, True, tag="bitserial_dense")
