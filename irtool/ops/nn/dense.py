@@ -122,7 +122,15 @@ class Dense(Operator):
         return product_expression(data, weight, out_type, False, True, tag="dense")
 
 
-@operator("nn.contrib_dense_pack", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="DenseAttrs")
+# The peer declares DenseAttrs here and uses DensePackAttrs, so its printer refers to the attributes by metadata.
+@operator(
+    "nn.contrib_dense_pack",
+    "data",
+    "weight",
+    pattern=Pattern.OUT_ELEMWISE_FUSABLE,
+    attrs="DensePackAttrs",
+    declares_attrs=False,
+)
 @dataclass(frozen=True)
 class DensePack(Operator):
     """`nn.dense` with weights packed in blocks of columns, `(units / n, K, n)`, the layout `NC8n`.
