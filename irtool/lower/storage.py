@@ -9,7 +9,7 @@ that was ever in it.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,6 +134,23 @@ def function_infos(module: Module, entry: str = "main", target: str = "c") -> di
             last = f.params[-1].nbytes if f.params else 0
             infos[name] = FunctionInfo({target: workspace_bytes(f)}, {target: last}, {target: 0})
     return infos
+
+
+def storage_report(module: Module, entries: Iterable[str] = ("main",), target: str = "c") -> dict[str, Any]:
+    """The plans of a fused module's entries, for reports: the bytes of each piece of memory, and the function info by
+    target. Of an entry that has no plan (it has branches, say) the report says why."""
+    found: dict[str, Any] = {}
+    for name in entries:
+        try:
+            pieces = plan(module, name)
+            found[name] = {
+                "pieces": list(pieces.token_bytes),
+                "total_bytes": pieces.total_bytes,
+                **plan(module, name, lowered=False).info(target).as_dict(),
+            }
+        except IrError as error:
+            found[name] = {"reason": error.diagnostics[0].message}
+    return found
 
 
 def workspace_bytes(f: PrimFunc) -> int:
@@ -324,4 +341,13 @@ def _is_on_device(e: Expr) -> bool:
     return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == "on_device"
 
 
-__all__ = ["FunctionInfo", "Storage", "StoragePlan", "function_infos", "plan", "type_bytes", "workspace_bytes"]
+__all__ = [
+    "FunctionInfo",
+    "Storage",
+    "StoragePlan",
+    "function_infos",
+    "plan",
+    "storage_report",
+    "type_bytes",
+    "workspace_bytes",
+]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import irtool
 from irtool.ir import Call, Constant, Function, Let, Var, post_order
-from irtool.lower.storage import StoragePlan, function_infos, plan, type_bytes
+from irtool.lower.storage import StoragePlan, function_infos, plan, storage_report, type_bytes
 
 VERSION = '#[version = "0.0.5"]\n'
 SHARED = Path(__file__).parents[3] / "shared"
@@ -90,6 +90,13 @@ def test_what_lowered_functions_need() -> None:
     assert infos["__tvm_main__"].io == {"c": 144}
     softmax = infos["tvmgen_default_fused_nn_softmax"]
     assert softmax.io == {"c": 72} and softmax.workspace == {"c": 16 + 80 + 16}
+
+
+def test_the_report_says_why_there_is_no_plan() -> None:
+    m = irtool.parse(VERSION + CHAIN + "def @other(%c: bool) { if (%c) { 1 } else { 2 } }")
+    report = storage_report(m, ("main", "other"))
+    assert report["main"]["pieces"] == [32, 32, 32] and report["main"]["workspace"] == {"c": 64}
+    assert "straight-line" in report["other"]["reason"]
 
 
 def test_lowering_changes_no_id() -> None:
