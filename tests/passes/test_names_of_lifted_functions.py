@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from irtool.ir import Call, Function, Let, Module, TensorType, Var, post_order
 from irtool.ir.peer_hash import peer_hash
 from irtool.ops.base import call
 
+GRAPH = Path(__file__).parents[3] / "shared/formats/mlp.graph.json"
 FLOAT = TensorType((), "float32")
 
 
@@ -89,3 +92,33 @@ def test_a_label_is_the_hash_of_the_function_with_the_labels_inside_it() -> None
     outer = labelled["main"]
     bare = Function(outer.params, outer.body, outer.ret_type, outer.type_params)
     assert outer.attrs["hash"] == f"{peer_hash(bare):016x}"
+
+
+KERNELS = {
+    "reshape_nop": """fn (%p0: Tensor[(1, 1, 28, 28), float32], Primitive=1, relay.reshape_only=1) {
+        nn.batch_flatten(%p0)
+    }""",
+    "tvmgen_default_fused_nn_softmax": "fn (%p0: Tensor[(1, 10), float32], Primitive=1) { nn.softmax(%p0) }",
+    "tvmgen_default_fused_nn_contrib_dense_pack_add": """fn (
+        %p0: Tensor[(1, 64), float32], %p1: Tensor[(1, 64, 10), float32], %p2: Tensor[(1, 10), float32], Primitive=1
+    ) {
+        %0 = nn.contrib_dense_pack(%p0, %p1, units=None, out_dtype="float32", weight_layout="NC10n");
+        add(%0, %p2)
+    }""",
+    "tvmgen_default_fused_nn_contrib_dense_pack_add_nn_relu": """fn (
+        %p0: Tensor[(1, 784), float32], %p1: Tensor[(4, 784, 32), float32], %p2: Tensor[(1, 128), float32], Primitive=1
+    ) {
+        %0 = nn.contrib_dense_pack(%p0, %p1, units=None, out_dtype="float32", weight_layout="NC32n");
+        %1 = add(%0, %p2);
+        nn.relu(%1)
+    }""",
+}
+
+
+@pytest.mark.skipif(not GRAPH.exists(), reason="needs a graph of the peer")
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_has_the_label_that_the_peer_gives_it(name: str) -> None:
+    (node,) = [n for n in json.loads(GRAPH.read_text())["nodes"] if n["name"] == name]
+    labelled = irtool.run_passes(read(f"def @main() {{ {KERNELS[name]} }}"), "LabelOps")
+    (kernel,) = local_functions(labelled)
+    assert kernel.attrs["hash"] == node["attrs"]["hash"]
