@@ -152,7 +152,7 @@ def command(
     start = time.perf_counter()
     artifact = build(
         lambda: _module(text, source, shapes, entries[0], missing_constants),
-        params=read_arrays(params) if params else None,
+        params=(lambda: read_arrays(params)) if params else None,
         target=target,
         opt_level=level,
         out_dir=folder,
@@ -161,7 +161,7 @@ def command(
         inputs=inputs or None,
         # What is asked of the passes is not in the cache.
         cache=cache and not (time_passes or graph_file),
-        content=repr((text, shapes, missing_constants)).encode("utf-8", "surrogatepass"),
+        content=repr((text, shapes, missing_constants, params and _digest(params))).encode("utf-8", "surrogatepass"),
         instruments=(timing,),
         **options,
     )
@@ -190,6 +190,17 @@ def _module(text: str, source: str, shapes: tuple[str, ...], entry: str, missing
     if shapes:
         module = pin_shapes(module, shapes, entry)
     return infer_types(fill_missing_constants(module, missing_constants))
+
+
+def _digest(path: str) -> str:
+    """What tells the contents of a file from others; empty if it cannot be read."""
+    import hashlib
+
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
 
 
 def _name_of(file: str) -> str:

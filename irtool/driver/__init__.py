@@ -9,12 +9,32 @@ report         what was made, in numbers and names
 graph          the same network for the peer's graph executor
 model_library  everything in one archive of the peer's format
 cache          earlier builds
-unsupported    what cannot be compiled, and why
+refusals       what cannot be compiled, and why
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from .artifact import Artifact
 from .build import build
-from .graph import graph_json
-from .unsupported import unsupported
+
+if TYPE_CHECKING:
+    from ..diagnostics import Diagnostic
+    from ..ir import Module
 
 __all__ = ["Artifact", "build", "graph_json", "unsupported"]
+
+
+def graph_json(module: Module, entry: str = "main") -> str:
+    """The graph of a fused function in the peer's graph-executor format; see `graph`."""
+    from .graph import graph_json as made
+
+    return made(module, entry)
+
+
+def unsupported(module: Module, target: str = "c", **options: Any) -> list[Diagnostic]:
+    """What of a typed module cannot be compiled; see `refusals`."""
+    from .refusals import find_unsupported
+
+    return find_unsupported(module, target, **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,13 @@ from typing import Any
 from ..diagnostics import ToolError
 from ..ir import Module
 from .artifact import Artifact
-from .emission import Emission, emit
 from .options import Options
-from .outputs import write_files
-from .parameters import bind_weights
-from .prepare import is_dynamic, prepare_entries
-from .specialize import Specializer
+from .outputs import Emission, write_files
 
 
 def build(
     module: Module | Callable[[], Module],
-    params: Mapping[str, Any] | None = None,
+    params: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
     target: str = "c",
     opt_level: int = 3,
     out_dir: str | os.PathLike | None = None,
@@ -47,7 +44,7 @@ def build(
 
     Args:
         module: the module, which is not changed; or a function that gives it, called only if the cache has no such build.
-        params: values of parameters of the entry, by name; they become weights.
+        params: values of parameters of the entry, by name (or a function that gives them); they become weights.
         target: `c`.
         opt_level: level of the build pipeline, 0 to 4.
         out_dir: folder for the files (made if missing); without one, a temporary folder that lives as long as the result.
@@ -67,7 +64,7 @@ def build(
         cc: the compiler; by default that of the environment variable CC, or cc.
         inputs: names of the parameters that are no weights; where given, every other one needs a value in `params`.
         cache: look for the same build in the user's cache, and keep this one there.
-        content: what `module` is made from; needed for caching where that is a function.
+        content: what `module` and `params` are made from; needed for caching where they are functions.
         instruments: instruments for the passes.
 
     Raises:
@@ -90,26 +87,24 @@ def build(
         testbench=testbench,
         cc=cc,
     )
-    with tempfile.TemporaryDirectory(prefix="irtool-") as work:
-        scratch = Path(work)
+    with tempfile.TemporaryDirectory(prefix="irtool-") as work, ExitStack() as held:
         key = _key(module, params, inputs, options, content) if cache else ""
-        made = _cached(key, scratch) if key else None
+        made = _cached(key, held) if key else None
         if made is None:
+            # Not needed for a build that the cache has, and slow to import.
+            from .emission import emit_files
+            from .parameters import bind_weights
+            from .prepare import is_dynamic, prepare_entries
+
             source = module() if callable(module) else module
-            source = bind_weights(source, params or {}, options.entries, inputs)
+            source = bind_weights(source, (params() if callable(params) else params) or {}, options.entries, inputs)
             prepared = prepare_entries(source, options, instruments)
             if out_dir is None and is_dynamic(prepared):
                 return _deferred(source, options)
-            made = _emit(prepared, source, options, scratch)
+            made = emit_files(prepared, source, options, Path(work))
             if key and made.failure is None:
                 _keep(key, made)
         return _deliver(made, options, out_dir)
-
-
-def _emit(prepared: Module, source: Module, options: Options, scratch: Path) -> Emission:
-    folder = scratch / "compile"
-    folder.mkdir()
-    return emit(prepared, source, options, folder)
 
 
 def _deliver(made: Emission, options: Options, out_dir: str | os.PathLike | None) -> Artifact:
@@ -137,6 +132,9 @@ def _deferred(module: Module, options: Options) -> Artifact:
     """An artifact that compiles when it is run: shapes depend on the inputs."""
     from ..infer import infer_types
     from ..lower import lower_module
+    from .emission import emit_files
+    from .prepare import is_dynamic, prepare_entries
+    from .specialize import Specializer
 
     module = infer_types(module)
 
@@ -145,7 +143,7 @@ def _deferred(module: Module, options: Options) -> Artifact:
         if is_dynamic(prepared):
             lower_module(prepared, options.entries)  # names the first tensor whose shape is not known
         with tempfile.TemporaryDirectory(prefix="irtool-") as work:
-            return _deliver(_emit(prepared, special, options, Path(work)), options, None)
+            return _deliver(emit_files(prepared, special, options, Path(work)), options, None)
 
     return Artifact.deferred(options.name, Specializer(module, options.entries[0], compile))
 
@@ -156,7 +154,7 @@ def _deferred(module: Module, options: Options) -> Artifact:
 
 def _key(
     module: Module | Callable[[], Module],
-    params: Mapping[str, Any] | None,
+    params: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None,
     inputs: Sequence[str] | None,
     options: Options,
     content: bytes | None,
@@ -169,18 +167,17 @@ def _key(
     key.add(program_identity(), repr(sorted(asdict(options).items())), repr(inputs), compiler.identity)
     if content is not None:
         key.add(content)
-    elif callable(module):
-        return ""
-    else:
+    if not callable(module):
         add_module(key, module)
-    key.add_arrays(params or {})
-    return key.digest
+    if not callable(params):
+        key.add_arrays(params or {})
+    return key.digest if content is not None or not (callable(module) or callable(params)) else ""
 
 
-def _cached(key: str, scratch: Path) -> Emission | None:
+def _cached(key: str, held: ExitStack) -> Emission | None:
     from .cache import BuildCache
 
-    return BuildCache().load(key, scratch)
+    return BuildCache().load(key, held)
 
 
 def _keep(key: str, made: Emission) -> None:

@@ -14,15 +14,15 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..tir.program import PARAM, RESULT, HostFunction, Slot
-from .emission import Emission
+from .outputs import Content, Emission, chunks
 
 _LIMIT = 4 << 30
-_CHUNK = 1 << 20
 _FORMAT = 1
 
 
@@ -45,7 +45,7 @@ class Key:
 
         for name, value in arrays.items():
             array = np.ascontiguousarray(value)
-            self.add(name, str(array.dtype), repr(np.shape(value)), memoryview(array.reshape(-1).view("uint8")))
+            self.add(name, str(array.dtype), repr(np.shape(value)), array.reshape(-1).view("uint8").data)
 
     @property
     def digest(self) -> str:
@@ -86,18 +86,22 @@ class BuildCache:
             base = os.path.join(os.path.expanduser("~"), ".cache")
         self.root = root if root is not None else Path(base) / "irtool" / "builds"
 
-    def load(self, key: str, scratch: Path) -> Emission | None:
-        """The build of that key, its files copied to `scratch`; None if there is none."""
+    def load(self, key: str, held: ExitStack) -> Emission | None:
+        """The build of that key, its files open (until `held` closes them) and checked; None if there is none."""
         folder = self.root / key
         if not self._is_safe():
             return None
         try:
             about = json.loads((folder / "build.json").read_text(encoding="utf-8"))
-            files: dict[str, Path] = {}
+            files: dict[str, BinaryIO] = {}
             for name, digest in about["files"].items():
-                if os.path.basename(name) != name or _copy(folder / "files" / name, scratch / name) != digest:
+                if os.path.basename(name) != name:
                     return None
-                files[name] = scratch / name
+                file = held.enter_context((folder / "files" / name).open("rb", buffering=0))
+                if hashlib.file_digest(file, "sha256").hexdigest() != digest:  # type: ignore[arg-type]
+                    return None
+                file.seek(0)
+                files[name] = file  # type: ignore[assignment]
             os.utime(folder)
             made = Emission(dict(files), _entry(about["entry"]), about["report"])
             made.library, made.weights, made.program = about["library"], about["weights"], about["program"]
@@ -164,22 +168,11 @@ class BuildCache:
                 total -= size
 
 
-def _copy(source: Path, target: Path) -> str:
-    """Copies a file and gives its digest."""
-    digest = hashlib.sha256()
-    with open(source, "rb") as file, open(target, "wb") as out:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-            out.write(chunk)
-    return digest.hexdigest()
-
-
-def _fill(target: Path, content: Iterable[Any] | Path) -> str:
-    if isinstance(content, Path):
-        return _copy(content, target)
+def _fill(target: Path, content: Content) -> str:
+    """Writes a file and gives its digest."""
     digest = hashlib.sha256()
     with open(target, "wb") as out:
-        for part in content:
+        for part in chunks(content):
             digest.update(part)
             out.write(part)
     return digest.hexdigest()

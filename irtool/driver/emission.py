@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +17,15 @@ from ..diagnostics import ToolError
 from ..ir import Module
 from ..lower import lower_module
 from ..lower.memory import plan_memory
+from ..lower.storage import storage_report
 from ..schedule import Machine, schedule_program
-from ..tir.program import HostFunction, Program
+from ..tir.program import Program
 from .options import Options
+from .outputs import Content, Emission, chunks
 from .report import count_macs, make_report
 
 
-@dataclass
-class Emission:
-    """What a build makes.
-
-    Attributes:
-        files: contents by name: buffers, or a file to copy.
-        entry: the entry function, for calling it.
-        library: name of the shared library, if there is one.
-        weights: name of the weights file, if there is one.
-        program: name of the executable, if there is one.
-        failure: what the C compiler had to say, if it failed; `files` are the sources then.
-    """
-
-    files: dict[str, Iterable[Any] | Path]
-    entry: HostFunction
-    report: dict[str, Any]
-    library: str = ""
-    weights: str = ""
-    program: str = ""
-    failure: ToolError | None = None
-    prepared: Module | None = field(default=None, repr=False)
-
-
-def emit(prepared: Module, source: Module, options: Options, scratch: Path) -> Emission:
+def emit_files(prepared: Module, source: Module, options: Options, scratch: Path) -> Emission:
     """All files of a build.
 
     Args:
@@ -60,7 +38,7 @@ def emit(prepared: Module, source: Module, options: Options, scratch: Path) -> E
     program, text = translate(prepared, options, compiler)
     lowered = time.perf_counter()
     name, entry = options.name, text.entries[0]
-    files: dict[str, Iterable[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
+    files: dict[str, Content] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
     made = Emission(files, entry.function, make_report(program, text), prepared=prepared)
     if text.constants:
         files[f"{name}_weights.c"] = [text.constants.encode()]
@@ -99,6 +77,7 @@ def emit(prepared: Module, source: Module, options: Options, scratch: Path) -> E
 
         made.files = {f"{name}.tar": [pack(made, text, program, prepared, source, options)]}
         made.weights = ""
+    made.report["storage"] = storage_report(prepared, options.entries)
     made.report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
     return made
 
@@ -122,15 +101,14 @@ def _compile(
     compiler: Compiler,
     options: Options,
     text: CText,
-    files: Mapping[str, Iterable[Any] | Path],
+    files: Mapping[str, Content],
     extra: Sequence[str],
     target: str,
     scratch: Path,
 ) -> None:
     for name, content in files.items():
         if name.endswith(".h") or name in extra:
-            assert not isinstance(content, Path)
-            (scratch / name).write_bytes(b"".join(content))
+            (scratch / name).write_bytes(b"".join(chunks(content)))
     sources = [_piece(options.name, n, text) for n in range(len(text.pieces))]
     for name, piece in zip(sources, text.pieces):
         (scratch / name).write_text(piece, encoding="utf-8")
@@ -141,7 +119,7 @@ def _piece(name: str, n: int, text: CText) -> str:
     return f"{name}.c" if len(text.pieces) == 1 else f"{name}_part{n}.c"
 
 
-def _keep_pieces(text: CText, name: str, files: dict[str, Iterable[Any] | Path]) -> None:
+def _keep_pieces(text: CText, name: str, files: dict[str, Content]) -> None:
     """After a failure: the compiler's message speaks of these files."""
     for n, piece in enumerate(text.pieces):
         files[_piece(name, n, text)] = [piece.encode()]

@@ -7,7 +7,6 @@ import json
 import os
 import tarfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..backends.c.program import CText
@@ -16,6 +15,7 @@ from ..parser.params import encode_params
 from ..printer import to_text
 from ..tir.program import Program, RunKernel, steps
 from .options import Options
+from .outputs import chunks
 
 if TYPE_CHECKING:
     from .emission import Emission
@@ -42,7 +42,7 @@ def pack(made: Emission, text: CText, program: Program, prepared: Module, source
     entries: dict[str, bytes] = {}
     n = 0
     for file, content in made.files.items():
-        data = b"".join(bytes(p) for p in content) if not isinstance(content, Path) else content.read_bytes()
+        data = b"".join(chunks(content))
         if file.endswith(".h"):
             entries[f"codegen/host/include/{file}"] = data
         elif file.endswith(".c") and not file.endswith("_test.c"):

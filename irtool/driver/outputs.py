@@ -4,17 +4,50 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
-from ..diagnostics import IrError
+from ..diagnostics import IrError, ToolError
+
+if TYPE_CHECKING:
+    from ..ir import Module
+    from ..tir.program import HostFunction
+
+Content: TypeAlias = "list[Any] | Path | BinaryIO"
+"""What is in a file: buffers, the path of a file to copy, or one that is open."""
+
+_CHUNK = 1 << 22
 
 
-def write_files(folder: Path, files: Mapping[str, Iterable[Any] | Path], executable: Iterable[str] = ()) -> list[Path]:
+@dataclass
+class Emission:
+    """What a build makes.
+
+    Attributes:
+        files: contents by name.
+        entry: the entry function, for calling it.
+        library: name of the shared library, if there is one.
+        weights: name of the weights file, if there is one.
+        program: name of the executable, if there is one.
+        failure: what the C compiler had to say, if it failed; `files` are the sources then.
+    """
+
+    files: dict[str, Content]
+    entry: HostFunction
+    report: dict[str, Any]
+    library: str = ""
+    weights: str = ""
+    program: str = ""
+    failure: ToolError | None = None
+    prepared: Module | None = field(default=None, repr=False)
+
+
+def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable[str] = ()) -> list[Path]:
     """Writes files, by name, into a folder that is made if it is missing.
 
-    A file is given as buffers, or as the path of a file to copy. All are written beside their places first, then renamed,
+    All are written beside their places first, then renamed,
     so that a full disk leaves what was there before. Raises IrError.
     """
     runs = set(executable)
@@ -42,12 +75,25 @@ def write_files(folder: Path, files: Mapping[str, Iterable[Any] | Path], executa
     return [target for _, target in finished]
 
 
-def _fill(out: Any, content: Iterable[Any] | Path) -> None:
-    import shutil
-
+def chunks(content: Content) -> Iterator[Any]:
+    """The buffers that a file is made of."""
     if isinstance(content, Path):
         with open(content, "rb") as source:
-            shutil.copyfileobj(source, out, 1 << 20)
+            yield from iter(lambda: source.read(_CHUNK), b"")
+    elif isinstance(content, list):
+        yield from content
+    else:
+        yield from iter(lambda: content.read(_CHUNK), b"")
+
+
+def _fill(out: BinaryIO, content: Content) -> None:
+    if not isinstance(content, list | Path) and hasattr(os, "sendfile"):
+        left = os.fstat(content.fileno()).st_size
+        while left > 0:
+            sent = os.sendfile(out.fileno(), content.fileno(), None, left)  # type: ignore[arg-type]
+            if not sent:
+                break
+            left -= sent
         return
-    for part in content:
+    for part in chunks(content):
         out.write(part)

@@ -9,7 +9,7 @@ from .options import Options
 from .prepare import prepare_entries
 
 
-def unsupported(module: Module, target: str = "c", entry: str | None = None) -> list[Diagnostic]:
+def find_unsupported(module: Module, target: str = "c", entry: str | None = None) -> list[Diagnostic]:
     """Every reason for which a typed module cannot be compiled; empty if it can.
 
     Without an `entry`, that is `@main`, or each function that has no type parameters where there is no `@main`.
