@@ -10,6 +10,7 @@ from ..ir import (
     Expr,
     Function,
     GlobalVar,
+    If,
     Let,
     Module,
     Op,
@@ -95,6 +96,9 @@ class _Lazy:
             # Each use of a constant gets a cell of its own: cells are cheap, and sharing them would make a graph of a tree.
             kids = [self.raw(k, o.checked_type) if isinstance(k, Constant) else k for k, o in self._pairs(old, new)]  # type: ignore[arg-type]
             new = with_binders(rebuild(new, kids), renamed)
+            if isinstance(new, If) and isinstance(old, If):
+                cond = self.unwrapped(new.cond, old.cond.checked_type)  # type: ignore[arg-type]
+                return If(cond, new.true_branch, new.false_branch, new.span)
             if isinstance(new, Function) and new.ret_type is not None:
                 return with_function(new, ret_type=self.cell_type(new.ret_type))
             return self.call(old, new) if isinstance(old, Call) and isinstance(new, Call) else new

@@ -42,7 +42,7 @@ from ..ir import (
 )
 from ..ir.types import rebuild_type, rewrite_type, type_children
 from ..trampoline import trampoline
-from .base import FunctionPass, ModulePass, is_optimizable, register_pass
+from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .let_binding import Names
 from .sharing import require_tree
@@ -78,31 +78,51 @@ class ToCPS(ModulePass):
 
 @register_pass("UnCPS", level=1)
 @dataclass(frozen=True)
-class UnCPS(FunctionPass):
+class UnCPS(ModulePass):
     """Direct style around a function in continuation-passing style: it is called with the identity to continue with.
 
     ::
 
         def @f[answer](%x: T, %k: fn (U) -> answer) -> answer { e }
             ⇒  def @f(%x: T) -> U { (fn [answer](%x: T, %k: fn (U) -> answer) -> answer { e })(%x, fn (%x: U) { %x }) }
+
+    Functions in direct style stay as they are, and so do those that others call and pass continuations to.
     """
 
-    def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        *types, last = [p.checked_type or p.type_annotation for p in function.params] or [None]
-        if not isinstance(last, FuncType) or len(last.arg_types) != 1 or not function.type_params:
-            raise IrError("the function is not in continuation-passing style", function.span)
-        # The function goes inside with its type parameters, so the one around it has its own.
-        own = {t: TypeVar(t.name, t.kind) for t in function.type_params[:-1]}
+    def transform(self, module: Module, context: PassContext) -> Module:
+        functions = dict(module.functions)
+        called = {
+            e.name for f in functions.values() if isinstance(f, Function) for e in post_order(f) if isinstance(e, GlobalVar)
+        }
+        for name, f in module.functions.items():
+            if is_optimizable(f) and name not in called and _takes_continuation(f):
+                functions[name] = _in_direct_style(f)
+        return module.with_functions(functions)
 
-        def outside(t: Type) -> Type:
-            return rewrite_type(t, lambda leaf: own.get(leaf, leaf))  # type: ignore[call-overload]
 
-        params = tuple(Var(p.name, outside(t)) for p, t in zip(function.params, types, strict=False) if t is not None)
-        result = outside(last.arg_types[0])
-        x = Var("x", result)
-        identity = Function((x,), x, result)
-        body = Call(function, (*params, identity), None, (*own.values(), result))
-        return Function(params, body, result, tuple(own.values()), function.attrs, function.span)
+def _takes_continuation(f: Function) -> bool:
+    """Whether the last parameter goes on with one value to the answer that the function is polymorphic in."""
+    if not f.params or not f.type_params:
+        return False
+    k, answer = f.params[-1].checked_type or f.params[-1].type_annotation, f.type_params[-1]
+    return isinstance(k, FuncType) and len(k.arg_types) == 1 and k.ret_type == answer == f.ret_type
+
+
+def _in_direct_style(f: Function) -> Function:
+    # The function goes inside with its type parameters, so the one around it has its own.
+    own = {t: TypeVar(t.name, t.kind) for t in f.type_params[:-1]}
+
+    def outside(t: Type) -> Type:
+        return rewrite_type(t, lambda leaf: own.get(leaf, leaf))  # type: ignore[call-overload]
+
+    *types, k = [p.checked_type or p.type_annotation for p in f.params]
+    assert isinstance(k, FuncType)
+    params = tuple(Var(p.name, outside(t)) for p, t in zip(f.params, types, strict=False) if t is not None)
+    result = outside(k.arg_types[0])
+    x = Var("x", result)
+    identity = Function((x,), x, result)
+    body = Call(f, (*params, identity), None, (*own.values(), result))
+    return Function(params, body, result, tuple(own.values()), f.attrs, f.span)
 
 
 def cps_type(t: Type, answer: TypeVar) -> Type:

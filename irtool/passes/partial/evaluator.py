@@ -35,6 +35,7 @@ from ...ir import (
     bound_vars,
     free_variables,
     post_order,
+    substitute,
     with_function,
 )
 from ...trampoline import trampoline
@@ -90,7 +91,7 @@ class Evaluator:
             return found
         function = self.module.functions[name]
         reference = GlobalVar(name)
-        if not isinstance(function, Function):
+        if not isinstance(function, Function) or function.attrs.get("Primitive"):
             self.globals[name] = self.partial(None, reference)
             return self.globals[name]
         self.identities.register(function)
@@ -202,9 +203,10 @@ class Evaluator:
 
     def static_function(self, function: Function, name: Expr) -> Callable[..., Steps]:
         """How to apply a function now: its body is evaluated, unless that would never end."""
-        if function.attrs.get("Primitive"):
-            return self.constant_function(function)
         captured = {v: self.lookup(v) for v in free_variables(function) if v is not name}
+        if function.attrs.get("Primitive"):
+            atoms: dict[Expr, Expr] = {v: p.dynamic for v, p in captured.items()}
+            return self.constant_function(substitute(function, atoms))
 
         def apply(itself: Partial, arguments: list[Partial], attrs: Any, type_args: Any, lets: LetList) -> Steps:
             number = self.identities.of(function)
