@@ -31,6 +31,7 @@ from ..ir import (
     TupleType,
     Type,
     Var,
+    children,
     free_variables,
     post_order,
 )
@@ -57,6 +58,13 @@ from .nest import lower_function
 
 Value = Any
 """A Slot, a tuple of Values, or a Function known when compiling."""
+
+
+class _Refused:
+    """Stands for the value of an expression that has no counterpart in C: what depends on it is not complained of."""
+
+
+_REFUSED = _Refused()
 
 
 def lower_module(module: Module, entries: Iterable[str] = ("main",)) -> Program:
@@ -225,7 +233,13 @@ class _Body:
         structures: list[Any] = []
         for p in f.params:
             t = p.checked_type or p.type_annotation
-            slots = [Slot(f"{p.name}_{n}", _dims(x), x.dtype, PARAM) for n, x in enumerate(flat_types(t, p))]
+            try:
+                types = flat_types(t, p)
+            except IrError as error:
+                self.whole.kernels.problems += error.diagnostics
+                self.known[0][p] = _REFUSED
+                continue
+            slots = [Slot(f"{p.name}_{n}", _dims(x), x.dtype, PARAM) for n, x in enumerate(types)]
             if len(slots) == 1:
                 slots[0].name = p.name
             params += slots
@@ -235,10 +249,14 @@ class _Body:
         value = trampoline(self.value(f.body))
         body_type = f.body.checked_type
         results: list[Slot] = []
-        for n, (t, slot) in enumerate(zip(flat_types(body_type, f.body), _flat(value, f.body))):
-            result = Slot(f"out{n}", _dims(t), t.dtype, RESULT)
-            results.append(result)
-            self.deliver(slot, result)
+        if value is not _REFUSED:
+            try:
+                for n, (t, slot) in enumerate(zip(flat_types(body_type, f.body), _flat(value, f.body))):
+                    result = Slot(f"out{n}", _dims(t), t.dtype, RESULT)
+                    results.append(result)
+                    self.deliver(slot, result)
+            except IrError as error:
+                self.whole.kernels.problems += error.diagnostics
         return HostFunction(self.name, params, results, self.blocks[0], structure_of(body_type), names, structures)
 
     def fresh(self, shape: Any, dtype: str) -> Slot:
@@ -283,9 +301,19 @@ class _Body:
             elif isinstance(e, Let):
                 made = yield self.value(e)
             else:
-                made = self.one(e)
+                made = self.tried(e)
             self.known[-1][e] = made
         return self.find(root)
+
+    def tried(self, e: Expr) -> Value:
+        """A node whose operands are known, or refused: what has no counterpart is noted once, and the rest goes on."""
+        if any(self.find(k) is _REFUSED for k in children(e)):
+            return _REFUSED
+        try:
+            return self.one(e)
+        except IrError as error:
+            self.whole.kernels.problems += error.diagnostics
+            return _REFUSED
 
     def one(self, e: Expr) -> Value:
         """A node whose operands are known."""
@@ -361,18 +389,26 @@ class _Body:
 
     def branch(self, e: If) -> Generator[Any, Any, Value]:
         cond = yield self.value(e.cond)
-        results = [self.fresh(_dims(t), t.dtype) for t in flat_types(e.checked_type, e)]
+        try:
+            results = [self.fresh(_dims(t), t.dtype) for t in flat_types(e.checked_type, e)]
+        except IrError as error:
+            self.whole.kernels.problems += error.diagnostics
+            return _REFUSED
+        refused = cond is _REFUSED
         arms: list[list[Any]] = []
         for arm in (e.true_branch, e.false_branch):
             self.known.append({})
             self.made.append(set())
             self.blocks.append([])
             value = yield self.value(arm)
-            for source, target in zip(_flat(value, arm), results):
+            refused = refused or value is _REFUSED
+            for source, target in () if refused else zip(_flat(value, arm), results):
                 self.deliver(source, target)
             self.known.pop()
             self.made.pop()
             arms.append(self.blocks.pop())
+        if refused:
+            return _REFUSED
         self.blocks[-1].append(Branch(cond, arms[0], arms[1]))
         return _nest(structure_of(e.checked_type), iter(results))
 
