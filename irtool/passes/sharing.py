@@ -8,20 +8,28 @@ from ..diagnostics import IrError
 from ..ir import Expr, Function, children, post_order
 
 
+def is_tree(e: Expr) -> bool:
+    """Whether no node that computes something is used twice."""
+    return _shared(e) is None
+
+
 def require_tree(f: Function, name: str) -> None:
     """Raises IrError where a node that computes something is used twice (primitive functions are not looked into)."""
+    shared = _shared(f)
+    if shared is not None:
+        raise IrError(
+            f"{name} does not take shared expressions",
+            shared.span,
+            help=f"run ToANormalForm first: --passes=ToANormalForm,{name}",
+        )
 
+
+def _shared(root: Expr) -> Expr | None:
     def enter(e: Expr) -> bool:
         return not (isinstance(e, Function) and e.attrs.get("Primitive"))
 
     uses: Counter[Expr] = Counter()
-    for e in post_order(f, enter=enter):
+    for e in post_order(root, enter=enter):
         if enter(e):
             uses.update(children(e))
-    for e, count in uses.items():
-        if count > 1 and children(e) and enter(e):
-            raise IrError(
-                f"{name} does not take shared expressions",
-                e.span,
-                help=f"run ToANormalForm first: --passes=ToANormalForm,{name}",
-            )
+    return next((e for e, count in uses.items() if count > 1 and children(e) and enter(e)), None)

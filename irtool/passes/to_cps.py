@@ -45,7 +45,7 @@ from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .let_binding import Names
-from .sharing import require_tree
+from .sharing import is_tree, require_tree
 
 Steps = Generator[Any, Any, Any]
 Continue = Callable[[Expr], Steps]
@@ -92,7 +92,11 @@ class UnCPS(ModulePass):
     def transform(self, module: Module, context: PassContext) -> Module:
         functions = dict(module.functions)
         called = {
-            e.name for f in functions.values() if isinstance(f, Function) for e in post_order(f) if isinstance(e, GlobalVar)
+            e.name
+            for f in functions.values()
+            if isinstance(f, Function)
+            for e in post_order(f)
+            if isinstance(e, GlobalVar)
         }
         for name, f in module.functions.items():
             if is_optimizable(f) and name not in called and _takes_continuation(f):
@@ -221,12 +225,19 @@ class _Conversion:
         name = self.global_names.get(e.name)
         if name is None:
             callee = self.module.functions.get(e.name)
-            if not isinstance(callee, Function):
-                return (yield k(e))
+            if not isinstance(callee, Function) or self.returns(e):
+                raise IrError(f"ToCPS cannot convert @{e.name}, which is used as a value", e.span)
             name = self.global_names[e.name] = f"{e.name}_cps"
             if name not in self.added:
                 self.added[name] = yield self.top(callee)
         return (yield k(GlobalVar(name, e.span)))
+
+    def returns(self, e: Expr) -> bool:
+        """Whether calls of `e` return: operators, constructors, and finished global functions that share nodes."""
+        if not isinstance(e, GlobalVar):
+            return isinstance(e, Op | Constructor)
+        f = self.module.functions.get(e.name)
+        return not isinstance(f, Function) or not (is_optimizable(f) or is_tree(f.body))
 
     def nested(self, e: Function, k: Continue) -> Steps:
         if e.attrs.get("Primitive"):
@@ -292,7 +303,7 @@ class _Conversion:
         return self.visit_all((e.ref, e.value), lambda rv: self.let_bind(RefWrite(rv[0], rv[1], e.span), k))
 
     def call(self, e: Call, k: Continue) -> Steps:
-        if isinstance(e.op, Op | Constructor):
+        if self.returns(e.op):
             made = lambda args: self.let_bind(Call(e.op, args, e.attrs, e.type_args, e.span), k)  # noqa: E731
             return self.visit_all(e.args, made)
 

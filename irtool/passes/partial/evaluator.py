@@ -205,7 +205,7 @@ class Evaluator:
         """How to apply a function now: its body is evaluated, unless that would never end."""
         captured = {v: self.lookup(v) for v in free_variables(function) if v is not name}
         if function.attrs.get("Primitive"):
-            atoms: dict[Expr, Expr] = {v: p.dynamic for v, p in captured.items()}
+            atoms = {v: p.dynamic for v, p in captured.items()}
             return self.constant_function(substitute(function, atoms))
 
         def apply(itself: Partial, arguments: list[Partial], attrs: Any, type_args: Any, lets: LetList) -> Steps:
