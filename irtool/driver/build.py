@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..diagnostics import ToolError
+from ..diagnostics import IrError, ToolError
 from ..ir import Module
 from .artifact import Artifact
 from .options import Options
@@ -95,13 +95,17 @@ def build(
             from .emission import emit_files
             from .parameters import bind_weights
             from .prepare import is_dynamic, prepare_entries
+            from .refusals import located
 
             source = module() if callable(module) else module
             source = bind_weights(source, (params() if callable(params) else params) or {}, options.entries, inputs)
             prepared = prepare_entries(source, options, instruments)
             if out_dir is None and is_dynamic(prepared):
                 return _deferred(source, options)
-            made = emit_files(prepared, source, options, Path(work))
+            try:
+                made = emit_files(prepared, source, options, Path(work))
+            except IrError as error:
+                raise type(error)(located(d, source) for d in error.diagnostics) from error
             if key and made.failure is None:
                 _keep(key, made)
         return _deliver(made, options, out_dir)

@@ -58,8 +58,8 @@ def prepare(
         module,
         f"default<O{opt_level}>",
         opt_level=opt_level,
-        # Kernels choose layouts for themselves (see irtool.schedule.layouts).
-        disabled_pass=("AlterOpLayout",),
+        # Kernels choose layouts for themselves (see irtool.schedule.layouts), and equal kernels are found by their loops.
+        disabled_pass=("AlterOpLayout", "LabelOps"),
         instruments=instruments,
         target=target,
     )

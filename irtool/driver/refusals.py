@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..diagnostics import Diagnostic, IrError
-from ..ir import Function, Module
+from ..ir import Call, Function, Module, Op, post_order
 from ..lower import lower_module
 from .options import Options
 from .prepare import prepare_entries
@@ -27,5 +29,17 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
             prepared = prepare_entries(module, options)
             lower_module(prepared, options.entries)
         except IrError as error:
-            found += error.diagnostics
+            found += [located(d, module) for d in error.diagnostics]
     return list(dict.fromkeys(found))
+
+
+def located(d: Diagnostic, module: Module) -> Diagnostic:
+    """The diagnostic with a place in the source, where passes have lost it and it begins with an operator's name."""
+    if d.span is not None:
+        return d
+    operator = d.message.split(" ", 1)[0]
+    for f in module.relay_functions.values():
+        for e in post_order(f.body):
+            if isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == operator and e.span is not None:
+                return replace(d, span=e.span)
+    return d

@@ -20,6 +20,7 @@ from ..ir import (
     GlobalVar,
     If,
     Let,
+    Match,
     MissingData,
     Module,
     Op,
@@ -291,7 +292,7 @@ class _Body:
         found = self.find(root)
         if found is not None:
             return found
-        closed = (If, Let, Function)
+        closed = (If, Let, Function, Match)
         order = post_order(root, enter=lambda e: not isinstance(e, closed) and self.find(e) is None)
         for e in order:
             if self.find(e) is not None or isinstance(e, Op | GlobalVar):
