@@ -1,0 +1,186 @@
+"""LowerTE: what the loop nests compute, what the module says, and that its text reads back."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.ir import Call, Function, FuncType, post_order
+from irtool.ir.structural import structural_equal
+from irtool.lower.plain import lower_plainly
+from irtool.tir.stmt import PrimFunc
+
+VERSION = '#[version = "0.0.5"]\n'
+PEER = sorted((Path(__file__).parents[3] / "shared/formats/lowered").glob("*.fused.relay"))
+SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("*.relay"))
+
+
+def lowered(text: str, passes: str = "FuseOps,LowerTE") -> irtool.Module:
+    return irtool.run_passes(irtool.parse(VERSION + text), passes)
+
+
+def nests(m: irtool.Module) -> dict[str, PrimFunc]:
+    return {n: f for n, f in m.functions.items() if isinstance(f, PrimFunc)}
+
+
+KERNELS = {
+    "elementwise": "def @main(%x: Tensor[(3, 4), float32]) { exp(add(%x, 1f)) }",
+    "scalar": "def @main(%x: float32) { multiply(%x, 2f) }",
+    "dense": """def @main(%x: Tensor[(2, 5), float32], %w: Tensor[(3, 5), float32]) {
+        nn.relu(add(nn.dense(%x, %w, units=3), 0.5f)) }""",
+    "softmax": "def @main(%x: Tensor[(2, 7), float32]) { nn.softmax(%x) }",
+    "argmax": "def @main(%x: Tensor[(3, 5), float32]) { argmax(%x, axis=[1]) }",
+    "sum of integers": 'def @main(%x: Tensor[(3, 5), int8]) { sum(cast(%x, dtype="int32"), axis=[0]) }',
+    "split": "def @main(%x: Tensor[(4, 6), float32]) { split(%x, indices_or_sections=3, axis=1).0 }",
+    "concatenate": """def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 2), float32]) {
+        concatenate((%x, %y), axis=1) }""",
+    "convolution": """def @main(%x: Tensor[(1, 2, 5, 5), float32], %w: Tensor[(3, 2, 3, 3), float32]) {
+        nn.conv2d(%x, %w, strides=[2, 2], padding=[1, 1, 1, 1], channels=3, kernel_size=[3, 3]) }""",
+    "pooling": "def @main(%x: Tensor[(1, 2, 6, 6), float32]) { nn.max_pool2d(%x, pool_size=[2, 2], strides=[2, 2]) }",
+    "sort": "def @main(%x: Tensor[(3, 8), float32]) { sort(%x, axis=1) }",
+    "cumsum": "def @main(%x: Tensor[(3, 8), float32]) { cumsum(%x, axis=1) }",
+    "half precision": "def @main(%x: Tensor[(2, 9), float16]) { sum(%x, axis=[1]) }",
+    "handed through": "def @main(%x: Tensor[(4), float32]) { (annotation.stop_fusion(%x), exp(%x)) }",
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_plain_nests_compute_what_the_interpreter_does(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same program with plain nests for kernels, compiled."""
+    m = irtool.parse(VERSION + KERNELS[name])
+    chance = np.random.default_rng(0)
+    inputs = [
+        (chance.uniform(-3, 3, [int(d) for d in p.checked_type.shape]) * 4).astype(p.checked_type.dtype)
+        for p in m["main"].params
+    ]
+    monkeypatch.setattr("irtool.lower.host.lower_function", lower_plainly)
+    got = irtool.build(m, opt_level=1, vector=False).run(inputs)
+    wanted = irtool.evaluate(m, inputs)
+    for g, w in zip(_flat(got), _flat(wanted), strict=True):
+        tolerance = 2e-2 if str(w.dtype) == "float16" else 1e-5
+        np.testing.assert_allclose(g.astype("float64"), w.astype("float64"), rtol=tolerance, atol=tolerance)
+
+
+def _flat(value):
+    return [x for v in value for x in _flat(v)] if isinstance(value, tuple) else [np.asarray(value)]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_text_reads_back(name: str) -> None:
+    m = lowered(KERNELS[name])
+    text = irtool.to_text(m)
+    again = irtool.parse(text)
+    assert irtool.to_text(again) == text
+    assert structural_equal(irtool.parse(irtool.to_text(again)), again)
+    for n in nests(m):
+        assert again[n].checked_type == m[n].checked_type
+
+
+def test_equal_kernels_share_a_nest_and_others_get_a_number() -> None:
+    m = lowered(
+        """def @main(%x: Tensor[(4), float32], %y: Tensor[(5), float32]) {
+             let %a = exp(%x);
+             let %b = exp(%a);
+             let %c = exp(%y);
+             (%b, %c)
+           }"""
+    )
+    assert sorted(nests(m)) == ["tvmgen_default_fused_exp", "tvmgen_default_fused_exp_1"]
+
+
+def test_names_of_functions_are_not_taken() -> None:
+    m = lowered("def @tvmgen_default_fused_exp(%x: int32) { %x } def @main(%x: Tensor[(4), float32]) { exp(%x) }")
+    assert list(nests(m)) == ["tvmgen_default_fused_exp_1"]
+
+
+def test_kernels_that_a_let_binds() -> None:
+    m = lowered(
+        """def @main(%x: Tensor[(4), float32]) {
+             let %f = fn (%p: Tensor[(4), float32], Primitive=1) { exp(%p) };
+             let %y = %f(%x);
+             %f(%y)
+           }""",
+        "LowerTE",
+    )
+    calls = [e for e in post_order(m["main"].body) if isinstance(e, Call)]
+    assert len(calls) == 2 and all(c.op.name == "call_lowered" for c in calls)
+    assert not any(isinstance(e, Function) for e in post_order(m["main"].body))
+
+
+def test_kernels_of_the_module() -> None:
+    m = lowered(
+        """def @k(%p: Tensor[(4), float32], Primitive=1) -> Tensor[(4), float32] { exp(%p) }
+           def @main(%x: Tensor[(4), float32]) { @k(%x) }""",
+        "LowerTE",
+    )
+    assert m["main"].body.args[0].name == "tvmgen_default_fused_exp" and isinstance(m["k"], Function)
+
+
+def test_functions_for_other_compilers_stay() -> None:
+    text = """def @npu(%p: Tensor[(4), float32], Primitive=1, Compiler="npu", global_symbol="npu") -> Tensor[(4), float32] {
+                exp(%p) }
+              def @main(%x: Tensor[(4), float32]) { @npu(%x) }"""
+    m = lowered(text, "LowerTE")
+    assert not nests(m) and m["main"].body.op.name == "npu"
+
+
+def test_the_type_of_a_nest() -> None:
+    m = lowered(
+        """def @main(%x: Tensor[(4, 6), float32]) {
+             %0 = fn (%p: Tensor[(4, 6), float32], Primitive=1) { split(%p, indices_or_sections=2, axis=1) };
+             %0(%x)
+           }""",
+        "LowerTE",
+    )
+    (nest,) = nests(m).values()
+    assert isinstance(nest.checked_type, FuncType) and len(nest.checked_type.ret_type.fields) == 2
+    assert [b.shape for b in nest.preflattened] == [(4, 6), (4, 3), (4, 3)]
+    assert [b.shape for b in nest.params] == [(24,), (12,), (12,)]
+
+
+def test_nothing_to_lower_is_the_same_module() -> None:
+    m = irtool.parse(VERSION + "def @main(%x: Tensor[(4), float32]) { %x }")
+    assert irtool.run_passes(m, "LowerTE") is m
+
+
+def test_everything_that_has_no_nest_is_reported() -> None:
+    text = """def @main(%x: Tensor[(?, 4), float32], %y: Tensor[(?, 3), float32]) { (exp(%x), tanh(%y)) }"""
+    with pytest.raises(irtool.IrError) as error:
+        lowered(text)
+    assert len(error.value.diagnostics) == 2 and "not static" in error.value.diagnostics[0].message
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)
+def test_samples_lower_and_read_back(path: Path) -> None:
+    m = irtool.run_passes(irtool.parse(path.read_text()), "default<O3>,LowerTE")
+    assert nests(m)
+    text = irtool.to_text(m)
+    assert irtool.to_text(irtool.parse(text)) == text
+
+
+@pytest.mark.skipif(not PEER, reason="the peer's samples are not here")
+@pytest.mark.parametrize("path", PEER, ids=lambda p: p.name)
+def test_heads_are_the_peers(path: Path) -> None:
+    """All but the bodies of the nests, the devices (which another pass says), and the hash of a name that was cut."""
+    wanted = path.with_name(path.name.replace("fused.relay", "lowered.txt")).read_text()
+    m = irtool.run_passes(irtool.parse(path.read_text()), "LowerTE{module_name=default}", target="llvm")
+    got = irtool.to_text(m, metadata=False)
+    for mine, theirs in zip(_heads(got), _heads(wanted), strict=True):
+        assert mine == theirs
+
+
+def _heads(text: str) -> list[str]:
+    import re
+
+    text = re.sub(r"_[0-9a-f]{16}_", "_HASH_", text.split("\n/* ")[0])
+    text = re.sub(r"(, | \{)virtual_device=VirtualDevice\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\}?", "", text)
+    lines = []
+    for line in text.splitlines():
+        if re.match(
+            r"@|  (attr|buffers|buffer_map) =|             \w+: Buffer|def |  %\d+ =|    %\d+ =| +call_lowered", line
+        ):
+            lines.append(line)
+        elif line.startswith("  preflattened_buffer_map"):
+            lines += sorted(re.findall(r"\w+: \w+: Buffer\([^)]*\)", line))
+    return lines
