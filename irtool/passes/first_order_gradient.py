@@ -33,7 +33,7 @@ from .let_binding import Names
 Steps = Generator[Any, Any, Any]
 
 
-@register_pass("FirstOrderGradient", level=0, required=("InferType",))
+@register_pass("FirstOrderGradient", level=0)
 @dataclass(frozen=True)
 class FirstOrderGradient(ModulePass):
     """Makes each function return its result and the gradients with respect to its parameters.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .base import Pass, PassList, Sequential, passes
+from .base import Pass, PassList, Sequential
 from .context import PassContext
 from .pipeline import parse_pipeline
 
@@ -31,7 +31,17 @@ BUILD: tuple[tuple[str, str], ...] = (
     ("AlterOpLayout", "convolutions get the blocked layouts that the kernels are written for"),
     ("FastMath", "only at level 4: cheaper, less exact exp, tanh, erf"),
     ("FoldConstant", "layout transforms of weights, and scales times weights, are computed now"),
+    ("SplitArgs", "a kernel must not have more arguments than the target allows"),
+    (
+        "PlanDevices{mentioned_only=true}",
+        "where the module speaks of devices: fusion must not cross from one to another",
+    ),
     ("FuseOps", "groups of operators become the kernels"),
+    ("InferType", "what follows looks at the types of the kernels"),
+    ("Inline", "functions that were lifted to be optimized once go back to where they are called"),
+    ("InferType", "… and what they became part of is typed again"),
+    ("LabelOps", "kernels get their hash, by which equal ones and tuned ones are known"),
+    ("AnnotateMemoryScope", "tensors that the device reads faster as textures are marked"),
 )
 """The peer's build pipeline, in its order."""
 
@@ -47,7 +57,7 @@ class Default(Sequential):
         return f"default<O{self.opt_level}>"
 
     def passes(self) -> Sequence[Pass]:
-        return [p for text, _ in BUILD if text.split("{")[0] in passes for p in parse_pipeline(text)]
+        return [p for text, _ in BUILD for p in parse_pipeline(text)]
 
     def apply(self, module, context: PassContext):
         inner = context.derived(opt_level=self.opt_level)

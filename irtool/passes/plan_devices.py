@@ -9,7 +9,7 @@ from ..ops.base import call, is_call_to
 from .base import ModulePass, register_pass
 from .context import PassContext
 from .devices.capture import Capture
-from .devices.configuration import configure
+from .devices.configuration import configure, mentioned_devices
 from .devices.constraints import Constraints, is_kernel, is_planned
 
 
@@ -40,14 +40,18 @@ class PlanDevices(ModulePass):
         host: the device that computes shapes and sizes: `cpu`, or a name and a number (`cpu:1`).
         default: the device of everything that nothing is said about. If it is not given, the pass option
             `relay.fallback_device_type` decides, then the target, and then it is `cpu`.
+        mentioned_only: leave a module that names no device as it is.
 
     A device without a target gets the target that other annotations of the module give to devices of its type.
     """
 
     host: str = "cpu"
     default: str = ""
+    mentioned_only: bool = False
 
     def transform(self, module: Module, context: PassContext) -> Module:
+        if self.mentioned_only and next(mentioned_devices(module), None) is None:
+            return module
         configuration = configure(module, context, self.host, self.default)
         prepared = context.infer(module.with_functions({n: _prepared(f, module) for n, f in module.functions.items()}))
         constraints = Constraints(prepared, configuration)

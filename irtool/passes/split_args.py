@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..diagnostics import UsageError
 from ..ir import Call, Expr, Function, Module, Tuple, TupleType, rewrite, with_function
+from ..ir.target import Target
 from ..ops.base import call, is_call_to
 from .base import FunctionPass, register_pass
 from .context import PassContext
@@ -22,34 +24,45 @@ class SplitArgs(FunctionPass):
                                             with max_function_args=3: two inputs and one output
 
     Options:
-        max_function_args: the limit, inputs and outputs together; none if it is negative.
+        max_function_args: the limit, inputs and outputs together; none if it is negative. If it is not given, the
+            option `-max_function_args` of the target decides.
     """
 
-    max_function_args: int
+    max_function_args: int | None = None
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        if self.max_function_args < 0:
+        limit = _limit_of(context.target) if self.max_function_args is None else self.max_function_args
+        if limit < 0:
             return function
-        split = rewrite(function, self.leave)
+        split = rewrite(function, lambda old, new: _split(old, new, limit))
         assert isinstance(split, Function)
         if not module.attrs or all(split.attrs.get(k) is v for k, v in module.attrs.items()):
             return split
         return with_function(split, attrs={**split.attrs, **module.attrs})
 
-    def leave(self, old: Expr, new: Expr) -> Expr:
-        if not is_call_to(old, "concatenate"):
-            return new
-        assert isinstance(old, Call)
-        inputs, result = old.args[0], old.checked_type
-        if not isinstance(inputs, Tuple):
-            return new
-        limit = self.max_function_args - (len(result.fields) if isinstance(result, TupleType) else 1)
-        fields = inputs.fields
-        if len(fields) < limit or limit <= 0:
-            return new
-        axis = old.attrs.axis
-        parts = [
-            call("annotation.stop_fusion", call("concatenate", Tuple(fields[i : i + limit]), axis=axis))
-            for i in range(0, len(fields), limit)
-        ]
-        return call("concatenate", Tuple(tuple(parts)), axis=axis)
+
+def _limit_of(target: Target | None) -> int:
+    text = dict(target.options).get("max_function_args", "-1") if target is not None else "-1"
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"the target option max_function_args is no integer: {text}") from None
+
+
+def _split(old: Expr, new: Expr, arguments: int) -> Expr:
+    if not is_call_to(old, "concatenate"):
+        return new
+    assert isinstance(old, Call)
+    inputs, result = old.args[0], old.checked_type
+    if not isinstance(inputs, Tuple):
+        return new
+    limit = arguments - (len(result.fields) if isinstance(result, TupleType) else 1)
+    fields = inputs.fields
+    if len(fields) < limit or limit <= 0:
+        return new
+    axis = old.attrs.axis
+    parts = [
+        call("annotation.stop_fusion", call("concatenate", Tuple(fields[i : i + limit]), axis=axis))
+        for i in range(0, len(fields), limit)
+    ]
+    return call("concatenate", Tuple(tuple(parts)), axis=axis)
