@@ -1,0 +1,233 @@
+"""Compiled networks and their kernels, timed beside what the processor can do.
+
+A library holds the network, every kernel of it as a function of its own, and two loops compiled with the same flags: 24
+independent multiply-adds of vectors (the peak) and a copy of memory. A measurement runs one of these and the kernel in
+turn, several times, and takes the median of the ratios, so that drift of the clock and other work on the machine cancel.
+One core is timed by the time that its thread has run, several by the clock on the wall.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import irtool
+from irtool.backends.c.compiler import Compiler
+from irtool.driver.emission import translate
+from irtool.driver.options import Options
+from irtool.driver.parameters import bind_weights
+from irtool.driver.prepare import prepare_entries
+from irtool.tir.program import CallFunction, RunKernel, steps
+from irtool.tir.stmt import PrimFunc
+
+_PEAK_STEPS = 20_000
+_ACCUMULATORS = 24
+
+_TOOLS = """
+#include <time.h>
+#include <string.h>
+typedef float bench_v __attribute__((vector_size({size})));
+static double bench_clock(int wall) {{
+  struct timespec t;
+  clock_gettime(wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}}
+static __attribute__((noinline)) float bench_fma(int steps, const float *p) {{
+  bench_v m = p[0] - (bench_v){{0}}, c = p[1] - (bench_v){{0}}{accumulators};
+  for (int n = 0; n < steps; ++n) {{ {updates} }}
+  {{ bench_v s = {sum}; return s[0]; }}
+}}
+static volatile float bench_sink;
+double bench_peak(int steps) {{
+  float p[2] = {{0.5f, 1.0f}};
+  double t = bench_clock(0);
+  bench_sink = bench_fma(steps, p);
+  return bench_clock(0) - t;
+}}
+double bench_copy(char *a, const char *b, long bytes, int times) {{
+  double t = bench_clock(0);
+  for (int n = 0; n < times; ++n) {{ memcpy(a, b, (size_t)bytes); __asm__ volatile("" ::: "memory"); }}
+  return bench_clock(0) - t;
+}}
+double bench_call(int which, void **p, int times, int wall) {{
+  double t = bench_clock(wall);
+  for (int n = 0; n < times; ++n) bench_calls[which](p);
+  return bench_clock(wall) - t;
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One kernel: seconds of a call (median), and the fractions of the peak and of the copy's speed that it reached."""
+
+    seconds: float
+    of_peak: float
+    of_copy: float
+
+
+class Compiled:
+    """A network, compiled, with its weights bound as constants.
+
+    Attributes:
+        calls: kernels in order of execution, as often as they run.
+        flops: of one inference, a multiply-add counted as two.
+    """
+
+    def __init__(self, text: str, seed: int = 0, openmp: bool = False, inputs: Sequence[str] = ("data",)) -> None:
+        options = Options(name="net", openmp=openmp, weights="file")
+        module = irtool.infer_types(irtool.parse(text))
+        module = bind_weights(module, weights_of(module, inputs, seed), options.entries, None)
+        compiler = Compiler("", options.mcpu, options.openmp)
+        program, written = translate(prepare_entries(module, options), options, compiler)
+        self.lanes = compiler.machine().lanes(4)
+        self.kernels: list[PrimFunc] = program.kernels
+        self.calls: list[PrimFunc] = [
+            s.kernel for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)
+        ]
+        assert not any(isinstance(s, CallFunction) for f in program.functions.values() for s in steps(f.body))
+        self.flops = 2 * sum(k.attrs["macs"] for k in self.calls)
+        entry = written.entries[0]
+        wrappers = [_wrapper(n, written.kernel_names[k.name], k) for n, k in enumerate(self.kernels)]
+        own = len([*entry.inputs, *entry.outputs])
+        run = f"static void bench_whole(void **p) {{ (void){entry.run}({_arguments(own)}); }}\n"
+        table = ", ".join([*(f"bench_{n}" for n in range(len(wrappers))), "bench_whole"])
+        source = "\n".join(
+            [
+                "#define _POSIX_C_SOURCE 200809L",
+                written.source,
+                *wrappers,
+                run,
+                f"static void (*const bench_calls[])(void **) = {{{table}}};",
+                _tools(self.lanes),
+            ]
+        )
+        self._folder = tempfile.TemporaryDirectory(prefix="irtool-bench-", ignore_cleanup_errors=True)
+        folder = Path(self._folder.name)
+        (folder / "net.h").write_text(written.header, encoding="utf-8")
+        (folder / "bench.c").write_text(source, encoding="utf-8")
+        compiler.run([*compiler.flags, "-fPIC", "-shared", "-o", "bench.so", "bench.c", "-lm"], folder)
+        self._library = ctypes.CDLL(str(folder / "bench.so"))
+        for name in ("bench_peak", "bench_copy", "bench_call"):
+            getattr(self._library, name).restype = ctypes.c_double
+        self._buffers = {k: _buffers(k) for k in self.kernels}
+        self.boundary = tuple(sum(p.slot.nbytes for p in ps) for ps in (entry.inputs, entry.outputs))
+        """Bytes of the inputs, and of the outputs."""
+        self._whole = [_filled(p.slot.nbytes, p.slot.dtype) for p in (*entry.inputs, *entry.outputs)]
+        if written.weights:
+            with (folder / "net.bin").open("wb") as f:
+                for part in written.weights:
+                    f.write(part)
+            code = self._library.net_load_weights(str(folder / "net.bin").encode())
+            assert code == 0, f"the weights were not loaded: {code}"
+
+    @property
+    def names(self) -> dict[str, PrimFunc]:
+        """Kernels by name."""
+        return {k.name: k for k in self.kernels}
+
+    def kernel(self, k: PrimFunc, rounds: int = 9) -> Timed:
+        """Times a kernel beside the peak and beside a copy of as many bytes as its operands have."""
+        return self._timed(self.kernels.index(k), self._buffers[k], rounds, 2 * k.attrs["macs"], traffic(k))
+
+    def whole(self, rounds: int = 5, flops: int = 0, moved: int = 0) -> Timed:
+        """Times an inference, of `flops` operations (its multiply-adds, if not given) and `moved` bytes."""
+        return self._timed(len(self.kernels), self._whole, rounds, flops or self.flops, moved)
+
+    def once(self, wall: bool = True) -> float:
+        """Seconds of one inference, by the clock on the wall."""
+        return self._call(len(self.kernels), _pointers(self._whole), 1, wall)
+
+    def peak(self) -> float:
+        """Multiply-adds of one core now, in operations a second (each counts as two)."""
+        taken = self._library.bench_peak(_PEAK_STEPS)
+        return 2.0 * _ACCUMULATORS * self.lanes * _PEAK_STEPS / taken
+
+    def _call(self, which: int, pointers: Any, times: int, wall: bool = False) -> float:
+        return float(self._library.bench_call(which, pointers, times, int(wall)))
+
+    def _timed(self, which: int, arrays: Sequence[Any], rounds: int, flops: int, moved: int) -> Timed:
+        pointers = _pointers(arrays)
+        once = min(self._call(which, pointers, 1), self._call(which, pointers, 1))
+        times = max(1, min(2000, int(2e-3 / max(once, 1e-7))))
+        half = moved // 2
+        source, target = _filled(half, "uint8"), _filled(half, "uint8")
+        copies = max(1, int(4e6 / max(half, 1)))
+        seconds, peaks, bandwidths = [], [], []
+        for _ in range(rounds):
+            peak = self.peak()
+            took = self._call(which, pointers, times) / times
+            seconds.append(took)
+            peaks.append(flops / took / peak)
+            if half:
+                a, b = ctypes.c_void_p(target.ctypes.data), ctypes.c_void_p(source.ctypes.data)
+                copy = self._library.bench_copy(a, b, ctypes.c_long(half), copies) / copies
+                bandwidths.append(copy / took)
+        return Timed(
+            statistics.median(seconds), statistics.median(peaks), statistics.median(bandwidths) if bandwidths else 0.0
+        )
+
+
+def weights_of(module: irtool.Module, inputs: Sequence[str], seed: int = 0) -> dict[str, np.ndarray]:
+    """Random weights for every parameter but the inputs: uniform, scaled by fan-in; vectors between 1/2 and 1."""
+    generator = np.random.default_rng(seed)
+    made = {}
+    for p in module["main"].params:
+        if p.name in inputs:
+            continue
+        shape = tuple(int(d) for d in p.checked_type.shape)
+        made[p.name] = generator.random(shape, "float32") * 0.5 + 0.5
+        if len(shape) > 1:
+            fan = int(np.prod(shape[1:]))
+            made[p.name] = ((made[p.name] * 4 - 3) * (3.0 / fan) ** 0.5).astype("float32")
+    return made
+
+
+def traffic(k: PrimFunc) -> int:
+    """Bytes of everything that a kernel reads or writes, each once."""
+    return sum(b.nbytes for b in k.params)
+
+
+def _wrapper(n: int, name: str, k: PrimFunc) -> str:
+    count = len(k.params) + bool(k.attrs.get("workspace"))
+    return f"static void bench_{n}(void **p) {{ {name}({_arguments(count)}); }}"
+
+
+def _arguments(count: int) -> str:
+    return ", ".join(f"p[{n}]" for n in range(count))
+
+
+def _tools(lanes: int) -> str:
+    names = [f"a{n}" for n in range(_ACCUMULATORS)]
+    return _TOOLS.format(
+        size=4 * lanes,
+        accumulators="".join(f", {a} = c * {n}.0f" for n, a in enumerate(names)),
+        updates=" ".join(f"{a} = {a} * m + c;" for a in names),
+        sum=" + ".join(names),
+    )
+
+
+def _filled(nbytes: int, dtype: str) -> np.ndarray:
+    """Memory on a cache line's boundary, with numbers in it that are neither zero nor subnormal; zeros for integers."""
+    raw = np.zeros(nbytes + 64, "uint8")
+    start = -raw.ctypes.data % 64
+    made = raw[start : start + nbytes]
+    if dtype == "float32":
+        made.view("float32")[:] = np.random.default_rng(1).random(nbytes // 4, "float32") + 0.5
+    return made
+
+
+def _buffers(k: PrimFunc) -> list[np.ndarray]:
+    made = [_filled(b.nbytes, b.dtype) for b in k.params]
+    return [*made, _filled(int(k.attrs.get("workspace", 0)), "uint8")]
+
+
+def _pointers(arrays: Sequence[np.ndarray]) -> Any:
+    return (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
