@@ -33,10 +33,10 @@ class _Elementwise(Operator):
 @operator("nn.relu", "data", pattern=Pattern.ELEMWISE, level=1)
 @dataclass(frozen=True)
 class Relu(_Elementwise):
-    """The larger of each element and 0."""
+    """The larger of each element and 0 (of a NaN: 0, since it is not larger)."""
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
-        return np.maximum(x, x.dtype.type(0))
+        return np.fmax(x, x.dtype.type(0))
 
     def element(self, x: Any) -> Any:
         return te.max2(x, te.const(0, x.dtype))
@@ -91,7 +91,7 @@ class Clip(_Elementwise):
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         low, high = (np.asarray(b).astype(x.dtype) for b in self.bounds(x.dtype.name))
-        return np.maximum(np.minimum(x, high), low)
+        return np.fmax(np.fmin(x, high), low)
 
     def element(self, x: Any) -> Any:
         low, high = (te.const(b, x.dtype) for b in self.bounds(x.dtype))
