@@ -158,9 +158,7 @@ _ACCUMULATES = frozenset(
 """Attribute classes whose `out_dtype` is the type that is accumulated in."""
 
 
-@register_pass(
-    "ToMixedPrecision", level=0, required=("InferType",), config={"relay.ToMixedPrecision.keep_orig_output_dtype": bool}
-)
+@register_pass("ToMixedPrecision", level=0, config={"relay.ToMixedPrecision.keep_orig_output_dtype": bool})
 @dataclass(frozen=True)
 class ToMixedPrecision(FunctionPass):
     """Converts operators to a 16-bit floating-point type.
