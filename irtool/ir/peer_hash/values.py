@@ -13,7 +13,7 @@ _SEED = 0xC70F6907
 _MULTIPLIER = 0xC6A4A7935BD1E995
 _GOLDEN = 0x9E3779B9
 _CODES = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4}
-_LARGE = 1 << 20
+_LARGE = 1 << 16
 """Bytes of data above which a digest stands for the peer's hash of them."""
 
 
@@ -93,7 +93,7 @@ def float_node(value: float, of: str = "float32") -> int:
 def tensor_node(array: Any, of: str) -> int:
     """The hash of a tensor: its dtype, rank, shape and the bytes of its data. `array` is a numpy array.
 
-    Beyond a megabyte it is not the peer's number any more.
+    Beyond 64 KB it is not the peer's number any more.
     """
     import numpy as np
 
