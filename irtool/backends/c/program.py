@@ -100,7 +100,8 @@ class _Writer:
         entries = entry_points(self.program, self.name, self.names)
         host = "\n".join(self._functions())
         runs = "\n".join(self._run(e) for e in entries)
-        tools = [*_vector_section(vector_types, vector_functions), *definitions(self.support), ""]
+        helpers = "\n".join([*_vector_section(vector_types, vector_functions), *definitions(self.support)])
+        tools = [*_INLINE, helpers.replace("static inline", "IRT_INLINE"), ""] if helpers else []
         mapped = [f"#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200809L {_WHY_POSIX}\n#endif"] if stored else []
         top = [*mapped, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
         body = [*constants.inside, host, *self._storage(), runs]
@@ -251,6 +252,15 @@ def arena_bytes(program: Program, stack_frames: int = 64) -> int:
 
 
 _WHY_POSIX = "/* for mmap */"
+_INLINE = (
+    "/* Some of these functions are used with vectors only, some without. */",
+    "#ifdef __GNUC__",
+    "#define IRT_INLINE static inline __attribute__((unused))",
+    "#else",
+    "#define IRT_INLINE static inline",
+    "#endif",
+    "",
+)
 
 
 def _vector_section(types: dict[tuple[str, int], None], functions: dict[tuple[str, str, int], None]) -> list[str]:
