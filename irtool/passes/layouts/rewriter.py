@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from ...ir import Call, Expr, Function, Op, TensorType, Tuple, TupleGetItem, TupleType, rebuild, rewrite
 from ...ir.expr import children
+from ...ir.structural import structural_equal
 from ...ops.base import call
 from ...ops.layout import Layout, convertible
 from .inference import Layouts, MaybeLayout, Site, find_rule
@@ -42,7 +43,10 @@ class _Rewriter:
         self.transforms: dict[tuple[Expr, str, str], Expr] = {}
 
     def run(self, function: Function) -> Function:
-        return rewrite(function, self.leave)  # type: ignore[return-value]
+        made = rewrite(function, self.leave)
+        # Calls are written anew wherever layouts are known; where none was changed, the program may be the same.
+        same = not self.transforms and structural_equal(made, function)
+        return function if same else made  # type: ignore[return-value]
 
     def leave(self, old: Expr, new: Expr) -> Expr:
         if isinstance(old, Call) and isinstance(new, Call):
