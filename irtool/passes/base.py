@@ -42,9 +42,14 @@ class Pass(Plugin):
     config: ClassVar[Mapping[str, Any]] = {}
 
     @property
+    def needs_types(self) -> bool:
+        """Whether the module must be well typed before the pass and after it."""
+        return True
+
+    @property
     def info(self) -> PassInfo:
         """The pass's `PassInfo`."""
-        return PassInfo(self.level, self.info_name or self.name, self.required)
+        return PassInfo(self.level, self.info_name or self.name, self.required, self.needs_types)
 
     def apply(self, module: Module, context: PassContext) -> Module:
         """The module after the pass. Called by the runner; call the pass itself (`p(module)`) instead."""

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PassInfo:
-    """What the context needs to know of a pass: its level, its name, and the passes that must run before it."""
+    """What the context needs to know of a pass: its level, its name, and the passes that must run before it.
+
+    `needs_types` is False for a pass that takes and leaves modules which are not well typed as a whole.
+    """
 
     opt_level: int
     name: str
     required: tuple[str, ...] = ()
+    needs_types: bool = True
 
 
 class PassInstrument:

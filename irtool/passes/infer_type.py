@@ -20,7 +20,27 @@ class InferType(ModulePass):
             ⇒  fn (%x: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] { nn.relu(%x) /* ty=Tensor[(2, 3), float32] */ }
 
     Nodes that already have a type are not looked at again.
+
+    Options:
+        partial: infer what can be inferred, as NNVM's InferShape and InferType do: sweeps forwards and backwards until no
+            more becomes known. What stays unknown is left without a type, and counted in a warning, instead of failing.
     """
 
+    partial: bool = False
+
+    @property
+    def needs_types(self) -> bool:
+        return not self.partial
+
     def transform(self, module: Module, context: PassContext) -> Module:
-        return context.infer(module)
+        if not self.partial:
+            return context.infer(module)
+        from ..infer import infer_partial
+
+        found = infer_partial(module)
+        if found.shape_num_unknown_nodes or found.dtype_num_unknown_nodes:
+            context.warn(
+                f"shape_num_unknown_nodes={found.shape_num_unknown_nodes} "
+                f"dtype_num_unknown_nodes={found.dtype_num_unknown_nodes}"
+            )
+        return found.module

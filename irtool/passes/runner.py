@@ -48,7 +48,7 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
     except Exception as error:
         message = f"pass {p.text()} failed: {type(error).__name__}: {error}"
         raise PassFailure(message, module=module, failed=p) from error
-    if after is not module:
+    if after is not module and p.needs_types:
         try:
             after = context.infer(after)
         except IrError as error:
@@ -166,8 +166,10 @@ def run_passes(
     """
     context = PassContext(opt_level, required_pass, disabled_pass, config, instruments, target)
     with context:
-        module = context.infer(module)
-        for p in resolve(passes):
+        chosen = resolve(passes)
+        if not chosen or chosen[0].needs_types:
+            module = context.infer(module)
+        for p in chosen:
             if func is not None:
                 p = ApplyPassToFunction(p, func, not allow_no_match)
             module = run_pass(p, module, context)

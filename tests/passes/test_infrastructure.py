@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 import irtool
-from irtool.diagnostics import IrError, UsageError
+import irtool.parser
+from irtool.diagnostics import Diagnostic, IrError, UsageError
 from irtool.ir import Function, Module
 from irtool.passes import PassContext, PassInfo, PassInstrument, PassList, parse_pipeline, passes, run_pass, run_passes
 from irtool.passes.pipeline import parse_value, show_value
@@ -213,3 +214,16 @@ def test_a_pass_that_breaks_the_module_is_named(module: Module) -> None:
         assert any("TestBreaks" in n for n in caught.value.diagnostics[0].notes)
     finally:
         del passes._classes["TestBreaks"]
+
+
+def test_partial_inference_leaves_unknown_what_nothing_says() -> None:
+    module = irtool.parser.parse(
+        '#[version = "0.0.5"]\ndef @main(%x, %y: Tensor[(2), float32]) { (nn.relu(%x), nn.relu(%y)) }'
+    )
+    warnings: list[Diagnostic] = []
+    found = run_passes(module, "InferType{partial=true}", warn=warnings.append)
+    body = found["main"].body
+    assert [f.checked_type is None for f in body.fields] == [True, False]
+    assert "shape_num_unknown_nodes" in warnings[0].message
+    with pytest.raises(IrError, match="cannot be inferred"):
+        run_passes(module, "InferType{partial=true},FuseOps")

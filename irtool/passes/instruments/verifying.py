@@ -26,7 +26,7 @@ class Verifying(PassInstrument):
             raise InternalError(f"pass {info.name} changed the module that it was given")
         if module is before:
             return
-        found = [*verify(module), *_untyped(module)]
+        found = [*verify(module), *(_untyped(module) if info.needs_types else ())]
         if found:
             first, *rest = found
             note = f"the module is malformed after pass {info.name}"
