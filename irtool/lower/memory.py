@@ -1,7 +1,8 @@
 """Offsets of temporaries in one arena.
 
-Liveness over the steps of a function gives each temporary an interval; an output may take the place of an input that dies
-at the same step where the kernel allows it. Offsets are chosen greedily, larger first, each at the lowest place free for
+Liveness over the steps of a function gives each temporary an interval. A kernel's stages count as steps of their own: an
+output that is first written by a later stage than the last that reads an input may lie where the input did. An output may
+also take the place of an input that dies at the same stage, where the kernel allows it. Offsets are chosen greedily, larger first, each at the lowest place free for
 its interval (best of several orders, then of a bounded number of seeded exchanges). A function's frame holds its
 temporaries, its kernels' scratch memory and the frames of the functions that it calls; a recursive callee's frame comes
 behind the caller's.
@@ -12,11 +13,13 @@ from __future__ import annotations
 import heapq
 import random
 from bisect import insort
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..tir.program import TEMP, Branch, CallFunction, CopySlot, HostFunction, Program, RunKernel, Slot, Step
-from ..tir.stmt import Allocate, Buffer, PrimFunc, children
+from ..tir.expr import Load, post_order
+from ..tir.program import TEMP, Branch, CallFunction, CopySlot, HostFunction, Program, RunKernel, Slot, Step, steps
+from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, Store, expressions, pre_order
 
 ALIGNMENT = 64
 """Bytes. Every offset is a multiple: a cache line, and the widest vector."""
@@ -39,11 +42,19 @@ class Interval:
     last: int
     offset: int = 0
 
+    def later(self, steps: int) -> Interval:
+        """The same, so many steps later, not placed yet."""
+        return Interval(self.size, self.first + steps, self.last + steps)
+
 
 def plan_memory(program: Program) -> None:
     """Sets the offsets of all slots, workspaces and frames, and every function's `frame_bytes` and `live_bytes`."""
+    calls: Counter[PrimFunc] = Counter()
+    for f in program.functions.values():
+        calls.update(s.kernel for s in steps(f.body) if isinstance(s, RunKernel))
     for kernel in program.kernels:
         plan_workspace(kernel)
+        kernel.attrs["scattered"] = calls[kernel] == 1
     recursive = _recursive(program)
     for name in _callees_first(program):
         function = program.functions[name]
@@ -55,34 +66,64 @@ def plan_memory(program: Program) -> None:
 # Kernels
 
 
+@dataclass(frozen=True)
+class Stages:
+    """When a kernel uses what, counted in the statements at the top of its nest.
+
+    Attributes:
+        count: how many there are, at least one.
+        read: for each input, the last stage that uses it.
+        written: for each output, the first stage that uses it.
+        workspace: the first and the last stage that use scratch memory.
+    """
+
+    count: int
+    read: tuple[int, ...]
+    written: tuple[int, ...]
+    workspace: tuple[int, int]
+
+    @property
+    def in_turn(self) -> list[tuple[int, int]]:
+        """Pairs (input, output) of which the input is done with before the output is begun: they may share memory."""
+        return [(i, o) for i, r in enumerate(self.read) for o, w in enumerate(self.written) if r < w]
+
+
 def plan_workspace(kernel: PrimFunc) -> None:
-    """Gives every arena buffer of the kernel an offset in its scratch memory: `attrs["workspace"]` and `["offsets"]`."""
+    """Gives every arena buffer of the kernel an offset in its scratch memory: `attrs["workspace"]` and `["offsets"]`.
+
+    `attrs["stages"]` says when it uses what, and `attrs["overlapping"]`, once calls are planned, which of its inputs and
+    outputs lie in the same memory one after the other.
+    """
     intervals: dict[Buffer, Interval] = {}
-    clock = 0
-    stack = [kernel.body]
-    order = []
-    while stack:
-        s = stack.pop()
-        order.append(s)
-        stack.extend(reversed(children(s)))
-    allocated = [s.buffer for s in order if isinstance(s, Allocate) and s.buffer.scope == "arena"]
-    if allocated:
-        wanted = set(allocated)
-        for top in _top_level(kernel.body):
-            for b in _touched(top, wanted):
-                held = intervals.setdefault(b, Interval(align(b.nbytes), clock, clock))
-                held.last = clock
-            clock += 1
+    allocated = [s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate) and s.buffer.scope == "arena"]
+    tops = _top_level(kernel.body)
+    first: dict[Buffer, int] = {}
+    last: dict[Buffer, int] = {}
+    for clock, top in enumerate(tops):
+        for b in _touched(top, {*allocated, *kernel.params}):
+            first.setdefault(b, clock)
+            last[b] = clock
+    for b in allocated:
+        if b in first:
+            intervals[b] = Interval(align(b.nbytes), first[b], last[b])
     total, _ = place(list(intervals.values()))
+    used = list(intervals.values())
+    stages = Stages(
+        max(1, len(tops)),
+        tuple(last.get(b, 0) for b in kernel.inputs),
+        tuple(first.get(b, 0) for b in kernel.outputs),
+        (min((i.first for i in used), default=0), max((i.last for i in used), default=0)),
+    )
     kernel.attrs["workspace"] = total or (1 if allocated else 0)  # a buffer of no bytes has an address all the same
     kernel.attrs["offsets"] = {b: i.offset for b, i in intervals.items()}
+    kernel.attrs["buffers"] = intervals
+    kernel.attrs["stages"] = stages
+    kernel.attrs["overlapping"] = []
 
 
-def _top_level(body) -> list:
+def _top_level(body: Stmt) -> list[Stmt]:
     """The statements that run one after the other at the top of a nest."""
-    from ..tir.stmt import Seq
-
-    found = []
+    found: list[Stmt] = []
     stack = [body]
     while stack:
         s = stack.pop()
@@ -95,10 +136,7 @@ def _top_level(body) -> list:
     return found
 
 
-def _touched(root, wanted: set[Buffer]) -> list[Buffer]:
-    from ..tir.expr import Load, post_order
-    from ..tir.stmt import Store, expressions, pre_order
-
+def _touched(root: Stmt, wanted: set[Buffer]) -> list[Buffer]:
     found: dict[Buffer, None] = {}
     for s in pre_order(root):
         if isinstance(s, Store) and s.buffer in wanted:
@@ -116,8 +154,6 @@ def _touched(root, wanted: set[Buffer]) -> list[Buffer]:
 
 
 def _calls(body: Sequence[Step]) -> list[CallFunction]:
-    from ..tir.program import steps
-
     return [s for s in steps(body) if isinstance(s, CallFunction)]
 
 
@@ -155,8 +191,11 @@ def _recursive(program: Program) -> set[str]:
 
 
 def _plan_function(program: Program, function: HostFunction, recursive: set[str]) -> None:
+    # Steps in order, a kernel's stages each counted as one; a branch's results live from its beginning.
     intervals: dict[Slot, Interval] = {}
     scratch: list[tuple[Step, Interval]] = []
+    pieces: list[tuple[RunKernel, Buffer, Interval]] = []
+    """Scratch memory of kernels that are called once: every buffer has a place of its own."""
     behind: list[CallFunction] = []
     clock = 0
 
@@ -164,21 +203,33 @@ def _plan_function(program: Program, function: HostFunction, recursive: set[str]
         slot = slot.resolve()
         if slot.kind == TEMP:
             held = intervals.setdefault(slot, Interval(align(slot.nbytes), at, at))
-            held.last = at
+            held.first = min(held.first, at)
+            held.last = max(held.last, at)
 
-    # Steps in order; a branch's results live from its beginning.
     stack: list[Step] = list(reversed(function.body))
     ordered: list[tuple[int, Step]] = []
     while stack:
         s = stack.pop()
         ordered.append((clock, s))
-        if isinstance(s, RunKernel | CallFunction):
+        if isinstance(s, RunKernel):
+            stages = s.kernel.attrs["stages"]
+            for slot, at in zip(s.inputs, stages.read):
+                touch(slot, clock + at)
+            for slot, at in zip(s.outputs, stages.written):
+                touch(slot, clock + at)
+            end = clock + stages.count - 1
+            for slot in s.outputs:
+                touch(slot, end)
+            if s.kernel.attrs["scattered"]:
+                pieces += [(s, b, i.later(clock)) for b, i in s.kernel.attrs["buffers"].items()]
+            elif s.kernel.attrs["workspace"]:
+                begin, stop = stages.workspace
+                scratch.append((s, Interval(s.kernel.attrs["workspace"], clock + begin, clock + stop)))
+            clock = end
+        elif isinstance(s, CallFunction):
             for slot in (*s.inputs, *s.outputs):
                 touch(slot, clock)
-            if isinstance(s, RunKernel):
-                if s.kernel.attrs["workspace"]:
-                    scratch.append((s, Interval(s.kernel.attrs["workspace"], clock, clock)))
-            elif function.name in recursive and s.function in recursive:
+            if function.name in recursive and s.function in recursive:
                 behind.append(s)
             elif program.functions[s.function].frame_bytes:
                 scratch.append((s, Interval(program.functions[s.function].frame_bytes, clock, clock)))
@@ -195,24 +246,41 @@ def _plan_function(program: Program, function: HostFunction, recursive: set[str]
         clock += 1
     groups = _share_in_place(ordered, intervals)
     items = list(dict.fromkeys(groups.values()))
-    total, lower = place([*items, *(i for _, i in scratch)])
+    total, lower = place([*items, *(i for _, i in scratch), *(i for _, _, i in pieces)])
     for slot, interval in groups.items():
         slot.offset = interval.offset
+    for step, buffer, interval in pieces:
+        # Its scratch memory begins where the arena does.
+        step.kernel.attrs["offsets"][buffer] = interval.offset
     for step, interval in scratch:
         if isinstance(step, RunKernel):
             step.workspace = interval.offset
         else:
             assert isinstance(step, CallFunction)
             step.frame = interval.offset
+    for _, step in ordered:
+        if isinstance(step, RunKernel):
+            _note_overlaps(step)
     for call in behind:
         call.frame = total
     function.frame_bytes = total
     function.live_bytes = lower
 
 
+def _note_overlaps(s: RunKernel) -> None:
+    """Notes in the kernel's `attrs["overlapping"]` which inputs and outputs share memory in this call, one after the other."""
+    found: list[tuple[int, int]] = s.kernel.attrs["overlapping"]
+    for i, o in s.kernel.attrs["stages"].in_turn:
+        a, b = s.inputs[i].resolve(), s.outputs[o].resolve()
+        if a.kind != TEMP or b.kind != TEMP or (i, o) in found:
+            continue
+        assert a.offset is not None and b.offset is not None
+        if a.offset < b.offset + align(b.nbytes) and b.offset < a.offset + align(a.nbytes):
+            found.append((i, o))
+
+
 def _written(branch: Branch, known: set[Slot]) -> list[Slot]:
     """Slots that both arms write: the branch's results. (What only one arm writes is its own.)"""
-    from ..tir.program import steps
 
     def outputs(body: Sequence[Step]) -> dict[Slot, None]:
         found: dict[Slot, None] = {}
@@ -231,11 +299,12 @@ def _share_in_place(ordered: list[tuple[int, Step]], intervals: dict[Slot, Inter
     """Which interval each slot is in, after outputs have taken the places of inputs that die with them."""
     group = dict(intervals)
     members: dict[Interval, list[Slot]] = {i: [s] for s, i in intervals.items()}
-    for at, s in ordered:
+    for clock, s in ordered:
         if not isinstance(s, RunKernel):
             continue
         taken: set[int] = set()
         for i, o in s.kernel.attrs.get("in_place", ()):
+            at = clock + s.kernel.attrs["stages"].written[o]
             source, out = s.inputs[i].resolve(), s.outputs[o].resolve()
             if source.kind != TEMP or out.kind != TEMP or o in taken or source is out:
                 continue

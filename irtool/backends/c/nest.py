@@ -77,8 +77,9 @@ class KernelWriter:
     @property
     def signature(self) -> str:
         """The declaration, without semicolon."""
-        shared = {i for i, _ in self.kernel.attrs.get("in_place", ())}
-        written = {o for _, o in self.kernel.attrs.get("in_place", ())}
+        pairs = [*self.kernel.attrs.get("in_place", ()), *self.kernel.attrs.get("overlapping", ())]
+        shared = {i for i, _ in pairs}
+        written = {o for _, o in pairs}
         params = []
         for n, b in enumerate(self.kernel.inputs):
             alone = "" if n in shared else "restrict "
