@@ -44,6 +44,7 @@ from irtool.ir import (
     TypeData,
     TypeVar,
     Var,
+    free_variables,
     scalar,
 )
 from irtool.ops.base import call
@@ -89,7 +90,9 @@ class Maker:
         body, t = self.block(known, size)  # type: ignore[arg-type]
         attrs: dict[str, Any] = {}
         if self.rng.random() < 0.2:
-            attrs = {"Primitive": 1, "hash": 'a"b\\c\n', "sizes": (1, (2, 3)), "nothing": None, "alpha": 0.1}
+            attrs = {"hash": 'a"b\\c\n', "sizes": (1, (2, 3)), "nothing": None, "alpha": 0.1}
+            if not free_variables(Function(params, body)):  # a kernel captures nothing
+                attrs["Primitive"] = 1
         return Function(params, body, t, (), attrs)
 
     def block(self, known: list[tuple[Expr, Type]], size: int) -> tuple[Expr, Type]:

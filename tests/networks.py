@@ -33,36 +33,21 @@ class Network:
         shape: Shape = (1, rng.choice((2, 3, 4, 8)), rng.choice((4, 6, 8)), 8) if rng.random() < 0.7 else (3, 8)
         e: Expr = self.param("data", shape)
         made = [(e, shape)]
-        for _ in range(size):
+        for left in range(size, 0, -1):
             e, shape = made[-1] if rng.random() < 0.8 else rng.choice(made)
-            made.append(rng.choice(self.layers(shape))(e, shape))
+            made.append(rng.choice(self.layers(shape, left))(e, shape))
         kept = [made[-1], *rng.sample(made[1:], rng.randint(0, min(2, size - 1)))]
         body = kept[0][0] if len(kept) == 1 else Tuple(tuple(e for e, _ in kept))
         return Module({"main": Function(tuple(self.params), body)})
 
-    def layers(self, shape: Shape) -> list[Callable[[Expr, Shape], tuple[Expr, Shape]]]:
-        every = [self.activation, self.scaled, self.residual, self.cast, self.quantized, self.joined]
+    def layers(self, shape: Shape, left: int) -> list[Callable[[Expr, Shape], tuple[Expr, Shape]]]:
+        """What may come next, as often as it should; an image stays one until few layers are left."""
+        every = [self.activation, self.scaled, self.residual, self.cast, self.quantized, self.joined, self.twice]
         if len(shape) == 4:
-            return [
-                *every,
-                *[self.conv] * 4,
-                self.padded,
-                self.parallel,
-                self.pool,
-                self.batch_norm,
-                self.flat,
-                self.mean,
-            ]
-        return [
-            *every,
-            *[self.dense] * 3,
-            self.quantized_dense,
-            self.layer_norm,
-            self.softmax,
-            self.turned,
-            self.product,
-            self.split,
-        ]
+            every += [*[self.conv] * 4, *[self.scaled_conv] * 3, self.padded, self.parallel, self.pool, self.batch_norm]
+            return [*every, self.flat, self.mean] if left < 4 else every
+        every += [*[self.dense] * 3, self.quantized_dense, self.layer_norm, self.softmax, self.turned]
+        return [*every, self.product, self.split, self.parallel_dense]
 
     def param(self, name: str, shape: Shape, dtype: str = "") -> Var:
         v = Var(f"{name}{self.count or ''}", TensorType(shape, dtype or self.dtype))
@@ -160,6 +145,11 @@ class Network:
             q = call("qnn.quantize", call("nn.relu", real), Constant(np.array(0.5, "float32")), zero, out_dtype="int8")
             real = call("qnn.dequantize", q, Constant(np.array(0.5, "float32")), zero)
         return call("cast", real, dtype=self.dtype), (shape[0], 4)
+
+    def parallel_dense(self, e: Expr, shape: Shape) -> tuple[Expr, Shape]:
+        branches = [call("nn.dense", e, self.weight("weight", (4, shape[1])), units=4) for _ in range(3)]
+        total = call("add", call("nn.relu", branches[0]), call("nn.relu", branches[1]))
+        return call("subtract", total, branches[2]), (shape[0], 4)
 
     def layer_norm(self, e: Expr, shape: Shape) -> tuple[Expr, Shape]:
         return call("nn.layer_norm", e, self.weight("gamma", shape[-1:]), self.weight("beta", shape[-1:])), shape
