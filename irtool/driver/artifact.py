@@ -133,17 +133,24 @@ def _nested(structure: Any, values: Any) -> Any:
     """Values in the shape of a structure (None: one value; a tuple: a tuple of them)."""
     if structure is None:
         return next(values)
-    stack: list[tuple[Any, list[Any]]] = [(iter(structure), [])]
+    stack: list[tuple[Any, Any, list[Any]]] = [(structure, iter(structure), [])]
     while True:
-        left, done = stack[-1]
+        whole, left, done = stack[-1]
         for part in left:
             if part is None:
                 done.append(next(values))
             else:
-                stack.append((iter(part), []))
+                stack.append((part, iter(part), []))
                 break
         else:
             stack.pop()
+            constructor = getattr(whole, "constructor", None)
+            if constructor is None:
+                made: Any = tuple(done)
+            else:
+                from ..interp.values import Data
+
+                made = Data(constructor, done)
             if not stack:
-                return tuple(done)
-            stack[-1][1].append(tuple(done))
+                return made
+            stack[-1][2].append(made)

@@ -92,6 +92,7 @@ def build(
         made = _cached(key, held) if key else None
         if made is None:
             # Not needed for a build that the cache has, and slow to import.
+            from ..lower.host import DependsOnValues
             from .emission import emit_files
             from .parameters import bind_weights
             from .prepare import is_dynamic, prepare_entries
@@ -105,8 +106,10 @@ def build(
             try:
                 made = emit_files(prepared, source, options, Path(work))
             except IrError as error:
+                if out_dir is None and isinstance(error, DependsOnValues):
+                    return _deferred(source, options)
                 raise type(error)(located(d, source) for d in error.diagnostics) from error
-            if key and made.failure is None:
+            if key and made.failure is None and not made.entry.gives_data:
                 _keep(key, made)
         return _deliver(made, options, out_dir)
 

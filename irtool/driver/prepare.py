@@ -71,6 +71,8 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
     Each entry goes through the pipeline with what it calls, by itself; what several of them call has a copy for each, and
     lowering finds equal kernels.
     """
+    from ..infer import infer_types
+
     functions: dict[str, Any] = {}
     made = module
     for entry in options.entries:
@@ -78,7 +80,7 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
         first = not functions
         made = rename_functions(made, {n: _own_name(n, entry, first, options.entries) for n in made.functions})
         functions.update(made.functions)
-    return made.with_functions(functions)
+    return infer_types(made.with_functions(functions))  # calls of functions that were renamed have no type
 
 
 def _own_name(name: str, entry: str, first: bool, entries: tuple[str, ...]) -> str:

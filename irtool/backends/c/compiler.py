@@ -93,7 +93,7 @@ class Compiler:
 
     def objects(self, sources: Sequence[str], folder: Path) -> list[str]:
         """Compiles each source in the folder, as many at once as there are processors; the names of the object files."""
-        made = [f"{Path(s).stem}.o" for s in sources]
+        made = [f"{Path(s).stem}.unit.o" for s in sources]
         jobs = [[*self.flags, "-fPIC", "-c", "-o", o, s] for o, s in zip(made, sources)]
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             for done in [pool.submit(self.run, j, folder) for j in jobs]:
