@@ -10,11 +10,14 @@ _MASK = (1 << 64) - 1
 
 
 def kernel_name(operators: Iterable[str], prefix: str = "tvmgen_default_") -> str:
-    """The name of the kernel that does these operators. Longer than 80 characters, it is cut and its hash appended."""
-    name = "fused" + "".join(f"_{re.sub(r'[^A-Za-z0-9_]', '_', o)}" for o in operators)
+    """The name of the kernel that does these operators. Longer than 80 characters, it is cut and its hash appended.
+
+    As in the peer, the hash is of the operators' own names (`nn.conv2d`), before they are made an identifier.
+    """
+    name = "fused" + "".join(f"_{o}" for o in operators)
     if len(name) > _LONGEST:
         name = f"{name[:_LONGEST]}_{murmur(name.encode()):x}_"
-    return prefix + name
+    return prefix + re.sub(r"[^A-Za-z0-9_]", "_", name)
 
 
 def murmur(data: bytes, seed: int = 0xC70F6907) -> int:
