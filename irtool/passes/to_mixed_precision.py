@@ -170,7 +170,7 @@ class ToMixedPrecision(FunctionPass):
         nn.softmax(%y)   with %y in float16   ⇒  nn.softmax(cast(%y, dtype="float32"))
 
     Convolutions and matrix products are always converted; exponentials and sums never; the others where their inputs
-    already are. `mixed_precision_type` is float16 or bfloat16 (whose values, as in the peer, are not cast back).
+    already are. `mixed_precision_type` is float16 or bfloat16 (whose values, as in the peer, are cast back only where they meet float32).
     `missing_op_mode` says what happens with operators in no list: 0 is an error, 1 a warning, 2 nothing. With the pass
     option relay.ToMixedPrecision.keep_orig_output_dtype results are cast back to their types. Results are rounded to the
     smaller type throughout, and the function's result may have another type than before.
@@ -258,7 +258,9 @@ class _Converter:
             )
             category = "always" if fits else "never"
         wanted = self.dtype if category == "always" else "float32"
-        arguments = tuple(self.cast(a, t, wanted) for a, t in zip(new.args, types, strict=True))
+        floats = {dtype for t in types for dtype in _float_dtypes(t)}
+        widen = wanted == "float32" and "bfloat16" in floats and len(floats) > 1
+        arguments = tuple(self.cast(a, t, wanted, widen) for a, t in zip(new.args, types, strict=True))
         if category == "never":
             return self.typed(Call(new.op, arguments, new.attrs, (), new.span))
         result = self.typed(Call(new.op, arguments, self.attributes(new.attrs), (), new.span))
@@ -303,18 +305,28 @@ class _Converter:
             raise IrError(f"ToMixedPrecision handles tensors and tuples only, not {t!r}")
         return t.dtype == self.dtype or not t.dtype.startswith(("float", "bfloat"))
 
-    def cast(self, e: Expr, t: Type, wanted: str) -> Expr:
-        """`e`, of type `t`, with its floating-point tensors cast. A cast is made once, and casting back undoes it."""
+    def cast(self, e: Expr, t: Type, wanted: str, widen: bool = False) -> Expr:
+        """`e`, of type `t`, with its floating-point tensors cast. A cast is made once, and casting back undoes it.
+
+        Values in bfloat16 are left, unless told to `widen` them too.
+        """
         if isinstance(t, TupleType):
             parts: Sequence[Expr] = [self.typed(TupleGetItem(e, i)) for i in range(len(t.fields))]
-            made = [self.cast(p, f, wanted) for p, f in zip(parts, t.fields, strict=True)]
+            made = [self.cast(p, f, wanted, widen) for p, f in zip(parts, t.fields, strict=True)]
             same = all(a is b for a, b in zip(parts, made, strict=True))
             return e if same else self.typed(Tuple(tuple(made)))
         assert isinstance(t, TensorType)
-        if not t.dtype.startswith("float") or t.dtype == wanted:
+        if not t.dtype.startswith(("float", "bfloat") if widen else "float") or t.dtype == wanted:
             return e
         found = self.casts.get((e, wanted))
         if found is None:
             found = self.casts[e, wanted] = self.typed(call("cast", e, dtype=wanted))
             self.casts[found, t.dtype] = e
         return found
+
+
+def _float_dtypes(t: Type) -> list[str]:
+    """The floating-point types in a tensor or tuple."""
+    if isinstance(t, TupleType):
+        return [dtype for f in t.fields for dtype in _float_dtypes(f)]
+    return [t.dtype] if isinstance(t, TensorType) and t.dtype.startswith(("float", "bfloat")) else []

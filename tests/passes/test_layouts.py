@@ -1,0 +1,211 @@
+"""AlterOpLayout and ConvertLayout carry layouts through every operator that may stand behind a convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.interp.feeds import random_inputs
+from irtool.ir import Constant, Expr, Function, Module, TensorType, Tuple, TupleGetItem, Var, post_order
+from irtool.ops.base import call, is_call_to
+from irtool.passes.instruments.values import CheckValues
+from irtool.passes.instruments.verifying import Verifying
+
+SHAPE = (1, 8, 6, 6)
+"""Of what the operators get: eight channels are one block of the target, and two blocks where it is concatenated."""
+
+PASSES = ["AlterOpLayout", 'ConvertLayout{desired_layouts={"nn.conv2d": ["NHWC", "default"]}}']
+
+
+def constant(value: Any, dtype: str = "float32") -> Constant:
+    return Constant(np.asarray(value, dtype))
+
+
+CHANNELS = constant(np.linspace(0.5, 1.5, 8))
+
+
+def direct(name: str, *more: Expr, **attributes: Any) -> Callable[[Expr], Expr]:
+    return lambda x: call(name, x, *more, **attributes)
+
+
+def sliced(begin: Any, end: Any, strides: Any = (1,), mode: str = "end", axes: Any = None) -> Callable[[Expr], Expr]:
+    return direct("strided_slice", begin=begin, end=end, strides=strides, slice_mode=mode, axes=axes)
+
+
+def joined(axis: int) -> Callable[[Expr], Expr]:
+    return lambda x: call("concatenate", Tuple((x, call("nn.relu", x))), axis=axis)
+
+
+def on_sixteen(f: Callable[[Expr], Expr]) -> Callable[[Expr], Expr]:
+    return lambda x: f(joined(1)(x))
+
+
+def beside_reduction(name: str, axis: tuple[int, ...]) -> Callable[[Expr], Expr]:
+    return lambda x: call("subtract", x, call(name, x, axis=axis, keepdims=True))
+
+
+def variance(axis: tuple[int, ...], keepdims: bool = False) -> Callable[[Expr], Expr]:
+    return lambda x: call("variance", x, call("mean", x, axis=axis, keepdims=True), axis=axis, keepdims=keepdims)
+
+
+def cut_to(axes: tuple[int, ...]) -> Callable[[Expr], Expr]:
+    def make(x: Expr) -> Expr:
+        small = call("nn.avg_pool2d", x, pool_size=(2, 2), strides=(2, 2), padding=(0, 0, 0, 0))
+        return call("slice_like", x, small, axes=axes)
+
+    return make
+
+
+def requantized(x: Expr) -> Expr:
+    whole = call("cast", call("multiply", x, constant(50.0)), dtype="int32")
+    zeros = constant(np.zeros(8), "int32")
+    return call("qnn.requantize", whole, CHANNELS, zeros, constant(2.0), constant(0, "int32"), axis=1, out_dtype="int8")
+
+
+OPERATORS: dict[str, Callable[[Expr], Expr]] = {
+    "batch_norm": direct("nn.batch_norm", CHANNELS, CHANNELS, CHANNELS, CHANNELS, axis=1),
+    "layer_norm": direct("nn.layer_norm", CHANNELS, CHANNELS, axis=1),
+    "layer_norm of rows": direct("nn.layer_norm", constant(np.ones(6)), constant(np.ones(6)), axis=-1),
+    "instance_norm": direct("nn.instance_norm", CHANNELS, CHANNELS, axis=1),
+    "group_norm": direct("nn.group_norm", CHANNELS, CHANNELS, num_groups=2, axis=1),
+    "l2_normalize": direct("nn.l2_normalize", eps=1e-3, axis=(1,)),
+    "l2_normalize of images": direct("nn.l2_normalize", eps=1e-3, axis=(2, 3)),
+    "lrn": direct("nn.lrn"),
+    "softmax of channels": direct("nn.softmax", axis=1),
+    "softmax of rows": direct("nn.softmax", axis=-1),
+    "split in two": direct("split", indices_or_sections=2, axis=1),
+    "split inside of blocks": direct("split", indices_or_sections=(3, 5), axis=1),
+    "split between blocks": on_sixteen(direct("split", indices_or_sections=(8,), axis=1)),
+    "split into blocks": on_sixteen(direct("split", indices_or_sections=2, axis=-3)),
+    "split of rows": direct("split", indices_or_sections=(1, 4), axis=3),
+    "concatenate channels": joined(1),
+    "concatenate channels from the end": joined(-3),
+    "concatenate rows": joined(-1),
+    "concatenate a split": lambda x: call("concatenate", call("split", x, indices_or_sections=2, axis=1), axis=2),
+    "sum of channels": direct("sum", axis=(1,)),
+    "sum of channels kept": direct("sum", axis=(1,), keepdims=True),
+    "sum of images": direct("sum", axis=(2, 3)),
+    "sum of all but channels": direct("sum", axis=(1,), exclude=True),
+    "sum of all but channels kept": direct("sum", axis=(1,), exclude=True, keepdims=True),
+    "sum of everything": direct("sum"),
+    "max of the last": direct("max", axis=(-1,)),
+    "minus the mean of channels": beside_reduction("mean", (1,)),
+    "minus the mean of images": beside_reduction("mean", (2, 3)),
+    "argmax of channels": direct("argmax", axis=(1,)),
+    "argmax of channels kept": direct("argmax", axis=(1,), keepdims=True),
+    "argmax of images": direct("argmax", axis=(2, 3)),
+    "argmax of everything": direct("argmax"),
+    "variance of channels": variance((1,)),
+    "variance of images": variance((2, 3), True),
+    "topk of channels": direct("topk", k=2, axis=1, ret_type="both", is_ascend=False, dtype="int32"),
+    "topk of rows": direct("topk", k=2, axis=3, ret_type="both", is_ascend=False, dtype="int32"),
+    "transpose": direct("transpose", axes=(0, 2, 3, 1)),
+    "transpose from the end": direct("transpose", axes=(0, -2, -1, 1)),
+    "transpose all": direct("transpose", axes=None),
+    "squeeze": direct("squeeze", axis=(0,)),
+    "squeeze all": direct("squeeze", axis=None),
+    "slice_like": cut_to((2, 3)),
+    "slice_like from the end": cut_to((-1,)),
+    "slice images": sliced((0, 0, 1, 1), (1, 8, 4, 4), (1, 1, 1, 1)),
+    "slice channels": sliced((0, 2, 1, 1), (1, 6, 4, 4), (1, 1, 2, 1)),
+    "slice channels by axes": sliced((2,), (6,), axes=(1,)),
+    "slice rows by axes": sliced((1,), (6,), (2,), axes=(3,)),
+    "slice from the end": sliced((0, 0, -3), (1, 8, -1)),
+    "slice channels from the end": sliced((0, -8, 0), (1, -1, 2)),
+    "slice backwards": sliced((0, 0, 3), (1, 8, 0), (1, 1, -1)),
+    "slice by size": sliced((0, 0, 1), (1, 8, 2), mode="size"),
+    "slice by size to the end": sliced((0, 0, 1), (-1, -1, -1), mode="size"),
+    "slice a block": on_sixteen(sliced((0, 8), (1, 16))),
+    "slice beyond": sliced((0, 0), (1, 100)),
+    "pad images": direct("nn.pad", constant(1.0), pad_width=((0, 0), (0, 0), (1, 1), (2, 0))),
+    "pad channels": direct("nn.pad", constant(1.0), pad_width=((0, 0), (1, 1), (1, 1), (2, 0))),
+    "bias_add": direct("nn.bias_add", CHANNELS, axis=1),
+    "bias_add from the end": direct("nn.bias_add", CHANNELS, axis=-3),
+    "prelu": direct("nn.prelu", CHANNELS, axis=1),
+    "add to channels": direct("add", constant(np.arange(8.0).reshape(8, 1, 1))),
+    "add to rows": direct("add", constant(np.arange(6.0))),
+    "add to images": direct("add", constant(np.arange(36.0).reshape(6, 6))),
+    "add one by one by one": direct("add", constant(np.ones((1, 1, 1)))),
+    "add a vector of one": direct("add", constant(np.ones(1))),
+    "add a scalar": direct("add", constant(2.0)),
+    "add more axes": direct("add", constant(np.arange(2.0).reshape(2, 1, 1, 1, 1))),
+    "channels added to": lambda x: call("add", constant(np.arange(8.0).reshape(1, 8, 1, 1)), x),
+    "excite": lambda x: call("multiply", x, call("sigmoid", call("nn.global_avg_pool2d", x))),
+    "where": lambda x: call("where", call("greater", x, constant(0.0)), x, call("negative", x)),
+    "upsampling": direct("nn.upsampling", scale_h=2, scale_w=2),
+    "resize": direct("image.resize2d", size=(3, 3), method="linear", roi=(0.0, 0.0, 0.0, 0.0)),
+    "max_pool2d": direct("nn.max_pool2d", pool_size=(2, 2), strides=(2, 2), padding=(0, 0, 0, 0)),
+    "avg_pool2d": direct("nn.avg_pool2d", pool_size=(3, 3), strides=(2, 2), padding=(1, 1, 1, 1), ceil_mode=True),
+    "global_max_pool2d": direct("nn.global_max_pool2d"),
+    "adaptive_avg_pool2d": direct("nn.adaptive_avg_pool2d", output_size=(2, 2)),
+    "batch_flatten": direct("nn.batch_flatten"),
+    "reshape": direct("reshape", newshape=(1, -1)),
+    "depth_to_space": direct("nn.depth_to_space", block_size=2),
+    "take": direct("take", constant(1, "int32"), axis=1),
+    "expand_dims": direct("expand_dims", axis=1),
+    "stack": lambda x: call("stack", Tuple((x, x)), axis=1),
+    "cumsum": direct("cumsum", axis=1),
+    "dropout": direct("nn.dropout"),
+    "dropout's first": lambda x: TupleGetItem(call("nn.dropout", x), 0),
+    "shape_of": direct("shape_of", dtype="int32"),
+    "cast": direct("cast", dtype="float64"),
+    "broadcast_to": direct("broadcast_to", shape=(2, 8, 6, 6)),
+    "tile": direct("tile", reps=(1, 2, 1, 1)),
+    "requantize": requantized,
+    "the same twice": lambda x: Tuple((x, call("nn.relu", x), x)),
+}
+
+
+def behind_a_convolution(make: Callable[[Expr], Expr]) -> Module:
+    x, w = Var("x", TensorType((1, 4, 8, 8), "float32")), Var("w", TensorType((8, 4, 3, 3), "float32"))
+    conv = call("nn.conv2d", x, w, channels=8, kernel_size=(3, 3), padding=(0, 0, 0, 0))
+    return irtool.infer_types(Module({"main": Function((x, w), make(conv))}))
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_layouts_pass_through_operators(name: str) -> None:
+    module = behind_a_convolution(OPERATORS[name])
+    for passes in PASSES:
+        for before in ("", "CanonicalizeOps,"):
+            checks = CheckValues()
+            after = irtool.run_passes(
+                module, before + passes, opt_level=3, target="llvm -mcpu=haswell", instruments=[Verifying(), checks]
+            )
+            assert not checks.skipped
+            assert after is not module
+
+
+@pytest.mark.parametrize("passes", PASSES)
+def test_two_convolutions_meet_without_transforms(passes: str) -> None:
+    """Between two convolutions stands no layout_transform: one for each input and weight, and one at the end."""
+    rng = np.random.RandomState(0)
+    second = constant(rng.uniform(-1, 1, (8, 8, 1, 1)))
+    shift = constant(np.ones((8, 1, 1)))
+
+    def chain(x: Expr) -> Expr:
+        return call("nn.conv2d", call("nn.relu", call("add", x, shift)), second, channels=8, kernel_size=(1, 1))
+
+    module = behind_a_convolution(chain)
+    after = irtool.run_passes(module, passes, opt_level=3, target="llvm -mcpu=haswell", instruments=[CheckValues()])
+    assert sum(is_call_to(e, "layout_transform") for e in post_order(after["main"])) == 5
+    folded = irtool.run_passes(after, "FoldConstant")
+    inputs = random_inputs(module["main"], 1)  # type: ignore[arg-type]
+    np.testing.assert_allclose(irtool.evaluate(folded, inputs), irtool.evaluate(module, inputs), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("lanes", ["x86-64", "haswell", "skylake-avx512"])
+@pytest.mark.parametrize("channels", [1, 3, 4, 6, 16, 24])
+def test_blocks_of_any_number_of_channels(lanes: str, channels: int) -> None:
+    x = Var("x", TensorType((1, channels, 4, 4), "float32"))
+    w, v = (
+        Var("w", TensorType((channels, channels, 3, 3), "float32")),
+        Var("v", TensorType((channels, 1, 3, 3), "float32")),
+    )
+    e = call("nn.conv2d", x, w, channels=channels, kernel_size=(3, 3), padding=(1, 1, 1, 1))
+    e = call("nn.conv2d", e, v, channels=channels, kernel_size=(3, 3), groups=channels)
+    module = irtool.infer_types(Module({"main": Function((x, w, v), e)}))
+    irtool.run_passes(module, "AlterOpLayout", target=f"llvm -mcpu={lanes}", instruments=[Verifying(), CheckValues()])
