@@ -151,7 +151,7 @@ def sanitize(text: str) -> str:
     made = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
     if made[0].isdigit() or made.startswith(("_", "irt_", "IRT_")):
         made = "v" + made
-    return made[:60]
+    return made[:100]
 
 
 class Names:
