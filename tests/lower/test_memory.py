@@ -45,7 +45,7 @@ def test_kernel_names() -> None:
     long = kernel_name(["nn.conv2d"] * 20)
     assert long != kernel_name(["nn.conv2d"] * 21), "names that are cut stay different"
     assert len(long) < 130
-    operators = "nn.conv2d expand_dims multiply negative multiply add expand_dims add nn.relu".split()
+    operators = ["nn.conv2d", "expand_dims", "multiply", "negative", "multiply", "add", "expand_dims", "add", "nn.relu"]
     assert kernel_name(operators).endswith("_add_nn_re_e0c4d8ff40082f0e_"), "the peer's hash"
 
 

@@ -73,8 +73,21 @@ class LowerTE(ModulePass):
                 f = _Lowering(module, nests).run(f)
             functions[name] = f
         if nests.problems:
-            raise IrError(list(dict.fromkeys(nests.problems)))
+            raise IrError(list(dict.fromkeys(_dynamic_parameters(module) or nests.problems)))
         return module.with_functions({**functions, **nests.made})
+
+
+def _dynamic_parameters(module: Module) -> list[Diagnostic]:
+    """What to say of parameters whose shapes are not static: they are where the shapes of kernels come from."""
+    problems: list[Diagnostic] = []
+    for f in module.relay_functions.values():
+        for p in f.params if not _is_kernel(f) else ():
+            t = p.checked_type
+            if isinstance(t, TensorType) and not t.is_static:
+                problems.append(
+                    Diagnostic(f"the shape of %{p.name}, {t}, is not static: a loop nest needs every dimension", p.span)
+                )
+    return problems
 
 
 def _is_kernel(e: Any) -> bool:
