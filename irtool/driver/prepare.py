@@ -19,6 +19,8 @@ from ..ir import (
     RefRead,
     RefWrite,
     TensorType,
+    TupleType,
+    Type,
     Var,
     post_order,
 )
@@ -92,10 +94,21 @@ def _own_name(name: str, entry: str, first: bool, entries: tuple[str, ...]) -> s
 def is_dynamic(module: Module) -> bool:
     """True if some tensor's shape is not known."""
     return any(
-        isinstance(e.checked_type, TensorType) and not e.checked_type.is_static
+        _has_unknown_shape(e.checked_type)
         for f in module.relay_functions.values()
         for e in (*f.params, *post_order(f.body))
     )
+
+
+def _has_unknown_shape(t: Type | None) -> bool:
+    stack = [t]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, TupleType):
+            stack.extend(x.fields)
+        elif isinstance(x, TensorType) and not x.is_static:
+            return True
+    return False
 
 
 def is_higher_order(module: Module) -> bool:

@@ -3,6 +3,10 @@
 Each first-order function of the module becomes a host function. Calls of primitive functions become kernel calls, and so
 do calls of operators that nobody fused; `let`, tuples and projections leave nothing behind; `if` becomes a branch; calls
 of other functions stay calls. A value that only renames memory (a reshape) shares its operand's slot.
+
+Algebraic data, closed functions and references are values known while lowering: C has slots only for the tensors in them.
+So calls of functions that take or give such values are lowered in place, once for each call, and a `match` takes the
+clause that fits. This needs constructors that do not depend on the inputs; where they do, that is refused.
 """
 
 from __future__ import annotations
@@ -12,9 +16,12 @@ from collections.abc import Generator, Iterable
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError
+from ..interp import evaluate_expr
+from ..interp.values import Data
 from ..ir import (
     Call,
     Constant,
+    Constructor,
     Expr,
     Function,
     GlobalVar,
@@ -24,9 +31,14 @@ from ..ir import (
     MissingData,
     Module,
     Op,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
     RefCreate,
     RefRead,
     RefWrite,
+    TensorType,
     Tuple,
     TupleGetItem,
     TupleType,
@@ -58,7 +70,17 @@ from .naming import kernel_name
 from .nest import lower_function
 
 Value = Any
-"""A Slot, a tuple of Values, or a Function known when compiling."""
+"""A Slot, a tuple of Values (`Data` with a constructor), or a Function or a cell known when compiling."""
+
+_FOLDED = 4096
+"""Elements up to which a result of constants is computed while lowering, in functions lowered in place."""
+
+_IN_PLACE = 50_000
+"""Calls lowered in place before a recursion is taken as endless."""
+
+
+class DependsOnValues(IrError):
+    """What must be known while lowering (a constructor, how deep a recursion goes) depends on the values of inputs."""
 
 
 class _Refused:
@@ -71,8 +93,8 @@ _REFUSED = _Refused()
 def lower_module(module: Module, entries: Iterable[str] = ("main",)) -> Program:
     """The program of a typed module: the entries, what they call, and their kernels; memory is not planned yet.
 
-    Raises IrError where an expression has no counterpart (closures, references, algebraic data), listing every operator
-    that cannot be compiled.
+    Raises IrError where an expression has no counterpart in C, listing every operator that cannot be compiled;
+    DependsOnValues where it would have one if inputs were constants.
     """
     return _Lowering(module).run(list(entries))
 
@@ -142,6 +164,8 @@ class _Lowering:
         self.waiting: list[tuple[str, Function]] = []
         self.queued: set[str] = set()
         self.lifted: dict[Function, str] = {}
+        self.in_place = 0
+        self.depends_on_values = False
 
     def run(self, entries: list[str]) -> Program:
         for name in entries:
@@ -150,7 +174,8 @@ class _Lowering:
             name, function = self.waiting.pop()
             self.functions[name] = _Body(self, name, function).lower()
         if self.kernels.problems:
-            raise IrError(list(dict.fromkeys(self.kernels.problems)))
+            kind = DependsOnValues if self.depends_on_values else IrError
+            raise kind(list(dict.fromkeys(self.kernels.problems)))
         used = {id(s.kernel) for f in self.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
         program = Program(
             self.functions,
@@ -226,6 +251,9 @@ class _Body:
         self.known: list[dict[Expr, Value]] = [{}]
         self.made: list[set[Slot]] = [set()]
         self.blocks: list[list[Any]] = [[]]
+        # Functions that are being lowered in place, each with how deep in branches that began.
+        self.active: list[tuple[Function, int]] = []
+        self.last_arm: list[Slot] = []
 
     def lower(self) -> HostFunction:
         f = self.function
@@ -248,22 +276,24 @@ class _Body:
             structures.append(structure_of(t))
             self.known[0][p] = _nest(structures[-1], iter(slots))
         value = trampoline(self.value(f.body))
-        body_type = f.body.checked_type
+        structure: Any = None
         results: list[Slot] = []
         if value is not _REFUSED:
             try:
-                for n, (t, slot) in enumerate(zip(flat_types(body_type, f.body), _flat(value, f.body))):
-                    result = Slot(f"out{n}", _dims(t), t.dtype, RESULT)
+                structure = _structure(value)
+                for n, slot in enumerate(_flat(value, f.body)):
+                    result = Slot(f"out{n}", slot.shape, slot.dtype, RESULT)
                     results.append(result)
                     self.deliver(slot, result)
             except IrError as error:
                 self.whole.kernels.problems += error.diagnostics
-        return HostFunction(self.name, params, results, self.blocks[0], structure_of(body_type), names, structures)
+        return HostFunction(self.name, params, results, self.blocks[0], structure, names, structures)
 
-    def fresh(self, shape: Any, dtype: str) -> Slot:
+    def fresh(self, shape: Any, dtype: str, level: int = -1) -> Slot:
+        """A temporary of the innermost block, or of another one."""
         self.count += 1
         slot = Slot(f"t{self.count}", shape, dtype)
-        self.made[-1].add(slot)
+        self.made[level].add(slot)
         return slot
 
     def deliver(self, source: Slot, target: Slot) -> None:
@@ -295,10 +325,14 @@ class _Body:
         closed = (If, Let, Function, Match)
         order = post_order(root, enter=lambda e: not isinstance(e, closed) and self.find(e) is None)
         for e in order:
-            if self.find(e) is not None or isinstance(e, Op | GlobalVar):
+            if self.find(e) is not None or isinstance(e, Op | GlobalVar | Constructor):
                 continue
             if isinstance(e, If):
                 made = yield self.branch(e)
+            elif isinstance(e, Match):
+                made = yield self.match(e)
+            elif isinstance(e, Call) and (callee := self.lowered_in_place(e)) is not None:
+                made = yield self.call_in_place(e, callee)
             elif isinstance(e, Let):
                 made = yield self.value(e)
             else:
@@ -321,13 +355,13 @@ class _Body:
         if isinstance(e, Constant):
             return self.whole.constant(e)
         if isinstance(e, Tuple):
-            return tuple(self.find(f) for f in e.fields)
+            return tuple(self.known_value(f) for f in e.fields)
         if isinstance(e, TupleGetItem):
             return self.find(e.tuple)[e.index]  # type: ignore[index]
         if isinstance(e, Function):
             return e
         if isinstance(e, RefCreate):
-            return _Cell(self.find(e.value), len(self.blocks))
+            return _Cell(self.known_value(e.value), len(self.blocks))
         if isinstance(e, RefRead | RefWrite):
             return self.reference(e)
         if isinstance(e, Call):
@@ -345,12 +379,95 @@ class _Body:
             return cell.value
         if cell.level != len(self.blocks):
             raise IrError("a reference from outside is written in a branch: that has no counterpart in C", e.span)
-        cell.value = self.find(e.value)
+        cell.value = self.known_value(e.value)
         return ()
+
+    def known_value(self, e: Expr) -> Value:
+        """The value of an operand; a constructor that stands alone is the data it makes."""
+        if isinstance(e, Constructor):
+            if e.inputs:
+                raise IrError(f"the constructor {e.name} is used as a function: that has no counterpart in C", e.span)
+            return Data(e)
+        return e if isinstance(e, GlobalVar) else self.find(e)
+
+    # -- data, and the functions that handle it ------------------------------------------------------------------------
+
+    def lowered_in_place(self, e: Call) -> Function | None:
+        """The function that a call applies, where C cannot have it: its parameters or its result are not tensors."""
+        callee: Any = self.find(e.op) if isinstance(e.op, Var) else e.op
+        if isinstance(callee, GlobalVar):
+            callee = self.whole.module[callee.name]
+        if not isinstance(callee, Function) or callee.attrs.get("Primitive"):
+            return None
+        types = [e.checked_type, *(a.checked_type for a in e.args)]
+        return None if all(_is_tensors(t) for t in types) else callee
+
+    def call_in_place(self, e: Call, function: Function) -> Generator[Any, Any, Value]:
+        """The value of a call, by lowering the function's body here with its parameters known."""
+        values = [self.known_value(a) for a in e.args]
+        if any(v is _REFUSED for v in values):
+            return _REFUSED
+        self.whole.in_place += 1
+        begun = [depth for f, depth in self.active if f is function]
+        shown = f"@{e.op.name}" if isinstance(e.op, GlobalVar) else "the function"
+        if begun and begun[-1] < len(self.blocks):
+            return self.refuse_value(f"how deep {shown} recurses depends on the inputs, and it handles data", e)
+        if self.whole.in_place > _IN_PLACE:
+            return self.refuse(f"the recursion of {shown} has no end while compiling", e)
+        free = free_variables(function)
+        if free:
+            return self.refuse(f"the function uses %{free[0].name} from around it: remove closures first", e)
+        around = self.known
+        self.known = [dict(zip(function.params, values))]
+        self.active.append((function, len(self.blocks)))
+        value = yield self.value(function.body)
+        self.active.pop()
+        self.known = around
+        return value
+
+    def match(self, e: Match) -> Generator[Any, Any, Value]:
+        """The first clause that fits the data."""
+        yield self.value(e.data)
+        value = self.known_value(e.data)
+        if value is _REFUSED:
+            return _REFUSED
+        for clause in e.clauses:
+            bound = _matched(clause.pattern, value)
+            if bound is not None:
+                self.known[-1].update(bound)
+                return (yield self.value(clause.body))
+        return self.refuse("no clause of the match fits", e)
+
+    def refuse(self, message: str, e: Expr, help: str = "") -> Value:
+        """Notes that an expression has no counterpart."""
+        self.whole.kernels.problems.append(Diagnostic(message, e.span, help=help))
+        return _REFUSED
+
+    def refuse_value(self, message: str, e: Expr) -> Value:
+        """The same where it would have one, were the inputs constants."""
+        self.whole.depends_on_values = True
+        return self.refuse(message, e, "give those inputs as weights, so that they are known when compiling")
+
+    def folded(self, e: Call, function: Function, inputs: list[Slot], types: list[TensorType]) -> Value | None:
+        """The result of a primitive function of constants, as a constant: in functions lowered in place, where it may
+        decide how deep they recurse."""
+        if not self.active or any(s.kind != CONSTANT for s in inputs) or sum(_size(t) for t in types) > _FOLDED:
+            return None
+        values = [Constant(s.data, s.dtype, TensorType(s.shape, s.dtype)) for s in inputs]
+        arguments = iter(values)
+        operands = [_nest(structure_of(p.checked_type), arguments) for p in function.params]
+        if any(isinstance(o, tuple) for o in operands):
+            return None
+        found = evaluate_expr(Call(function, tuple(operands), None, (), e.span, e.checked_type))
+        if isinstance(found, tuple) or len(types) != 1:
+            return None
+        return self.whole.constant(Constant(found, types[0].dtype, types[0], e.span))
 
     def call(self, e: Call) -> Value:
         callee: Any = e.op
         args = list(e.args)
+        if isinstance(callee, Constructor):
+            return Data(callee, [self.known_value(a) for a in args])
         if isinstance(callee, Op):
             callee, args = self.whole.wrap(e)
             return self.kernel(e, callee, args)
@@ -376,6 +493,9 @@ class _Body:
     def kernel(self, e: Call, function: Function, args: list[Expr]) -> Value:
         inputs = [s for a in args for s in _flat(self.find(a), a)]
         types = flat_types(e.checked_type, e)
+        folded = self.folded(e, function, inputs, types)
+        if folded is not None:
+            return folded
         found = self.whole.kernels.get(function)
         if found is None:
             return _nest(structure_of(e.checked_type), iter([self.fresh(_dims(t), t.dtype) for t in types]))
@@ -390,28 +510,120 @@ class _Body:
 
     def branch(self, e: If) -> Generator[Any, Any, Value]:
         cond = yield self.value(e.cond)
-        try:
-            results = [self.fresh(_dims(t), t.dtype) for t in flat_types(e.checked_type, e)]
-        except IrError as error:
-            self.whole.kernels.problems += error.diagnostics
-            return _REFUSED
+        if isinstance(cond, Slot) and cond.kind == CONSTANT:
+            return (yield self.value(e.true_branch if cond.data else e.false_branch))
         refused = cond is _REFUSED
         arms: list[list[Any]] = []
+        results: list[Slot] = []
+        structures: list[Any] = []
         for arm in (e.true_branch, e.false_branch):
             self.known.append({})
             self.made.append(set())
             self.blocks.append([])
             value = yield self.value(arm)
             refused = refused or value is _REFUSED
-            for source, target in () if refused else zip(_flat(value, arm), results):
-                self.deliver(source, target)
+            if not refused:
+                try:
+                    self.deliver_all(_flat(value, arm), results, not arms)
+                    structures.append(_structure(value))
+                except IrError as error:
+                    self.whole.kernels.problems += error.diagnostics
+                    refused = True
             self.known.pop()
             self.made.pop()
             arms.append(self.blocks.pop())
         if refused:
             return _REFUSED
+        if not _same_structure(*structures):
+            return self.refuse_value("which constructor this gives depends on the inputs", e)
+        if [(s.shape, s.dtype) for s in results] != [(s.shape, s.dtype) for s in self.last_arm]:
+            return self.refuse_value("the shape that this gives depends on the inputs", e)
         self.blocks[-1].append(Branch(cond, arms[0], arms[1]))
-        return _nest(structure_of(e.checked_type), iter(results))
+        return _nest(structures[0], iter(results))
+
+    def deliver_all(self, sources: list[Slot], results: list[Slot], first: bool) -> None:
+        """Makes the values of an arm of a branch appear in the branch's results, which the first arm makes."""
+        if first:
+            results += [self.fresh(s.shape, s.dtype, -2) for s in sources]
+        self.last_arm = sources
+        for source, target in zip(sources, results):
+            self.deliver(source, target)
+
+
+def _is_tensors(t: Type | None) -> bool:
+    """True for a tensor type or nested tuples of them."""
+    stack = [t]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, TupleType):
+            stack.extend(x.fields)
+        elif not isinstance(x, TensorType):
+            return False
+    return True
+
+
+def _matched(pattern: Pattern, value: Value) -> dict[Expr, Value] | None:
+    """What a pattern's variables stand for if the value fits it."""
+    bound: dict[Expr, Value] = {}
+    stack = [(pattern, value)]
+    while stack:
+        p, v = stack.pop()
+        if isinstance(p, PatternVar):
+            bound[p.var] = v
+        elif isinstance(p, PatternConstructor):
+            if not isinstance(v, Data) or v.constructor.name != p.constructor.name:
+                return None
+            stack.extend(zip(p.patterns, v))
+        elif isinstance(p, PatternTuple):
+            stack.extend(zip(p.patterns, v))
+    return bound
+
+
+def _structure(value: Value) -> Any:
+    """None for a slot, tuples and data around them; anything else is None as well."""
+    if not isinstance(value, tuple):
+        return None
+    stack: list[tuple[Any, Any, list[Any]]] = [(value, iter(value), [])]
+    while True:
+        whole, left, done = stack[-1]
+        for part in left:
+            if not isinstance(part, tuple):
+                done.append(None)
+            else:
+                stack.append((part, iter(part), []))
+                break
+        else:
+            stack.pop()
+            made = _like(whole, done)
+            if not stack:
+                return made
+            stack[-1][2].append(made)
+
+
+def _like(whole: Any, parts: list[Any]) -> Any:
+    return Data(whole.constructor, parts) if isinstance(whole, Data) else tuple(parts)
+
+
+def _same_structure(a: Any, b: Any) -> bool:
+    stack = [(a, b)]
+    while stack:
+        x, y = stack.pop()
+        if x is None or y is None:
+            if x is not y:
+                return False
+            continue
+        names = [v.constructor.name if isinstance(v, Data) else None for v in (x, y)]
+        if names[0] != names[1] or len(x) != len(y):
+            return False
+        stack.extend(zip(x, y))
+    return True
+
+
+def _size(t: TensorType) -> int:
+    n = 1
+    for d in _dims(t):
+        n *= d
+    return n
 
 
 def _dims(t: Any) -> tuple[int, ...]:
@@ -437,17 +649,18 @@ def _nest(structure: Any, slots: Any) -> Value:
     """Slots in the shape of a structure."""
     if structure is None:
         return next(slots)
-    stack: list[tuple[Any, list[Value]]] = [(iter(structure), [])]
+    stack: list[tuple[Any, Any, list[Value]]] = [(structure, iter(structure), [])]
     while True:
-        left, done = stack[-1]
+        whole, left, done = stack[-1]
         for part in left:
             if part is None:
                 done.append(next(slots))
             else:
-                stack.append((iter(part), []))
+                stack.append((part, iter(part), []))
                 break
         else:
             stack.pop()
+            made = _like(whole, done)
             if not stack:
-                return tuple(done)
-            stack[-1][1].append(tuple(done))
+                return made
+            stack[-1][2].append(made)

@@ -163,7 +163,8 @@ def _range_length(start: float, stop: float, step: float) -> int:
 class Arange(Operator):
     """`start`, `start + step`, … below `stop`. The attributes repeat the arguments: constants there tell the length.
 
-    The length is `ceil((stop - start) / step)`, computed in double precision.
+    The length is `ceil((stop - start) / step)`, computed in double precision. Where it is known only when running, the
+    three are rounded towards zero first, as the peer does.
     """
 
     start: Any
@@ -185,8 +186,12 @@ class Arange(Operator):
         return TensorType((length,), self.dtype)
 
     def evaluate(self, start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> np.ndarray:
+        bounds = (float(start), float(stop), float(step))
+        known = all(isinstance(e, Constant) for e in (self.start, self.stop, self.step))
+        if not known and abs(bounds[2]) >= 1:
+            bounds = tuple(map(math.trunc, bounds))  # type: ignore[assignment]
         try:
-            length = max(_range_length(float(start), float(stop), float(step)), 0)
+            length = max(_range_length(*bounds), 0)
         except RelationError as error:
             raise IrError(str(error)) from None
         steps = np.arange(length).astype(numpy_dtype(self.dtype))

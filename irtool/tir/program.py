@@ -99,7 +99,8 @@ Step = RunKernel | CallFunction | Branch | CopySlot
 
 @dataclass(eq=False)
 class HostFunction:
-    """One first-order function. `structure` is the result's shape: `None` for a tensor, a tuple of structures."""
+    """One first-order function. `structure` is the result's shape: `None` for a tensor, a tuple of structures; the tuple is
+    a value of an algebraic data type (it has a `constructor`) where the result is."""
 
     name: str
     params: list[Slot]
@@ -111,6 +112,18 @@ class HostFunction:
     frame_bytes: int = 0
     live_bytes: int = 0
     recursive: bool = False
+
+    @property
+    def gives_data(self) -> bool:
+        """True if there is a value of an algebraic data type in the result."""
+        stack = [self.structure]
+        while stack:
+            s = stack.pop()
+            if s is not None:
+                if hasattr(s, "constructor"):
+                    return True
+                stack.extend(s)
+        return False
 
 
 @dataclass(eq=False)
