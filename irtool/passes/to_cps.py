@@ -114,19 +114,22 @@ def _takes_continuation(f: Function) -> bool:
 
 def _in_direct_style(f: Function) -> Function:
     # The function goes inside with its type parameters, so the one around it has its own.
-    own = {t: TypeVar(t.name, t.kind) for t in f.type_params[:-1]}
+    *inner, answer = f.type_params
+    own: dict[Type, Type] = {t: TypeVar(t.name, t.kind) for t in inner}
+    type_params = tuple(own.values())
 
     def outside(t: Type) -> Type:
-        return rewrite_type(t, lambda leaf: own.get(leaf, leaf))  # type: ignore[call-overload]
+        return rewrite_type(t, lambda leaf: own.get(leaf, leaf))
 
     *types, k = [p.checked_type or p.type_annotation for p in f.params]
     assert isinstance(k, FuncType)
+    own[answer] = outside(k.arg_types[0])
     params = tuple(Var(p.name, outside(t)) for p, t in zip(f.params, types, strict=False) if t is not None)
     result = outside(k.arg_types[0])
     x = Var("x", result)
     identity = Function((x,), x, result)
-    body = Call(f, (*params, identity), None, (*own.values(), result))
-    return Function(params, body, result, tuple(own.values()), f.attrs, f.span)
+    body = Call(f, (*params, identity), None, (*type_params, result))
+    return Function(params, body, result, type_params, f.attrs, f.span)  # type: ignore[arg-type]
 
 
 def cps_type(t: Type, answer: TypeVar) -> Type:

@@ -8,7 +8,7 @@ from typing import Any
 from ...diagnostics import IrError
 from ...ir import Call, Expr, Function, If, Let, TensorType, Tuple, TupleGetItem, TupleType, Var
 from ...ops.base import call
-from ..constants import scalar_constant, tensor_constant
+from ..constants import array_constant, scalar_constant, tensor_constant
 from .rule import Site, add, gradient, multiply, zeros_like
 
 
@@ -91,7 +91,19 @@ def strided_slice(s: Site) -> list[Expr]:
 def gather_nd(s: Site) -> list[Expr]:
     """The gradient scattered to where it was gathered from."""
     data, indices = s.args
-    return [call("scatter_nd", zeros_like(data), indices, s.grad, mode="add"), zeros_like(indices)]
+    places = _with_batches(indices, s) if s.attrs.batch_dims else indices
+    return [call("scatter_nd", zeros_like(data), places, s.grad, mode="add"), zeros_like(indices)]
+
+
+def _with_batches(indices: Expr, s: Site) -> Expr:
+    """Indices that also say in which batch they look up, for `scatter_nd`, which knows of no batches."""
+    import numpy as np
+
+    _, *places = s.shape(1)
+    t = s.types[1]
+    assert isinstance(t, TensorType)
+    batches = np.indices(places)[: s.attrs.batch_dims]
+    return call("concatenate", Tuple((array_constant(batches, t.dtype), indices)), axis=0)
 
 
 @gradient("one_hot")
