@@ -50,7 +50,7 @@ def _threads() -> None:
         found.append(a / two.once())
     found.sort()
     print(
-        f"  ResNet-50, two threads: {statistics.median(found):.2f} × one (best {found[-1]:.2f}), {os.cpu_count()} cores"
+        f"  ResNet-50, two threads: {statistics.median(found):.2f} times one (best {found[-1]:.2f}), {os.cpu_count()} cores"
     )
 
 

@@ -10,20 +10,44 @@ The vector axis is a spatial loop along which every operand is contiguous or con
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from ..tir import dtypes
-from ..tir.expr import Expr, Load, Select, Var, const, post_order, rewrite
+from ..tir.expr import Expr, Load, Select, Var, const, post_order, rewrite, substitute
 from ..tir.simplify import Simplifier
-from ..tir.stmt import PARALLEL, SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer, For, Stmt, Store, seq
-from .affine import coefficients, loads, stride
+from ..tir.stmt import (
+    PARALLEL,
+    SERIAL,
+    UNROLLED,
+    VECTORIZED,
+    Allocate,
+    Buffer,
+    For,
+    If,
+    Let,
+    Stmt,
+    Store,
+    expressions,
+    pre_order,
+    seq,
+    substitute_stmt,
+)
+from .affine import coefficients, depends, loads, stride
+from .guards import first_and_end, free_range
 from .machine import Machine
 from .nests import Loop, Reduction
 from .splitting import divided_by
-from .tiles import Tile, choose_tile
+from .tiles import Tile, choose_tile, choose_window
 
 _PARALLEL_WORK = 1 << 16
+
+_LONGEST_TILE = 160
+"""Updates of accumulators that are written out one after the other."""
+
+_WINDOW = 8
+"""Steps of a loop that is unrolled so that neighbouring results share what they read."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +59,8 @@ class Plan:
     row: int | None
     tile: Tile
     reason: str
+    shared: bool = True
+    """Whether the steps of the tile's rows share an operand; otherwise what they share is in neighbouring elements."""
 
 
 def flatten_loops(r: Reduction) -> Reduction:
@@ -45,7 +71,8 @@ def flatten_loops(r: Reduction) -> Reduction:
     while at > 0:
         (outer, n), (inner, m) = loops[at - 1], loops[at]
         simplify = _bounds(loops, r.inner)
-        if all(
+        guarded = any(depends(g, v) for g in r.guards for v in (outer, inner))
+        if not guarded and all(
             a is not None and b is not None and a == b * m
             for a, b in (coefficients(simplify, i, (outer, inner)) for i in _places(r))
         ):
@@ -67,7 +94,7 @@ def split_loops(r: Reduction) -> Reduction:
             outer, inner = Var(f"{v.name}_b"), Var(f"{v.name}_i")
             at = [x for x, _ in r.inner].index(v)
             loops = (*r.inner[:at], (outer, extent // factor), *r.inner[at + 1 :], (inner, factor))
-            r = Reduction(r.loops, r.acc, r.init, loops, r.update, r.stores)
+            r = Reduction(r.loops, r.acc, r.init, loops, r.update, r.stores, r.guards)
             r = _substituted(r, {v: outer * factor + inner}, r.loops)
     return r
 
@@ -89,7 +116,8 @@ def _substituted(r: Reduction, values: dict[Expr, Expr], loops: tuple[Loop, ...]
         return simplify(rewrite(e, lambda x: x, memo))
 
     stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in r.stores)
-    return Reduction(loops, r.acc, change(r.init), r.inner, change(r.update), stores)
+    guards = tuple(change(g) for g in r.guards)
+    return Reduction(loops, r.acc, change(r.init), r.inner, change(r.update), stores, guards)
 
 
 def plan(r: Reduction, machine: Machine) -> Plan | None:
@@ -130,7 +158,14 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[flo
     scattered = sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)
     row, shared = _row(split, n, outer)
     rows = split.loops[row][1] if row is not None else 1
-    tile = choose_tile(rows, extent // lanes, machine.registers, shared, _block(r, v) // lanes)
+    if any(depends(g, v) for g in r.guards):
+        return None
+    if shared or row is None:
+        tile = choose_tile(rows, extent // lanes, machine.registers, shared, _block(r, v) // lanes)
+    else:
+        tile = choose_window(rows, extent // lanes, machine.registers)
+    if row is not None:
+        tile = _bounded(r, row, tile)
     points = tile.rows * tile.vectors
     leftover = extent % lanes / extent
     inner_steps = 1
@@ -139,7 +174,24 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[flo
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
     cost += scattered * 2 / max(1, inner_steps)
     reason = f"vector axis {v.name} of {extent}, tile {tile.rows} x {tile.vectors} x {lanes}"
-    return cost, Plan(n, lanes, row, tile, reason)
+    return cost, Plan(n, lanes, row, tile, reason, shared)
+
+
+def _bounded(r: Reduction, row: int, tile: Tile) -> Tile:
+    """The tile, with fewer rows where the loops that must be unrolled for its guards would make it too long."""
+    steps = 1
+    for _, m in _decided(r, row, []):
+        steps *= m
+    return Tile(max(1, min(tile.rows, _LONGEST_TILE // (steps * tile.vectors))), tile.vectors)
+
+
+def _decided(r: Reduction, row: int | None, inner: list[Loop]) -> list[Loop]:
+    """Inner loops that guards connect with the rows of the tile; `inner` are the loops to choose from (default: its own)."""
+    if row is None:
+        return []
+    x = r.loops[row][0]
+    together = [g for g in r.guards if depends(g, x)]
+    return [loop for (k, _), loop in zip(r.inner, inner or r.inner) if any(depends(g, k) for g in together)]
 
 
 def _block(r: Reduction, v: Var) -> int:
@@ -170,7 +222,7 @@ def _row(r: Reduction, vector: int, outer: Var) -> tuple[int | None, bool]:
         x = r.loops[n][0]
         moved = [coefficients(simplify, p, (lane, x)) for p in places]
         if any(a and b == 0 for a, b in moved):
-            return n, True
+            return n, not any(a and b for a, b in moved)
     if candidates:
         return candidates[-1], False
     return None, True
@@ -191,14 +243,27 @@ def schedule(r: Reduction, p: Plan, machine: Machine) -> Stmt:
     rows: list[tuple[int, int, int]] = [(0, 1, 1)]
     if p.row is not None:
         n = r.loops[p.row][1]
-        a = min(p.tile.rows, n)
-        rows = [(0, n // a, a)]
-        if n % a:
-            rows.append((n // a * a, 1, n % a))
+        rows = _row_segments(r, p.row, min(p.tile.rows, n))
     for first, tiles, vectors, lanes in segments:
         for start, count, steps in rows:
             body.append(_tiled(r, p, (first, tiles, vectors, lanes), (start, count, steps)))
     return seq(body)
+
+
+def _row_segments(r: Reduction, row: int, size: int) -> list[tuple[int, int, int]]:
+    """The row loop cut into (first step, number of tiles, steps of a tile), so that guards hold throughout or are those of
+    a single tile."""
+    x, n = r.loops[row]
+    first, last = free_range(_bounds(r.loops, r.inner), list(r.guards), x, n)
+    found: list[tuple[int, int, int]] = []
+    at = 0
+    while at < n:
+        count, steps = 1, min(size, n - at)
+        if at >= first and at + steps - 1 <= last:
+            count = max(1, (last + 1 - at) // steps)
+        found.append((at, count, steps))
+        at += count * steps
+    return found
 
 
 def plain(r: Reduction) -> Stmt:
@@ -258,15 +323,15 @@ def _tiled(r: Reduction, p: Plan, segment: tuple[int, int, int, int], row: tuple
     def tile(s: Stmt) -> Stmt:
         if lanes > 1:
             s = For(lane, lanes, s, VECTORIZED)
+        used = _used_variables(s)
         for x, m in reversed(inside):
-            if m > 1:
+            if m > 1 and x in used:
                 s = For(x, m, s, UNROLLED)
         return s
 
-    update: Stmt = tile(Store(acc, place, change(r.update)))
-    for x, m in reversed(inner):
-        if m > 1:
-            update = For(x, m, update)
+    update = _update(
+        r, p, Store(acc, place, change(r.update)), [change(g) for g in r.guards], inside, inner, tile, simplify
+    )
     stores = [Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in r.stores]
     made: Stmt = Allocate(acc, seq([tile(Store(acc, place, change(r.init))), update, tile(seq(stores))]))
     parallel = r.work >= _PARALLEL_WORK
@@ -274,6 +339,80 @@ def _tiled(r: Reduction, p: Plan, segment: tuple[int, int, int, int], row: tuple
     for n, (x, m) in reversed(list(enumerate(kept))):
         made = For(x, m, made, PARALLEL if n == 0 and parallel else SERIAL)
     return made
+
+
+def _used_variables(s: Stmt) -> set[Expr]:
+    return {e for x in pre_order(s) for e in post_order(*expressions(x)) if isinstance(e, Var)}
+
+
+def _update(
+    r: Reduction,
+    p: Plan,
+    step: Stmt,
+    guards: list[Expr],
+    inside: list[Loop],
+    inner: list[Loop],
+    tile: Callable[[Stmt], Stmt],
+    simplify: Simplifier,
+) -> Stmt:
+    """The reduction's loops around the tile's updates, where the guards are at least 0."""
+    open_guards = [g for g in guards if simplify.range(g)[0] < 0]
+    unrolled = [k for k in _decided(r, p.row, inner) if k[1] > 1] if open_guards else []
+    if not p.shared and not unrolled and inner and 1 < inner[-1][1] <= _WINDOW:
+        unrolled = [inner[-1]]
+    written = {k for k, _ in unrolled}
+    bounded: dict[Var, list[Expr]] = {}
+    outside: list[Expr] = []
+    each: list[Expr] = []
+    for g in open_guards:
+        moving = [k for k, m in inner if m > 1 and depends(g, k)]
+        if any(depends(g, x) for x, m in inside if m > 1) or len(moving) > 1 or written.intersection(moving):
+            each.append(g)
+        elif moving:
+            bounded.setdefault(moving[0], []).append(g)
+        else:
+            outside.append(g)
+    if unrolled or each:
+        update = _written_out(step, each, unrolled, inside, tile, simplify)
+    else:
+        update = tile(step)
+    for k, m in reversed(inner):
+        if m == 1 or k in written:
+            continue
+        if k in bounded:
+            first, end = first_and_end(simplify, bounded[k], k, m)
+            start, moved = Var(f"{k.name}_first"), Var(k.name)
+            update = Let(start, first, For(moved, end - start, substitute_stmt(update, {k: moved + start})))
+        else:
+            update = For(k, m, update)
+    for g in outside:
+        update = If(const(-1) < g, update)
+    return update
+
+
+def _written_out(
+    step: Stmt,
+    guards: list[Expr],
+    unrolled: list[Loop],
+    inside: list[Loop],
+    tile: Callable[[Stmt], Stmt],
+    simplify: Simplifier,
+) -> Stmt:
+    """The updates one after the other, without those that a guard rules out."""
+    places = [loop for loop in inside if loop[1] > 1 and any(depends(g, loop[0]) for g in guards)]
+    made: list[Stmt] = []
+    loops = [*unrolled, *places]
+    for values in product(*(range(m) for _, m in loops)):
+        here = {v: const(n) for (v, _), n in zip(loops, values)}
+        ranges = [(g, simplify.range(g)) for g in (simplify(substitute(g, here)) for g in guards)]
+        if any(high < 0 for _, (_, high) in ranges):
+            continue
+        one = tile(substitute_stmt(step, here))
+        for g, (low, _) in ranges:
+            if low < 0:
+                one = If(const(-1) < g, one)
+        made.append(one)
+    return seq(made)
 
 
 def _ordered(r: Reduction, p: Plan, loops: list[tuple[Var, int]]) -> list[tuple[Var, int]]:

@@ -21,7 +21,10 @@ class Map:
 
 @dataclass(frozen=True)
 class Reduction:
-    """Loops around: `acc = init`; inner loops around `acc = update`; stores that read `acc`."""
+    """Loops around: `acc = init`; inner loops around `acc = update`; stores that read `acc`.
+
+    A step is made only where all the `guards` (see there) are at least 0.
+    """
 
     loops: tuple[Loop, ...]
     acc: Buffer
@@ -29,6 +32,7 @@ class Reduction:
     inner: tuple[Loop, ...]
     update: Expr
     stores: tuple[Store, ...]
+    guards: tuple[Expr, ...] = ()
 
     @property
     def work(self) -> int:

@@ -24,7 +24,7 @@ def applies(r: Reduction, machine: Machine) -> int | None:
     """The number of the inner loop to vectorize; None where there is none."""
     lanes = machine.lanes(dtypes.itemsize(r.acc.dtype))
     update = r.update
-    if lanes < 4 or r.acc.dtype not in ("float32", "float64") or not isinstance(update, Binary):
+    if r.guards or lanes < 4 or r.acc.dtype not in ("float32", "float64") or not isinstance(update, Binary):
         return None
     if update.op not in _COMBINED or not isinstance(update.a, Load) or update.a.source is not r.acc:
         return None

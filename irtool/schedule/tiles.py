@@ -41,6 +41,15 @@ def choose_tile(rows: int, vectors: int, registers: int, shared_rows: bool = Tru
     return best[1]
 
 
+def choose_window(rows: int, vectors: int, registers: int) -> Tile:
+    """The tile where results share nothing but neighbouring elements: a few rows of one vector, more vectors where there
+    are few rows."""
+    most = 10 if registers >= 32 else 5
+    parts = -(-rows // min(rows, most))
+    a = -(-rows // parts)
+    return Tile(a, min(vectors, max(1, 4 // a)))
+
+
 def _cost(rows: int, vectors: int, a: int, b: int, shared: bool) -> float:
     """Cycles per result, tails included."""
 

@@ -1,0 +1,112 @@
+"""Guards on the reads of a reduction, as conditions under which a step counts.
+
+    acc += (0 <= y + k - 1 < n ? x[y + k - 1] : 0) * w[k]    ⇒    for k where 0 <= y + k - 1 < n: acc += x[y + k - 1] * w[k]
+
+Where the read is replaced by what leaves the accumulator as it is, the step may as well not be made. The conditions then
+become bounds of the reduction's loops, or are decided for each step of an unrolled tile; inside of an image none is left.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, const, minimum, rewrite
+from ..tir.expr import maximum as larger
+from ..tir.simplify import Simplifier
+from .nests import Reduction
+
+
+def take_guards(r: Reduction) -> Reduction:
+    """The reduction with the guards of its reads in `guards`; itself where a guard is of another kind."""
+    update = r.update
+    if not isinstance(update, Binary) or not isinstance(update.a, Load) or update.a.source is not r.acc:
+        return r
+    guard = _guard(update.b, update.op, r.init)
+    if guard is None:
+        return r
+    simplify = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
+    conditions: list[Expr] = []
+    stack = [guard.cond]
+    while stack:
+        c = stack.pop()
+        if isinstance(c, Binary) and c.op == "and":
+            stack += [c.b, c.a]
+            continue
+        form = as_bound(c)
+        if form is None:
+            return r
+        form = simplify(form)
+        terms, _ = simplify.linear(form)
+        if not all(isinstance(t, Var) for t in terms):
+            return r
+        conditions.append(form)
+    opened = rewrite(update.b, lambda e: e, {guard: guard.then})
+    return replace(r, update=Binary(update.op, update.a, opened, update.dtype), guards=tuple(conditions))
+
+
+def _guard(e: Expr, op: str, init: Expr) -> Select | None:
+    """The guard whose other branch makes the step one that changes nothing."""
+    while True:
+        if isinstance(e, Select):
+            if not e.lazy or not isinstance(e.other, Const) or not isinstance(init, Const):
+                return None
+            neutral = e.other.value == (0 if op == "+" else init.value)
+            return e if neutral and op in ("+", "max", "min") else None
+        if isinstance(e, Cast) and op == "+":
+            e = e.value
+        elif isinstance(e, Binary) and e.op == "*" and op == "+":
+            e = e.a if _holds_guard(e.a) else e.b
+        else:
+            return None
+
+
+def _holds_guard(e: Expr) -> bool:
+    while isinstance(e, Cast):
+        e = e.value
+    return isinstance(e, Select) and e.lazy
+
+
+def as_bound(condition: Expr) -> Expr | None:
+    """An integer that is at least 0 where the condition holds; None for other conditions."""
+    if (
+        not isinstance(condition, Binary)
+        or condition.op not in ("<", "<=")
+        or condition.a.dtype not in ("int32", "int64")
+    ):
+        return None
+    difference = condition.b - condition.a
+    return difference - 1 if condition.op == "<" else difference
+
+
+def first_and_end(simplify: Simplifier, bounds: list[Expr], k: Var, extent: int) -> tuple[Expr, Expr]:
+    """The first value of `k` for which all the bounds are at least 0, and the one after the last; `k` occurs in each."""
+    first: Expr = const(0)
+    end: Expr = const(extent)
+    for b in bounds:
+        terms, _ = simplify.linear(b)
+        step = terms[k]
+        rest = simplify(b - k * step)
+        if step > 0:
+            first = larger(first, rest // step * -1)
+        else:
+            end = minimum(end, rest // -step + 1)
+    return simplify(first), simplify(end)
+
+
+def free_range(simplify: Simplifier, guards: list[Expr], x: Var, extent: int) -> tuple[int, int]:
+    """First and last value of `x` for which every guard with `x` holds whatever the other variables are."""
+    first, last = 0, extent - 1
+    for g in guards:
+        terms, _ = simplify.linear(g)
+        step = terms.get(x, 0)
+        if not step:
+            continue
+        low, _ = simplify.range(simplify(g - x * step))
+        if low == -math.inf:
+            return 0, -1
+        if step > 0:
+            first = max(first, -(int(low) // step))
+        else:
+            last = min(last, int(low) // -step)
+    return first, last
