@@ -2,9 +2,11 @@
 
 compose   a primitive function         ⇒ a graph of tensor expressions (its operators' `compute`)
 stages    that graph                   ⇒ which tensors exist in memory, which are computed where they are read
-nest      the stages                   ⇒ one loop nest
+nest      the stages                   ⇒ one loop nest, for compiling
+plain     the stages                   ⇒ one loop nest without any schedule, for reading (passes.LowerTE)
 host      a module of such calls       ⇒ functions of kernel calls, branches and calls of each other
 memory    a host function's buffers    ⇒ offsets in one arena
+storage   a function of kernel calls   ⇒ the peer's storage plan, for graph JSON and reports
 """
 
 # ruff: noqa: F401 - this file is the list of the names

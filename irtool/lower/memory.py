@@ -249,18 +249,18 @@ def _plan_function(program: Program, function: HostFunction, recursive: set[str]
     total, lower = place([*items, *(i for _, i in scratch), *(i for _, _, i in pieces)])
     for slot, interval in groups.items():
         slot.offset = interval.offset
-    for step, buffer, interval in pieces:
-        # Its scratch memory begins where the arena does.
-        step.kernel.attrs["offsets"][buffer] = interval.offset
+    for run, buffer, interval in pieces:
+        # Its scratch memory begins where the frame does.
+        run.kernel.attrs["offsets"][buffer] = interval.offset
     for step, interval in scratch:
         if isinstance(step, RunKernel):
             step.workspace = interval.offset
         else:
             assert isinstance(step, CallFunction)
             step.frame = interval.offset
-    for _, step in ordered:
-        if isinstance(step, RunKernel):
-            _note_overlaps(step)
+    for _, s in ordered:
+        if isinstance(s, RunKernel):
+            _note_overlaps(s)
     for call in behind:
         call.frame = total
     function.frame_bytes = total
