@@ -108,7 +108,7 @@ def build(
             except IrError as error:
                 if out_dir is None and isinstance(error, DependsOnValues):
                     return _deferred(source, options)
-                raise type(error)(located(d, source) for d in error.diagnostics) from error
+                raise type(error)(located(d, source, options.entries[0]) for d in error.diagnostics) from error
             if key and made.failure is None and not made.entry.gives_data:
                 _keep(key, made)
         return _deliver(made, options, out_dir)

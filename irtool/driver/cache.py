@@ -105,7 +105,7 @@ class BuildCache:
             os.utime(folder)
             made = Emission(dict(files), _entry(about["entry"]), about["report"])
             made.library, made.weights, made.program = about["library"], about["weights"], about["program"]
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
         return made
 

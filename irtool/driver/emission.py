@@ -22,6 +22,7 @@ from ..schedule import Machine, schedule_program
 from ..tir.program import Program
 from .options import Options
 from .outputs import Content, Emission, chunks
+from .refusals import refuse_oversized
 from .report import count_macs, make_report
 
 
@@ -85,6 +86,7 @@ def emit_files(prepared: Module, source: Module, options: Options, scratch: Path
 def translate(prepared: Module, options: Options, compiler: Compiler) -> tuple[Program, CText]:
     """The scheduled program with its memory planned, and its C."""
     program = lower_module(prepared, options.entries)
+    refuse_oversized(program)
     for kernel in program.kernels:
         kernel.attrs["macs"] = count_macs(kernel)
     schedule_program(program, compiler.machine() if options.vector else Machine(0))

@@ -1,0 +1,123 @@
+"""What cannot be compiled: all of it, with places, before anything is written; and what is made first-order instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.diagnostics import IrError
+from irtool.driver import unsupported
+from tests.driver.programs import parse
+
+MANY = """
+def @helper(%x: Tensor[(2), float32]) { (memory.kill(%x), %x) }
+def @main(%x: Tensor[(2), float32], %y: Tensor[(2), int4], %d: Tensor[(?, 4), float32], %b: bool) {
+  (@helper(%x), add(%y, %y), nn.relu(%d), memory.kill(%x), exp(%x))
+}
+"""
+
+
+def test_everything_is_listed_with_its_place() -> None:
+    found = unsupported(parse(MANY))
+    said = [d.message for d in found]
+    assert sum("memory.kill cannot be compiled to C" in s for s in said) == 2
+    assert any("int4" in s for s in said)
+    assert any("not static" in s for s in said)
+    assert len(found) == 4
+    assert all(d.span is not None for d in found)
+    lines = sorted(d.span.source.position(d.span.start)[0] for d in found if d.span)
+    assert lines == [3, 4, 4, 5]
+
+
+def test_the_build_says_the_same_and_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(IrError) as caught:
+        irtool.build(parse(MANY), out_dir=tmp_path / "out")
+    assert {d.message for d in caught.value.diagnostics} == {d.message for d in unsupported(parse(MANY))}
+    assert not (tmp_path / "out").exists()
+
+
+def test_dynamic_dimensions_name_the_flag_of_each_parameter() -> None:
+    found = unsupported(
+        parse("def @main(%x: Tensor[(?, 8), float32], %y: Tensor[(3, ?, 4), float32]) { (%x, tanh(%y)) }")
+    )
+    assert [d.help for d in found] == ["pin it with --shape x=N,8", "pin it with --shape y=3,N,4"]
+
+
+def test_a_function_chosen_by_an_input_is_refused() -> None:
+    found = unsupported(
+        parse(
+            """
+def @main(%b: bool, %x: Tensor[(2), float32]) {
+  let %f = if (%b) { fn (%z: Tensor[(2), float32]) { add(%z, %x) } } else { fn (%z: Tensor[(2), float32]) { %z } };
+  %f(%x)
+}
+"""
+        )
+    )
+    assert len(found) == 1 and "function" in found[0].message and found[0].span is not None
+
+
+def test_data_chosen_by_an_input_is_refused_once() -> None:
+    found = unsupported(
+        parse(
+            """
+type Option[A] { Some(A), None, }
+def @pick(%b: bool, %x: Tensor[(4), float32]) -> Option[Tensor[(4), float32]] { if (%b) { Some(%x) } else { None } }
+def @main(%x: Tensor[(4), float32], %b: bool) { match (@pick(%b, %x)) { Some(%v) => exp(%v), None => %x, } }
+"""
+        )
+    )
+    assert len(found) == 1 and found[0].span is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        """
+def @compose[A](%f: fn (A) -> A, %g: fn (A) -> A) -> fn (A) -> A { fn (%x: A) { %f(%g(%x)) } }
+def @main(%x: Tensor[(4), float32]) {
+  let %inc = fn (%z: Tensor[(4), float32]) { add(%z, 1f) };
+  let %h = @compose(%inc, @compose(%inc, fn (%q: Tensor[(4), float32]) { nn.relu(%q) }));
+  %h(%h(%x))
+}
+""",
+        """
+type List[A] { Cons(A, List[A]), Nil, }
+def @sum(%l: List[Tensor[(4), float32]]) -> Tensor[(4), float32] {
+  match (%l) { Cons(%h, %t) => add(%h, @sum(%t)), Nil => zeros(shape=[4], dtype="float32"), }
+}
+def @main(%x: Tensor[(4), float32]) { @sum(Cons(%x, Cons(negative(exp(%x)), Cons(%x, Nil)))) }
+""",
+        """
+def @main(%x: Tensor[(4), float32]) {
+  let %r = ref(%x);
+  let %u = ref_write(%r, add(ref_read(%r), 1f));
+  multiply(ref_read(%r), %x)
+}
+""",
+    ],
+)
+def test_closures_data_and_references_that_are_known_are_compiled_away(text: str) -> None:
+    m = parse(text)
+    x = np.array([-1, 0.5, 2, 3], "float32")
+    assert unsupported(m) == []
+    np.testing.assert_allclose(irtool.build(m).run([x]), irtool.evaluate(m, [x]), rtol=1e-6)
+
+
+def test_programs_without_a_main_are_checked_function_by_function() -> None:
+    m = parse("def @one(%x: Tensor[(?), float32]) { exp(%x) } def @two(%x: Tensor[(2), float32]) { memory.kill(%x) }")
+    assert len(unsupported(m)) == 2
+    assert len(unsupported(m, entry="two")) == 1
+
+
+@pytest.mark.parametrize("side", [4_000_000, 4_000_000_000])
+def test_sizes_beyond_any_memory_are_refused(side: int, tmp_path: Path) -> None:
+    m = parse(f"def @main(%x: Tensor[({side}, {side}), float32]) {{ nn.softmax(nn.softmax(%x)) }}")
+    with pytest.raises(IrError) as caught:
+        irtool.build(m, out_dir=tmp_path / "out")
+    assert caught.value.exit_code == 1
+    assert "bytes" in str(caught.value)
+    assert not (tmp_path / "out").exists()
