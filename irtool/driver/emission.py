@@ -90,6 +90,11 @@ def translate(prepared: Module, options: Options, compiler: Compiler) -> tuple[P
     for kernel in program.kernels:
         kernel.attrs["macs"] = count_macs(kernel)
     schedule_program(program, compiler.machine() if options.vector else Machine(0))
+    if os.environ.get("IRTOOL_VERIFY"):
+        from ..tir.verify import verify
+
+        for kernel in program.kernels:
+            verify(kernel)
     plan_memory(program)
     return program, write_program(program, options.name, options.weights, math=options.math, pieces=_pieces(program))
 

@@ -1,0 +1,214 @@
+"""The rules that every loop nest keeps, checked.
+
+1. A variable is used only below the loop or `Let` that binds it, and is bound once.
+2. A buffer is read and written only if it is a parameter or inside its `Allocate`; inputs are never written.
+3. Operands have the dtypes that the operation wants: those of arithmetic and comparisons are equal, conditions are bool,
+   indices are integers, what is stored has the buffer's dtype.
+4. An access has one index per axis. Where no guard is around it, no index is outside its axis as far as ranges can tell:
+   of a sum of loop variables all values are checked, of anything else that some may be right.
+5. Loops have a known kind, and those that are vectorized or unrolled a constant extent.
+6. A loop nest holds no `Reduce`: reductions are loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..diagnostics import InternalError
+from . import dtypes
+from .expr import Binary, Call, Cast, Const, Expr, Load, Not, Reduce, Select, Var, children, post_order
+from .simplify import Simplifier
+from .stmt import (
+    PARALLEL,
+    SERIAL,
+    UNROLLED,
+    VECTORIZED,
+    Allocate,
+    Buffer,
+    For,
+    If,
+    Let,
+    PrimFunc,
+    Stmt,
+    Store,
+    While,
+    expressions,
+)
+from .stmt import children as substatements
+
+_COMPARISONS = frozenset(["<", "<=", "==", "!="])
+_LOGICAL = frozenset(["and", "or"])
+_KINDS = frozenset([SERIAL, PARALLEL, VECTORIZED, UNROLLED])
+_SCOPES = frozenset(["arena", "local", "register"])
+
+
+def verify(f: PrimFunc) -> None:
+    """Raises InternalError with every rule that the function breaks."""
+    found = list(dict.fromkeys(find_problems(f)))
+    if found:
+        raise InternalError(f"the loop nest {f.name} is not well formed: " + "; ".join(found))
+
+
+def find_problems(f: PrimFunc) -> Iterator[str]:
+    """Every rule that the function breaks, as a sentence."""
+    if not 0 <= f.num_outputs <= len(f.params):
+        yield f"{f.num_outputs} outputs, but {len(f.params)} parameters"
+        return
+    if len(set(f.params)) != len(f.params):
+        yield "a buffer is a parameter twice"
+    yield from _Verifier(f).run()
+
+
+class _Verifier:
+    def __init__(self, f: PrimFunc) -> None:
+        self.function = f
+        self.inputs = set(f.inputs)
+        self.buffers: set[Buffer] = set(f.params)
+        self.bound: set[Expr] = set()
+        self.ever_bound: set[Expr] = set()
+        self.loops: set[Expr] = set()
+        self.simplify = Simplifier()
+        self.typed: set[Expr] = set()
+
+    def run(self) -> Iterator[str]:
+        # Each entry is a statement to enter, with whether a guard is around it, or what its end takes out of scope.
+        stack: list[tuple[Stmt | None, bool, Expr | Buffer | None]] = [(self.function.body, False, None)]
+        while stack:
+            s, guarded, over = stack.pop()
+            if s is None:
+                if isinstance(over, Buffer):
+                    self.buffers.discard(over)
+                else:
+                    self.bound.discard(over)  # type: ignore[arg-type]
+                continue
+            for e in expressions(s):
+                yield from self.expression(e, guarded or isinstance(s, While))
+            inner = guarded or isinstance(s, If | While)
+            if isinstance(s, Store):
+                yield from self.store(s, guarded)
+            elif isinstance(s, If | While):
+                if s.cond.dtype != "bool":
+                    yield f"the condition {s.cond!r} is {s.cond.dtype}"
+            elif isinstance(s, For | Let):
+                yield from self.bind(s)
+                stack.append((None, False, s.var))
+                inner = inner or (isinstance(s, For) and not _runs(s))
+            elif isinstance(s, Allocate):
+                yield from self.allocate(s.buffer)
+                stack.append((None, False, s.buffer))
+            stack.extend((k, inner, None) for k in reversed(substatements(s)))
+
+    def bind(self, s: For | Let) -> Iterator[str]:
+        if s.var in self.bound:
+            yield f"{s.var.name} is bound again below its own binding"
+        self.bound.add(s.var)
+        self.ever_bound.add(s.var)
+        if isinstance(s, Let):
+            if s.var.dtype != s.value.dtype:
+                yield f"{s.var.name} is {s.var.dtype}, its value {s.value.dtype}"
+            return
+        constant = isinstance(s.extent, Const)
+        if s.kind not in _KINDS:
+            yield f"the loop of {s.var.name} is {s.kind!r}"
+        elif s.kind in (VECTORIZED, UNROLLED) and not constant:
+            yield f"the {s.kind} loop of {s.var.name} has no constant extent"
+        if not dtypes.is_int(s.var.dtype) or not dtypes.is_int(s.extent.dtype):
+            yield f"the loop of {s.var.name} counts in {s.var.dtype} to a {s.extent.dtype}"
+        if isinstance(s.extent, Const):
+            self.simplify.bind(s.var, 0, max(int(s.extent.value) - 1, 0))
+            self.loops.add(s.var)
+
+    def allocate(self, buffer: Buffer) -> Iterator[str]:
+        if buffer in self.buffers:
+            yield f"the buffer {buffer.name} is allocated twice"
+        if buffer.scope not in _SCOPES:
+            yield f"the buffer {buffer.name} is allocated in {buffer.scope!r}"
+        self.buffers.add(buffer)
+
+    def store(self, s: Store, guarded: bool) -> Iterator[str]:
+        if s.buffer not in self.buffers:
+            yield f"a store to {s.buffer.name}, which is not declared there"
+        if s.buffer in self.inputs:
+            yield f"a store to {s.buffer.name}, which is an input"
+        if s.value.dtype != s.buffer.dtype:
+            yield f"{s.value.dtype} is stored in {s.buffer.name}, which is {s.buffer.dtype}"
+        yield from self.place(s.buffer, s.indices, guarded)
+
+    def expression(self, root: Expr, guarded: bool) -> Iterator[str]:
+        always = _evaluated(root)
+        for e in post_order(root):
+            if isinstance(e, Var) and e not in self.bound:
+                where = "used outside of its binding" if e in self.ever_bound else "not bound"
+                yield f"the variable {e.name} is {where}"
+            if isinstance(e, Load):
+                if not isinstance(e.source, Buffer) or e.source not in self.buffers:
+                    yield f"a load from {e.source.name}, which is not declared there"
+                else:
+                    yield from self.place(e.source, e.indices, guarded or e not in always)
+            if e not in self.typed:
+                self.typed.add(e)
+                yield from _type_problems(e)
+
+    def place(self, buffer: Buffer, indices: tuple[Expr, ...], guarded: bool) -> Iterator[str]:
+        if len(indices) != len(buffer.shape):
+            yield f"{buffer.name} has {len(buffer.shape)} axes, but {len(indices)} indices"
+            return
+        for axis, (index, extent) in enumerate(zip(indices, buffer.shape)):
+            if not dtypes.is_int(index.dtype):
+                yield f"the index {index!r} of {buffer.name} is {index.dtype}"
+            if guarded or not self.is_ranged(index):
+                continue
+            low, high = self.simplify.range(self.simplify(index))
+            terms, _ = self.simplify.linear(index)
+            exact = all(t in self.loops for t in terms)
+            if low >= extent or high < 0 or (exact and (low < 0 or high >= extent)):
+                yield f"index {axis} of {buffer.name}, {index!r}, runs from {low} to {high} of {extent}"
+
+    def is_ranged(self, index: Expr) -> bool:
+        """True if the ranges of all variables in an index are known: those of loops with a constant extent."""
+        return all(e in self.loops for e in post_order(index) if isinstance(e, Var))
+
+
+def _runs(s: For) -> bool:
+    """True if the loop surely has an iteration."""
+    return isinstance(s.extent, Const) and s.extent.value > 0
+
+
+def _evaluated(root: Expr) -> set[Expr]:
+    """The parts of an expression that are evaluated whatever its conditions are."""
+    seen: set[Expr] = set()
+    stack = [root]
+    while stack:
+        e = stack.pop()
+        if e in seen:
+            continue
+        seen.add(e)
+        lazy = (isinstance(e, Select) and e.lazy) or (isinstance(e, Binary) and e.op in _LOGICAL)
+        stack.extend(children(e)[:1] if lazy else children(e))
+    return seen
+
+
+def _type_problems(e: Expr) -> Iterator[str]:
+    """What is wrong with the dtypes of one node."""
+    if isinstance(e, Binary):
+        if e.op in _LOGICAL:
+            wanted: tuple[str, ...] = ("bool", "bool", "bool")
+        elif e.op in _COMPARISONS:
+            wanted = (e.a.dtype, e.a.dtype, "bool")
+        else:
+            wanted = (e.dtype, e.dtype, e.dtype)
+        if (e.a.dtype, e.b.dtype, e.dtype) != wanted:
+            yield f"{e!r} is {e.dtype} of {e.a.dtype} and {e.b.dtype}"
+    elif isinstance(e, Not):
+        if e.value.dtype != "bool":
+            yield f"{e!r} negates a {e.value.dtype}"
+    elif isinstance(e, Select):
+        if e.cond.dtype != "bool" or e.then.dtype != e.other.dtype:
+            yield f"{e!r} selects from {e.then.dtype} and {e.other.dtype} by a {e.cond.dtype}"
+    elif isinstance(e, Const):
+        if dtypes.is_int(e.dtype) and not dtypes.int_range(e.dtype)[0] <= e.value <= dtypes.int_range(e.dtype)[1]:
+            yield f"the constant {e.value} is no {e.dtype}"
+    elif isinstance(e, Reduce):
+        yield "a Reduce is left in the nest"
+    elif not isinstance(e, Call | Cast | Load | Var):
+        yield f"{type(e).__name__} is no expression of a loop nest"
