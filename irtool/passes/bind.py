@@ -78,11 +78,12 @@ def pin_shapes(module: Module, shapes: Sequence[str], entry: str = "main") -> Mo
 
 def without_types(root: Expr) -> Expr:
     """A copy in which no node is typed, so that inference looks at all of them again."""
-    return rewrite(root, lambda old, new: _untyped(new))
+    return rewrite(root, lambda old, new: untyped(new))
 
 
-def _untyped(e: Expr) -> Expr:
-    from ..ir import Call, If, Let, Match, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
+def untyped(e: Expr) -> Expr:
+    """A copy of one node without its type; variables and what always has the same type stay as they are."""
+    from ..ir import Call, GlobalVar, If, Let, Match, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
 
     if isinstance(e, Call):
         return Call(e.op, e.args, e.attrs, e.type_args, e.span)
@@ -104,6 +105,8 @@ def _untyped(e: Expr) -> Expr:
         return RefRead(e.ref, e.span)
     if isinstance(e, RefWrite):
         return RefWrite(e.ref, e.value, e.span)
+    if isinstance(e, GlobalVar):
+        return GlobalVar(e.name, e.span)
     return e
 
 

@@ -23,6 +23,7 @@ from ..ir import (
 )
 from ..ir.verify import verify
 from .base import ModulePass, register_pass
+from .bind import untyped
 from .context import PassContext
 
 
@@ -80,7 +81,8 @@ def fresh_variables(root: Expr) -> Expr:
             type_params = tuple(types[t] for t in new.type_params)
             ret_type = renamed(new.ret_type)
             return Function(new.params, new.body, ret_type, type_params, new.attrs, new.span, None, new.virtual_device)
-        return new
+        # What was not rebuilt may still be typed with the old type variables.
+        return untyped(new) if types and new is old else new
 
     memo: dict[Expr, Expr] = dict(fresh)  # type: ignore[arg-type]
     return rewrite(root, leave, memo=memo)

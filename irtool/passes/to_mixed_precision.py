@@ -263,8 +263,10 @@ class _Converter:
         arguments = tuple(self.cast(a, t, wanted, widen) for a, t in zip(new.args, types, strict=True))
         if category == "never":
             return self.typed(Call(new.op, arguments, new.attrs, (), new.span))
-        result = self.typed(Call(new.op, arguments, self.attributes(new.attrs), (), new.span))
         was = old.checked_type
+        counts = isinstance(was, TensorType) and not was.dtype.startswith(("float", "bfloat"))
+        attributes = new.attrs if counts else self.attributes(new.attrs)
+        result = self.typed(Call(new.op, arguments, attributes, (), new.span))
         if self.keep_output and old is self.function.body and isinstance(was, TensorType) and was.dtype != self.dtype:
             return self.cast(result, result.checked_type, was.dtype)  # type: ignore[arg-type]
         return result

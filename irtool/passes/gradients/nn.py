@@ -119,7 +119,7 @@ def conv2d(s: Site) -> list[Expr]:
         padding=at.padding,
         dilation=at.dilation,
         groups=at.groups,
-        channels=at.channels,
+        channels=s.shape(1)[0] if at.channels is None and at.groups > 1 else at.channels,
         kernel_size=kernel_hw,
         data_layout=at.out_layout or at.data_layout,
         kernel_layout=at.data_layout,
