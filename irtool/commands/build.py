@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import time
 from typing import Any
 
@@ -204,8 +203,11 @@ def _digest(path: str) -> str:
 
 
 def _name_of(file: str) -> str:
+    """A C identifier that resembles the file's name."""
+    from ..backends.c.names import Names
+
     stem = os.path.basename(file).split(".")[0] if file != "-" else "module"
-    return re.sub(r"\W", "_", stem) or "module"
+    return Names().fresh(stem)
 
 
 def _summary(artifact: Any, seconds: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..backends.c.names import Names
 from ..diagnostics import UsageError, nearest
 
 _CHOICES = {
@@ -41,6 +42,10 @@ class Options:
                 )
         if self.target.split()[:1] not in (["c"], ["llvm"]):
             raise UsageError(f"unknown target {self.target!r}", help="the target is c")
+        if Names().fresh(self.name) != self.name:
+            raise UsageError(
+                f"{self.name!r} cannot be the name of the output: it must be a C identifier, and not a word of C"
+            )
         if not self.entries or len(set(self.entries)) != len(self.entries):
             raise UsageError("each entry function is named once")
         if self.api == "tvm" and len(self.entries) > 1:

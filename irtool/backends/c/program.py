@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...diagnostics import UsageError
 from ...tir import dtypes
 from ...tir.program import Program, Slot
 from . import vector_math, vectors, weights
@@ -69,10 +68,6 @@ def write_program(
 
 class _Writer:
     def __init__(self, program: Program, name: str, keep: str, stack_frames: int, math: str, pieces: int) -> None:
-        if Names().fresh(name) != name:
-            raise UsageError(
-                f"{name!r} cannot be the name of the output: it must be a C identifier, and not a word of C"
-            )
         self.program = program
         self.name = name
         self.upper = name.upper()

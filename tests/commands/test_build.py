@@ -1,0 +1,172 @@
+"""`irtool build` and `irtool check --target=c` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+SAMPLES = sorted((ROOT / "samples").glob("*.relay"))
+MLP = str(ROOT / "samples" / "mlp.relay")
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return {**os.environ, "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture
+def irtool(environment: dict[str, str], tmp_path: Path):
+    def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "irtool", *arguments],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**environment, **more},
+            timeout=300,
+            check=False,
+        )
+
+    return run
+
+
+def assert_refused(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=[s.stem for s in SAMPLES])
+def test_every_sample_passes_its_test_bench(sample: Path, irtool, tmp_path: Path) -> None:
+    done = irtool(
+        "build", "--emit=exe", "--testbench", "--api=tvm", "--missing-constants=random", str(sample), "-o", "out"
+    )
+    assert done.returncode == 0, done.stderr
+    checked = subprocess.run(["./" + sample.stem], cwd=tmp_path / "out", capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_the_folder_is_named_after_the_file(irtool, tmp_path: Path) -> None:
+    done = irtool("build", "--emit=c", MLP)
+    assert done.returncode == 0, done.stderr
+    assert {p.name for p in (tmp_path / "mlp.out").iterdir()} == {"mlp.c", "mlp.h"}
+    assert "arena" in done.stdout and "lower bound" in done.stdout
+    assert irtool("build", "--emit=c", "-q", MLP).stdout == ""
+
+
+def test_a_rebuild_says_the_same(irtool) -> None:
+    first, second = (irtool("build", MLP, "-o", "out", "--explain", "--report", f"{n}.json") for n in "ab")
+    assert first.stdout.splitlines()[:-1] == second.stdout.splitlines()[:-1]
+    assert "tvmgen_default_fused_nn_matmul_add_nn_relu: " in first.stdout and " — " in first.stdout
+
+
+def test_report_and_graph_are_json(irtool, tmp_path: Path) -> None:
+    done = irtool("build", "--emit=c", MLP, "--report", "report.json", "--graph", "graph.json", "-q")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["macs"] == 128 * 784 + 10 * 128 + 10 * 10
+    graph = json.loads((tmp_path / "graph.json").read_text())
+    assert set(graph) == {"nodes", "arg_nodes", "heads", "attrs", "node_row_ptr"}
+
+
+def test_weights_from_a_file(irtool, tmp_path: Path) -> None:
+    g = np.random.RandomState(0)
+    shapes = {"w1": (128, 784), "b1": (128,), "w2": (10, 128), "b2": (10,), "w3": (10, 10), "b3": (10,)}
+    weights = {n: g.randn(*s).astype("float32") for n, s in shapes.items()}
+    np.savez(tmp_path / "w.npz", **weights)
+    done = irtool("build", MLP, "--params", "w.npz", "--input", "x", "-o", "out", "--emit=exe", "--testbench")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "mlp.bin").exists()
+    assert subprocess.run(["./mlp"], cwd=tmp_path / "out", capture_output=True, check=False).returncode == 0
+    # Other weights in the same file are another build.
+    np.savez(tmp_path / "w.npz", **{**weights, "b3": weights["b3"] + 1})
+    before = (tmp_path / "out" / "mlp.bin").read_bytes()
+    assert irtool("build", MLP, "--params", "w.npz", "--input", "x", "-o", "out", "-q").returncode == 0
+    assert (tmp_path / "out" / "mlp.bin").read_bytes() != before
+    np.savez(tmp_path / "w.npz", w1=weights["w1"].T, extra=weights["b3"])
+    assert_refused(
+        irtool("build", MLP, "--params", "w.npz", "--input", "x", "-o", "bad"),
+        1,
+        "'extra' is not used",
+        "%w1 is Tensor[(128, 784), float32], but its value is float32[784, 128]",
+        "no weight for the parameter %b3",
+    )
+    assert not (tmp_path / "bad").exists()
+    assert_refused(irtool("build", MLP, "--params", "none.npz"), 1, "none.npz")
+
+
+def test_several_entries_on_the_command_line(irtool, tmp_path: Path) -> None:
+    (tmp_path / "two.relay").write_text(
+        '#[version = "0.0.5"]\n'
+        "def @first(%x: Tensor[(4), float32]) { exp(%x) }\ndef @second(%x: Tensor[(4), float32]) { negative(%x) }\n"
+    )
+    assert irtool("build", "two.relay", "--entry", "first", "--entry", "second", "--emit=c", "-q").returncode == 0
+    header = (tmp_path / "two.out" / "two.h").read_text()
+    assert "int two_run(const float *x, float *out);" in header
+    assert "int two_run_second(const float *x, float *out);" in header
+    assert_refused(irtool("build", "two.relay"), 1, "no function @main", "@first, @second")
+
+
+def test_dynamic_shapes_are_pinned_by_the_flag_that_the_error_names(irtool, tmp_path: Path) -> None:
+    (tmp_path / "d.relay").write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(?, 4), float32]) { exp(%x) }\n')
+    assert_refused(irtool("build", "d.relay", "--emit=c"), 1, "d.relay:2:11", "--shape x=N,4")
+    assert not (tmp_path / "d.out").exists()
+    assert irtool("build", "d.relay", "--emit=c", "--shape", "x=3,4", "-q").returncode == 0
+    assert "#define D_X_SHAPE {3, 4}" in (tmp_path / "d.out" / "d.h").read_text()
+
+
+def test_check_lists_what_cannot_be_compiled(irtool, tmp_path: Path) -> None:
+    (tmp_path / "m.relay").write_text(
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32], %y: Tensor[(2), int4]) {\n'
+        "  (memory.kill(%x),\n   memory.kill(%x), %y)\n}\n"
+    )
+    assert irtool("check", "m.relay").returncode == 0
+    done = irtool("check", "--target=c", "--format=json", "m.relay")
+    assert done.returncode == 1
+    assert [(r["line"], r["level"]) for r in json.loads(done.stdout)] == [(2, "error"), (3, "error"), (4, "error")]
+    assert irtool("check", "--target=c", MLP).returncode == 0
+
+
+def test_problems_with_the_compiler_are_exit_code_4(irtool, tmp_path: Path) -> None:
+    assert_refused(
+        irtool("build", MLP, "--cc=nothing-here"), 4, "nothing-here was not found", "sources are kept in mlp.out"
+    )
+    assert {p.name for p in (tmp_path / "mlp.out").iterdir()} == {"mlp.c", "mlp.h"}
+    assert_refused(irtool("build", MLP, CC="false"), 4, "false")
+    assert_refused(irtool("build", MLP, "--mcpu=z80", "-o", "z"), 2, "z80")
+    assert not (tmp_path / "z").exists()
+
+
+def test_names_and_options_that_cannot_be(irtool) -> None:
+    assert_refused(irtool("build", MLP, "--name", "a b"), 2, "identifier")
+    assert_refused(irtool("build", MLP, "--emit=dll"), 2, "dll")
+    assert_refused(irtool("build", MLP, "--vector=some"), 2, "some")
+    assert_refused(irtool("build", MLP, "--target=cuda"), 2, "cuda")
+
+
+def test_help_names_every_option_of_build(irtool) -> None:
+    import inspect
+
+    from irtool.driver import build
+
+    text = irtool("build", "--help").stdout
+    renamed = {"opt_level": "-O", "out_dir": "-o", "inputs": "--input"}
+    hidden = {"module", "content", "instruments"}
+    for name in inspect.signature(build).parameters:
+        if name not in hidden:
+            assert renamed.get(name, f"--{name}") in text, name
+
+
+def test_a_file_name_that_is_no_identifier(irtool, tmp_path: Path) -> None:
+    for file in ("1-net.v2.relay", "int.relay", "é.relay"):
+        (tmp_path / file).write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(4), float32]) { exp(%x) }\n')
+        done = irtool("build", file, "-o", "out")
+        assert done.returncode == 0, done.stderr
