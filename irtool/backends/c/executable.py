@@ -18,9 +18,6 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
     tensors += [(f"out{n}", s, "wb") for n, s in enumerate(entry.results)]
     lines = [f'#include "{name}.h"', "#include <stdio.h>", ""]
     lines += [f"static {stored_type(s.dtype)} {n}[{max(1, s.size)}];" for n, s, _ in tensors]
-    upper = name.upper()
-    if has_weights:
-        lines.append(f"static union {{ double align; unsigned char bytes[{upper}_WEIGHTS_SIZE + 64u]; }} weights;")
     lines += [
         "",
         "static int transfer(const char *path, int write, void *data, size_t size) {",
@@ -38,10 +35,12 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
     ]
     if has_weights:
         lines += [
-            "  unsigned char *start = weights.bytes + (64u - (uintptr_t)weights.bytes % 64u) % 64u;",
-            f'  if (!transfer(next < argc ? argv[next] : "{name}.bin", 0, start, {upper}_WEIGHTS_SIZE)) return 3;',
-            "  next++;",
-            f"  {name}_set_weights(start);",
+            f'  const char *weights = next < argc ? argv[next++] : "{name}.bin";',
+            f"  code = {name}_load_weights(weights);",
+            "  if (code) {",
+            '    fprintf(stderr, "%s: %s\\n", weights, code == 3 ? "cannot be read" : "not the weights of this program");',
+            "    return 3;",
+            "  }",
         ]
     for n, s, mode in tensors:
         if mode == "rb":
