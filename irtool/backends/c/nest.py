@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -98,17 +99,23 @@ class KernelWriter:
         if any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(self.kernel.body)):
             self.vector = True
             self._body(self._flat(unroll(self.kernel.body)))
-            vector, self.lines, self.vector = self.lines, [], False
+            vector, self.lines, self.vector = self._with_unused(self.lines), [], False
             self._body(self._flat(self.kernel.body))
-            lines = ["#if IRT_VECTOR", *vector, "#else", *self.lines, "#endif"]
+            lines = ["#if IRT_VECTOR", *vector, "#else", *self._with_unused(self.lines), "#endif"]
         else:
             self._body(self._flat(self.kernel.body))
-            lines = self.lines
+            lines = self._with_unused(self.lines)
         kept = ""
         if _reads_under_conditions(self.kernel.body):
             self.support["irt_keep_branches"] = None
             kept = "irt_keep_branches\n"
         return f"{kept}{self.signature} {{\n" + "\n".join(lines) + "\n}\n"
+
+    def _with_unused(self, lines: list[str]) -> list[str]:
+        """The body, after a word to the compiler on parameters that it does not read (fields of a tuple, mostly)."""
+        words = set(re.findall(r"\w+", "\n".join(lines)))
+        names = [self.places[b] for b in self.kernel.params] + (["ws"] if self.has_workspace else [])
+        return [*(f"  (void){n};" for n in names if n not in words), *lines]
 
     # -- statements ----------------------------------------------------------------------------------------------------
 
