@@ -7,7 +7,7 @@ from typing import Any
 from ..backends.c.program import CText
 from ..tir.expr import Binary, Const, Load, post_order
 from ..tir.program import CONSTANT, TEMP, CallFunction, CopySlot, Program, RunKernel, Slot, steps
-from ..tir.stmt import For, PrimFunc, Stmt, Store, children
+from ..tir.stmt import Buffer, For, PrimFunc, Stmt, Store, children
 
 
 def make_report(program: Program, text: CText) -> dict[str, Any]:
@@ -91,9 +91,13 @@ def _tensor(slot: Slot, c_name: str) -> dict[str, Any]:
 
 
 def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
-    """Each temporary with its place in the frame, and the steps between which it is alive."""
+    """Each temporary with its place in the frame, and the steps between which it is alive: values, then scratch memory of
+    kernels, by `kernel.buffer`."""
     found: dict[Slot, list[int]] = {}
+    scratch: list[dict[str, Any]] = []
     for at, s in enumerate(steps(body)):
+        if isinstance(s, RunKernel):
+            scratch += [_scratch(function, s, b, at) for b in s.kernel.attrs["offsets"]]
         slots: tuple[Slot, ...] = ()
         if isinstance(s, RunKernel | CallFunction):
             slots = (*s.inputs, *s.outputs)
@@ -116,4 +120,17 @@ def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
             "last_step": last,
         }
         for s, (first, last) in found.items()
-    ]
+    ] + scratch
+
+
+def _scratch(function: str, s: RunKernel, b: Buffer, at: int) -> dict[str, Any]:
+    return {
+        "function": function,
+        "name": f"{s.kernel.name}.{b.name}",
+        "dtype": b.dtype,
+        "shape": list(b.shape),
+        "offset": s.workspace + s.kernel.attrs["offsets"][b],
+        "bytes": b.nbytes,
+        "first_step": at,
+        "last_step": at,
+    }
