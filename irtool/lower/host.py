@@ -281,8 +281,9 @@ class _Body:
         if value is not _REFUSED:
             try:
                 structure = _structure(value)
-                for n, slot in enumerate(_flat(value, f.body)):
-                    result = Slot(f"out{n}", slot.shape, slot.dtype, RESULT)
+                slots = _flat(value, f.body)
+                for n, (slot, shape) in enumerate(zip(slots, _shapes(f.body, slots))):
+                    result = Slot(f"out{n}", shape, slot.dtype, RESULT)
                     results.append(result)
                     self.deliver(slot, result)
             except IrError as error:
@@ -628,6 +629,15 @@ def _size(t: TensorType) -> int:
 
 def _dims(t: Any) -> tuple[int, ...]:
     return tuple(int(d) for d in t.shape)
+
+
+def _shapes(e: Expr, slots: list[Slot]) -> list[tuple[int, ...]]:
+    """The shapes of a value: those of its type (a reshape shares its operand's slot), or where that has none, the slots'."""
+    try:
+        shapes = [_dims(t) for t in flat_types(e.checked_type, e)]
+    except IrError:
+        return [s.shape for s in slots]
+    return shapes if len(shapes) == len(slots) else [s.shape for s in slots]
 
 
 def _flat(value: Value, e: Expr) -> list[Slot]:
