@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from ..tir import dtypes
 from ..tir.expr import Expr, Load, Select, Var, const, post_order, rewrite, substitute
@@ -403,7 +404,7 @@ def _written_out(
     made: list[Stmt] = []
     loops = [*unrolled, *places]
     for values in product(*(range(m) for _, m in loops)):
-        here = {v: const(n) for (v, _), n in zip(loops, values)}
+        here: dict[Any, Expr] = {v: const(n) for (v, _), n in zip(loops, values)}
         ranges = [(g, simplify.range(g)) for g in (simplify(substitute(g, here)) for g in guards)]
         if any(high < 0 for _, (_, high) in ranges):
             continue

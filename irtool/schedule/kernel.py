@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, seq
 from . import contract, elementwise, rows
 from .bands import Banded, choose_band, cut
+from .fusion import fuse_stages
 from .guards import take_guards
 from .machine import Machine
 from .nests import Map, Reduction, buffers_read, recognise
@@ -13,13 +14,16 @@ from .nests import Map, Reduction, buffers_read, recognise
 def schedule_kernel(kernel: PrimFunc, machine: Machine) -> PrimFunc:
     """The kernel with its stages tiled and vectorized; `attrs` say which strategy the main one got, and why."""
     notes: list[tuple[int, str, str]] = []
-    body = _scheduled(kernel.body, machine, notes)
+    same = [(kernel.inputs[i], kernel.outputs[o]) for i, o in kernel.attrs.get("in_place", ())]
+    body = _scheduled(kernel.body, machine, notes, same)
     notes.sort(key=lambda n: -n[0])
     strategy, reason = (notes[0][1], notes[0][2]) if notes else ("loops", "no stage has a form that is scheduled")
     return kernel.with_body(body, strategy=strategy, reason=reason)
 
 
-def _scheduled(root: Stmt, machine: Machine, notes: list[tuple[int, str, str]]) -> Stmt:
+def _scheduled(
+    root: Stmt, machine: Machine, notes: list[tuple[int, str, str]], same: list[tuple[Buffer, Buffer]]
+) -> Stmt:
     buffers: list[Buffer] = []
     s = root
     while isinstance(s, Allocate) and s.buffer.scope == "arena":
@@ -41,6 +45,8 @@ def _scheduled(root: Stmt, machine: Machine, notes: list[tuple[int, str, str]]) 
         old = forms[at].stores[0].buffer  # type: ignore[union-attr]
         buffers = [banded.buffer if b is old else b for b in buffers]
         at += 2
+    if machine.vector_bytes:
+        made, buffers = fuse_stages(made, buffers, same)
     body = seq(made)
     for b in reversed(buffers):
         body = Allocate(b, body)

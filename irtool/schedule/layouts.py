@@ -141,7 +141,7 @@ def _inner_layouts(kernel: PrimFunc, held: dict[Buffer, Wish]) -> dict[Buffer, W
 
 
 def _variant(kernel: PrimFunc, layouts: dict[Buffer, Wish], number: int) -> PrimFunc:
-    if not layouts:
+    if not layouts and not number:
         return kernel
     replaced = {
         b: Buffer(b.name, b.shape, b.dtype, b.scope, blocked(b.shape, w.axis, w.factor)) for b, w in layouts.items()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -35,6 +34,8 @@ from .scalars import HALVES, stored_type, value_type
 from .vectors import LANES, Scalar, VectorWriter, vector_type
 
 _INDEX_LIMIT = 1 << 31
+_LINE = 64
+"""Bytes of a cache line."""
 
 
 class KernelWriter:
@@ -99,23 +100,17 @@ class KernelWriter:
         if any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(self.kernel.body)):
             self.vector = True
             self._body(self._flat(unroll(self.kernel.body)))
-            vector, self.lines, self.vector = self._with_unused(self.lines), [], False
+            vector, self.lines, self.vector = self.lines, [], False
             self._body(self._flat(self.kernel.body))
-            lines = ["#if IRT_VECTOR", *vector, "#else", *self._with_unused(self.lines), "#endif"]
+            lines = ["#if IRT_VECTOR", *vector, "#else", *self.lines, "#endif"]
         else:
             self._body(self._flat(self.kernel.body))
-            lines = self._with_unused(self.lines)
+            lines = self.lines
         kept = ""
         if _reads_under_conditions(self.kernel.body):
             self.support["irt_keep_branches"] = None
             kept = "irt_keep_branches\n"
         return f"{kept}{self.signature} {{\n" + "\n".join(lines) + "\n}\n"
-
-    def _with_unused(self, lines: list[str]) -> list[str]:
-        """The body, after a word to the compiler on parameters that it does not read (fields of a tuple, mostly)."""
-        words = set(re.findall(r"\w+", "\n".join(lines)))
-        names = [self.places[b] for b in self.kernel.params] + (["ws"] if self.has_workspace else [])
-        return [*(f"  (void){n};" for n in names if n not in words), *lines]
 
     # -- statements ----------------------------------------------------------------------------------------------------
 
@@ -191,7 +186,8 @@ class KernelWriter:
         elif b.ndim == 0:
             self._block([f"{value_type(b.dtype)} {name};"], depth + 1)
         else:
-            self._block([f"{stored_type(b.dtype)} {name}[{max(1, b.size)}];"], depth + 1)
+            aligned = f" __attribute__((aligned({_LINE})))" if self.vector and b.nbytes >= _LINE else ""
+            self._block([f"{stored_type(b.dtype)} {name}[{max(1, b.size)}]{aligned};"], depth + 1)
         return True
 
     # -- registers and vectors -----------------------------------------------------------------------------------------

@@ -41,19 +41,22 @@ _TANH_TERMS = (1.0, -0.3333325982093811, 0.13331128656864166, -0.053721092641353
                -0.005660051014274359)  # fmt: skip
 _ERF_TERMS = (1.1283791065216064, -0.3761262595653534, 0.1128358542919159, -0.026853812858462334,
               0.005188330076634884, -0.0008010214078240097, 7.853924034861848e-05)  # fmt: skip
-_ERFC_TERMS = (-0.00014967660536058247, 0.2848450541496277, 0.2601182758808136, 0.3462846577167511,
-               -0.10041942447423935, 0.5592674016952515, -0.46843335032463074, 0.11853514611721039)  # fmt: skip
+_LOG_ERFC_TERMS = (-0.00034151977160945535, -1.127089262008667, -0.6381447911262512, -0.1031067743897438,
+                   0.021838072687387466, -0.002947660395875573, 0.00018637940229382366)  # fmt: skip
+"""log(1 - erf x) from 1 to 3.95; beyond, erf is 1 in single precision."""
 
+# exp(x) = (2^k · exp r)² where x/2 = k · log 2 + r: k is half as large, so that 2^k is a normal number even where the
+# result is subnormal or infinite. The sum `z` has k + 127 in its lowest bits.
 _EXP = (
     """static inline {t} irt_vexp_{n}({t} x) {{
   {t} y = irt_vselect_{n}(x < -104.0f, -104.0f - ({t}){{0}}, irt_vselect_{n}(x > 89.0f, 89.0f - ({t}){{0}}, x));
-  {t} k = (y * 1.44269504f + 12582912.0f) - 12582912.0f;
-  {t} r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
-  {i} whole = __builtin_convertvector(irt_vselect_{n}(k == k, k, ({t}){{0}}), {i}), half = whole >> 1;
+  {t} z = y * 0.72134752f + 12583039.0f, k = z - 12583039.0f;
+  {t} r = (y * 0.5f - k * 0.693359375f) + k * 2.12194440e-4f;
   {t} p = """
     + _horner("r", _EXP_TERMS)
     + """;
-  return p * ({t})((half + 127) << 23) * ({t})((whole - half + 127) << 23);
+  p = p * ({t})(({i})z << 23);
+  return p * p;
 }}"""
 )
 _SIGMOID = "static inline {t} irt_vsigmoid_{n}({t} x) {{ return 1.0f / (1.0f + irt_vexp_{n}(-x)); }}"
@@ -74,10 +77,10 @@ _ERF = (
   {t} small = x * """
     + _horner("z", _ERF_TERMS)
     + """;
-  {t} c = irt_vselect_{n}(a > 4.1f, 4.1f - ({t}){{0}}, a), s = 1.0f / (1.0f + 0.5f * c);
-  {t} large = 1.0f - irt_vexp_{n}(-c * c) * """
-    + _horner("s", _ERFC_TERMS)
-    + """;
+  {t} c = irt_vselect_{n}(a > 3.95f, 3.95f - ({t}){{0}}, a);
+  {t} large = 1.0f - irt_vexp_{n}("""
+    + _horner("c", _LOG_ERFC_TERMS)
+    + """);
   large = ({t})(({i})large | (({i})x & INT32_MIN));
   return irt_vselect_{n}(a < 1.0f, small, irt_vselect_{n}(x == x, large, x));
 }}"""

@@ -1,0 +1,178 @@
+"""Stages that work row by row, in one loop over the rows.
+
+    for i: m[i] = max(x[i, :])                 for i:
+    for i: e[i, :] = exp(x[i, :] - m[i])   ⇒     m' = max(x[i, :]); e'[:] = exp(x[i, :] - m')
+    for i: s[i] = sum(e[i, :])                   s' = sum(e'[:]);   y[i, :] = e'[:] / s'
+    for i: y[i, :] = e[i, :] / s[i]
+
+Two loops become one where no step of the second touches what another step of the first writes, or the other way round:
+where each step has its own part of every buffer that one of them writes. What is written and read within a step only
+needs memory for one step, and stays in the nearest cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..tir import dtypes
+from ..tir.expr import Const, Expr, Load, Var, post_order, rewrite
+from ..tir.simplify import Simplifier
+from ..tir.stmt import (
+    PARALLEL,
+    SERIAL,
+    Allocate,
+    Buffer,
+    For,
+    Seq,
+    Stmt,
+    Store,
+    expressions,
+    pre_order,
+    rewrite_stmt,
+    seq,
+    substitute_stmt,
+)
+
+_LARGEST_ROW = 1 << 15
+"""Bytes that a step may keep on the stack."""
+
+Access = tuple[Buffer, Expr, bool]
+"""A buffer, the place of an element in it, and whether it is written."""
+
+
+def fuse_stages(
+    stages: Sequence[Stmt], temporaries: Iterable[Buffer], same: Sequence[tuple[Buffer, Buffer]] = ()
+) -> tuple[list[Stmt], list[Buffer]]:
+    """The scheduled stages with their loops over rows fused, and the temporaries that still need memory.
+
+    `same`: pairs of buffers that may be one and the same memory.
+    """
+    units: list[Stmt] = []
+    for s in stages:
+        units.extend(s.stmts if isinstance(s, Seq) else [s])
+    if len(units) < 2:
+        return list(stages), list(temporaries)
+    alias = {b: a for a, b in same}
+    made: list[Stmt] = []
+    group: list[For] = []
+    seen: list[list[Access]] = []
+    for u in [*units, None]:
+        accesses = _accesses(u, alias) if isinstance(u, For) else []
+        if isinstance(u, For) and group and _independent(group, seen, u, accesses):
+            group.append(u)
+            seen.append(accesses)
+            continue
+        if group:
+            made.append(_joined(group))
+        group, seen = [], []
+        if isinstance(u, For) and isinstance(u.extent, Const) and u.kind in (PARALLEL, SERIAL):
+            group, seen = [u], [accesses]
+        elif u is not None:
+            made.append(u)
+    kept: list[Buffer] = []
+    for b in temporaries:
+        within = [n for n, u in enumerate(made) if any(x is b for x, _, _ in _accesses(u, {}))]
+        part = _part(made[within[0]], b) if len(within) == 1 else 0
+        if part and part * dtypes.itemsize(b.dtype) <= _LARGEST_ROW:
+            made[within[0]] = _with_row(made[within[0]], b, part)
+        else:
+            kept.append(b)
+    return made, kept
+
+
+def _accesses(s: Stmt, alias: dict[Buffer, Buffer]) -> list[Access]:
+    found: list[Access] = []
+    for x in pre_order(s):
+        if isinstance(x, Store) and x.buffer.scope in ("arena", "param"):
+            found.append((alias.get(x.buffer, x.buffer), x.buffer.offset(x.indices), True))
+        for e in post_order(*expressions(x)):
+            if isinstance(e, Load) and isinstance(e.source, Buffer) and e.source.scope in ("arena", "param"):
+                found.append((alias.get(e.source, e.source), e.source.offset(e.indices), False))
+    return found
+
+
+def _bounds(s: Stmt) -> Simplifier:
+    return Simplifier({x.var: _range(x) for x in pre_order(s) if isinstance(x, For)})
+
+
+def _range(loop: For) -> tuple[float, float]:
+    if isinstance(loop.extent, Const):
+        return 0, int(loop.extent.value) - 1
+    return 0, float("inf")
+
+
+def _independent(group: Sequence[For], seen: Sequence[Sequence[Access]], new: For, accesses: Sequence[Access]) -> bool:
+    if not isinstance(new.extent, Const) or new.extent.value != group[0].extent.value:  # type: ignore[attr-defined]
+        return False
+    if new.kind not in (PARALLEL, SERIAL):
+        return False
+    before = [a for s in seen for a in s]
+    written = {b for b, _, w in before if w} & {b for b, _, _ in accesses}
+    written |= {b for b, _, w in accesses if w} & {b for b, _, _ in before}
+    if not written:
+        return bool({b for b, _, _ in accesses} & {b for b, _, _ in before})
+    for b in written:
+        steps = {_own_part(loop, [i for x, i, _ in found if x is b]) for loop, found in zip(group, seen)}
+        steps |= {_own_part(new, [i for x, i, _ in accesses if x is b])}
+        steps.discard(-1)
+        if len(steps) != 1 or 0 in steps:
+            return False
+    return True
+
+
+def _own_part(loop: For, places: Sequence[Expr]) -> int:
+    """Elements of a part of a buffer, if step n of the loop touches the n-th part only; -1 if it touches nothing, else 0."""
+    if not places:
+        return -1
+    simplify = _bounds(loop)
+    found = 0
+    for i in places:
+        terms, offset = simplify.linear(i)
+        step = terms.get(loop.var, 0)
+        if step < 1 or (found and step != found):
+            return 0
+        found = step
+        rest = simplify(i - loop.var * step)
+        low, high = simplify.range(rest)
+        if low < 0 or high >= step or any(x is loop.var for x in post_order(rest)):
+            return 0
+    return found
+
+
+def _part(s: Stmt, b: Buffer) -> int:
+    """The part of a buffer that each step of a loop has for itself; 0 if they share it, or if it is read before written."""
+    if not isinstance(s, For):
+        return 0
+    mine = [(i, w) for x, i, w in _accesses(s, {}) if x is b]
+    if not mine or not mine[0][1]:
+        return 0
+    return max(0, _own_part(s, [i for i, _ in mine]))
+
+
+def _joined(group: Sequence[For]) -> Stmt:
+    if len(group) == 1:
+        return group[0]
+    first = group[0]
+    bodies = [first.body, *(substitute_stmt(g.body, {g.var: first.var}) for g in group[1:])]
+    kind = PARALLEL if any(g.kind == PARALLEL for g in group) else SERIAL
+    return For(first.var, first.extent, seq(bodies), kind)
+
+
+def _with_row(s: Stmt, b: Buffer, part: int) -> Stmt:
+    """The loop with a row of its own for each step in place of the buffer."""
+    assert isinstance(s, For)
+    simplify = _bounds(s)
+    row = Buffer(b.name, (part,), b.dtype, "local")
+    memo: dict[Expr, Expr] = {}
+
+    def place(indices: Sequence[Expr]) -> Expr:
+        return simplify(b.offset(indices) - s.var * part)
+
+    def change_expr(e: Expr) -> Expr:
+        return Load(row, (place(e.indices),)) if isinstance(e, Load) and e.source is b else e
+
+    def change(x: Stmt) -> Stmt:
+        return Store(row, (place(x.indices),), x.value) if isinstance(x, Store) and x.buffer is b else x
+
+    body = rewrite_stmt(s.body, change, lambda e: rewrite(e, change_expr, memo))
+    return For(s.var, s.extent, Allocate(row, body), s.kind)
