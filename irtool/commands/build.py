@@ -141,10 +141,11 @@ def command(
     from ..ir.target import Target
     from ..passes.instruments.timing import Timing
     from .output import write_text
-    from .source import read_arrays, read_text
+    from .source import constants_beside, read_arrays, read_text
 
     Target.parse(target)
     text, source = read_text(file)
+    beside = constants_beside(text, source)
     name = name or _name_of(file)
     folder = out_dir or f"{name}.out"
     timing = Timing()
@@ -160,7 +161,9 @@ def command(
         inputs=inputs or None,
         # What is asked of the passes is not in the cache.
         cache=cache and not (time_passes or graph_file),
-        content=repr((text, shapes, missing_constants, params and _digest(params))).encode("utf-8", "surrogatepass"),
+        content=repr((text, shapes, missing_constants, params and _digest(params), beside and _digest(beside))).encode(
+            "utf-8", "surrogatepass"
+        ),
         instruments=(timing,),
         **options,
     )

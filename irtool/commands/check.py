@@ -61,13 +61,12 @@ def _check(
     path: str, syntax_only: bool, round_trip: bool, partial: bool, target: str | None, style: str
 ) -> list[Diagnostic]:
     from ..diagnostics import Diagnostic, IrError
-    from ..parser import read_with_diagnostics
-    from .source import read_text
+    from .source import examine_text, read_text
 
     found: list[Diagnostic] = []
     try:
         text, name = read_text(path)
-        module, found = read_with_diagnostics(text, name)
+        module, found = examine_text(text, name)
         if module is None or any(d.level == "error" for d in found):
             return found
         if round_trip:

@@ -31,6 +31,7 @@ def printing_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*args: Any, types: str, spans: bool, constants: str | None, portable_names: bool, **rest: Any) -> Any:
         def show(module: Any, output: str | None = "-") -> str:
+            from ..diagnostics import IrError
             from ..printer import to_text
 
             terminal = output is None and sys.stdout.isatty()
@@ -42,7 +43,10 @@ def printing_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 if output in (None, "-"):
                     raise click.UsageError("--constants=external needs -o FILE to put the .npz beside")
                 options["external_path"] = f"{output}.npz"
-            text = to_text(module, **options)
+            try:
+                text = to_text(module, **options)
+            except OSError as error:
+                raise IrError(f"cannot write {output}.npz: {error.strerror or error}") from None
             if terminal and constants is None and "meta[relay.Constant]" in text:
                 click.echo("note: constants are left out on a terminal; --constants=inline prints them", err=True)
             return _coloured(text) if terminal else text

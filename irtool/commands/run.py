@@ -101,7 +101,7 @@ def command(
         module = pin_shapes(module, shapes)
     module = infer_types(fill_missing_constants(module, missing_constants, seed))
     if entry not in module.functions:
-        have = ", ".join("@" + n for n in module.functions)
+        have = ", ".join("@" + n for n in module.functions) or "none"
         raise IrError(f"there is no function @{entry} in {file} (it has {have})")
     function = module.functions[entry]
     values = _values(function, inputs, single, seed)

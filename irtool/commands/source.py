@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import IrError, render
+from ..diagnostics import Diagnostic, IrError, render
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -38,9 +38,7 @@ def read_module(path: str) -> Module:
 
 def parse_text(text: str, name: str) -> Module:
     """Parses the text of a file that goes by that name in messages; warnings go to standard error."""
-    from ..parser import read_with_diagnostics
-
-    module, found = read_with_diagnostics(text, name)
+    module, found = examine_text(text, name)
     if module is None or any(d.level == "error" for d in found):
         raise IrError(found)
     if found:
@@ -48,10 +46,42 @@ def parse_text(text: str, name: str) -> Module:
     return module
 
 
+def examine_text(text: str, name: str) -> tuple[Module | None, list[Diagnostic]]:
+    """The module of a text, None where there are errors, and all that is said about it.
+
+    Constants that were written beside the text (`--constants=external`) are read from there, if they still are.
+    """
+    from ..parser import read_with_diagnostics
+    from ..parser.text import CUT_OFF
+    from ..printer.external import read_constants, with_constants
+
+    module, found = read_with_diagnostics(text, name)
+    path = constants_beside(text, name)
+    if module is None or not path:
+        return module, found
+    found = [d for d in found if d.message != CUT_OFF]
+    try:
+        return with_constants(module, read_constants(path)), found
+    except FileNotFoundError:
+        message = f"the constants are in {path}, which is not there: they are unknown"
+        return module, [*found, Diagnostic(message, level="warning", filename=name)]
+    except OSError as error:
+        raise IrError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def constants_beside(text: str, name: str) -> str:
+    """The path of the file with the constants of a text that comes from the file `name`; empty if they are in the text."""
+    from ..printer.external import named_file
+
+    beside = named_file(text)
+    return os.path.join(os.path.dirname(name), beside) if beside else ""
+
+
 def read_arrays(path: str) -> dict[str, Any]:
     """Named arrays from an `.npz` or a `.params` file."""
     from ..parser.params import read_params
 
-    if not os.path.exists(path):
-        raise IrError(f"cannot read {path}: no such file")
-    return read_params(path)
+    try:
+        return read_params(path)
+    except OSError as error:
+        raise IrError(f"cannot read {path}: {error.strerror or error}") from None

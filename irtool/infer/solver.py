@@ -29,7 +29,9 @@ from ..ir import (
     TypeCall,
     TypeVar,
     Var,
+    rebuild_type,
     rewrite_type,
+    type_children,
     type_leaves,
 )
 from ..ir.dims import Dim
@@ -67,6 +69,9 @@ class Solver:
         self._bound: dict[IncompleteType, Type] = {}
         self._joined: dict[int, tuple[Type, Type]] = {}
         """By identity of a known type (kept alive here): what it was joined into."""
+        self._settled: dict[int, tuple[Type, Type]] = {}
+        """By identity of a type (kept alive here): the type without unknowns that it stands for, while no more is joined."""
+        self._settled_after = 0
         self._dims: dict[DimVar, Dim] = {}
         self._waiting: dict[IncompleteType, list[Rule]] = {}
         self._queue: deque[Rule] = deque()
@@ -108,17 +113,41 @@ class Solver:
                     return t
         return self._resolve_deep(t)
 
-    def _resolve_deep(self, t: Type) -> Type:
-        t = self.find(t)
-        # Replacing a leaf can bring in further unknowns: repeat on those, which an occurs check keeps finite.
-        while True:
-            new = rewrite_type(t, self._stands_for)
-            if new is t:
-                return t
-            t = new
+    def _resolve_deep(self, root: Type) -> Type:
+        """Follows what unknowns stand for, into it, with a stack of its own; an occurs check keeps that finite.
 
-    def _stands_for(self, leaf: Type) -> Type:
-        return self.find(leaf)
+        What leaves nothing open is noted: the types of functions nested in functions lie inside each other.
+        """
+        root = self.find(root)
+        settled = self._settled
+        if self._settled_after != len(self._joined):
+            settled.clear()
+            self._settled_after = len(self._joined)
+        done: dict[int, Type] = {}
+        stack: list[tuple[Type, Type | None]] = [(root, None)]
+        while stack:
+            t, known = stack.pop()
+            if id(t) in done:
+                continue
+            kids = type_children(t)
+            if known is None:
+                known = self.find(t) if not kids else t
+                if known is t and not kids:
+                    done[id(t)] = t
+                elif known is not t and not type_children(known):
+                    done[id(t)] = known
+                elif kids and not t.is_open and not self._joined:
+                    done[id(t)] = t
+                elif id(t) in settled:
+                    done[id(t)] = settled[id(t)][1]
+                else:
+                    stack.append((t, known))
+                    stack.extend((k, None) for k in (kids or (known,)))
+            else:
+                whole = done[id(t)] = rebuild_type(t, [done[id(k)] for k in kids]) if kids else done[id(known)]
+                if not whole.is_open:
+                    settled[id(t)] = (t, whole)
+        return done[id(root)]
 
     # Unification
 

@@ -19,6 +19,9 @@ from .metadata import Metadata, find_section
 from .reader import Reader
 from .tables import Tables, load
 
+CUT_OFF = "the metadata section is cut off: values that the text refers to are unknown"
+"""The warning about such a text."""
+
 _MOST_UNDEFINED = 50
 _VERSIONS = ("0.0.5", "0.0.4")
 _TYPE = re.compile(r"^[ \t]*(?:extern[ \t]+)?type[ \t]+\w+[^{}\n]*(?:\{[^{}]*\})?", re.MULTILINE)
@@ -204,7 +207,7 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
         hint = f"; it is a parameter of @{owner}" if owner is not None else ""
         found.error(f"%{name} is not defined here{hint}", span)
     if metadata.missing:
-        found.warn("the metadata section is cut off: values that the text refers to are unknown")
+        found.items.append(Diagnostic(CUT_OFF, level="warning", filename=builder.source.name))
     if start == "module":
         undefined = [name for name in builder.globals if name not in builder.functions and name not in lowered]
         for name in undefined[:_MOST_UNDEFINED]:

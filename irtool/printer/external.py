@@ -1,6 +1,7 @@
 """Constants beside the text: an `.npz` file whose entries are named as the text refers to them, `relay.Constant[3]`.
 
-Tensors of bfloat16, which numpy does not have, are stored as their bits under `relay.Constant[3]:bfloat16`.
+The text names the file in a comment (`mark`), which `named_file` finds again; the file is looked for in the folder of the text,
+so that the two can be moved together, and a text never makes anyone read files elsewhere. Tensors of bfloat16, which numpy does not have, are stored as their bits under `relay.Constant[3]:bfloat16`.
 """
 
 from __future__ import annotations
@@ -11,12 +12,30 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from ..diagnostics import IrError
-from ..ir import Constant, Expr, Function, MissingData, Module, rewrite
+from ..ir import Constant, Expr, Function, MissingData, Module, TensorType, rewrite
 
 _KEY = "relay.Constant"
 _NAME = re.compile(r"relay\.Constant\[(\d+)\](?::(\w+))?")
+_MARK = "/* The values of the constants are in "
 
 Node = TypeVar("Node", Module, Expr)
+
+
+def mark(path: str | os.PathLike[str]) -> str:
+    """The comment that names the file, by the last part of its path. Raises IrError for a name that no comment can hold."""
+    name = os.path.basename(path)
+    if "*/" in name or "/*" in name or not name.isprintable():
+        raise IrError(f"{name!r} cannot be named in a comment of the text")
+    return f"{_MARK}{name}. */"
+
+
+def named_file(text: str) -> str:
+    """The name of the file with the constants of a text, the empty string if it names none."""
+    at = text.rfind(_MARK)
+    if at < 0:
+        return ""
+    name, dot, _ = text[at + len(_MARK) : at + len(_MARK) + 4096].partition(". */")
+    return name if dot and name == os.path.basename(name) else ""
 
 
 def write_constants(path: str | os.PathLike[str], constants: Sequence[Constant | None]) -> None:
@@ -45,7 +64,10 @@ def read_constants(path: str | os.PathLike[str]) -> dict[int, Constant]:
 
 
 def with_constants(node: Node, constants: dict[int, Constant]) -> Node:
-    """`node` with every constant whose data is missing replaced by the one of its index; the others stay missing."""
+    """`node` with every constant whose data is missing replaced by the one of its index; the others stay missing.
+
+    Raises IrError where a constant is not of the type that the text says.
+    """
     if isinstance(node, Module):
         functions = {
             n: with_constants(f, constants) if isinstance(f, Function) else f for n, f in node.functions.items()
@@ -56,7 +78,19 @@ def with_constants(node: Node, constants: dict[int, Constant]) -> Node:
         if isinstance(new, Constant) and isinstance(new.data, MissingData) and new.data.key == _KEY:
             given = constants.get(new.data.index)
             if given is not None:
+                _check_type(new, given)
                 return Constant(given.data, given.dtype, None, new.span)
         return new
 
     return rewrite(node, fill)
+
+
+def _check_type(missing: Constant, given: Constant) -> None:
+    said = missing.type_annotation
+    if not isinstance(said, TensorType) or isinstance(given.data, MissingData):
+        return
+    shape = given.data.shape
+    if given.dtype != said.dtype or (said.is_static and tuple(said.shape) != shape):
+        assert isinstance(missing.data, MissingData)
+        message = f"{_KEY}[{missing.data.index}] is {said!r} here, but {given.dtype}{list(shape)} in the .npz file"
+        raise IrError(message, missing.span)

@@ -39,7 +39,8 @@ def to_text(
         types: which nodes get a type comment: `all`, `calls` or `none`.
         spans: add the place in the source to each comment.
         constants: `inline` into the metadata section; `elide` leaves them out (what is left reads back, the constants as
-            typed unknowns); `external` leaves them out, too, and writes them to `external_path`.
+            typed unknowns); `external` leaves them out, too, and writes them to `external_path`,
+            which a comment names.
         portable_names: letters, digits and `_` only in names of variables.
         external_path: the `.npz` file for external constants; see `external`.
 
@@ -66,9 +67,12 @@ def to_text(
     else:
         raise UsageError(f"a {type(node).__name__} has no text")
     if external_path is not None:
-        from .external import write_constants
+        from .external import mark, write_constants
 
-        write_constants(external_path, references.entries.get("relay.Constant", ()))
+        listed = references.entries.get("relay.Constant", ())
+        if any(c is not None for c in listed):
+            body += f"\n{mark(external_path)}\n"
+            write_constants(external_path, listed)
     return "".join([VERSION, body, *_section(references, metadata, constants)])
 
 
