@@ -227,6 +227,8 @@ def command(
         context += [("--check-values", str(check_values))] if check_values else []
         error.reproducer = write_reproducer(error, [f"{name}={value}" for name, value in context], reproducer)
         raise
+    for reason in (r for i in instruments for r in getattr(i, "skipped", ())):
+        click.echo(f"note: results not compared: {reason}", err=True)
     if time_passes == "json":
         import json
 
