@@ -19,7 +19,8 @@ from .networks.resnet import resnet
 from .networks.transformer import bert
 
 _EXPONENTIAL = 20
-"""Instructions of an exponential or an error function, each in the place of a multiply-add."""
+_ERROR_FUNCTION = 36
+"""Instructions of an exponential, and of an error function, each in the place of a multiply-add."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ SMALL = (
     ("nn.layer_norm (128, 768)", _layer_norm(128, 768)),
     ("nn.layer_norm (4096, 768)", _layer_norm(4096, 768)),
     ("add, multiply, add, relu (1, 64, 112, 112)", _chain()),
-    ("x · (1 + erf(x / √2)) / 2 (128, 3072)", _gelu(), _EXPONENTIAL + 5),
+    ("x · (1 + erf(x / √2)) / 2 (128, 3072)", _gelu(), _ERROR_FUNCTION + 5),
 )
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..tir import dtypes
-from ..tir.expr import Const, Expr, Load, Var, post_order, rewrite
+from ..tir.expr import Const, Expr, Load, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import (
     PARALLEL,
@@ -127,7 +127,7 @@ def _own_part(loop: For, places: Sequence[Expr]) -> int:
     simplify = _bounds(loop)
     found = 0
     for i in places:
-        terms, offset = simplify.linear(i)
+        terms, _ = simplify.linear(i)
         step = terms.get(loop.var, 0)
         if step < 1 or (found and step != found):
             return 0

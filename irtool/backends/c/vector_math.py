@@ -47,11 +47,10 @@ _LOG_ERFC_TERMS = (-0.00034151977160945535, -1.127089262008667, -0.6381447911262
 
 # exp(x) = (2^k · exp r)² where x/2 = k · log 2 + r: k is half as large, so that 2^k is a normal number even where the
 # result is subnormal or infinite. The sum `z` has k + 127 in its lowest bits.
-_EXP = (
-    """static inline {t} irt_vexp_{n}({t} x) {{
-  {t} y = irt_vselect_{n}(x < -104.0f, -104.0f - ({t}){{0}}, irt_vselect_{n}(x > 89.0f, 89.0f - ({t}){{0}}, x));
-  {t} z = y * 0.72134752f + 12583039.0f, k = z - 12583039.0f;
-  {t} r = (y * 0.5f - k * 0.693359375f) + k * 2.12194440e-4f;
+_BOUNDED_EXP = (
+    """static inline {t} irt_vbounded_exp_{n}({t} x) {{
+  {t} z = x * 0.72134752f + 12583039.0f, k = z - 12583039.0f;
+  {t} r = (x * 0.5f - k * 0.693359375f) + k * 2.12194440e-4f;
   {t} p = """
     + _horner("r", _EXP_TERMS)
     + """;
@@ -59,6 +58,10 @@ _EXP = (
   return p * p;
 }}"""
 )
+_EXP = """static inline {t} irt_vexp_{n}({t} x) {{
+  {t} y = irt_vselect_{n}(x > 89.0f, 89.0f - ({t}){{0}}, x);
+  return irt_vbounded_exp_{n}(irt_vselect_{n}(x < -104.0f, -104.0f - ({t}){{0}}, y));
+}}"""
 _SIGMOID = "static inline {t} irt_vsigmoid_{n}({t} x) {{ return 1.0f / (1.0f + irt_vexp_{n}(-x)); }}"
 _TANH = (
     """static inline {t} irt_vtanh_{n}({t} x) {{
@@ -78,11 +81,11 @@ _ERF = (
     + _horner("z", _ERF_TERMS)
     + """;
   {t} c = irt_vselect_{n}(a > 3.95f, 3.95f - ({t}){{0}}, a);
-  {t} large = 1.0f - irt_vexp_{n}("""
+  {t} large = 1.0f - irt_vbounded_exp_{n}("""
     + _horner("c", _LOG_ERFC_TERMS)
     + """);
   large = ({t})(({i})large | (({i})x & INT32_MIN));
-  return irt_vselect_{n}(a < 1.0f, small, irt_vselect_{n}(x == x, large, x));
+  return irt_vselect_{n}(a < 1.0f, small, large);
 }}"""
 )
 _LOG = """static inline {t} irt_vlog_{n}({t} x) {{
@@ -102,6 +105,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     **{("fabs", d): _FABS for d in ("float32", "float64")},
     **{("sqrt", d): _SQRT for d in ("float32", "float64")},
     **{("rsqrt", d): _RSQRT for d in ("float32", "float64")},
+    ("bounded_exp", "float32"): _BOUNDED_EXP,
     ("exp", "float32"): _EXP,
     ("sigmoid", "float32"): _SIGMOID,
     ("tanh", "float32"): _TANH,
@@ -114,11 +118,11 @@ EXACT = ("fabs", "sqrt", "rsqrt")
 
 _NEEDS = {
     "rsqrt": ("sqrt",),
-    "exp": ("select",),
+    "exp": ("select", "bounded_exp"),
     "log": ("select",),
     "sigmoid": ("exp",),
     "tanh": ("exp", "fabs"),
-    "erf": ("exp", "fabs"),
+    "erf": ("select", "bounded_exp", "fabs"),
 }
 
 

@@ -1,0 +1,195 @@
+"""Strided transposed convolutions without buffers in between.
+
+They are lowered to a reduction for each phase of the result (the rows y with y % stride the same), and a stage that puts
+the phases together:
+
+    for p, y: acc = 0; for k: acc += pad[y + (p + 1) // 2 + k] * w[…]; t[p, y] = acc
+    for y: out[y] = f(t[y % 2, y // 2])
+
+    ⇒   for y: acc = 0; for k: acc += (0 <= y + k … ? x[y + k …] : 0) * w[…]; out[2 * y] = f(acc)       (p = 0)
+        for y: …; out[2 * y + 1] = f(acc)                                                               (p = 1)
+
+The second stage becomes part of the first, with its index expressed in the first one's. The loops over phases, whose
+variables stand in divisions, are written out; the padded copy, which every phase reads only a part of, becomes a guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+from ..tir.expr import Binary, Const, Expr, Load, Select, Var, const, post_order, rewrite, substitute
+from ..tir.sharing import in_place_pairs
+from ..tir.simplify import Simplifier
+from ..tir.stmt import Allocate, Buffer, For, PrimFunc, Stmt, Store, seq
+from .affine import loads
+from .nests import Map, Reduction, buffers_read, recognise
+
+_MOST_PHASES = 16
+
+
+def join_phases(kernel: PrimFunc) -> PrimFunc:
+    """The kernel with its phases written straight to where they belong; itself if it has none."""
+    from .wishes import stages
+
+    parts = stages(kernel.body)
+    forms = [recognise(s) for s in parts]
+    for n in range(len(parts) - 1):
+        phased, gathered = forms[n], forms[n + 1]
+        if not isinstance(phased, Reduction) or not isinstance(gathered, Map):
+            continue
+        joined = _joined(phased, gathered, [*parts[:n], *parts[n + 2 :]])
+        made = _phases(joined) if joined is not None else []
+        if len(made) < 2:
+            continue
+        before = parts[:n]
+        copy = forms[n - 1] if n else None
+        if isinstance(copy, Map) and not _read_by(copy.stores[0].buffer, [*parts[: n - 1], *parts[n + 2 :]]):
+            opened = [_inlined(r, copy) for r in made]
+            if all(r is not None for r in opened):
+                made, before = [r for r in opened if r is not None], parts[: n - 1]
+        body = seq([*before, *(_nest(r) for r in made), *parts[n + 2 :]])
+        return _rebuilt(kernel, body)
+    return kernel
+
+
+def _read_by(b: Buffer, parts: Sequence[Stmt]) -> bool:
+    return any(b in buffers_read(s) for s in parts)
+
+
+def _rebuilt(kernel: PrimFunc, body: Stmt) -> PrimFunc:
+    used = set(buffers_read(body))
+    s = kernel.body
+    kept: list[Buffer] = []
+    while isinstance(s, Allocate):
+        if s.buffer in used:
+            kept.append(s.buffer)
+        s = s.body
+    for b in reversed(kept):
+        body = Allocate(b, body)
+    made = kernel.with_body(body)
+    made.attrs["in_place"] = in_place_pairs(made)
+    return made
+
+
+def _nest(r: Reduction) -> Stmt:
+    update: Stmt = Store(r.acc, (), r.update)
+    for v, n in reversed(r.inner):
+        update = For(v, n, update)
+    made: Stmt = Allocate(r.acc, seq([Store(r.acc, (), r.init), update, *r.stores]))
+    for v, n in reversed(r.loops):
+        made = For(v, n, made)
+    return made
+
+
+def _joined(r: Reduction, m: Map, others: Sequence[Stmt]) -> Reduction | None:
+    """The reduction that stores what the map makes of its result; None where the map's indices cannot be expressed."""
+    if len(r.stores) != 1 or len(m.stores) != 1 or r.stores[0].buffer.scope != "arena":
+        return None
+    between, store = r.stores[0], m.stores[0]
+    if _read_by(between.buffer, others):
+        return None
+    simplify = Simplifier({v: (0, n - 1) for v, n in m.loops})
+    reads = [e for e in loads(store.value) if e.source is between.buffer]
+    if not reads or any(simplify(a) is not simplify(b) for e in reads for a, b in zip(e.indices, reads[0].indices)):
+        return None
+    values = _solved(r, m, between, [simplify(i) for i in reads[0].indices])
+    if values is None:
+        return None
+    bounds = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
+    memo: dict[Expr, Expr] = {**values, **dict.fromkeys(reads, between.value)}
+
+    def change(e: Expr) -> Expr:
+        return bounds(rewrite(e, lambda x: x, memo))
+
+    return replace(r, stores=(Store(store.buffer, [change(i) for i in store.indices], change(store.value)),))
+
+
+def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> dict[Expr, Expr] | None:
+    """The map's variables in terms of the reduction's, one to one; None if there is no such way."""
+    extents = {v: n for v, n in (*r.loops, *m.loops)}
+    whole: dict[Expr, Expr] = {}
+    quotient: dict[Expr, tuple[Expr, int]] = {}
+    remainder: dict[Expr, tuple[Expr, int]] = {}
+    for own, i in zip(between.indices, indices):
+        if isinstance(i, Const) and isinstance(own, Const) and i.value == own.value:
+            continue
+        if not isinstance(own, Var):
+            return None
+        if isinstance(i, Var):
+            whole[i] = own
+        elif isinstance(i, Binary) and i.op in ("floordiv", "floormod") and isinstance(i.b, Const):
+            (quotient if i.op == "floordiv" else remainder)[i.a] = (own, int(i.b.value))
+        else:
+            return None
+    values: dict[Expr, Expr] = {}
+    used: set[Expr] = set()
+    for v, n in m.loops:
+        if v in whole:
+            values[v] = whole[v]
+            used.add(whole[v])
+            if extents.get(whole[v]) != n:  # type: ignore[call-overload]
+                return None
+        elif v in quotient and v in remainder:
+            (high, c), (low, d) = quotient[v], remainder[v]
+            if c != d or extents.get(low) != c or extents.get(high, 0) * c != n:  # type: ignore[call-overload]
+                return None
+            values[v] = high * c + low
+            used |= {high, low}
+        else:
+            return None
+    return values if used == {v for v, _ in r.loops} else None
+
+
+def _phases(r: Reduction) -> list[Reduction]:
+    """One reduction for each value of the variables that stand in divisions."""
+    divided: set[Expr] = set()
+    for e in loads(r.update):
+        for i in e.indices:
+            for x in post_order(i):
+                if isinstance(x, Binary) and x.op in ("floordiv", "floormod"):
+                    divided.update(y for y in post_order(x.a) if isinstance(y, Var))
+    phases = [loop for loop in r.loops if loop[0] in divided]
+    count = 1
+    for _, n in phases:
+        count *= n
+    if not phases or count > _MOST_PHASES:
+        return [r]
+    kept = tuple(loop for loop in r.loops if loop[0] not in divided)
+    made: list[Reduction] = []
+    for numbers in product(*(range(n) for _, n in phases)):
+        memo: dict[Expr, Expr] = {v: const(n) for (v, _), n in zip(phases, numbers)}
+        fresh = [(v, Var(v.name), n) for v, n in (*kept, *r.inner)]
+        memo.update({v: f for v, f, _ in fresh})
+        bounds = Simplifier({f: (0, n - 1) for _, f, n in fresh})
+        acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
+
+        def here(e: Expr, memo: dict[Expr, Expr] = memo, bounds: Simplifier = bounds, acc: Buffer = acc) -> Expr:
+            def own(x: Expr) -> Expr:
+                return Load(acc, ()) if isinstance(x, Load) and x.source is r.acc else x
+
+            return bounds(rewrite(e, own, memo))
+
+        loops = tuple((f, n) for _, f, n in fresh)
+        stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in r.stores)
+        made.append(Reduction(loops[: len(kept)], acc, here(r.init), loops[len(kept) :], here(r.update), stores))
+    return made
+
+
+def _inlined(r: Reduction, copy: Map) -> Reduction | None:
+    """The reduction that reads what the padded copy is made from; None where the copy is no padding."""
+    store = copy.stores[0]
+    if len(copy.stores) != 1 or store.buffer.scope != "arena":
+        return None
+    if not isinstance(store.value, Select) or not store.value.lazy or not isinstance(store.value.other, Const):
+        return None
+    simplify = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
+
+    def opened(e: Expr) -> Expr:
+        if not isinstance(e, Load) or e.source is not store.buffer:
+            return e
+        return substitute(store.value, {a: i for a, i in zip(store.indices, e.indices) if isinstance(a, Var)})
+
+    update = simplify(rewrite(r.update, opened))
+    return None if any(e.source is store.buffer for e in loads(update)) else replace(r, update=update)
