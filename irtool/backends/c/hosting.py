@@ -70,7 +70,7 @@ class HostWriter:
                 args = self._arguments(s)
                 if scratch:
                     self.used.add("arena")
-                    args.append(f"arena + {s.workspace}")
+                    args.append(f"arena + {s.workspace}" if s.workspace else "arena")
                 lines.append(f"{pad}{name}({', '.join(args)});")
             elif isinstance(s, CallFunction):
                 args = [*self._arguments(s), f"arena + {s.frame}" if s.frame else "arena", "arena_end"]

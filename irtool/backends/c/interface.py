@@ -96,9 +96,20 @@ def _macro(wanted: str, macros: Names) -> str:
 
 
 def write_header(
-    name: str, entries: Sequence[EntryPoint], arena_bytes: int, weights_bytes: int, summary: Sequence[str]
+    name: str,
+    entries: Sequence[EntryPoint],
+    arena_bytes: int,
+    weights_bytes: int,
+    summary: Sequence[str],
+    deep: bool = False,
 ) -> str:
-    """The text of `NAME.h`. `weights_bytes`: size of the weights file, 0 where there is none."""
+    """The text of `NAME.h`.
+
+    Args:
+        weights_bytes: size of the weights file, 0 where there is none.
+        summary: lines of the comment at its beginning.
+        deep: some function calls itself.
+    """
     upper = name.upper()
     lines = ["/*", *(f" * {s}".rstrip() for s in summary), " */"]
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>", ""]
@@ -110,7 +121,8 @@ def write_header(
         lines += _macros(e)
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     lines += ["/* Every function returns 0, or an error:"]
-    lines += [" * 1: the workspace is too small (nothing is written)" + ("" if weights_bytes else ". */")]
+    what = "too small, here or for so deep a recursion" if deep else "too small (nothing is written)"
+    lines += [f" * 1: the workspace is {what}" + ("" if weights_bytes else ". */")]
     if weights_bytes:
         lines += [
             " * 2: the weights are not set, or not those of this program",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -105,7 +106,12 @@ class _Writer:
         if constants.outside:
             pieces.append(constants.outside)
         header = write_header(
-            self.name, entries, self.arena_bytes, sum(len(p) for p in stored), self._summary(entries[0])
+            self.name,
+            entries,
+            self.arena_bytes,
+            sum(len(p) for p in stored),
+            self._summary(entries[0]),
+            any(f.recursive for f in self.program.functions.values()),
         )
         identifiers = {p.slot.name: p.name for p in entries[0].inputs}
         called = {k.name: w.name for k, w in self.kernels.items()}
@@ -143,7 +149,7 @@ class _Writer:
                 called = f"tvmgen_{self.name}_{called[len(_GENERIC_PREFIX) :]}"
             writer = KernelWriter(k, self.names.fresh(called), self.support, self.math == "strict")
             self.kernels[k] = writer
-            text = writer.write()
+            text = _with_unused(writer, writer.write())
             about = ", ".join(k.attrs.get("operators", [])) or "a kernel"
             made.append((writer.signature, f"/* {about}: {k.attrs.get('strategy', 'loops')} */\n{text}"))
         return made
@@ -171,7 +177,9 @@ class _Writer:
 
     def _constants(self, stored: Sequence[Any]) -> _Constants:
         if self.keep == weights.FILE:
-            return _Constants([weights.accessors(self.name, self.upper, bytes(stored[0][:32]))], "")
+            self.constants = {c: self.names.fresh(c.name) for c in self.program.constants}
+            places = [weights.place(self.name, c, n, self.offsets[c]) for c, n in self.constants.items()]
+            return _Constants([weights.accessors(self.name, self.upper, bytes(stored[0][:32])), *places, ""], "")
         prefix = f"{self.name}_" if self.keep == weights.SPLIT else ""
         called = {c: self.names.fresh(prefix + c.name) for c in self.program.constants}
         self.constants = called
@@ -190,13 +198,6 @@ class _Writer:
         ]
         return _Constants([*declared, ""], "\n".join([*lines, ""]))
 
-    def _constant(self, slot: Slot) -> str:
-        if self.keep == weights.FILE:
-            from .scalars import stored_type
-
-            return f"(const {stored_type(slot.dtype)} *)(const void *)({self.name}_weights + {self.offsets[slot]})"
-        return self.constants[slot]
-
     def _functions(self) -> list[str]:
         entries = self.program.entries or [self.program.entry]
         writers = [
@@ -205,7 +206,7 @@ class _Writer:
                 self.names,
                 self.functions,
                 lambda k: (self.kernels[k].name, self.kernels[k].has_workspace),
-                self._constant,
+                self.constants.__getitem__,
                 f.recursive or f.name in entries,
             )
             for f in self.program.functions.values()
@@ -256,6 +257,14 @@ _INLINE = (
     "#endif",
     "",
 )
+
+
+def _with_unused(kernel: KernelWriter, text: str) -> str:
+    """The kernel with a word to the compiler on parameters that it does not read (fields of a tuple, mostly)."""
+    head, opening, body = text.partition(" {\n")
+    words = set(re.findall(r"\w+", body))
+    names = [kernel.places[b] for b in kernel.kernel.params] + (["ws"] if kernel.has_workspace else [])
+    return head + opening + "".join(f"  (void){n};\n" for n in names if n not in words) + body
 
 
 def _vector_section(types: dict[tuple[str, int], None], functions: dict[tuple[str, str, int], None]) -> list[str]:

@@ -80,6 +80,13 @@ def definition(c: Slot, name: str) -> str:
     return "\n".join([f"{declaration(c, name)} = {{ /* [{shape}] */", *rows, "};"])
 
 
+def place(name: str, c: Slot, called: str, offset: int) -> str:
+    """A macro for a constant in the weights file."""
+    shape = ", ".join(map(str, c.shape))
+    t = stored_type(c.dtype)
+    return f"#define {called} ((const {t} *)(const void *)({name}_weights + {offset})) /* [{shape}] */"
+
+
 def _numbers(c: Slot) -> list[str]:
     data = c.data.reshape(-1)
     if c.dtype in HALVES:
