@@ -56,10 +56,10 @@ import click
 )
 @click.option(
     "--missing-constants",
-    type=click.Choice(["error", "zeros", "random"]),
+    type=click.Choice(["error", "zeros", "random", "param"]),
     default="error",
     show_default=True,
-    help="What stands for constants whose metadata was cut off.",
+    help="What stands for constants whose metadata was cut off; `param` makes them parameters.",
 )
 @click.option(
     "--mcpu",

@@ -99,8 +99,8 @@ def _names(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -
     "--print-changed",
     is_flag=False,
     flag_value="text",
-    default="",
-    type=click.Choice(["", "text", "diff"]),
+    default=None,
+    type=click.Choice(["text", "diff"]),
     help="Print the module, or a diff, after each pass that changed it.",
 )
 @click.option(
@@ -113,8 +113,8 @@ def _names(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -
     "--time-passes",
     is_flag=False,
     flag_value="table",
-    default="",
-    type=click.Choice(["", "table", "json"]),
+    default=None,
+    type=click.Choice(["table", "json"]),
     help="Report time and operator counts of each pass on standard error.",
 )
 @click.option(
@@ -148,9 +148,9 @@ def command(
     load: Sequence[str],
     print_before: list[str],
     print_after: list[str],
-    print_changed: str,
+    print_changed: str | None,
     dump_dir: str | None,
-    time_passes: str,
+    time_passes: str | None,
     verify_each: bool,
     stop_after: str | None,
     check_values: int,
@@ -174,6 +174,7 @@ def command(
     from .source import read_module
 
     load_files(load)
+    _check_names(require_pass, disable_pass, print_before, print_after, [stop_after or "0"])
     module = read_module(file)
     if params is not None:
         from ..passes.bind import bind_params
@@ -191,7 +192,9 @@ def command(
         from ..passes.instruments.printing import Printing
 
         instruments.append(
-            Printing(lambda text: click.echo(text, err=True, nl=False), show, print_before, print_after, print_changed)
+            Printing(
+                lambda text: click.echo(text, err=True, nl=False), show, print_before, print_after, print_changed or ""
+            )
         )
     if dump_dir is not None:
         instruments.append(_dump(dump_dir, show))
@@ -238,6 +241,15 @@ def command(
     from .output import write_text
 
     write_text(output, show(module, output=output))
+
+
+def _check_names(*options: Sequence[str]) -> None:
+    """Raises UsageError for a name of a pass that there is not: nothing would happen, and nobody would say so."""
+    from ..passes import passes
+
+    for name in (n for names in options for n in names):
+        if name not in ("all", "default", "func", "sequential") and not name.isdigit():
+            passes.get(name)
 
 
 def _dump(folder: str, show: Callable[..., str]) -> Any:

@@ -12,7 +12,13 @@ from ..diagnostics import IrError
 def write_text(path: str | None, text: str) -> None:
     """Writes to a file, or to standard output for None and `-`. A file appears whole or not at all."""
     if path is None or path == "-":
-        sys.stdout.write(text)
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise IrError(f"cannot write to standard output: {error.strerror or error}") from None
         return
     write_bytes(path, text.encode("utf-8"))
 

@@ -12,6 +12,10 @@ from ..diagnostics import UsageError
 def load_files(paths: Sequence[str]) -> None:
     """Imports installed plug-ins and then the files, in order. Raises UsageError where one cannot be imported."""
     _load_entry_points()
+    if paths:
+        from ..passes import passes
+
+        passes.load()  # so that a name that is taken is refused where it is taken again
     for number, path in enumerate(paths):
         if not os.path.isfile(path):
             raise UsageError(f"cannot load {path}: no such file")

@@ -54,10 +54,10 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 )
 @click.option(
     "--missing-constants",
-    type=click.Choice(["error", "zeros", "random"]),
+    type=click.Choice(["error", "zeros", "random", "param"]),
     default="error",
     show_default=True,
-    help="What stands for constants whose metadata was cut off.",
+    help="What stands for constants whose metadata was cut off; `param` makes them parameters.",
 )
 @click.option(
     "--tolerance", default=1e-3, show_default=True, help="Largest difference allowed, relative to the largest output."

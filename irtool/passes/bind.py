@@ -7,13 +7,16 @@ from typing import Any
 
 from ..diagnostics import IrError, UsageError, nearest
 from ..ir import (
+    Call,
     Constant,
     Expr,
     Function,
+    GlobalVar,
     MissingData,
     Module,
     TensorType,
     Var,
+    children,
     post_order,
     rewrite,
     substitute,
@@ -111,17 +114,85 @@ def untyped(e: Expr) -> Expr:
 
 
 def fill_missing_constants(module: Module, how: str = "error", seed: int = 0) -> Module:
-    """Gives constants whose data was cut off a value: `zeros`, `random` (seeded), or an error that says so."""
+    """Gives constants whose data was cut off a value: `zeros`, `random` (seeded), `param`, or an error that says so.
+
+    With `param` they become parameters `constant0`, `constant1`, … of the functions that need them: a function that calls
+    another with such constants has them too, and hands them on.
+    """
+    missing = {n: _missing_in(f) for n, f in module.functions.items() if isinstance(f, Function)}
+    if not any(missing.values()):
+        return module
+    if how != "error" and any(
+        e.checked_type is None and e.type_annotation is None for m in missing.values() for e in m
+    ):
+        from ..infer import infer_types
+
+        module = infer_types(module)
+        missing = {n: _missing_in(f) for n, f in module.functions.items() if isinstance(f, Function)}
+    if how == "param":
+        return _as_params(module, missing)
     functions = dict(module.functions)
-    for name, f in module.functions.items():
-        if not isinstance(f, Function):
-            continue
-        missing = [e for e in post_order(f) if isinstance(e, Constant) and isinstance(e.data, MissingData)]
-        if not missing:
-            continue
-        memo: dict[Expr, Expr] = {e: _filled(e, how, seed) for e in missing}
-        functions[name] = rewrite(f, lambda old, new: new, memo=memo)
+    for name, constants in missing.items():
+        if constants:
+            memo: dict[Expr, Expr] = {e: _filled(e, how, seed) for e in constants}
+            functions[name] = rewrite(functions[name], lambda old, new: new, memo=memo)
     return module.with_functions(functions)
+
+
+def _missing_in(f: Function) -> list[Constant]:
+    return [e for e in post_order(f) if isinstance(e, Constant) and isinstance(e.data, MissingData)]
+
+
+def _as_params(module: Module, missing: Mapping[str, list[Constant]]) -> Module:
+    """The module with missing constants as further parameters, and further arguments of the calls of such functions."""
+    needed = {n: {e.data.index: e for e in reversed(found)} for n, found in missing.items()}  # type: ignore[union-attr]
+    callees = {n: [e.name for e in post_order(module.functions[n]) if isinstance(e, GlobalVar)] for n in needed}
+    growing = True
+    while growing:
+        growing = False
+        for name, below in callees.items():
+            for callee in below:
+                new = {i: e for i, e in needed.get(callee, {}).items() if i not in needed[name]}
+                growing = growing or bool(new)
+                needed[name].update(new)
+    functions = dict(module.functions)
+    for name, constants in needed.items():
+        if constants:
+            functions[name] = _with_params(module.functions[name], dict(sorted(constants.items())), needed)
+    return module.with_functions(functions)
+
+
+def _with_params(
+    f: Function, constants: Mapping[int, Constant], needed: Mapping[str, Mapping[int, Constant]]
+) -> Function:
+    taken = {p.name for p in f.params}
+    params = {}
+    for index, e in constants.items():
+        name = f"constant{index}"
+        while name in taken:
+            name += "_"
+        params[index] = Var(name, e.checked_type or e.type_annotation, e.span)
+
+    def leave(old: Expr, new: Expr) -> Expr:
+        if isinstance(new, Constant) and isinstance(new.data, MissingData):
+            return params[new.data.index]
+        if isinstance(new, Call) and isinstance(new.op, GlobalVar) and needed.get(new.op.name):
+            further = [params[i] for i in sorted(needed[new.op.name])]
+            return Call(GlobalVar(new.op.name, new.op.span), (*new.args, *further), new.attrs, new.type_args, new.span)
+        return new
+
+    for user in post_order(f.body):
+        others = user.args if isinstance(user, Call) else children(user)
+        for value in others:
+            if isinstance(value, GlobalVar) and needed.get(value.name):
+                message = (
+                    f"@{value.name}, whose constants are missing, is used as a value: it cannot get them as parameters"
+                )
+                raise IrError(
+                    message, value.span, help="--missing-constants=zeros or =random stands something in for them"
+                )
+    body = rewrite(f.body, leave)
+    return with_function(f, params=(*f.params, *params.values()), body=body)
 
 
 def _filled(e: Constant, how: str, seed: int) -> Constant:
@@ -135,7 +206,7 @@ def _filled(e: Constant, how: str, seed: int) -> Constant:
         raise IrError(
             f"the data of {where} is missing: the metadata section was cut off",
             e.span,
-            help="--missing-constants=zeros or =random stands something in for it",
+            help="--missing-constants=zeros or =random stands something in for it, =param makes it a parameter",
         )
     ty = e.checked_type or e.type_annotation
     if not isinstance(ty, TensorType) or not ty.is_static:

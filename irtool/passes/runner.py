@@ -11,7 +11,7 @@ from ..diagnostics import Diagnostic, InternalError, IrError, UsageError
 from ..ir import Function, Module, Tuple, Var
 from ..ir.target import Target
 from .base import Pass, PassList, passes
-from .context import PassContext, PassInstrument
+from .context import PassContext, PassInfo, PassInstrument
 from .pipeline import parse_pipeline
 
 
@@ -48,6 +48,9 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
     except Exception as error:
         message = f"pass {p.text()} failed: {type(error).__name__}: {error}"
         raise PassFailure(message, module=module, failed=p) from error
+    if not isinstance(after, Module):
+        message = f"pass {p.text()} returned a {type(after).__name__}, not a module"
+        raise PassFailure(message, module=module, failed=p)
     if after is not module and p.needs_types:
         try:
             after = context.infer(after)
@@ -180,7 +183,17 @@ def run_passes(
 
 
 def resolve(items: str | Sequence[PassLike]) -> list[Pass]:
-    """The passes that a pipeline text or list names. Raises UsageError for an unknown pass or option."""
+    """The passes that a pipeline text or list names.
+
+    Raises UsageError for an unknown pass or option, and for a pass whose prerequisites form a cycle.
+    """
+    found = _listed(items)
+    for p in found:
+        _check_prerequisites(p.info)
+    return found
+
+
+def _listed(items: str | Sequence[PassLike]) -> list[Pass]:
     if isinstance(items, str):
         return parse_pipeline(items)
     found: list[Pass] = []
@@ -193,6 +206,27 @@ def resolve(items: str | Sequence[PassLike]) -> list[Pass]:
             name, options = item
             found.append(passes.get(name).make(options))
     return found
+
+
+def _check_prerequisites(info: PassInfo) -> None:
+    """Raises UsageError if a pass is, by way of others, among its own prerequisites."""
+    settled: set[str] = set()
+    path: dict[str, None] = {}
+    stack = [(info.name, False)]
+    while stack:
+        name, is_done = stack.pop()
+        if is_done:
+            del path[name]
+            settled.add(name)
+        elif name in path:
+            names = list(path)
+            cycle = " → ".join([*names[names.index(name) :], name])
+            raise UsageError(f"the prerequisites of pass {info.name} form a cycle: {cycle}")
+        elif name not in settled:
+            path[name] = None
+            cls = passes.find(name)
+            stack.append((name, True))
+            stack.extend((r, False) for r in (cls.required if cls is not None else ()))
 
 
 __all__ = [

@@ -106,7 +106,10 @@ class Leaves(State):
         cut_off = key == "relay.Constant" and key not in self.metadata.entries
         if self.metadata.is_present and not cut_off:
             try:
-                return self.metadata.get(key, index)
+                value = self.metadata.get(key, index)
+                if value is not None or key != "relay.Constant":
+                    return value
+                cut_off = True  # printed where this one was missing already
             except IrError as error:
                 for d in error.diagnostics:
                     self.error(d.message, s, e, help=d.help)
