@@ -24,7 +24,7 @@ class Artifact:
     def __init__(
         self,
         name: str,
-        entry: HostFunction | None,
+        entries: Mapping[str, HostFunction],
         files: Sequence[Path],
         report: dict[str, Any],
         library: Path | None,
@@ -35,7 +35,7 @@ class Artifact:
         self.files = [str(f) for f in files]
         self.report = report
         self.arena_bytes: int = report["arena_bytes"]
-        self._entry = entry
+        self._entries = entries
         self._library_path = library
         self._weights = weights
         self._loaded: Any = None
@@ -48,12 +48,12 @@ class Artifact:
     @classmethod
     def deferred(cls, name: str, specializer: Any) -> Artifact:
         """One that compiles when it is run, for the shapes of its inputs."""
-        made = cls(name, None, [], {"arena_bytes": 0, "kernels": []}, None, None)
+        made = cls(name, {}, [], {"arena_bytes": 0, "kernels": []}, None, None)
         made._specializer = specializer
         return made
 
-    def run(self, inputs: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
-        """Runs the compiled entry: one value per parameter that is not bound to weights, in order or by name.
+    def run(self, inputs: Sequence[Any] | Mapping[str, Any] = (), entry: str = "") -> Any:
+        """Runs an entry (the first one, unless it is named): one value per parameter that is no weight, in order or by name.
 
         Returns what the interpreter does: an array, or a tuple of values. Raises IrError for a wrong number, shape or
         dtype of inputs; ToolError where the library cannot be loaded or fails.
@@ -64,43 +64,47 @@ class Artifact:
 
         if self._specializer is not None:
             return self._specializer.run(inputs)
-        assert self._entry is not None
+        entry = entry or next(iter(self._entries))
+        if entry not in self._entries:
+            raise UsageError(f"@{entry} is no entry of this build", help=nearest(entry, self._entries))
         if self._loaded is None:
             if self._library_path is None:
                 raise UsageError("this build made no library to run: it was asked for sources only")
             self._loaded = Library(self._library_path, self.name, self._weights)
-        arrays = self._arrays(inputs)
-        outputs = [np.empty(s.shape, _BITS.get(s.dtype, s.dtype)) for s in self._entry.results]
-        self._loaded.run(arrays, outputs)
-        values = iter(_as_dtype(a, s.dtype) for a, s in zip(outputs, self._entry.results))
-        return _nested(self._entry.structure, values)
+        function = self._entries[entry]
+        arrays = _arrays(function, inputs)
+        outputs = [np.empty(s.shape, _BITS.get(s.dtype, s.dtype)) for s in function.results]
+        self._loaded.run(arrays, outputs, self.report["entries"][entry]["run"])
+        values = iter(_as_dtype(a, s.dtype) for a, s in zip(outputs, function.results))
+        return _nested(function.structure, values)
 
-    def _arrays(self, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
-        assert self._entry is not None
-        names = self._entry.param_names
-        if isinstance(inputs, Mapping):
-            for n in inputs:
-                if n not in names:
-                    raise IrError(f"there is no parameter %{n} to give a value to", help=nearest(str(n), names))
-            missing = [n for n in names if n not in inputs]
-            if missing:
-                raise IrError(f"no value for parameter %{missing[0]}")
-            values = [inputs[n] for n in names]
+
+def _arrays(function: HostFunction, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+    """The tensors of the inputs, in the order of the function's parameters."""
+    names = function.param_names
+    if isinstance(inputs, Mapping):
+        for n in inputs:
+            if n not in names:
+                raise IrError(f"there is no parameter %{n} to give a value to", help=nearest(str(n), names))
+        missing = [n for n in names if n not in inputs]
+        if missing:
+            raise IrError(f"no value for parameter %{missing[0]}")
+        values = [inputs[n] for n in names]
+    else:
+        values = list(inputs)
+        if len(values) != len(names):
+            raise IrError(f"{len(names)} parameters, but {len(values)} values")
+    flat: list[Any] = []
+    stack = list(reversed(values))
+    while stack:
+        v = stack.pop()
+        if isinstance(v, tuple | list):
+            stack.extend(reversed(v))
         else:
-            values = list(inputs)
-            if len(values) != len(names):
-                raise IrError(f"{len(names)} parameters, but {len(values)} values")
-        flat: list[Any] = []
-        stack = list(reversed(values))
-        while stack:
-            v = stack.pop()
-            if isinstance(v, tuple | list):
-                stack.extend(reversed(v))
-            else:
-                flat.append(v)
-        if len(flat) != len(self._entry.params):
-            raise IrError(f"{len(self._entry.params)} tensors are expected, {len(flat)} were given")
-        return [_as_input(v, s) for v, s in zip(flat, self._entry.params)]
+            flat.append(v)
+    if len(flat) != len(function.params):
+        raise IrError(f"{len(function.params)} tensors are expected, {len(flat)} were given")
+    return [_as_input(v, s) for v, s in zip(flat, function.params)]
 
 
 def _as_input(value: Any, slot: Slot) -> Any:

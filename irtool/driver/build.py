@@ -109,7 +109,7 @@ def build(
                 if out_dir is None and isinstance(error, DependsOnValues):
                     return _deferred(source, options)
                 raise type(error)(located(d, source, options.entries[0]) for d in error.diagnostics) from error
-            if key and made.failure is None and not made.entry.gives_data:
+            if key and made.failure is None and not any(f.gives_data for f in made.entries.values()):
                 _keep(key, made)
         return _deliver(made, options, out_dir)
 
@@ -130,7 +130,7 @@ def _deliver(made: Emission, options: Options, out_dir: str | os.PathLike | None
         raise ToolError(d.message, d.span, notes=notes, help=d.help) from made.failure
     library = folder / made.library if made.library else None
     weights = folder / made.weights if made.weights else None
-    artifact = Artifact(options.name, made.entry, written, made.report, library, weights, holder)
+    artifact = Artifact(options.name, made.entries, written, made.report, library, weights, holder)
     artifact.prepared = made.prepared
     return artifact
 

@@ -23,7 +23,7 @@ from ..tir.program import PARAM, RESULT, HostFunction, Slot
 from .outputs import Content, Emission, chunks
 
 _LIMIT = 4 << 30
-_FORMAT = 1
+_FORMAT = 2
 
 
 class Key:
@@ -103,7 +103,7 @@ class BuildCache:
                 file.seek(0)
                 files[name] = file  # type: ignore[assignment]
             os.utime(folder)
-            made = Emission(dict(files), _entry(about["entry"]), about["report"])
+            made = Emission(dict(files), {n: _entry(e) for n, e in about["entries"].items()}, about["report"])
             made.library, made.weights, made.program = about["library"], about["weights"], about["program"]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
@@ -124,7 +124,7 @@ class BuildCache:
             digests = {name: _fill(folder / "files" / name, content) for name, content in made.files.items()}
             about = {
                 "files": digests,
-                "entry": _describe(made.entry),
+                "entries": {n: _describe(f) for n, f in made.entries.items()},
                 "report": made.report,
                 "library": made.library,
                 "weights": made.weights,

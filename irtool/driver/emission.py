@@ -40,7 +40,9 @@ def emit_files(prepared: Module, source: Module, options: Options, scratch: Path
     lowered = time.perf_counter()
     name, entry = options.name, text.entries[0]
     files: dict[str, Content] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
-    made = Emission(files, entry.function, make_report(program, text), prepared=prepared)
+    made = Emission(
+        files, {e.function.name: e.function for e in text.entries}, make_report(program, text), prepared=prepared
+    )
     if text.constants:
         files[f"{name}_weights.c"] = [text.constants.encode()]
     if text.weights:

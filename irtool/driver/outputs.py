@@ -27,7 +27,7 @@ class Emission:
 
     Attributes:
         files: contents by name.
-        entry: the entry function, for calling it.
+        entries: the entry functions by name, for calling them; the first is the one that `NAME_run` calls.
         library: name of the shared library, if there is one.
         weights: name of the weights file, if there is one.
         program: name of the executable, if there is one.
@@ -35,7 +35,7 @@ class Emission:
     """
 
     files: dict[str, Content]
-    entry: HostFunction
+    entries: dict[str, HostFunction]
     report: dict[str, Any]
     library: str = ""
     weights: str = ""

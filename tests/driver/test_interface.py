@@ -92,6 +92,9 @@ def @both(%x: Tensor[(4), float32], %y: Tensor[(4), float32]) { (@scale(%x), sub
     artifact = irtool.build(m, out_dir=tmp_path, name="net", entry=["main", "both"])
     x = np.arange(4, dtype="float32")
     np.testing.assert_array_equal(artifact.run([x]), x * 2 + 1)
+    np.testing.assert_array_equal(artifact.run({"x": x, "y": x}, entry="both")[1], x * 0)
+    with pytest.raises(UsageError, match="@scale is no entry"):
+        artifact.run([x], entry="scale")
     header = (tmp_path / "net.h").read_text()
     assert "int net_run(const float *x, float *out);" in header
     assert "int net_run_both(const float *x, const float *y, float *out0, float *out1);" in header
