@@ -27,7 +27,6 @@ from ..tir.stmt import (
     Buffer,
     For,
     If,
-    Let,
     Stmt,
     Store,
     expressions,
@@ -36,7 +35,7 @@ from ..tir.stmt import (
     substitute_stmt,
 )
 from .affine import coefficients, depends, loads, stride
-from .guards import first_and_end, free_range
+from .guards import bounded_loop, free_range
 from .machine import Machine
 from .nests import Loop, Reduction
 from .splitting import divided_by
@@ -381,9 +380,7 @@ def _update(
         if m == 1 or k in written:
             continue
         if k in bounded:
-            first, end = first_and_end(simplify, bounded[k], k, m)
-            start, moved = Var(f"{k.name}_first"), Var(k.name)
-            update = Let(start, first, For(moved, end - start, substitute_stmt(update, {k: moved + start})))
+            update = bounded_loop(simplify, bounded[k], k, m, update)
         else:
             update = For(k, m, update)
     for g in outside:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, const, minimum, rewrite
 from ..tir.expr import maximum as larger
 from ..tir.simplify import Simplifier
+from ..tir.stmt import For, Let, Stmt, substitute_stmt
 from .nests import Reduction
 
 
@@ -92,6 +93,13 @@ def first_and_end(simplify: Simplifier, bounds: list[Expr], k: Var, extent: int)
         else:
             end = minimum(end, rest // -step + 1)
     return simplify(first), simplify(end)
+
+
+def bounded_loop(simplify: Simplifier, bounds: list[Expr], k: Var, extent: int, body: Stmt) -> Stmt:
+    """The loop over those values of `k` for which all the bounds are at least 0."""
+    first, end = first_and_end(simplify, bounds, k, extent)
+    start, moved = Var(f"{k.name}_first"), Var(k.name)
+    return Let(start, first, For(moved, end - start, substitute_stmt(body, {k: moved + start})))
 
 
 def free_range(simplify: Simplifier, guards: list[Expr], x: Var, extent: int) -> tuple[int, int]:

@@ -118,9 +118,8 @@ def _specialise(
         slot = slot.resolve()
         if slot.kind == CONSTANT and b in wished and slot.shape == b.shape:
             if _worthwhile(b, wished[b]):
-                axis, factor = wished[b].axis, wished[b].factor
-                held[b] = Wish(axis, factor * vectors_per_block(b.shape[axis] // factor))
-                layout = blocked(b.shape, axis, held[b].factor)
+                held[b] = _grouped(b, wished[b], any(o in wished for o in kernel.outputs))
+                layout = blocked(b.shape, held[b].axis, held[b].factor)
                 s.inputs[n] = packed.setdefault((slot, layout), _packed(slot, layout, len(packed)))
         elif slot in chosen:
             held[b] = chosen[slot]
@@ -132,6 +131,11 @@ def _specialise(
     if key not in variants:
         variants[key] = _variant(kernel, {**held, **inner}, sum(1 for k in variants if k[0] == id(kernel)))
     s.kernel = variants[key]
+
+
+def _grouped(b: Buffer, wish: Wish, spatial: bool) -> Wish:
+    """Blocks of as many vectors as a tile takes, along an axis of the results."""
+    return Wish(wish.axis, wish.factor * vectors_per_block(b.shape[wish.axis] // wish.factor)) if spatial else wish
 
 
 def _inner_layouts(kernel: PrimFunc, held: dict[Buffer, Wish]) -> dict[Buffer, Wish]:

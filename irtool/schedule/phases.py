@@ -108,7 +108,7 @@ def _joined(r: Reduction, m: Map, others: Sequence[Stmt]) -> Reduction | None:
 
 def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> dict[Expr, Expr] | None:
     """The map's variables in terms of the reduction's, one to one; None if there is no such way."""
-    extents = {v: n for v, n in (*r.loops, *m.loops)}
+    extents = dict((*r.loops, *m.loops))
     whole: dict[Expr, Expr] = {}
     quotient: dict[Expr, tuple[Expr, int]] = {}
     remainder: dict[Expr, tuple[Expr, int]] = {}

@@ -11,8 +11,9 @@ from __future__ import annotations
 from ..tir import dtypes
 from ..tir.expr import Binary, Expr, Load, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
-from ..tir.stmt import PARALLEL, SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer, For, Stmt, Store, seq
-from .affine import loads, stride
+from ..tir.stmt import PARALLEL, SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer, For, If, Stmt, Store, seq
+from .affine import depends, loads, stride
+from .guards import bounded_loop
 from .machine import Machine
 from .nests import Reduction
 
@@ -24,17 +25,21 @@ def applies(r: Reduction, machine: Machine) -> int | None:
     """The number of the inner loop to vectorize; None where there is none."""
     lanes = machine.lanes(dtypes.itemsize(r.acc.dtype))
     update = r.update
-    if r.guards or lanes < 4 or r.acc.dtype not in ("float32", "float64") or not isinstance(update, Binary):
+    if lanes < 4 or r.acc.dtype not in ("float32", "float64") or not isinstance(update, Binary):
         return None
     if update.op not in _COMBINED or not isinstance(update.a, Load) or update.a.source is not r.acc:
         return None
     if any(isinstance(e, Load) and e.source is r.acc for e in post_order(update.b)):
         return None
+    if any(sum(depends(g, k) for k, _ in r.inner) > 1 for g in r.guards):
+        return None
     simplify = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
     for n in range(len(r.inner) - 1, -1, -1):
         v, extent = r.inner[n]
         steps = [stride(simplify, e.source.offset(e.indices), v) for e in loads(update.b)]
-        if extent >= 2 * lanes and steps and 1 in steps and all(s in (0, 1) for s in steps):
+        if any(depends(g, v) for g in r.guards):
+            continue
+        if extent >= lanes and steps and 1 in steps and all(s in (0, 1) for s in steps):
             return n
     return None
 
@@ -79,7 +84,14 @@ def schedule(r: Reduction, at: int, machine: Machine) -> Stmt:
         body.append(For(k, left, Store(r.acc, (), Binary(r.update.op, scalar_place, source, r.acc.dtype))))
     inner: Stmt = seq(body)
     for x, n in reversed(others):
-        inner = For(x, n, inner)
+        bounds = [g for g in r.guards if depends(g, x)]
+        if bounds:
+            inner = bounded_loop(simplify, bounds, x, n, inner)
+        else:
+            inner = For(x, n, inner)
+    for g in r.guards:
+        if not any(depends(g, x) for x, _ in others):
+            inner = If(const(-1) < g, inner)
     # The lanes are combined one by one, from an array.
     array = Buffer(f"{r.acc.name}_lanes", (lanes,), r.acc.dtype, "local")
     total: Expr = Load(acc, (const(0), lane))

@@ -69,7 +69,24 @@ def wishes(kernel: PrimFunc, machine: Machine, constants: frozenset[Buffer]) -> 
         rank = (packed, min(independent, 1), last, factor)
         if best is None or rank > best[0]:
             best = (rank, made)
-    return best[1] if best is not None else {}
+    return best[1] if best is not None else _summed(r, full, constants)
+
+
+def _summed(r: Reduction, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, Wish]:
+    """Blocks along a summed axis, where there are too few results beside each other for a vector: an image of three channels
+    made from many."""
+    for v, extent in r.inner:
+        found: dict[Buffer, Wish] = {}
+        for e in _operands(r):
+            moving = [n for n, i in enumerate(e.indices) if depends(i, v)]
+            if len(moving) == 1 and e.indices[moving[0]] is v:
+                found[e.source] = Wish(moving[0], factor)
+            elif moving:
+                found = {}
+                break
+        if extent % factor == 0 and len(found) > 1 and any(b in constants for b in found):
+            return found
+    return {}
 
 
 def is_elementwise(kernel: PrimFunc) -> bool:
