@@ -35,7 +35,7 @@ def command(
 ) -> None:
     """Parse and type-check FILES (`-`: standard input) and report all errors that were found, each with its place.
 
-    The exit code is 1 if there was an error; warnings do not count.
+    The exit code is 1 if there was an error; warnings and notices do not count.
     """
     found: list[Diagnostic] = []
     for path in files:
@@ -72,7 +72,11 @@ def _check(
         if round_trip:
             found += _round_trip(module, name)
         if partial:
-            _report_partial(module, name, style)
+            counts = _unknowns(module)
+            if style == "text":
+                click.echo(f"{name}: {counts}")
+            else:
+                found.append(Diagnostic(counts, level="notice", filename=name))
         elif not syntax_only:
             found += _typed(module, target)
     except IrError as error:
@@ -112,15 +116,15 @@ def _round_trip(module: Module, name: str) -> list[Diagnostic]:
     return []
 
 
-def _report_partial(module: Module, name: str, style: str) -> None:
+def _unknowns(module: Module) -> str:
+    """How much partial inference leaves unknown."""
     from ..infer import infer_partial
 
     result = infer_partial(module)
-    if style == "text":
-        click.echo(
-            f"{name}: shape_num_unknown_nodes={result.shape_num_unknown_nodes} "
-            f"dtype_num_unknown_nodes={result.dtype_num_unknown_nodes}"
-        )
+    return (
+        f"shape_num_unknown_nodes={result.shape_num_unknown_nodes} "
+        f"dtype_num_unknown_nodes={result.dtype_num_unknown_nodes}"
+    )
 
 
 def _record(d: Diagnostic) -> dict[str, object]:

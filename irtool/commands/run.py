@@ -98,7 +98,7 @@ def command(
 
     module = read_module(file)
     if shapes:
-        module = pin_shapes(module, shapes)
+        module = pin_shapes(module, shapes, entry)
     module = infer_types(fill_missing_constants(module, missing_constants, seed))
     if entry not in module.functions:
         have = ", ".join("@" + n for n in module.functions) or "none"
@@ -136,7 +136,10 @@ def _values(function: Function, path: str | None, single: tuple[str, ...], seed:
     names = [p.name for p in function.params]
     for name in given:
         if name not in names:
-            raise IrError(f"there is no parameter %{name}", help=nearest(name, names))
+            have = ", ".join("%" + n for n in names) or "none"
+            raise IrError(
+                f"there is no parameter %{name}", help=nearest(name, names), notes=(f"the parameters are {have}",)
+            )
     values = {}
     for p in function.params:
         ty = p.checked_type or p.type_annotation

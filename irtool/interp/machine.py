@@ -34,6 +34,9 @@ _REFUSALS = (
 _ITSELF = object()
 """Stands in a closure's values for the closure, which could not hold itself without a cycle."""
 
+_DEEPEST = 3_000_000
+"""Calls, blocks and matches that may wait for what they called: some gigabytes of memory. Tail calls do not wait."""
+
 
 class Machine:
     """Evaluates functions of one module; each is translated when first called."""
@@ -157,6 +160,10 @@ class Machine:
                     continue
                 code = function.code or function.machine.code_of(function)
                 if kind == CALL:
+                    if len(stack) >= _DEEPEST:
+                        raise IrError(
+                            f"more than {_DEEPEST:,} calls wait for each other: the recursion has no end", node.span
+                        )
                     stack.append((block, at, frame, out))
                 frame = _frame(self, function, operands, node)
                 operands = None

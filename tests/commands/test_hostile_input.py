@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -189,3 +190,49 @@ def test_elided_constants_beside_other_metadata_read_back(tmp_path: Path) -> Non
     module = Module({"main": Function((x,), Tuple((x, Constant(np.ones((2, 3), "float32")))))})
     text = to_text(module, constants="elide")
     assert to_text(parse(to_text(parse(text)))) == to_text(parse(text))
+
+
+def test_recursion_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from irtool.interp import machine
+
+    monkeypatch.setattr(machine, "_DEEPEST", 10_000)
+    path = tmp_path / "endless.relay"
+    path.write_text(VERSION + "def @main(%x: int32) -> int32 { %0 = @main(add(%x, 1)); add(%0, 1) }\n")
+    code, _, said = irtool("run", path)
+    assert code == 1
+    assert "endless.relay:2:38: error: more than 10,000 calls wait" in said
+
+
+def test_code_without_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from irtool.parser import text
+
+    monkeypatch.setattr(text, "_LONGEST", 1 << 20)
+    path = tmp_path / "long.relay"
+    path.write_text(VERSION + "def @main(%x: float32) { " + "%x + " * 250_000 + "%x }\n")
+    code, _, said = irtool("check", path)
+    assert code == 1
+    assert "MB of code, and at most 1 MB are read" in said
+
+
+def test_unknown_nodes_are_reported_in_every_format() -> None:
+    for style in ("text", "json", "github"):
+        code, out, _ = irtool("check", "--partial", f"--format={style}", SIMPLE)
+        assert code == 0
+        assert "shape_num_unknown_nodes=0 dtype_num_unknown_nodes=0" in out
+
+
+def test_passes_of_ones_own_by_entry_point(tmp_path: Path) -> None:
+    (tmp_path / "hens.py").write_text(OWN.replace("{0}", "Installed"))
+    info = tmp_path / "hens-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hens\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[irtool.plugins]\nhens = hens\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "irtool", "passes", "InstalledReturnsNothing"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Forgets to return." in done.stdout
