@@ -83,6 +83,18 @@ def test_other_processors_give_the_same_outputs(cc: str, tmp_path: Path) -> None
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.parametrize("cc", CROSS)
+@pytest.mark.parametrize("sample", ["simplenet", "recursion", "two_functions"])
+def test_samples_on_other_processors(cc: str, sample: str, tmp_path: Path) -> None:
+    mcpu, emulator, root = CROSS[cc]
+    if shutil.which(cc) is None or shutil.which(emulator) is None:
+        pytest.skip(f"there is no {cc} or no {emulator}")
+    text = (Path(__file__).parent.parent.parent / "samples" / f"{sample}.relay").read_text()
+    irtool.build(irtool.parse(text), out_dir=tmp_path, cc=cc, mcpu=mcpu, emit="exe", testbench=True)
+    done = subprocess.run([emulator, "-L", root, "./model"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_strict_mathematics_against_fast(tmp_path: Path) -> None:
     m = parse("def @main(%x: Tensor[(100), float32]) { (tanh(%x), erf(%x), exp(%x), sigmoid(%x)) }")
     for math in ("fast", "strict"):
