@@ -29,7 +29,7 @@ MODULES = (
     "stft",
     "unary",
 )
-NEED_A_MODULE = ("call_lowered", "memory.alloc_storage", "memory.alloc_tensor")
+NEED_A_MODULE = ("call_lowered", "memory.alloc_storage", "memory.alloc_tensor", "vm.invoke_tvm_op")
 NAMES = [
     cls.name
     for cls in operators

@@ -18,6 +18,7 @@ from irtool.ir import Call, Function, Module, TensorType, Var, post_order
 from irtool.ops.base import call
 from irtool.passes.dataflow import is_op, matches, wildcard
 from irtool.passes.instruments.values import difference
+from irtool.passes.partition import pattern_tables
 from irtool.passes.partition.annotations import begin, end
 from irtool.passes.partition.pattern_file import read_patterns
 from irtool.passes.partition.pattern_tables import pattern_table, register_pattern_table, table_names
@@ -354,7 +355,8 @@ def test_a_check_decides() -> None:
     assert composites(m, [("npu.add_relu", ADD_RELU, lambda e: False)]) == []
 
 
-def test_registered_tables_and_lists_of_tables() -> None:
+def test_registered_tables_and_lists_of_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pattern_tables, "_registered", {})
     m = module("def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), float32]) { nn.relu(add(%x, %y)) }")
     register_pattern_table("mine", [("npu.add_relu", ADD_RELU)])
     assert composites(m, "mine") == ["npu.add_relu"]
