@@ -127,20 +127,26 @@ def test_a_name_of_no_pass_is_refused_wherever_it_stands(options: list[str]) -> 
     assert "did you mean FuseOps?" in said
 
 
+def elsewhere(*arguments: object) -> tuple[int, str]:
+    """Exit code and messages of a command in a process of its own: what it registers must not stay."""
+    words = [sys.executable, "-m", "irtool", *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stderr
+
+
 def test_passes_of_ones_own_that_are_wrong(tmp_path: Path) -> None:
-    own = tmp_path / "own.py"
+    own, reproducer = tmp_path / "own.py", tmp_path / "failing.relay"
     own.write_text(OWN.replace("{0}", "Wrong"))
-    code, _, said = irtool(
-        "opt", "--load", own, "--passes=WrongReturnsNothing", f"--reproducer={tmp_path / 'r'}", SIMPLE
-    )
+    code, said = elsewhere("opt", "--load", own, "-p", "WrongReturnsNothing", f"--reproducer={reproducer}", SIMPLE)
     assert code == 3
     assert "pass WrongReturnsNothing returned a NoneType, not a module" in said
-    own.write_text("")
-    code, _, said = irtool("opt", "--load", own, "--passes=WrongHen", SIMPLE)
+    assert reproducer.read_text().startswith("// RUN: irtool opt --passes=WrongReturnsNothing --load=")
+    code, said = elsewhere("opt", "--load", own, "--passes=WrongHen", SIMPLE)
     assert code == 2
     assert "WrongHen → WrongEgg → WrongHen" in said
     own.write_text(OWN.replace("{0}ReturnsNothing", "FuseOps").replace("{0}", "Other"))
-    code, _, said = irtool("opt", "--load", own, SIMPLE)
+    code, said = elsewhere("opt", "--load", own, SIMPLE)
     assert code == 2
     assert "pass FuseOps is defined twice" in said
 
