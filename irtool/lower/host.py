@@ -253,7 +253,7 @@ class _Body:
         self.blocks: list[list[Any]] = [[]]
         # Functions that are being lowered in place, each with how deep in branches that began.
         self.active: list[tuple[Function, int]] = []
-        self.last_arm: list[Slot] = []
+        self.last_arm: list[tuple[tuple[int, ...], str]] = []
 
     def lower(self) -> HostFunction:
         f = self.function
@@ -525,7 +525,7 @@ class _Body:
             refused = refused or value is _REFUSED
             if not refused:
                 try:
-                    self.deliver_all(_flat(value, arm), results, not arms)
+                    self.deliver_all(arm, _flat(value, arm), results, not arms)
                     structures.append(_structure(value))
                 except IrError as error:
                     self.whole.kernels.problems += error.diagnostics
@@ -537,16 +537,17 @@ class _Body:
             return _REFUSED
         if not _same_structure(*structures):
             return self.refuse_value("which constructor this gives depends on the inputs", e)
-        if [(s.shape, s.dtype) for s in results] != [(s.shape, s.dtype) for s in self.last_arm]:
+        if [(s.shape, s.dtype) for s in results] != self.last_arm:
             return self.refuse_value("the shape that this gives depends on the inputs", e)
         self.blocks[-1].append(Branch(cond, arms[0], arms[1]))
         return _nest(structures[0], iter(results))
 
-    def deliver_all(self, sources: list[Slot], results: list[Slot], first: bool) -> None:
+    def deliver_all(self, arm: Expr, sources: list[Slot], results: list[Slot], first: bool) -> None:
         """Makes the values of an arm of a branch appear in the branch's results, which the first arm makes."""
+        forms = [(shape, s.dtype) for shape, s in zip(_shapes(arm, sources), sources)]
         if first:
-            results += [self.fresh(s.shape, s.dtype, -2) for s in sources]
-        self.last_arm = sources
+            results += [self.fresh(shape, dtype, -2) for shape, dtype in forms]
+        self.last_arm = forms
         for source, target in zip(sources, results):
             self.deliver(source, target)
 

@@ -109,3 +109,17 @@ def test_outputs_as_large_as_an_input_says():
         for got, want in zip(artifact.run(inputs), irtool.evaluate(m, inputs), strict=True):
             assert got.shape == (4, k)
             np.testing.assert_array_equal(got, want)
+
+
+def test_arms_that_share_memory_in_another_shape():
+    m = irtool.infer_types(
+        irtool.parse(
+            '#[version = "0.0.5"]\ndef @main(%x: Tensor[(6), float32], %y: Tensor[(2, 3), float32], %n: int32) {'
+            " if (equal(%n, 0)) { reshape(%x, newshape=[2, 3]) } else { %y } }"
+        )
+    )
+    artifact = irtool.build(m)
+    assert artifact.files
+    for n in (0, 1):
+        inputs = [np.arange(6, dtype="float32"), np.ones((2, 3), "float32"), np.array(n, "int32")]
+        np.testing.assert_array_equal(artifact.run(inputs), irtool.evaluate(m, inputs))
