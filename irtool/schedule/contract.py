@@ -92,10 +92,24 @@ def split_loops(r: Reduction) -> Reduction:
         factor = divided_by(simplify, _places(r), v, extent)
         if factor:
             outer, inner = Var(f"{v.name}_b"), Var(f"{v.name}_i")
-            at = [x for x, _ in r.inner].index(v)
+            at = next(n for n, (x, _) in enumerate(r.inner) if x is v)
             loops = (*r.inner[:at], (outer, extent // factor), *r.inner[at + 1 :], (inner, factor))
             r = Reduction(r.loops, r.acc, r.init, loops, r.update, r.stores, r.guards)
             r = _substituted(r, {v: outer * factor + inner}, r.loops)
+    return r
+
+
+def split_groups(r: Reduction) -> Reduction:
+    """Loops over results split where an operand's index divides them: groups of channels and the channels of one."""
+    for v, extent in r.loops:
+        simplify = _bounds(r.loops, r.inner)
+        indices = [i for e in loads(r.update) if e.source is not r.acc for i in e.indices]
+        factor = divided_by(simplify, indices, v, extent)
+        if factor:
+            outer, inner = Var(f"{v.name}_g"), Var(v.name)
+            at = next(n for n, (x, _) in enumerate(r.loops) if x is v)
+            loops = (*r.loops[:at], (outer, extent // factor), (inner, factor), *r.loops[at + 1 :])
+            r = _substituted(r, {v: outer * factor + inner}, loops)
     return r
 
 
@@ -139,7 +153,8 @@ def plan(r: Reduction, machine: Machine) -> Plan | None:
 
 def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[float, Plan] | None:
     v, extent = r.loops[n]
-    if extent < lanes or (extent % lanes and extent % lanes * 4 > extent):
+    padded = _is_padded(r, v, -(-extent // lanes) * lanes)
+    if extent < lanes or (extent % lanes and extent % lanes * 4 > extent and not padded):
         return None
     outer, inner = Var(v.name), Var(f"{v.name}v")
     loops = [*r.loops[:n], (outer, extent // lanes), *r.loops[n + 1 :], (inner, lanes)]
@@ -160,14 +175,15 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[flo
     rows = split.loops[row][1] if row is not None else 1
     if any(depends(g, v) for g in r.guards):
         return None
+    vectors = -(-extent // lanes) if padded else extent // lanes
     if shared or row is None:
-        tile = choose_tile(rows, extent // lanes, machine.registers, shared, _block(r, v) // lanes)
+        tile = choose_tile(rows, vectors, machine.registers, shared, _block(r, v) // lanes)
     else:
-        tile = choose_window(rows, extent // lanes, machine.registers)
+        tile = choose_window(rows, vectors, machine.registers)
     if row is not None:
         tile = _bounded(r, row, tile)
     points = tile.rows * tile.vectors
-    leftover = extent % lanes / extent
+    leftover = 0 if padded else extent % lanes / extent
     inner_steps = 1
     for _, m in r.inner:
         inner_steps *= m
@@ -175,6 +191,18 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[flo
     cost += scattered * 2 / max(1, inner_steps)
     reason = f"vector axis {v.name} of {extent}, tile {tile.rows} x {tile.vectors} x {lanes}"
     return cost, Plan(n, lanes, row, tile, reason, shared)
+
+
+def _is_padded(r: Reduction, v: Var, extent: int) -> bool:
+    """True if every operand that moves with `v` has that many elements along it, more than there are results."""
+    found = False
+    for e in loads(r.update):
+        for axis, i in enumerate(e.indices):
+            if e.source is not r.acc and depends(i, v):
+                if i is not v or e.source.shape[axis] < extent:
+                    return False
+                found = True
+    return found
 
 
 def _bounded(r: Reduction, row: int, tile: Tile) -> Tile:
@@ -233,12 +261,13 @@ def schedule(r: Reduction, p: Plan, machine: Machine) -> Stmt:
     _, extent = r.loops[p.vector]
     whole, left = divmod(extent, p.lanes)
     body: list[Stmt] = []
+    padded = left and _is_padded(r, r.loops[p.vector][0], (whole + 1) * p.lanes)
     # Segments of the vector axis: (first element, number of tiles, vectors per tile, lanes).
     segments = [(0, whole // p.tile.vectors, p.tile.vectors, p.lanes)] if whole >= p.tile.vectors else []
     done = whole // p.tile.vectors * p.tile.vectors
-    if whole - done:
-        segments.append((done * p.lanes, 1, whole - done, p.lanes))
-    if left:
+    if padded or whole - done:
+        segments.append((done * p.lanes, 1, whole - done + bool(padded), p.lanes))
+    if left and not padded:
         segments.append((whole * p.lanes, 1, 1, left))
     rows: list[tuple[int, int, int]] = [(0, 1, 1)]
     if p.row is not None:
@@ -333,12 +362,32 @@ def _tiled(r: Reduction, p: Plan, segment: tuple[int, int, int, int], row: tuple
         r, p, Store(acc, place, change(r.update)), [change(g) for g in r.guards], inside, inner, tile, simplify
     )
     stores = [Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in r.stores]
-    made: Stmt = Allocate(acc, seq([tile(Store(acc, place, change(r.init))), update, tile(seq(stores))]))
+    valid = r.loops[p.vector][1] - first
+    if tiles == 1 and valid < vectors * lanes:
+        results = _partial(seq(stores), inside, in_v, lane, lanes, valid)
+    else:
+        results = tile(seq(stores))
+    made: Stmt = Allocate(acc, seq([tile(Store(acc, place, change(r.init))), update, results]))
     parallel = r.work >= _PARALLEL_WORK
     kept = [(x, m) for x, m in loops if m > 1]
     for n, (x, m) in reversed(list(enumerate(kept))):
         made = For(x, m, made, PARALLEL if n == 0 and parallel else SERIAL)
     return made
+
+
+def _partial(s: Stmt, inside: list[Loop], in_v: Var, lane: Var, lanes: int, valid: int) -> Stmt:
+    """The stores of a tile of which only the first `valid` elements along the vector axis are results."""
+    made: list[Stmt] = []
+    for n in range(inside[-1][1]):
+        count = min(lanes, valid - n * lanes)
+        if count > 0:
+            part = substitute_stmt(s, {in_v: const(n)})
+            made.append(For(lane, count, part, VECTORIZED))
+    whole = seq(made)
+    for x, m in reversed(inside[:-1]):
+        if m > 1:
+            whole = For(x, m, whole, UNROLLED)
+    return whole
 
 
 def _used_variables(s: Stmt) -> set[Expr]:

@@ -23,27 +23,28 @@ def take_guards(r: Reduction) -> Reduction:
     update = r.update
     if not isinstance(update, Binary) or not isinstance(update.a, Load) or update.a.source is not r.acc:
         return r
-    guard = _guard(update.b, update.op, r.init)
-    if guard is None:
-        return r
     simplify = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
+    value = update.b
     conditions: list[Expr] = []
-    stack = [guard.cond]
-    while stack:
-        c = stack.pop()
-        if isinstance(c, Binary) and c.op == "and":
-            stack += [c.b, c.a]
-            continue
-        form = as_bound(c)
-        if form is None:
-            return r
-        form = simplify(form)
-        terms, _ = simplify.linear(form)
-        if not all(isinstance(t, Var) for t in terms):
-            return r
-        conditions.append(form)
-    opened = rewrite(update.b, lambda e: e, {guard: guard.then})
-    return replace(r, update=Binary(update.op, update.a, opened, update.dtype), guards=tuple(conditions))
+    while (guard := _guard(value, update.op, r.init)) is not None:
+        stack = [guard.cond]
+        while stack:
+            c = stack.pop()
+            if isinstance(c, Binary) and c.op == "and":
+                stack += [c.b, c.a]
+                continue
+            form = as_bound(c)
+            if form is None:
+                return r
+            form = simplify(form)
+            terms, _ = simplify.linear(form)
+            if not all(isinstance(t, Var) for t in terms):
+                return r
+            conditions.append(form)
+        value = rewrite(value, lambda e: e, {guard: guard.then})
+    if not conditions:
+        return r
+    return replace(r, update=Binary(update.op, update.a, value, update.dtype), guards=tuple(conditions))
 
 
 def _guard(e: Expr, op: str, init: Expr) -> Select | None:
@@ -57,7 +58,7 @@ def _guard(e: Expr, op: str, init: Expr) -> Select | None:
         if isinstance(e, Cast) and op == "+":
             e = e.value
         elif isinstance(e, Binary) and e.op == "*" and op == "+":
-            e = e.a if _holds_guard(e.a) else e.b
+            e = e.b if _holds_guard(e.b) else e.a
         else:
             return None
 

@@ -68,7 +68,7 @@ def _banded(pair: list[Map | Reduction | None], stages: list[Stmt]) -> Banded | 
 
 def _stage(s: Stmt, form: Map | Reduction | None, machine: Machine, notes: list[tuple[int, str, str]]) -> Stmt:
     if isinstance(form, Reduction):
-        flat = contract.flatten_loops(take_guards(contract.split_loops(form)))
+        flat = contract.flatten_loops(take_guards(contract.split_groups(contract.split_loops(form))))
         row = rows.applies(flat, machine)
         plan = contract.plan(flat, machine)
         if row is not None and (plan is None or plan.lanes * plan.tile.rows * plan.tile.vectors < 4 * machine.lanes(4)):

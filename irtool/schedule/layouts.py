@@ -99,6 +99,8 @@ def _choose(s: RunKernel, wished: dict[Buffer, Wish], chosen: dict[Slot, Wish], 
 
 def _worthwhile(b: Buffer, wish: Wish) -> bool:
     """False where the blocks lie as row-major order has them: the axis is the last that has more than one step."""
+    if wish.padded:
+        return True
     rest = 1
     for d in b.shape[wish.axis + 1 :]:
         rest *= d
@@ -119,8 +121,8 @@ def _specialise(
         if slot.kind == CONSTANT and b in wished and slot.shape == b.shape:
             if _worthwhile(b, wished[b]):
                 held[b] = _grouped(b, wished[b], any(o in wished for o in kernel.outputs))
-                layout = blocked(b.shape, held[b].axis, held[b].factor)
-                s.inputs[n] = packed.setdefault((slot, layout), _packed(slot, layout, len(packed)))
+                layout = blocked(_shape(b, held[b]), held[b].axis, held[b].factor)
+                s.inputs[n] = packed.setdefault((slot, layout), _packed(slot, _shape(b, held[b]), layout, len(packed)))
         elif slot in chosen:
             held[b] = chosen[slot]
     for slot, b in zip(s.outputs, kernel.outputs):
@@ -135,7 +137,14 @@ def _specialise(
 
 def _grouped(b: Buffer, wish: Wish, spatial: bool) -> Wish:
     """Blocks of as many vectors as a tile takes, along an axis of the results."""
-    return Wish(wish.axis, wish.factor * vectors_per_block(b.shape[wish.axis] // wish.factor)) if spatial else wish
+    if not spatial and not wish.padded:
+        return wish
+    extent = _shape(b, wish)[wish.axis]
+    return Wish(wish.axis, wish.factor * vectors_per_block(extent // wish.factor), wish.padded)
+
+
+def _shape(b: Buffer, wish: Wish) -> tuple[int, ...]:
+    return tuple(wish.padded or d if n == wish.axis else d for n, d in enumerate(b.shape))
 
 
 def _inner_layouts(kernel: PrimFunc, held: dict[Buffer, Wish]) -> dict[Buffer, Wish]:
@@ -148,7 +157,8 @@ def _variant(kernel: PrimFunc, layouts: dict[Buffer, Wish], number: int) -> Prim
     if not layouts and not number:
         return kernel
     replaced = {
-        b: Buffer(b.name, b.shape, b.dtype, b.scope, blocked(b.shape, w.axis, w.factor)) for b, w in layouts.items()
+        b: Buffer(b.name, _shape(b, w), b.dtype, b.scope, blocked(_shape(b, w), w.axis, w.factor))
+        for b, w in layouts.items()
     }
     name = f"{kernel.name}_layout{number}" if number else kernel.name
     params = [replaced.get(b, b) for b in kernel.params]
@@ -157,9 +167,14 @@ def _variant(kernel: PrimFunc, layouts: dict[Buffer, Wish], number: int) -> Prim
     return made
 
 
-def _packed(slot: Slot, layout: Layout, number: int) -> Slot:
-    """A constant in another order."""
-    return Slot(f"packed_{number}", slot.shape, slot.dtype, CONSTANT, pack(slot.data, layout))
+def _packed(slot: Slot, shape: tuple[int, ...], layout: Layout, number: int) -> Slot:
+    """A constant in another order, filled up with zeros to a shape."""
+    data = slot.data
+    if shape != slot.shape:
+        import numpy as np
+
+        data = np.pad(data, [(0, n - d) for n, d in zip(shape, slot.shape)])
+    return Slot(f"packed_{number}", shape, slot.dtype, CONSTANT, pack(data, layout))
 
 
 def pack(data, layout: Layout):

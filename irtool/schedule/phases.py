@@ -28,6 +28,9 @@ from .nests import Map, Reduction, buffers_read, recognise
 
 _MOST_PHASES = 16
 
+Limits = dict[Expr, tuple[int, Expr, int]]
+"""Variables that are a quotient: by which number, the variable of the remainder, and the extent of the whole."""
+
 
 def join_phases(kernel: PrimFunc) -> PrimFunc:
     """The kernel with its phases written straight to where they belong; itself if it has none."""
@@ -40,7 +43,7 @@ def join_phases(kernel: PrimFunc) -> PrimFunc:
         if not isinstance(phased, Reduction) or not isinstance(gathered, Map):
             continue
         joined = _joined(phased, gathered, [*parts[:n], *parts[n + 2 :]])
-        made = _phases(joined) if joined is not None else []
+        made = _phases(*joined) if joined is not None else []
         if len(made) < 2:
             continue
         before = parts[:n]
@@ -83,7 +86,7 @@ def _nest(r: Reduction) -> Stmt:
     return made
 
 
-def _joined(r: Reduction, m: Map, others: Sequence[Stmt]) -> Reduction | None:
+def _joined(r: Reduction, m: Map, others: Sequence[Stmt]) -> tuple[Reduction, Limits] | None:
     """The reduction that stores what the map makes of its result; None where the map's indices cannot be expressed."""
     if len(r.stores) != 1 or len(m.stores) != 1 or r.stores[0].buffer.scope != "arena":
         return None
@@ -94,19 +97,20 @@ def _joined(r: Reduction, m: Map, others: Sequence[Stmt]) -> Reduction | None:
     reads = [e for e in loads(store.value) if e.source is between.buffer]
     if not reads or any(simplify(a) is not simplify(b) for e in reads for a, b in zip(e.indices, reads[0].indices)):
         return None
-    values = _solved(r, m, between, [simplify(i) for i in reads[0].indices])
-    if values is None:
+    solved = _solved(r, m, between, [simplify(i) for i in reads[0].indices])
+    if solved is None:
         return None
+    values, limits = solved
     bounds = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
     memo: dict[Expr, Expr] = {**values, **dict.fromkeys(reads, between.value)}
 
     def change(e: Expr) -> Expr:
         return bounds(rewrite(e, lambda x: x, memo))
 
-    return replace(r, stores=(Store(store.buffer, [change(i) for i in store.indices], change(store.value)),))
+    return replace(r, stores=(Store(store.buffer, [change(i) for i in store.indices], change(store.value)),)), limits
 
 
-def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> dict[Expr, Expr] | None:
+def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> tuple[dict[Expr, Expr], Limits] | None:
     """The map's variables in terms of the reduction's, one to one; None if there is no such way."""
     extents = dict((*r.loops, *m.loops))
     whole: dict[Expr, Expr] = {}
@@ -124,6 +128,7 @@ def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> di
         else:
             return None
     values: dict[Expr, Expr] = {}
+    limits: Limits = {}
     used: set[Expr] = set()
     for v, n in m.loops:
         if v in whole:
@@ -133,16 +138,17 @@ def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> di
                 return None
         elif v in quotient and v in remainder:
             (high, c), (low, d) = quotient[v], remainder[v]
-            if c != d or extents.get(low) != c or extents.get(high, 0) * c != n:  # type: ignore[call-overload]
+            if c != d or extents.get(low) != c or extents.get(high, 0) * c < n:  # type: ignore[call-overload]
                 return None
+            limits[high] = (c, low, n)
             values[v] = high * c + low
             used |= {high, low}
         else:
             return None
-    return values if used == {v for v, _ in r.loops} else None
+    return (values, limits) if used == {v for v, _ in r.loops} else None
 
 
-def _phases(r: Reduction) -> list[Reduction]:
+def _phases(r: Reduction, limits: Limits) -> list[Reduction]:
     """One reduction for each value of the variables that stand in divisions."""
     divided: set[Expr] = set()
     for e in loads(r.update):
@@ -154,13 +160,14 @@ def _phases(r: Reduction) -> list[Reduction]:
     count = 1
     for _, n in phases:
         count *= n
-    if not phases or count > _MOST_PHASES:
-        return [r]
+    if not phases or count > _MOST_PHASES or any(low not in divided for _, low, _ in limits.values()):
+        return []
     kept = tuple(loop for loop in r.loops if loop[0] not in divided)
     made: list[Reduction] = []
     for numbers in product(*(range(n) for _, n in phases)):
         memo: dict[Expr, Expr] = {v: const(n) for (v, _), n in zip(phases, numbers)}
-        fresh = [(v, Var(v.name), n) for v, n in (*kept, *r.inner)]
+        number = {v: n for (v, _), n in zip(phases, numbers)}
+        fresh = [(v, Var(v.name), _steps(v, n, limits, number)) for v, n in (*kept, *r.inner)]
         memo.update({v: f for v, f, _ in fresh})
         bounds = Simplifier({f: (0, n - 1) for _, f, n in fresh})
         acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
@@ -175,6 +182,14 @@ def _phases(r: Reduction) -> list[Reduction]:
         stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in r.stores)
         made.append(Reduction(loops[: len(kept)], acc, here(r.init), loops[len(kept) :], here(r.update), stores))
     return made
+
+
+def _steps(v: Var, extent: int, limits: Limits, number: dict[Var, int]) -> int:
+    """How many steps of a loop this phase has."""
+    if v not in limits:
+        return extent
+    c, low, n = limits[v]
+    return -(-(n - number[low]) // c)  # type: ignore[index]
 
 
 def _inlined(r: Reduction, copy: Map) -> Reduction | None:

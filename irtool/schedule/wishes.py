@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..tir import dtypes
-from ..tir.expr import Load, Var
+from ..tir.expr import Binary, Const, Expr, Load, Var, const, post_order, substitute
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt
 from .affine import depends, loads
@@ -27,10 +27,12 @@ def vectors_per_block(vectors: int) -> int:
 
 @dataclass(frozen=True)
 class Wish:
-    """Blocks of `factor` along `axis` of a parameter's buffer."""
+    """Blocks of `factor` along `axis` of a parameter's buffer. `padded`: so long is the axis made with zeros, where it is
+    no multiple of the factor (of constants only; 0: it is)."""
 
     axis: int
     factor: int
+    padded: int = 0
 
 
 def stages(body: Stmt) -> list[Stmt]:
@@ -56,20 +58,32 @@ def wishes(kernel: PrimFunc, machine: Machine, constants: frozenset[Buffer]) -> 
     best: tuple[tuple[int, ...], dict[Buffer, Wish]] | None = None
     for v, extent in r.loops:
         factor = full
-        while factor >= 4 and extent % factor:
-            factor //= 2
-        if factor < 4:
-            continue
-        made = _along(r, v, factor)
+        made = None
+        while made is None and factor >= 4:
+            made = _along(r, v, factor) if extent % factor == 0 else None
+            factor = factor if made is not None else factor // 2
+        ends = all(s.indices and s.indices[-1] is v for s in r.stores)
+        if extent >= full and (made is None or factor * 2 < full or (factor < full and ends)):
+            filled = _padded(r, v, extent, full, constants)
+            made, factor = (filled, 1) if filled else (made, factor)
         if made is None:
             continue
-        independent = sum(1 for e in _operands(r) if not any(depends(i, v) for i in e.indices))
+        independent = sum(1 for e in _operands(r) if not any(_moves(i, v, max(factor, 4)) for i in e.indices))
         packed = sum(1 for b in made if b in constants)
         last = sum(1 for s in r.stores if s.indices and s.indices[-1] is v)
         rank = (packed, min(independent, 1), last, factor)
         if best is None or rank > best[0]:
             best = (rank, made)
     return best[1] if best is not None else _summed(r, full, constants)
+
+
+def _padded(r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, Wish]:
+    """Constants alone in blocks, the last of which is filled up with zeros; only the results that exist are stored."""
+    made = _along(r, v, factor) or {}
+    moving = {e.source for e in _operands(r) if e.source in made}
+    if not moving or not moving <= constants:
+        return {}
+    return {b: Wish(made[b].axis, factor, -(-extent // factor) * factor) for b in made if b in moving}
 
 
 def _summed(r: Reduction, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, Wish]:
@@ -109,7 +123,7 @@ def _along(r: Reduction, v: Var, factor: int) -> dict[Buffer, Wish] | None:
     """The wishes that make `v` the vector axis; None where it cannot be."""
     found: dict[Buffer, Wish] = {}
     for e in _operands(r):
-        moving = [n for n, i in enumerate(e.indices) if depends(i, v)]
+        moving = [n for n, i in enumerate(e.indices) if _moves(i, v, factor)]
         if not moving:
             continue
         if len(moving) > 1 or e.indices[moving[0]] is not v:
@@ -127,6 +141,20 @@ def _along(r: Reduction, v: Var, factor: int) -> dict[Buffer, Wish] | None:
             if e.source is not r.acc and len(at) == 1 and e.source.shape == s.buffer.shape:
                 found.setdefault(e.source, Wish(at[0], factor))
     return found
+
+
+def _moves(index: Expr, v: Var, factor: int) -> bool:
+    """True if the index changes within a block of `v` (not so for the number of the group that a block is in)."""
+    whole: dict[Expr, Expr] = {
+        e: const(0)
+        for e in post_order(index)
+        if isinstance(e, Binary)
+        and e.op == "floordiv"
+        and e.a is v
+        and isinstance(e.b, Const)
+        and e.b.value % factor == 0
+    }
+    return depends(substitute(index, whole), v)
 
 
 def carried(kernel: PrimFunc, layouts: dict[Buffer, Wish]) -> dict[Buffer, Wish]:

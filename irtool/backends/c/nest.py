@@ -226,7 +226,7 @@ class KernelWriter:
             self.expressions,
             self.simplify,
             lambda b: self.places[b],
-            lambda x: self._register(x, s.var),
+            lambda x: self._register(x, s.var, lanes),
             s.var,
             lanes,
             self.vector_types,
@@ -242,37 +242,39 @@ class KernelWriter:
             lines = ["{", *("  " + x for x in lines), "}"]
         self._block(lines, depth)
 
-    def _register(self, x: Load | Store, lane: Expr) -> str | None:
+    def _register(self, x: Load | Store, lane: Expr, lanes: int) -> str | None:
         b = x.source if isinstance(x, Load) else x.buffer
         if b.scope != "register":
             return None
-        if x.indices[-1] is not lane:
+        if x.indices[-1] is not lane or b.shape[-1] != lanes:
             raise Scalar
         return self.registers[b, _constants(x.indices[:-1])]
 
     def _as_loop(self, s: For, stores: Sequence[Store], lanes: int, depth: int) -> None:
         """The loop over lanes; registers that it touches are put into arrays for its time."""
-        touched: dict[str, tuple[str, bool]] = {}
+        touched: dict[str, tuple[str, int, bool]] = {}
         for store in stores:
             for e in post_order(store.value):
                 if isinstance(e, Load) and e.source.scope == "register" and e.source.shape[-1] in LANES:
-                    touched.setdefault(self.registers[e.source, _constants(e.indices[:-1])], (e.dtype, False))
+                    touched.setdefault(
+                        self.registers[e.source, _constants(e.indices[:-1])], (e.dtype, e.source.shape[-1], False)
+                    )
             if store.buffer.scope == "register" and store.buffer.shape[-1] in LANES:
                 name = self.registers[store.buffer, _constants(store.indices[:-1])]
-                touched[name] = (store.buffer.dtype, True)
+                touched[name] = (store.buffer.dtype, store.buffer.shape[-1], True)
         self._block(["{"], depth)
-        for name, (dtype, _) in touched.items():
+        for name, (dtype, width, _) in touched.items():
             array = self.spilled[name] = self.names.fresh(f"{name}_lanes")
-            t = vector_type(dtype, lanes)
-            self._block([f"{value_type(dtype)} {array}[{lanes}];", f"*({t}_u *){array} = {name};"], depth + 1)
+            t = vector_type(dtype, width)
+            self._block([f"{value_type(dtype)} {array}[{width}];", f"*({t}_u *){array} = {name};"], depth + 1)
         v = self.expressions.declare(s.var)
         self._block([f"for ({self.index_type} {v} = 0; {v} < {lanes}; ++{v}) {{"], depth + 1)
         for store in stores:
             self._store(store, depth + 2)
         self._block(["}"], depth + 1)
-        for name, (dtype, written) in touched.items():
+        for name, (dtype, width, written) in touched.items():
             if written:
-                self._block([f"{name} = *({vector_type(dtype, lanes)}_u *){self.spilled[name]};"], depth + 1)
+                self._block([f"{name} = *({vector_type(dtype, width)}_u *){self.spilled[name]};"], depth + 1)
         self._block(["}"], depth)
 
     def _store(self, s: Store, depth: int) -> None:
