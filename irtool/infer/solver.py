@@ -10,6 +10,7 @@ types is bound, so work is linear in the number of bindings; nothing is tried tw
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -56,6 +57,15 @@ class Rule:
         self.out: Type | None = None
         self.done = False
         self.queued = False
+
+
+def require_countable(t: Type) -> None:
+    """Raises RelationError for a tensor with more elements than a 64-bit index can count."""
+    for part in t.fields if isinstance(t, TupleType) else (t,):
+        if isinstance(part, TensorType):
+            count = math.prod([d for d in part.shape if isinstance(d, int)])
+            if count >= 1 << 63:
+                raise RelationError(f"the result {part} has {count} elements: more than 2^63 - 1")
 
 
 class Solver:
@@ -307,6 +317,7 @@ class Solver:
         try:
             found = rule.attrs.relate([self.resolve(t) for t in rule.types], reporter)
             if found is not None:
+                require_countable(found)
                 if rule.out is None:
                     rule.out = found
                 else:

@@ -182,3 +182,17 @@ class TestPartial:
     def test_contradictions_are_errors(self):
         with pytest.raises(IrError, match="do not broadcast"):
             infer_partial(parse(HEAD + "def @main(%x: Tensor[(2), int8], %y: Tensor[(3), int8]) { add(%x, %y) }"))
+
+
+def test_more_elements_than_can_be_counted_are_refused_at_the_call() -> None:
+    with pytest.raises(IrError) as caught:
+        infer_types(
+            parse(
+                '#[version = "0.0.5"]\n'
+                "def @main(%y: Tensor[(3000000000, 2), float32]) {\n"
+                "  broadcast_to(%y, shape=[3000000000, 3000000000, 2])\n"
+                "}\n"
+            )
+        )
+    assert "2^63" in str(caught.value)
+    assert caught.value.diagnostics[0].span is not None
