@@ -28,8 +28,9 @@ from .nests import Map, Reduction, buffers_read, recognise
 
 _MOST_PHASES = 16
 
-Limits = dict[Expr, tuple[int, Expr, int]]
-"""Variables that are a quotient: by which number, the variable of the remainder, and the extent of the whole."""
+Limits = dict[Expr, tuple[int, Expr, int, int]]
+"""Variables that are a quotient: by which number, the variable of the remainder, the extent of the whole, and what is added
+to it before it is divided."""
 
 
 def join_phases(kernel: PrimFunc) -> PrimFunc:
@@ -113,9 +114,10 @@ def _joined(r: Reduction, m: Map, others: Sequence[Stmt]) -> tuple[Reduction, Li
 def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> tuple[dict[Expr, Expr], Limits] | None:
     """The map's variables in terms of the reduction's, one to one; None if there is no such way."""
     extents = dict((*r.loops, *m.loops))
+    simplify = Simplifier({v: (0, n - 1) for v, n in m.loops})
     whole: dict[Expr, Expr] = {}
-    quotient: dict[Expr, tuple[Expr, int]] = {}
-    remainder: dict[Expr, tuple[Expr, int]] = {}
+    quotient: dict[Expr, tuple[Expr, int, int]] = {}
+    remainder: dict[Expr, tuple[Expr, int, int]] = {}
     for own, i in zip(between.indices, indices):
         if isinstance(i, Const) and isinstance(own, Const) and i.value == own.value:
             continue
@@ -124,7 +126,10 @@ def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> tu
         if isinstance(i, Var):
             whole[i] = own
         elif isinstance(i, Binary) and i.op in ("floordiv", "floormod") and isinstance(i.b, Const):
-            (quotient if i.op == "floordiv" else remainder)[i.a] = (own, int(i.b.value))
+            terms, offset = simplify.linear(i.a)
+            if len(terms) != 1 or offset < 0 or set(terms.values()) != {1}:
+                return None
+            (quotient if i.op == "floordiv" else remainder)[next(iter(terms))] = (own, int(i.b.value), offset)
         else:
             return None
     values: dict[Expr, Expr] = {}
@@ -137,11 +142,13 @@ def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> tu
             if extents.get(whole[v]) != n:  # type: ignore[call-overload]
                 return None
         elif v in quotient and v in remainder:
-            (high, c), (low, d) = quotient[v], remainder[v]
-            if c != d or extents.get(low) != c or extents.get(high, 0) * c < n:  # type: ignore[call-overload]
+            (high, c, offset), (low, d, other) = quotient[v], remainder[v]
+            if c != d or (offset - other) % c or extents.get(low) != c:  # type: ignore[call-overload]
                 return None
-            limits[high] = (c, low, n)
-            values[v] = high * c + low
+            if extents.get(high, 0) * c < n + offset:  # type: ignore[call-overload]
+                return None
+            limits[high] = (c, low, n, offset)
+            values[v] = high * c + low - offset
             used |= {high, low}
         else:
             return None
@@ -150,7 +157,7 @@ def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> tu
 
 def _phases(r: Reduction, limits: Limits) -> list[Reduction]:
     """One reduction for each value of the variables that stand in divisions."""
-    divided: set[Expr] = set()
+    divided: set[Expr] = {low for _, low, _, _ in limits.values()}
     for e in loads(r.update):
         for i in e.indices:
             for x in post_order(i):
@@ -160,15 +167,16 @@ def _phases(r: Reduction, limits: Limits) -> list[Reduction]:
     count = 1
     for _, n in phases:
         count *= n
-    if not phases or count > _MOST_PHASES or any(low not in divided for _, low, _ in limits.values()):
+    if not phases or count > _MOST_PHASES or any(low not in divided for _, low, _, _ in limits.values()):
         return []
     kept = tuple(loop for loop in r.loops if loop[0] not in divided)
     made: list[Reduction] = []
     for numbers in product(*(range(n) for _, n in phases)):
         memo: dict[Expr, Expr] = {v: const(n) for (v, _), n in zip(phases, numbers)}
         number = {v: n for (v, _), n in zip(phases, numbers)}
-        fresh = [(v, Var(v.name), _steps(v, n, limits, number)) for v, n in (*kept, *r.inner)]
-        memo.update({v: f for v, f, _ in fresh})
+        ranges = {v: _steps(v, n, limits, number) for v, n in (*kept, *r.inner)}
+        fresh = [(v, Var(v.name), ranges[v][1]) for v, _ in (*kept, *r.inner)]
+        memo.update({v: f + ranges[v][0] for v, f, _ in fresh})
         bounds = Simplifier({f: (0, n - 1) for _, f, n in fresh})
         acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
 
@@ -184,12 +192,13 @@ def _phases(r: Reduction, limits: Limits) -> list[Reduction]:
     return made
 
 
-def _steps(v: Var, extent: int, limits: Limits, number: dict[Var, int]) -> int:
-    """How many steps of a loop this phase has."""
+def _steps(v: Var, extent: int, limits: Limits, number: dict[Var, int]) -> tuple[int, int]:
+    """The first step of a loop in this phase, and how many there are."""
     if v not in limits:
-        return extent
-    c, low, n = limits[v]
-    return -(-(n - number[low]) // c)  # type: ignore[index]
+        return 0, extent
+    c, low, n, offset = limits[v]
+    first = max(0, -((number[low] - offset) // c))  # type: ignore[index]
+    return first, -(-(n + offset - number[low]) // c) - first  # type: ignore[index]
 
 
 def _inlined(r: Reduction, copy: Map) -> Reduction | None:
