@@ -57,8 +57,11 @@ static inline uint16_t irt_f2b(float f) {
 }""",
     "irt_round_float16": "static inline float irt_round_float16(float x) { return irt_h2f(irt_f2h(x)); }",
     "irt_round_bfloat16": "static inline float irt_round_bfloat16(float x) { return irt_b2f(irt_f2b(x)); }",
-    "irt_sigmoid_float32": "static inline float irt_sigmoid_float32(float x) { return 1.0f / (1.0f + expf(-x)); }",
-    "irt_sigmoid_float64": "static inline double irt_sigmoid_float64(double x) { return 1.0 / (1.0 + exp(-x)); }",
+    # exp(x) / (1 + exp(x)) below 0, where exp(-x) would be infinite although the result is subnormal.
+    "irt_sigmoid_float32": "static inline float irt_sigmoid_float32(float x) {\n"
+    "  float e = expf(-fabsf(x));\n  return (x < 0.0f ? e : 1.0f) / (1.0f + e);\n}",
+    "irt_sigmoid_float64": "static inline double irt_sigmoid_float64(double x) {\n"
+    "  double e = exp(-fabs(x));\n  return (x < 0.0 ? e : 1.0) / (1.0 + e);\n}",
 }
 
 

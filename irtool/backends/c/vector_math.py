@@ -62,7 +62,11 @@ _EXP = """static inline {t} irt_vexp_{n}({t} x) {{
   {t} y = irt_vselect_{n}(x > 89.0f, 89.0f - ({t}){{0}}, x);
   return irt_vbounded_exp_{n}(irt_vselect_{n}(x < -104.0f, -104.0f - ({t}){{0}}, y));
 }}"""
-_SIGMOID = "static inline {t} irt_vsigmoid_{n}({t} x) {{ return 1.0f / (1.0f + irt_vexp_{n}(-x)); }}"
+# 1 / (1 + exp(-x)) as exp(x) / (1 + exp(x)) below 0, where exp(-x) would be infinite although the result is subnormal.
+_SIGMOID = """static inline {t} irt_vsigmoid_{n}({t} x) {{
+  {t} e = irt_vexp_{n}(-irt_vfabs_{n}(x));
+  return irt_vselect_{n}(x < 0.0f, e, 1.0f - ({t}){{0}}) / (1.0f + e);
+}}"""
 _TANH = (
     """static inline {t} irt_vtanh_{n}({t} x) {{
   {t} a = irt_vfabs_{n}(x), z = x * x;
@@ -120,7 +124,7 @@ _NEEDS = {
     "rsqrt": ("sqrt",),
     "exp": ("select", "bounded_exp"),
     "log": ("select",),
-    "sigmoid": ("exp",),
+    "sigmoid": ("exp", "fabs", "select"),
     "tanh": ("exp", "fabs"),
     "erf": ("select", "bounded_exp", "fabs"),
 }
