@@ -50,7 +50,7 @@ def write_program(
     program: Program,
     name: str = "model",
     keep: str = "auto",
-    stack_frames: int = 64,
+    stack_frames: int | None = None,
     math: str = "fast",
     pieces: int = 1,
 ) -> CText:
@@ -60,7 +60,8 @@ def write_program(
         program: scheduled, with its memory planned.
         name: prefix of everything that is visible from outside; a C identifier.
         keep: where constants are kept, see `weights`.
-        stack_frames: how many frames of its recursive functions the static arena has room for.
+        stack_frames: how many frames of its recursive functions the static arena has room for; if not given, 64, or
+            as many as fit into 256 KB: loops run as recursion, and their frames are small.
         math: `fast` for own vectorized functions, `strict` for libm.
         pieces: into how many translation units to cut the program at most.
     """
@@ -68,7 +69,9 @@ def write_program(
 
 
 class _Writer:
-    def __init__(self, program: Program, name: str, keep: str, stack_frames: int, math: str, pieces: int) -> None:
+    def __init__(
+        self, program: Program, name: str, keep: str, stack_frames: int | None, math: str, pieces: int
+    ) -> None:
         self.program = program
         self.name = name
         self.upper = name.upper()
@@ -239,12 +242,18 @@ class _Constants:
     outside: str
 
 
-def arena_bytes(program: Program, stack_frames: int = 64) -> int:
-    """Workspace of one run of any entry; recursive functions have room for that many frames."""
+_STACK_BYTES = 1 << 18
+
+
+def arena_bytes(program: Program, stack_frames: int | None = None) -> int:
+    """Workspace of one run of any entry; recursive functions have room for that many frames (see `write_program`)."""
     entries = [program.functions[n] for n in program.entries or [program.entry]]
     own = max(f.frame_bytes for f in entries)
     recursive = [f.frame_bytes for f in program.functions.values() if f.recursive]
-    return own + max(max(recursive), ALIGNMENT) * stack_frames if recursive else own
+    if not recursive:
+        return own
+    frame = max(*recursive, ALIGNMENT)
+    return own + frame * (max(64, _STACK_BYTES // frame) if stack_frames is None else stack_frames)
 
 
 _WHY_POSIX = "/* for mmap */"
