@@ -113,7 +113,7 @@ def test_programs_without_a_main_are_checked_function_by_function() -> None:
     assert len(unsupported(m, entry="two")) == 1
 
 
-@pytest.mark.parametrize("side", [4_000_000, 4_000_000_000])
+@pytest.mark.parametrize("side", [4_000_000, 2_000_000_000])
 def test_sizes_beyond_any_memory_are_refused(side: int, tmp_path: Path) -> None:
     m = parse(f"def @main(%x: Tensor[({side}, {side}), float32]) {{ nn.softmax(nn.softmax(%x)) }}")
     with pytest.raises(IrError) as caught:
