@@ -124,13 +124,18 @@ class _ReverseMode:
         return _Value(forward, self.push(_filled(forward, t, "zeros")), t)
 
     def lifted_add(self, t: Type, a: Expr, b: Expr) -> Expr:
-        if isinstance(t, TupleType):
+        """The sum of two values of type `t`, tensor by tensor; it and its parts are named."""
+
+        def lift(t: Type, a: Expr, b: Expr) -> Steps:
+            if not isinstance(t, TupleType):
+                return self.push(call("add", a, b))
             fields = []
             for i, field in enumerate(t.fields):
                 right, left = self.push(TupleGetItem(b, i)), self.push(TupleGetItem(a, i))
-                fields.append(self.lifted_add(field, left, right))
+                fields.append((yield lift(field, left, right)))
             return self.push(Tuple(tuple(fields)))
-        return self.push(call("add", a, b))
+
+        return trampoline(lift(t, a, b))
 
     def visit(self, e: Expr) -> Steps:
         done = self.memo.get(e)
@@ -229,12 +234,15 @@ def _filled(e: Expr, t: Type, what: str) -> Expr:
     """Ones or zeros of the type of `e`: by `_like` for a tensor, by shape for each tensor of a tuple."""
     if isinstance(t, TensorType):
         return call(f"{what}_like", e)
-    return _filled_by_type(t, what)
+    return trampoline(_filled_by_type(t, what))
 
 
-def _filled_by_type(t: Type, what: str) -> Expr:
+def _filled_by_type(t: Type, what: str) -> Steps:
     if isinstance(t, TupleType):
-        return Tuple(tuple(_filled_by_type(f, what) for f in t.fields))
+        fields = []
+        for f in t.fields:
+            fields.append((yield _filled_by_type(f, what)))
+        return Tuple(tuple(fields))
     if not isinstance(t, TensorType) or not t.is_static:
         raise IrError(f"gradients are defined for tensors of static shape, not {t!r}")
     return call(what, shape=t.shape, dtype=t.dtype)

@@ -142,12 +142,18 @@ class _Lets:
 
 def _lift(make: Callable[[Expr], Expr], t: Type, e: Expr, lets: _Lets) -> Expr:
     """`make` applied to each tensor of a value of type `t`, the structure kept; the results are named."""
-    if isinstance(t, TensorType):
-        return lets.push(make(e))
-    if isinstance(t, TupleType):
-        fields = [_lift(make, f, lets.push(TupleGetItem(e, i)), lets) for i, f in enumerate(t.fields)]
+
+    def lift(t: Type, e: Expr) -> Steps:
+        if isinstance(t, TensorType):
+            return lets.push(make(e))
+        if not isinstance(t, TupleType):
+            raise IrError(f"gradients are defined for tensors and tuples of tensors, not {t!r}", e.span)
+        fields = []
+        for i, f in enumerate(t.fields):
+            fields.append((yield lift(f, lets.push(TupleGetItem(e, i)))))
         return lets.push(Tuple(tuple(fields)))
-    raise IrError(f"gradients are defined for tensors and tuples of tensors, not {t!r}", e.span)
+
+    return trampoline(lift(t, e))
 
 
 def _paired(t: Type, e: Expr, lets: _Lets) -> Expr:
@@ -166,26 +172,35 @@ def _gradient(t: Type, e: Expr, lets: _Lets) -> Expr:
 
 
 def _accumulate(t: Type, pair: Expr, grad: Expr, lets: _Lets) -> None:
-    if isinstance(t, TensorType):
-        total = call("add", RefRead(TupleGetItem(pair, 1)), grad)
-        lets.push(RefWrite(TupleGetItem(pair, 1), total))
-        return
-    if not isinstance(t, TupleType):
-        raise IrError(f"gradients are defined for tensors and tuples of tensors, not {t!r}")
-    for i, f in enumerate(t.fields):
-        part_grad, part = lets.push(TupleGetItem(grad, i)), lets.push(TupleGetItem(pair, i))
-        _accumulate(f, part, part_grad, lets)
+    """Adds a gradient to the one that a pair holds."""
+
+    def accumulate(t: Type, pair: Expr, grad: Expr) -> Steps:
+        if isinstance(t, TensorType):
+            total = call("add", RefRead(TupleGetItem(pair, 1)), grad)
+            lets.push(RefWrite(TupleGetItem(pair, 1), total))
+            return
+        if not isinstance(t, TupleType):
+            raise IrError(f"gradients are defined for tensors and tuples of tensors, not {t!r}")
+        for i, f in enumerate(t.fields):
+            part_grad, part = lets.push(TupleGetItem(grad, i)), lets.push(TupleGetItem(pair, i))
+            yield accumulate(f, part, part_grad)
+
+    trampoline(accumulate(t, pair, grad))
 
 
 def _transfer(t: Type, source: Expr, target: Expr, lets: _Lets) -> None:
     """Copies the gradients of one pair to another."""
-    if isinstance(t, TensorType):
-        lets.push(RefWrite(TupleGetItem(target, 1), RefRead(TupleGetItem(source, 1))))
-        return
-    assert isinstance(t, TupleType)
-    for i, f in enumerate(t.fields):
-        to = lets.push(TupleGetItem(target, i))
-        _transfer(f, lets.push(TupleGetItem(source, i)), to, lets)
+
+    def transfer(t: Type, source: Expr, target: Expr) -> Steps:
+        if isinstance(t, TensorType):
+            lets.push(RefWrite(TupleGetItem(target, 1), RefRead(TupleGetItem(source, 1))))
+            return
+        assert isinstance(t, TupleType)
+        for i, f in enumerate(t.fields):
+            to = lets.push(TupleGetItem(target, i))
+            yield transfer(f, lets.push(TupleGetItem(source, i)), to)
+
+    trampoline(transfer(t, source, target))
 
 
 def _empty_propagator() -> Expr:
@@ -387,7 +402,14 @@ def _seed(out: Expr, t: Type, lets: _Lets) -> None:
 
 
 def _final(out: Expr, t: Type, lets: _Lets) -> Expr:
-    if isinstance(t, TupleType):
-        fields = [_final(lets.push(TupleGetItem(out, i)), f, lets) for i, f in enumerate(t.fields)]
+    """The values of a result of pairs."""
+
+    def final(out: Expr, t: Type) -> Steps:
+        if not isinstance(t, TupleType):
+            return TupleGetItem(out, 0)
+        fields = []
+        for i, f in enumerate(t.fields):
+            fields.append((yield final(lets.push(TupleGetItem(out, i)), f)))
         return Tuple(tuple(fields))
-    return TupleGetItem(out, 0)
+
+    return trampoline(final(out, t))
