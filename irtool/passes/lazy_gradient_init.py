@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import Any
 
 from ..ir import (
     Call,
@@ -30,10 +32,13 @@ from ..ir import (
     with_function,
 )
 from ..ir.types import rewrite_type
+from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .grad_cell import grad_cell_module, with_grad_cell
 from .let_binding import Names
+
+Steps = Generator[Any, Any, Any]
 
 
 @register_pass("LazyGradientInit", level=2)
@@ -137,19 +142,11 @@ class _Lazy:
 
     def wrapped(self, e: Expr, t: Type) -> Expr:
         """`e` of type `t` with its tensors in cells."""
-        if isinstance(t, TensorType):
-            return self.raw(e, t)
-        if isinstance(t, TupleType):
-            return Tuple(tuple(self.wrapped(TupleGetItem(e, i), f) for i, f in enumerate(t.fields)))
-        return e
+        return _each(e, t, self.raw)
 
     def unwrapped(self, e: Expr, t: Type) -> Expr:
         """`e` with its tensors, which are of type `t`, out of their cells."""
-        if isinstance(t, TensorType):
-            return self.plain(e, t)
-        if isinstance(t, TupleType):
-            return Tuple(tuple(self.unwrapped(TupleGetItem(e, i), f) for i, f in enumerate(t.fields)))
-        return e
+        return _each(e, t, self.plain)
 
     def wrap(self, f: Function, inner: Function) -> Function:
         lets: list[tuple[Var, Expr]] = []
@@ -158,17 +155,28 @@ class _Lazy:
             lets.append((self.names.fresh(), e))
             return lets[-1][0]
 
-        def each(e: Var, t: Type, leaf: object) -> Expr:
-            if isinstance(t, TensorType):
-                return leaf(e, t)  # type: ignore[operator]
-            if isinstance(t, TupleType):
-                return Tuple(tuple(each(push(TupleGetItem(e, i)), k, leaf) for i, k in enumerate(t.fields)))
-            return e
-
-        arguments = tuple(each(p, p.checked_type or p.type_annotation, self.raw) for p in f.params)  # type: ignore[arg-type]
+        arguments = tuple(_each(p, p.checked_type or p.type_annotation, self.raw, push) for p in f.params)  # type: ignore[arg-type]
         result = push(Call(inner, arguments))
         assert f.ret_type is not None
-        body = each(result, f.ret_type, self.plain)
+        body = _each(result, f.ret_type, self.plain, push)
         for var, value in reversed(lets):
             body = Let(var, value, body)
         return Function(f.params, body, f.ret_type, (), {}, f.span)
+
+
+def _each(
+    e: Expr, t: Type, leaf: Callable[[Expr, Type], Expr], part: Callable[[Expr], Expr] = lambda projection: projection
+) -> Expr:
+    """`e` of type `t` with `leaf` applied to each tensor in it; `part` may name the projections that lead to them."""
+
+    def visit(e: Expr, t: Type) -> Steps:
+        if isinstance(t, TensorType):
+            return leaf(e, t)
+        if not isinstance(t, TupleType):
+            return e
+        fields = []
+        for i, f in enumerate(t.fields):
+            fields.append((yield visit(part(TupleGetItem(e, i)), f)))
+        return Tuple(tuple(fields))
+
+    return trampoline(visit(e, t))
