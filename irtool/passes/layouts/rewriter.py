@@ -6,13 +6,15 @@ work in the new layout does; where layouts must meet, a `layout_transform` is pu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from typing import Any
 
 from ...ir import Call, Expr, Function, Op, TensorType, Tuple, TupleGetItem, TupleType, rebuild, rewrite
 from ...ir.expr import children
 from ...ir.structural import structural_equal
 from ...ops.base import call
 from ...ops.layout import Layout, convertible
+from ...trampoline import trampoline
 from .inference import Layouts, MaybeLayout, Site, find_rule
 
 Change = Callable[[Call, Call], "Call | None"]
@@ -58,14 +60,16 @@ class _Rewriter:
 
     def realized(self, e: Expr) -> Expr:
         """`e` with every changed child as it was."""
-        return rebuild(e, [self.realize(k) for k in children(e)])
+        return rebuild(e, [trampoline(self.realize(k)) for k in children(e)])
 
-    def realize(self, e: Expr) -> Expr:
+    def realize(self, e: Expr) -> Generator[Any, Any, Expr]:
         if isinstance(e, Changed):
             return self.transform(e.value, e.new, e.old)
         if isinstance(e, Tuple) and any(isinstance(f, Changed | Tuple) for f in e.fields):
-            fields = tuple(self.realize(f) for f in e.fields)
-            return e if all(a is b for a, b in zip(fields, e.fields, strict=True)) else Tuple(fields, e.span)
+            fields = []
+            for f in e.fields:
+                fields.append((yield self.realize(f)))
+            return e if all(a is b for a, b in zip(fields, e.fields, strict=True)) else Tuple(tuple(fields), e.span)
         return e
 
     def transform(self, e: Expr, source: MaybeLayout, target: MaybeLayout) -> Expr:
