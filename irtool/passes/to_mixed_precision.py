@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from ..ir import (
     without_return_type,
 )
 from ..ops.base import call
+from ..trampoline import trampoline
 from .base import FunctionPass, register_pass
 from .context import PassContext
 
@@ -301,20 +302,26 @@ class _Converter:
 
     def is_converted(self, t: Type) -> bool:
         """Whether every floating-point tensor of the type is already of the wanted type."""
-        if isinstance(t, TupleType):
-            return all(map(self.is_converted, t.fields))
-        if not isinstance(t, TensorType):
-            raise IrError(f"ToMixedPrecision handles tensors and tuples only, not {t!r}")
-        return t.dtype == self.dtype or not t.dtype.startswith(("float", "bfloat"))
+        for part in _parts(t):
+            if not isinstance(part, TensorType):
+                raise IrError(f"ToMixedPrecision handles tensors and tuples only, not {part!r}")
+            if part.dtype != self.dtype and part.dtype.startswith(("float", "bfloat")):
+                return False
+        return True
 
     def cast(self, e: Expr, t: Type, wanted: str, widen: bool = False) -> Expr:
         """`e`, of type `t`, with its floating-point tensors cast. A cast is made once, and casting back undoes it.
 
         Values in bfloat16 are left, unless told to `widen` them too.
         """
+        return trampoline(self.casting(e, t, wanted, widen))
+
+    def casting(self, e: Expr, t: Type, wanted: str, widen: bool) -> Generator[Any, Any, Expr]:
         if isinstance(t, TupleType):
-            parts: Sequence[Expr] = [self.typed(TupleGetItem(e, i)) for i in range(len(t.fields))]
-            made = [self.cast(p, f, wanted, widen) for p, f in zip(parts, t.fields, strict=True)]
+            parts = [self.typed(TupleGetItem(e, i)) for i in range(len(t.fields))]
+            made = []
+            for part, field in zip(parts, t.fields, strict=True):
+                made.append((yield self.casting(part, field, wanted, widen)))
             same = all(a is b for a, b in zip(parts, made, strict=True))
             return e if same else self.typed(Tuple(tuple(made)))
         assert isinstance(t, TensorType)
@@ -329,6 +336,15 @@ class _Converter:
 
 def _float_dtypes(t: Type) -> list[str]:
     """The floating-point types in a tensor or tuple."""
-    if isinstance(t, TupleType):
-        return [dtype for f in t.fields for dtype in _float_dtypes(f)]
-    return [t.dtype] if isinstance(t, TensorType) and t.dtype.startswith(("float", "bfloat")) else []
+    return [p.dtype for p in _parts(t) if isinstance(p, TensorType) and p.dtype.startswith(("float", "bfloat"))]
+
+
+def _parts(t: Type) -> Iterator[Type]:
+    """The types in a tuple, and in the tuples in it, that are no tuples themselves, left to right; or just `t`."""
+    stack = [t]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, TupleType):
+            stack.extend(reversed(part.fields))
+        else:
+            yield part
