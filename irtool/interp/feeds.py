@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Generator
 from typing import Any
 
 from ..diagnostics import IrError
 from ..ir import Function, TensorType, TupleType, Type
+from ..trampoline import trampoline
 
 _MOST = 2**30
 """Most elements of one value."""
@@ -20,10 +22,17 @@ def random_value(ty: Type, name: str, seed: int) -> Any:
 
     Raises IrError for a dynamic shape or a type that is neither tensor nor tuple.
     """
+    return trampoline(_random_value(ty, name, seed))
+
+
+def _random_value(ty: Type, name: str, seed: int) -> Generator[Any, Any, Any]:
     import numpy as np
 
     if isinstance(ty, TupleType):
-        return tuple(random_value(f, f"{name}.{i}", seed) for i, f in enumerate(ty.fields))
+        fields = []
+        for i, field in enumerate(ty.fields):
+            fields.append((yield _random_value(field, f"{name}.{i}", seed)))
+        return tuple(fields)
     if not isinstance(ty, TensorType) or not ty.is_static:
         raise IrError(f"cannot make a random value for %{name}: its type is {ty!r}")
     rng = np.random.RandomState((zlib.crc32(name.encode()) + seed) & 0x7FFFFFFF)
