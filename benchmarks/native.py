@@ -117,7 +117,7 @@ class Compiled:
         self._library = ctypes.CDLL(str(folder / "bench.so"))
         for name in ("bench_peak", "bench_copy", "bench_call"):
             getattr(self._library, name).restype = ctypes.c_double
-        self._buffers = {k: _buffers(k) for k in self.kernels}
+        self._buffers = {k: _buffers(k, program.arena_bytes) for k in self.kernels}
         self.boundary = tuple(sum(p.slot.nbytes for p in ps) for ps in (entry.inputs, entry.outputs))
         """Bytes of the inputs, and of the outputs."""
         self._whole = [_filled(p.slot.nbytes, p.slot.dtype) for p in (*entry.inputs, *entry.outputs)]
@@ -224,9 +224,10 @@ def _filled(nbytes: int, dtype: str) -> np.ndarray:
     return made
 
 
-def _buffers(k: PrimFunc) -> list[np.ndarray]:
+def _buffers(k: PrimFunc, arena: int) -> list[np.ndarray]:
+    """Operands of a kernel and its scratch memory, which may lie anywhere in the network's workspace."""
     made = [_filled(b.nbytes, b.dtype) for b in k.params]
-    return [*made, _filled(int(k.attrs.get("workspace", 0)), "uint8")]
+    return [*made, _filled(arena if k.attrs.get("workspace") else 0, "uint8")]
 
 
 def _pointers(arrays: Sequence[np.ndarray]) -> Any:
