@@ -6,7 +6,7 @@ take a little memory each and no Python stack.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..diagnostics import IrError, Span, nearest
 from ..ir import Constant, Function, Module, Pattern, PatternConstructor, PatternTuple, PatternVar, Var
 from ..ir.show import show_expr
 from ..ops.base import RelationError
+from ..trampoline import trampoline
 from .code import UNSET, Code, Kind
 from .translate import translate
 from .values import Closure, ConstructorValue, Data, OperatorValue, Reference
@@ -230,8 +231,16 @@ def _as_value(value: Any) -> Any:
     if isinstance(value, np.ndarray | Closure | Data | Reference):
         return value
     if isinstance(value, tuple | list):
-        return tuple([_as_value(v) for v in value])
+        return trampoline(_as_tuple(value))
     return np.asarray(value)
+
+
+def _as_tuple(values: Sequence[Any]) -> Generator[Any, Any, tuple[Any, ...]]:
+    made = []
+    for v in values:
+        nested = isinstance(v, tuple | list) and not isinstance(v, Data)
+        made.append((yield _as_tuple(v)) if nested else _as_value(v))
+    return tuple(made)
 
 
 def _matches(pattern: Pattern, value: Any, slots: dict[Var, int], frame: list[Any]) -> bool:
