@@ -2,4 +2,15 @@
 
 from .base import DType, Operator, Pattern, RelationError, Reporter, call, is_call_to, op, operator, operators
 
-__all__ = ["DType", "Operator", "Pattern", "RelationError", "Reporter", "call", "is_call_to", "op", "operator", "operators"]
+__all__ = [
+    "DType",
+    "Operator",
+    "Pattern",
+    "RelationError",
+    "Reporter",
+    "call",
+    "is_call_to",
+    "op",
+    "operator",
+    "operators",
+]

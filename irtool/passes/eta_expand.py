@@ -63,7 +63,9 @@ def _around_global(e: GlobalVar, module: Module) -> Expr:
     params = tuple(Var("eta_expand_param", _renamed(p.type_annotation, renamed)) for p in target.params)
     result = _renamed(target.ret_type, renamed)
     # A name of its own: the one that was used as a value may have the type that it was used at.
-    return Function(params, Call(GlobalVar(e.name, span=e.span), params), result, tuple(renamed.values()), target.attrs, target.span)
+    return Function(
+        params, Call(GlobalVar(e.name, span=e.span), params), result, tuple(renamed.values()), target.attrs, target.span
+    )
 
 
 def _around_constructor(e: Constructor, module: Module) -> Expr:

@@ -72,7 +72,10 @@ class Softmax(SoftmaxFamily):
         wide = wide_dtype(x.dtype)
         largest = largest_along(x, axis)
         raised = te.compute(
-            x.shape, lambda *i: te.exp(te.cast(x[i], wide) - largest[without(i, axis)]), name="T_softmax_exp", tag="elemwise"
+            x.shape,
+            lambda *i: te.exp(te.cast(x[i], wide) - largest[without(i, axis)]),
+            name="T_softmax_exp",
+            tag="elemwise",
         )
         total = sum_along(raised, axis)
         return te.compute(
@@ -107,7 +110,10 @@ class LogSoftmax(SoftmaxFamily):
         wide = wide_dtype(x.dtype)
         largest = largest_along(x, axis)
         raised = te.compute(
-            x.shape, lambda *i: te.exp(te.cast(x[i], wide) - largest[without(i, axis)]), name="T_softmax_exp", tag="elemwise"
+            x.shape,
+            lambda *i: te.exp(te.cast(x[i], wide) - largest[without(i, axis)]),
+            name="T_softmax_exp",
+            tag="elemwise",
         )
         total = sum_along(raised, axis)
 

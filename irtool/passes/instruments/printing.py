@@ -40,7 +40,9 @@ class Printing(PassInstrument):
         if new == old:
             self.write(f"// {info.name} changed nothing\n")
         elif self.changed == "diff":
-            lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "before", f"after {info.name}", lineterm="")
+            lines = difflib.unified_diff(
+                old.splitlines(), new.splitlines(), "before", f"after {info.name}", lineterm=""
+            )
             self.write("\n".join(lines) + "\n")
         else:
             self.write(f"// after {info.name}\n{new}\n")
