@@ -10,6 +10,7 @@ import numpy as np
 from ...ir import Call, Constant, Expr, MissingData
 from ...ir.structural import structural_equal
 from ..fold_constant import fold_constants
+from ..rule_table import RuleTable
 
 
 class NotSupported(Exception):
@@ -79,27 +80,17 @@ Rule = Callable[[Call, Types], tuple[Expr, AnyAffine]]
 `types` knows how arguments are quantized; of the call itself it says how the region's result is.
 """
 
-_RULES: dict[str, Rule] = {}
+_RULES: RuleTable[str, Rule] = RuleTable(__package__, "the integer form of")
 
 
 def rule(*operators: str) -> Callable[[Rule], Rule]:
     """Decorator: files a rule for operators."""
-
-    def file(function: Rule) -> Rule:
-        for name in operators:
-            if name in _RULES:
-                raise TypeError(f"the integer form of {name} is defined twice")
-            _RULES[name] = function
-        return function
-
-    return file
+    return _RULES.file(*operators)
 
 
 def find_rule(name: str) -> Rule | None:
     """The rule of an operator, or None."""
-    from . import rules  # noqa: F401 - files them
-
-    return _RULES.get(name)
+    return _RULES.find(name)
 
 
 def tensor_type(types: Types, e: Expr) -> Affine:

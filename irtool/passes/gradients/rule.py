@@ -6,15 +6,13 @@ respect to the call's result. It returns the gradients with respect to the argum
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from ...ir import Call, Expr, TensorType, Type
 from ...ops.base import call
+from ..rule_table import RuleTable
 
 
 @dataclass(frozen=True)
@@ -55,39 +53,22 @@ class Site:
 
 
 Rule = Callable[[Site], Sequence[Expr]]
-_RULES: dict[str, Rule] = {}
+_RULES: RuleTable[str, Rule] = RuleTable(__package__, "the gradient of")
 
 
 def gradient(*names: str) -> Callable[[Rule], Rule]:
     """Decorator: files a rule under the names of its operators."""
-
-    def file(rule: Rule) -> Rule:
-        for name in names:
-            if name in _RULES:
-                raise TypeError(f"the gradient of {name} is defined twice")
-            _RULES[name] = rule
-        return rule
-
-    return file
+    return _RULES.file(*names)
 
 
 def find_rule(name: str) -> Rule | None:
     """The rule of an operator, or None."""
-    _load()
-    return _RULES.get(name)
+    return _RULES.find(name)
 
 
 def differentiable() -> list[str]:
     """The operators that have a rule, sorted."""
-    _load()
-    return sorted(_RULES)
-
-
-@cache
-def _load() -> None:
-    package = importlib.import_module(__package__ or "")
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        importlib.import_module(module.name)
+    return sorted(_RULES.keys())
 
 
 def zeros_like(e: Expr) -> Expr:

@@ -8,15 +8,13 @@ and yields now; it may change its attributes (an axis moves). A layout that is N
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from ...ir import TensorType, TupleType, Type
 from ...ops.layout import Layout
+from ..rule_table import RuleTable
 
 MaybeLayout = Layout | None
 
@@ -76,35 +74,19 @@ class Layouts:
 
 
 Rule = Callable[[Site], Layouts]
-_RULES: dict[str, Rule] = {}
+_RULES: RuleTable[str, Rule] = RuleTable(__package__, "the layout rule of")
 CHANNEL = Layout.parse("C")
 """The layout of scales, biases and statistics."""
 
 
 def layout_rule(*operators: str) -> Callable[[Rule], Rule]:
     """Decorator: files a rule for operators."""
-
-    def file(rule: Rule) -> Rule:
-        for name in operators:
-            if name in _RULES:
-                raise TypeError(f"the layout rule of {name} is defined twice")
-            _RULES[name] = rule
-        return rule
-
-    return file
+    return _RULES.file(*operators)
 
 
 def find_rule(operator: str) -> Rule | None:
     """The rule of an operator, or None."""
-    _load()
-    return _RULES.get(operator)
-
-
-@cache
-def _load() -> None:
-    package = importlib.import_module(__package__ or "")
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        importlib.import_module(module.name)
+    return _RULES.find(operator)
 
 
 def unknown(site: Site, outputs: int = 1) -> Layouts:

@@ -7,16 +7,14 @@ integer arithmetic).
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from ...diagnostics import IrError
 from ...ir import Call, Expr, TensorType, Type
 from ...ir.target import Target
+from ..rule_table import RuleTable
 
 LEGALIZE, QNN_LEGALIZE, QNN_CANONICALIZE = "FTVMLegalize", "FTVMQnnLegalize", "FTVMQnnCanonicalize"
 MAPS = (LEGALIZE, QNN_LEGALIZE, QNN_CANONICALIZE)
@@ -64,30 +62,14 @@ class Site:
 
 
 Rule = Callable[[Site], "Expr | None"]
-_RULES: dict[tuple[str, str], Rule] = {}
+_RULES: RuleTable[tuple[str, str], Rule] = RuleTable(__package__, "the legalization")
 
 
 def legalization(map_name: str, *operators: str) -> Callable[[Rule], Rule]:
     """Decorator: files a rule for operators. A rule returns what takes the call's place, or None to leave it."""
-
-    def file(rule: Rule) -> Rule:
-        for name in operators:
-            if (map_name, name) in _RULES:
-                raise TypeError(f"the {map_name} rule of {name} is defined twice")
-            _RULES[map_name, name] = rule
-        return rule
-
-    return file
+    return _RULES.file(*((map_name, name) for name in operators))
 
 
 def find_rule(map_name: str, operator: str) -> Rule | None:
     """The rule of an operator in a map, or None."""
-    _load()
-    return _RULES.get((map_name, operator))
-
-
-@cache
-def _load() -> None:
-    package = importlib.import_module(__package__ or "")
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        importlib.import_module(module.name)
+    return _RULES.find((map_name, operator))

@@ -1,0 +1,54 @@
+"""Rules of a pass, one per operator, in the modules of a package: found by where they are filed, listed nowhere."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+R = TypeVar("R")
+
+
+class RuleTable(Generic[K, R]):
+    """Rules by key. All modules of `package` are imported before the first look-up; they file their rules.
+
+    `what` names a rule in messages: "the gradient of".
+    """
+
+    def __init__(self, package: str, what: str) -> None:
+        self._package = package
+        self._what = what
+        self._rules: dict[K, R] = {}
+        self._loaded = False
+
+    def file(self, *keys: K) -> Callable[[R], R]:
+        """Decorator: files a rule under keys. Raises TypeError for a key that has one already."""
+
+        def file(rule: R) -> R:
+            for key in keys:
+                if key in self._rules:
+                    raise TypeError(f"{self._what} {key} is defined twice")
+                self._rules[key] = rule
+            return rule
+
+        return file
+
+    def find(self, key: K) -> R | None:
+        """The rule of a key, or None."""
+        self._load()
+        return self._rules.get(key)
+
+    def keys(self) -> list[K]:
+        """Every key that has a rule, in the order of filing."""
+        self._load()
+        return list(self._rules)
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        package = importlib.import_module(self._package)
+        for module in pkgutil.iter_modules(package.__path__, f"{self._package}."):
+            importlib.import_module(module.name)
+        self._loaded = True
