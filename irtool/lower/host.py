@@ -12,7 +12,8 @@ clause that fits. This needs constructors that do not depend on the inputs; wher
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from math import prod
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError
@@ -583,14 +584,24 @@ def _matched(pattern: Pattern, value: Value) -> dict[Expr, Value] | None:
 
 def _structure(value: Value) -> Any:
     """None for a slot, tuples and data around them; anything else is None as well."""
+    return _with_leaves(value, lambda leaf: None)
+
+
+def _nest(structure: Any, slots: Iterator[Any]) -> Value:
+    """Slots in the shape of a structure."""
+    return _with_leaves(structure, lambda leaf: next(slots))
+
+
+def _with_leaves(value: Any, leaf: Callable[[Any], Any]) -> Any:
+    """`value` with everything in it that is neither a tuple nor data replaced, left to right."""
     if not isinstance(value, tuple):
-        return None
+        return leaf(value)
     stack: list[tuple[Any, Any, list[Any]]] = [(value, iter(value), [])]
     while True:
         whole, left, done = stack[-1]
         for part in left:
             if not isinstance(part, tuple):
-                done.append(None)
+                done.append(leaf(part))
             else:
                 stack.append((part, iter(part), []))
                 break
@@ -622,10 +633,7 @@ def _same_structure(a: Any, b: Any) -> bool:
 
 
 def _size(t: TensorType) -> int:
-    n = 1
-    for d in _dims(t):
-        n *= d
-    return n
+    return prod(_dims(t))
 
 
 def _dims(t: Any) -> tuple[int, ...]:
@@ -654,24 +662,3 @@ def _flat(value: Value, e: Expr) -> list[Slot]:
         else:
             raise IrError("a function is used as a value: closures must be removed before compiling", e.span)
     return found
-
-
-def _nest(structure: Any, slots: Any) -> Value:
-    """Slots in the shape of a structure."""
-    if structure is None:
-        return next(slots)
-    stack: list[tuple[Any, Any, list[Value]]] = [(structure, iter(structure), [])]
-    while True:
-        whole, left, done = stack[-1]
-        for part in left:
-            if part is None:
-                done.append(next(slots))
-            else:
-                stack.append((part, iter(part), []))
-                break
-        else:
-            stack.pop()
-            made = _like(whole, done)
-            if not stack:
-                return made
-            stack[-1][2].append(made)

@@ -142,7 +142,7 @@ def _lower_stage(stage: Stage, reduction: Stage | None, buffers: dict[Tensor, Bu
         nest = _with_accumulators(held_all, nest, stores)
     else:
         nest = seq([Store(b, _plain(loops), to_buffers(e)) for b, e in zip(targets, stage.bodies)])
-    return _loops(loops, nest)
+    return loops_over(loops, nest)
 
 
 def _plain(axes: Sequence[Axis]) -> list[Expr]:
@@ -199,7 +199,7 @@ def _reduce(bodies: Sequence[Expr], read: _Reader, held: Sequence[Buffer]) -> St
             update = Let(t, e, update)
     if first.condition is not None:
         update = If(read(first.condition), update)
-    return seq([*init, _loops(first.axes, update)])
+    return seq([*init, loops_over(first.axes, update)])
 
 
 def _with_accumulators(held: Sequence[Buffer], nest: Stmt, stores: Sequence[Stmt]) -> Stmt:
@@ -209,7 +209,7 @@ def _with_accumulators(held: Sequence[Buffer], nest: Stmt, stores: Sequence[Stmt
     return body
 
 
-def _loops(axes: Sequence[Axis], body: Stmt) -> Stmt:
+def loops_over(axes: Sequence[Axis], body: Stmt) -> Stmt:
     """Loops over the axes, from 0; an axis of one step needs none."""
     values: dict[Expr, Expr] = {}
     loops: list[tuple[Var, int]] = []

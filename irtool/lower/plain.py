@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from ..te import Compute, Tensor
 from ..te.tensor import Extern
 from ..tir.builder import Builder
-from ..tir.expr import Axis, Expr, Load, Reduce, Var, cast, const, rewrite
+from ..tir.expr import Expr, Load, Reduce, Var, cast, rewrite
 from ..tir.flatten import flatten
-from ..tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Stmt, Store, rewrite_stmt, seq
+from ..tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Stmt, Store, seq
 from .compose import TensorGraph
-from .nest import simplify_nest
+from .nest import loops_over, simplify_nest
 from .stages import Stage, choose_stages
 
 
@@ -68,7 +68,7 @@ def _lower(stage: Stage, buffers: dict[Tensor, Buffer]) -> Stmt:
         nest = _reduce(stage.bodies, read, [b[tuple(op.axes)] for b in targets])
     else:
         nest = seq([Store(b, op.axes, read(e)) for b, e in zip(targets, stage.bodies)])
-    return _over(op.axes, nest)
+    return loops_over(op.axes, nest)
 
 
 def _reduce(bodies: Sequence[Expr], read, held: Sequence[Load]) -> Stmt:
@@ -88,24 +88,7 @@ def _reduce(bodies: Sequence[Expr], read, held: Sequence[Load]) -> Stmt:
             update = Let(v, e, update)
     if first.condition is not None:
         update = If(read(first.condition), update)
-    return seq([*init, _over(first.axes, update)])
-
-
-def _over(axes: Sequence[Axis], body: Stmt) -> Stmt:
-    """Loops over the axes, from 0; an axis of one step needs none."""
-    values: dict[Expr, Expr] = {}
-    loops: list[tuple[Var, int]] = []
-    for a in axes:
-        if a.extent == 1:
-            values[a] = const(a.begin, a.dtype)
-            continue
-        v = Var(a.name, a.dtype)
-        values[a] = v + a.begin
-        loops.append((v, a.extent))
-    if values:
-        memo = dict(values)
-        body = rewrite_stmt(body, lambda s: s, lambda e: rewrite(e, lambda x: x, memo))
-    return _looped(body, loops)
+    return seq([*init, loops_over(first.axes, update)])
 
 
 def _looped(body: Stmt, loops: Sequence[tuple[Var, int]]) -> Stmt:
