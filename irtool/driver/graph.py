@@ -23,6 +23,7 @@ from ..ir import (
     TupleType,
     Var,
     post_order,
+    tuple_leaves,
 )
 from ..ir.structural import structural_equal, structural_hash
 from ..lower.naming import kernel_name
@@ -153,12 +154,4 @@ class _Graph:
 
 
 def _tensors(t: Any) -> list[TensorType]:
-    found: list[TensorType] = []
-    stack = [t]
-    while stack:
-        x = stack.pop()
-        if isinstance(x, TupleType):
-            stack.extend(reversed(x.fields))
-        elif isinstance(x, TensorType):
-            found.append(x)
-    return found
+    return [x for x in tuple_leaves(t) if isinstance(x, TensorType)]

@@ -51,6 +51,7 @@ from .types import (
     rebuild_type,
     rewrite_type,
     scalar,
+    tuple_leaves,
     type_children,
     type_leaves,
 )
@@ -123,6 +124,7 @@ __all__ = [
     "rewrite_type",
     "scalar",
     "substitute",
+    "tuple_leaves",
     "type_children",
     "type_leaves",
     "use_counts",

@@ -241,6 +241,17 @@ def type_leaves(root: Type) -> Iterator[Type]:
             stack.extend(reversed(kids))
 
 
+def tuple_leaves(root: Type) -> Iterator[Type]:
+    """The types in a tuple, nested tuples taken apart, left to right, each as often as it occurs; another type itself."""
+    stack = [root]
+    while stack:
+        t = stack.pop()
+        if isinstance(t, TupleType):
+            stack.extend(reversed(t.fields))
+        else:
+            yield t
+
+
 def rewrite_type(root: Type, leaf: Callable[[Type], Type]) -> Type:
     """`root` with every type that holds no other type replaced by what `leaf` returns; `root` itself if none changes.
 

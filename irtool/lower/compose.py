@@ -23,6 +23,7 @@ from ..ir import (
     Var,
     children,
     post_order,
+    tuple_leaves,
 )
 from ..tir import dtypes
 
@@ -44,20 +45,15 @@ class TensorGraph:
 def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
     """The tensor types in `t`, tuples flattened. Raises IrError where there is another type or a dimension is not known."""
     found: list[TensorType] = []
-    stack: list[Type | None] = [t]
-    while stack:
-        x = stack.pop()
-        if isinstance(x, TupleType):
-            stack.extend(reversed(x.fields))
-        elif isinstance(x, TensorType):
-            if not x.is_static:
-                raise IrError(_dynamic(x, what))
-            if not _is_scalar_dtype(x.dtype):
-                shown = x.dtype or "no dtype"
-                raise IrError(f"tensors of {shown} cannot be compiled to C", what.span if what is not None else None)
-            found.append(x)
-        else:
+    for x in tuple_leaves(t):  # type: ignore[arg-type]
+        if not isinstance(x, TensorType):
             raise IrError(f"a value of type {x} has no place in C", what.span if what is not None else None)
+        if not x.is_static:
+            raise IrError(_dynamic(x, what))
+        if not _is_scalar_dtype(x.dtype):
+            shown = x.dtype or "no dtype"
+            raise IrError(f"tensors of {shown} cannot be compiled to C", what.span if what is not None else None)
+        found.append(x)
     return found
 
 

@@ -31,6 +31,7 @@ from ..ir import (
     Type,
     Var,
     post_order,
+    tuple_leaves,
 )
 from ..tir import dtypes
 from ..tir.stmt import Allocate, PrimFunc, Stmt, children
@@ -173,12 +174,8 @@ def type_bytes(t: Type | None) -> int:
 
 def _tensors(t: Type | None) -> list[TensorType]:
     found: list[TensorType] = []
-    stack = [t]
-    while stack:
-        x = stack.pop()
-        if isinstance(x, TupleType):
-            stack.extend(reversed(x.fields))
-        elif isinstance(x, TensorType):
+    for x in tuple_leaves(t):  # type: ignore[arg-type]
+        if isinstance(x, TensorType):
             found.append(x)
         elif not isinstance(x, FuncType):
             raise IrError(f"a value of type {x} has no place in a storage plan")

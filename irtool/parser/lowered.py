@@ -11,7 +11,20 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..diagnostics import Diagnostics, Source, Span
-from ..ir import Call, Expr, FuncType, GlobalVar, Module, Op, TensorType, Tuple, TupleType, Type, post_order
+from ..ir import (
+    Call,
+    Expr,
+    FuncType,
+    GlobalVar,
+    Module,
+    Op,
+    TensorType,
+    Tuple,
+    TupleType,
+    Type,
+    post_order,
+    tuple_leaves,
+)
 from ..ir.meta import LoweredText
 
 _HEAD = re.compile(r"^@([\w.]+)\s*=\s*primfn\(", re.MULTILINE)
@@ -135,17 +148,7 @@ def _stated(e: Expr, read_type: Callable[[str], Type | None]) -> Type | None:
 
 
 def _count(t: Type) -> int:
-    return sum(1 for _ in _tensors(t))
-
-
-def _tensors(t: Type) -> Iterator[Type]:
-    stack = [t]
-    while stack:
-        x = stack.pop()
-        if isinstance(x, TupleType):
-            stack.extend(reversed(x.fields))
-        else:
-            yield x
+    return sum(1 for _ in tuple_leaves(t))
 
 
 def _filled(t: Type | None, tensors: Iterator[TensorType | None]) -> Type | None:

@@ -32,6 +32,7 @@ from ..ir import (
     Var,
     children,
     rebuild,
+    tuple_leaves,
 )
 from ..ir.meta import VirtualDevice
 from ..ops.base import call, is_call_to
@@ -309,14 +310,9 @@ def _size(shape: Expr, type: TensorType) -> Expr:
 
 def _tensors(type: Type) -> Iterator[TensorType]:
     """The tensor types of a value, tuples taken apart."""
-    stack = [type]
-    while stack:
-        t = stack.pop()
-        if isinstance(t, TupleType):
-            stack.extend(reversed(t.fields))
-        else:
-            assert isinstance(t, TensorType)
-            yield t
+    for t in tuple_leaves(type):
+        assert isinstance(t, TensorType)
+        yield t
 
 
 def _parts(type: Type, e: Expr) -> Iterator[Expr]:

@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...ir import Call, Constant, Expr, Function, If, Let, Op, TensorType, TupleType, Type, Var, children
+from ...ir import Call, Constant, Expr, Function, If, Let, Op, TensorType, Type, Var, children, tuple_leaves
 from ...ir.meta import VirtualDevice
 from ...ir.target import Target
 from ...ops.base import Pattern, is_call_to
@@ -135,8 +135,8 @@ class _Finder:
         self.produced[e] = self.scope(type, device) if isinstance(type, TensorType) else TEXTURE
         for arg, param in zip(map(without_annotation, e.args), kernel.params, strict=True):
             self.parameters.setdefault(arg, []).append(param)
-            for t in _tensors(param.checked_type):
-                scope = self.scope(t, device)
+            for t in tuple_leaves(param.checked_type):  # type: ignore[arg-type]
+                scope = self.scope(t, device) if isinstance(t, TensorType) else BUFFER
                 if scope != BUFFER:
                     calls = self.accepted[param][1] if param in self.accepted else []
                     self.accepted[param] = (scope, [*calls, e] if e not in calls else calls)
@@ -237,15 +237,3 @@ def without_annotation(e: Expr) -> Expr:
 def _common(asked: Sequence[str]) -> str:
     """The scope that suits all users."""
     return TEXTURE if all(TEXTURE in scope for scope in asked) else BUFFER
-
-
-def _tensors(type: Type | None) -> list[TensorType]:
-    found = []
-    stack = [type]
-    while stack:
-        t = stack.pop()
-        if isinstance(t, TupleType):
-            stack.extend(reversed(t.fields))
-        elif isinstance(t, TensorType):
-            found.append(t)
-    return found
