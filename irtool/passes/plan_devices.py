@@ -42,7 +42,8 @@ class PlanDevices(ModulePass):
             `relay.fallback_device_type` decides, then the target, and then it is `cpu`.
         mentioned_only: leave a module that names no device as it is.
 
-    A device without a target gets the target that other annotations of the module give to devices of its type.
+    A device without a target gets the target that other annotations of the module give to devices of its type, or the
+    one that code is made for.
     """
 
     host: str = "cpu"

@@ -222,6 +222,24 @@ def test_devices_get_the_targets_that_the_module_names() -> None:
     assert function.virtual_device.target == MetaNode("Target", {"kind": "llvm", "keys": ("cpu",), "host": host})
 
 
+def test_devices_get_the_target_that_code_is_made_for() -> None:
+    def planned(target: str) -> Function:
+        return irtool.run_passes(read("def @main(%a: T) { exp(%a) }"), "PlanDevices", target=target)["main"]
+
+    for_cpu = planned("llvm -mcpu=skylake")
+    assert for_cpu.params[0].virtual_device == for_cpu.virtual_device
+    assert for_cpu.virtual_device.target.fields["attrs"] == {"mcpu": "skylake"}
+    assert for_cpu.virtual_device.target.fields["host"].fields["kind"] == "llvm"
+    assert planned("cuda").virtual_device.target.fields["kind"] == "cuda"
+
+
+def test_a_target_makes_no_copies() -> None:
+    """Shapes are computed on the host, which is the device of the kernels where that is a CPU."""
+    m = read('def @main(%a: T) { dyn.full(1f, shape_of(exp(%a), dtype="int64"), shape=[], dtype="float32") }')
+    text = irtool.to_text(irtool.run_passes(m, "PlanDevices", target="llvm"))
+    assert "device_copy" not in text
+
+
 def test_the_default_device_comes_from_option_config_and_target() -> None:
     module = read("def @main(%a: T) { exp(%a) }")
 

@@ -9,6 +9,7 @@ from typing import Any
 from ...diagnostics import UsageError, nearest
 from ...ir import Call, Function, Module, post_order
 from ...ir.meta import MetaNode, VirtualDevice
+from ...ir.target import Target
 from ..context import PassContext
 
 UNKNOWN = VirtualDevice()
@@ -98,7 +99,9 @@ class Configuration:
         default: where kernels run that nothing is said about.
     """
 
-    def __init__(self, host: VirtualDevice, default: VirtualDevice, module: Module) -> None:
+    def __init__(
+        self, host: VirtualDevice, default: VirtualDevice, module: Module, target: Target | None = None
+    ) -> None:
         self._interned: dict[VirtualDevice, VirtualDevice] = {UNKNOWN: UNKNOWN}
         annotated = list(dict.fromkeys(mentioned_devices(module)))
         hosts = (d.target.fields.get("host") for d in annotated if d.target is not None)
@@ -111,13 +114,15 @@ class Configuration:
             host = VirtualDevice(host.device_type, host.virtual_device_id, host_target, host.memory_scope)
             as_device = MetaNode("Target", {**host_target.fields, "host": host_target})
             self._targets.setdefault(host.device_type, as_device)
+        if target is not None:
+            self._targets.setdefault(device_type_of(target.kind), target.record())
         for d in annotated:
             self.canonical(d)
         self.host = self.canonical(host)
         self.default = self.canonical(default)
 
     def canonical(self, device: VirtualDevice | None) -> VirtualDevice:
-        """The one object that stands for all equal devices; a device type without a target gets the module's target."""
+        """The one object that stands for all equal devices; one without a target gets that of its type, if there is one."""
         device = device or UNKNOWN
         if device.target is None and device.device_type in self._targets:
             target = self._targets[device.device_type]
@@ -135,7 +140,7 @@ def configure(module: Module, context: PassContext, host: str, default: str) -> 
         chosen = VirtualDevice(device_type_of(context.target.kind), 0)
     else:
         chosen = VirtualDevice(1, 0)
-    return Configuration(read_device(host), chosen, module)
+    return Configuration(read_device(host), chosen, module, context.target)
 
 
 def mentioned_devices(module: Module) -> Iterator[VirtualDevice]:
