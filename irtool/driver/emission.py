@@ -19,7 +19,7 @@ from ..lower import lower_module
 from ..lower.memory import plan_memory
 from ..lower.storage import storage_report
 from ..schedule import Machine, schedule_program
-from ..tir.program import Program
+from ..tir.program import Program, constants_in_use
 from .options import Options
 from .outputs import Content, Emission, chunks
 from .refusals import refuse_oversized
@@ -92,6 +92,7 @@ def translate(prepared: Module, options: Options, compiler: Compiler) -> tuple[P
     for kernel in program.kernels:
         kernel.attrs["macs"] = count_macs(kernel)
     schedule_program(program, compiler.machine() if options.vector else Machine(0))
+    program.constants = constants_in_use(program)  # what lowering evaluated has left some behind
     if os.environ.get("IRTOOL_VERIFY"):
         from ..tir.verify import verify
 

@@ -1,4 +1,4 @@
-"""A compiled module as data: functions of kernel calls, branches and calls, over named slots of memory.
+"""A compiled module as data: functions of kernel calls, branches, loops and calls, over named slots of memory.
 
 Tuples are gone: every value is a list of tensors, every tensor lives in a `Slot`. What a backend prints.
 """
@@ -94,12 +94,31 @@ class CopySlot:
     target: Slot
 
 
-Step = RunKernel | CallFunction | Branch | CopySlot
+@dataclass(eq=False)
+class Loop:
+    """Turns of bodies, the first turn of `bodies[0]`. A turn that ends in `Again` has another one after it; one that ends
+    otherwise is the last. `carried` are the slots that hold values from one turn to the next."""
+
+    bodies: list[list[Any]]
+    carried: list[Slot]
+
+
+@dataclass(eq=False)
+class Again:
+    """Ends a turn of the loop around it: the next one is of the body of that number."""
+
+    body: int = 0
+
+
+Step = RunKernel | CallFunction | Branch | CopySlot | Loop | Again
 
 
 @dataclass(eq=False)
 class HostFunction:
-    """One first-order function. `structure` is the result's shape: `None` for a tensor, a tuple of structures; the tuple is
+    """One first-order function.
+
+    `frame_bytes` are planned with its memory; `recursive` is set where it may call itself, directly or through others,
+    `deep` where it calls such a function or is one: its callee's frames lie behind its own. `structure` is the result's shape: `None` for a tensor, a tuple of structures; the tuple is
     a value of an algebraic data type (it has a `constructor`) where the result is."""
 
     name: str
@@ -112,6 +131,7 @@ class HostFunction:
     frame_bytes: int = 0
     live_bytes: int = 0
     recursive: bool = False
+    deep: bool = False
 
     @property
     def gives_data(self) -> bool:
@@ -141,12 +161,12 @@ class Program:
 
     @property
     def arena_bytes(self) -> int:
-        """Bytes of workspace that one run of the entry needs (of one frame each where functions are recursive)."""
+        """Bytes of workspace that one run of the entry needs, without the frames of recursive functions."""
         return self.functions[self.entry].frame_bytes
 
 
 def steps(body: Sequence[Step]) -> list[Step]:
-    """Every step in order of execution, those in branches included (after the branch itself)."""
+    """Every step in order of execution, those in branches and loops included (after the branch or loop itself)."""
     found: list[Step] = []
     stack = list(reversed(body))
     while stack:
@@ -155,4 +175,27 @@ def steps(body: Sequence[Step]) -> list[Step]:
         if isinstance(s, Branch):
             stack.extend(reversed(s.other))
             stack.extend(reversed(s.then))
+        elif isinstance(s, Loop):
+            for body in reversed(s.bodies):
+                stack.extend(reversed(body))
     return found
+
+
+def constants_in_use(program: Program) -> list[Slot]:
+    """The constants that some step reads, in the order that the program has them in."""
+    read: set[Slot] = set()
+    for f in program.functions.values():
+        read.update(slot.resolve() for slot in f.results)
+        for s in steps(f.body):
+            if isinstance(s, RunKernel | CallFunction):
+                read.update(slot.resolve() for slot in s.inputs)
+            elif isinstance(s, Branch):
+                read.add(s.cond.resolve())
+            elif isinstance(s, CopySlot):
+                read.add(s.source.resolve())
+    return [c for c in program.constants if c in read]
+
+
+def calls(function: HostFunction) -> list[str]:
+    """The functions that this one calls, each once."""
+    return list(dict.fromkeys(s.function for s in steps(function.body) if isinstance(s, CallFunction)))

@@ -163,3 +163,12 @@ def test_no_compiler_has_anything_to_say(cc: str, tmp_path: Path) -> None:
                 source,
             ]
             subprocess.run(command, cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("vector", [True, "none"])
+def test_nothing_is_written_that_the_program_does_not_use(vector: bool | str, tmp_path: Path) -> None:
+    """The shape to collapse to is a constant while lowering only; a network without inputs needs none mixed."""
+    m = parse('def @main() { let %x = ones(shape=[2, 3], dtype="float32"); collapse_sum_like(exp(%x), %x) }')
+    irtool.build(m, out_dir=tmp_path, emit="c", name="net", testbench=True, vector=vector)
+    done = run(compile_c(tmp_path, "net", "net.c", "net_test.c"))
+    assert done.returncode == 0, done.stdout

@@ -83,7 +83,7 @@ def write_testbench(name: str, entry: EntryPoint, expected: Sequence[Any], has_w
         lines.append(f"static const double {p.name}_expected[{len(numbers)}] = {{")
         lines += ["  " + ", ".join(numbers[i : i + _PER_LINE]) + "," for i in range(0, len(numbers), _PER_LINE)]
         lines.append("};")
-    lines += ["", *_MIX, *_COMPARE]
+    lines += ["", *(_MIX if entry.inputs else ()), *_COMPARE]
     used = {p.slot.dtype for p in entry.outputs}
     lines += [text for dtype, text in _WIDEN.items() if dtype in used]
     lines += ["int main(int argc, char **argv) {", "  unsigned long i;", "  int code, wrong = 0;"]
