@@ -42,11 +42,12 @@ def lower_function(graph: TensorGraph, name: str) -> PrimFunc:
     names: dict[str, int] = {}
     body: list[Stmt] = []
     folded = {producer.op for producer in epilogues.values()}
+    needed = {*graph.outputs, *(t for s in stages for t in s.reads)}
     for stage in stages:
         if stage.op in folded:
             continue
         for t in stage.op.outputs:
-            if t not in buffers:
+            if t not in buffers and (t in needed or isinstance(stage.op, Extern)):
                 seen = names[t.name] = names.get(t.name, 0) + 1
                 buffers[t] = Buffer(t.name if seen == 1 else f"{t.name}_{seen}", t.shape, t.dtype, "arena")
                 temporaries.append(buffers[t])
@@ -113,6 +114,7 @@ def _reads_in_place(reader: Stage, producer: Stage) -> bool:
 
 
 def _lower_stage(stage: Stage, reduction: Stage | None, buffers: dict[Tensor, Buffer]) -> Stmt:
+    """The loops of a stage. Outputs that have no buffer (the extreme that an arg-max compares with) are not stored."""
     op = stage.op
     if isinstance(op, Extern):
         builder = Builder()
@@ -120,7 +122,7 @@ def _lower_stage(stage: Stage, reduction: Stage | None, buffers: dict[Tensor, Bu
         return builder.finish()
     assert isinstance(op, Compute)
     to_buffers = _Reader(buffers)
-    targets = [buffers[t] for t in op.outputs]
+    targets = [buffers.get(t) for t in op.outputs]
     loops = list(op.axes)
     if reduction is not None:
         inner = reduction.op
@@ -129,19 +131,19 @@ def _lower_stage(stage: Stage, reduction: Stage | None, buffers: dict[Tensor, Bu
         sources = [rewrite(b, lambda e: e, memo=dict(here)) for b in reduction.bodies]
         held = to_buffers.accumulated(inner.outputs[0])
         nest = _reduce(sources, to_buffers, [held])
-        stores = [Store(b, _plain(loops), to_buffers(e)) for b, e in zip(targets, stage.bodies)]
+        stores = [Store(b, _plain(loops), to_buffers(e)) for b, e in zip(targets, stage.bodies) if b]
         nest = _with_accumulators([held], nest, stores)
     elif op.reduce_axes:
         held_all = [
-            Buffer(f"acc{n}" if len(targets) > 1 else "acc", (), b.dtype, "local") for n, b in enumerate(targets)
+            Buffer(f"acc{n}" if len(targets) > 1 else "acc", (), t.dtype, "local") for n, t in enumerate(op.outputs)
         ]
         if len(held_all) == 1:
             held_all = [_accumulator(stage.bodies[0])]
         nest = _reduce(stage.bodies, to_buffers, held_all)
-        stores = [Store(b, _plain(loops), cast(h[()], b.dtype)) for b, h in zip(targets, held_all)]
+        stores = [Store(b, _plain(loops), cast(h[()], b.dtype)) for b, h in zip(targets, held_all) if b]
         nest = _with_accumulators(held_all, nest, stores)
     else:
-        nest = seq([Store(b, _plain(loops), to_buffers(e)) for b, e in zip(targets, stage.bodies)])
+        nest = seq([Store(b, _plain(loops), to_buffers(e)) for b, e in zip(targets, stage.bodies) if b])
     return loops_over(loops, nest)
 
 

@@ -15,7 +15,7 @@ import irtool
 from irtool.diagnostics import UsageError
 from irtool.ir import Function, Module, TensorType, Var
 from irtool.ops.base import call
-from tests.driver.programs import compile_c, dense, parse, run
+from tests.driver.programs import STRICT, compile_c, dense, parse, run
 
 HOSTILE = [
     "x", "X", "x!", 'x"; system("true"); //', "int", "é", "x y", "x_y", "arena", "ARENA_SIZE", "size", "base", "out",
@@ -171,4 +171,13 @@ def test_nothing_is_written_that_the_program_does_not_use(vector: bool | str, tm
     m = parse('def @main() { let %x = ones(shape=[2, 3], dtype="float32"); collapse_sum_like(exp(%x), %x) }')
     irtool.build(m, out_dir=tmp_path, emit="c", name="net", testbench=True, vector=vector)
     done = run(compile_c(tmp_path, "net", "net.c", "net_test.c"))
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("vector", [True, "none"])
+def test_an_arg_max_keeps_no_extremes(vector: bool | str, tmp_path: Path) -> None:
+    m = parse("def @main(%x: Tensor[(2, 3, 4), float32]) { argmax(%x, axis=[1], keepdims=True) }")
+    made = irtool.build(m, out_dir=tmp_path, emit="c", name="net", testbench=True, vector=vector)
+    assert [b["dtype"] for b in made.report["buffers"]] == ["int32"]
+    done = run(compile_c(tmp_path, "net", "net.c", "net_test.c", flags=[*STRICT, "-O2", "-march=native"]))
     assert done.returncode == 0, done.stdout
