@@ -201,3 +201,13 @@ def test_sources_do_not_depend_on_where_or_when(tmp_path: Path) -> None:
     for file in (tmp_path / "a").iterdir():
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
         assert str(tmp_path).encode() not in file.read_bytes()
+
+
+def test_a_build_into_the_same_folder_is_the_one_that_runs(tmp_path: Path) -> None:
+    """Other sizes too: running what was there before would write past the end."""
+    x = np.ones(4, "float32")
+    for n, body in enumerate(["%x", "concatenate((%x, %x))", "exp(%x)"]):
+        artifact = irtool.build(parse(f"def @main(%x: Tensor[(4), float32]) {{ negative({body}) }}"), out_dir=tmp_path)
+        got = artifact.run([x])
+        assert got.shape == ((8,) if n == 1 else (4,))
+        assert np.allclose(got, -np.e if n == 2 else -1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ class Library:
 
     def __init__(self, path: Path, name: str, weights: Path | None = None) -> None:
         try:
-            self._library = ctypes.CDLL(str(path.resolve()))
+            self._library = _load(path.resolve())
         except OSError as error:
             raise ToolError(f"the compiled library could not be loaded: {error}") from None
         self._name = name
@@ -40,3 +42,18 @@ class Library:
         code = entry(*[ctypes.c_void_p(a.ctypes.data) for a in (*inputs, *outputs)])
         if code:
             raise ToolError(f"the compiled program failed: {_ERRORS.get(code, f'error {code}')}")
+
+
+_loaded: dict[Path, tuple[int, int]] = {}
+"""By path, the file that was loaded from there."""
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    """The library in this file, whatever was loaded from the same path before: the loader goes by the name, and would give
+    back what a later build has replaced."""
+    about = os.stat(path)
+    identity = about.st_dev, about.st_ino
+    if _loaded.setdefault(path, identity) == identity:
+        return ctypes.CDLL(str(path))
+    with tempfile.TemporaryDirectory(prefix="irtool-") as folder:
+        return ctypes.CDLL(shutil.copy(path, folder))
