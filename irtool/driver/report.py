@@ -6,14 +6,15 @@ from typing import Any
 
 from ..backends.c.program import CText
 from ..tir.expr import Binary, Const, Load, post_order
-from ..tir.program import CONSTANT, TEMP, CallFunction, CopySlot, Program, RunKernel, Slot, steps
+from ..tir.program import CONSTANT, TEMP, Branch, CallFunction, CopySlot, Loop, Program, RunKernel, Slot, steps
 from ..tir.stmt import Buffer, For, PrimFunc, Stmt, Store, children
 
 
 def make_report(program: Program, text: CText) -> dict[str, Any]:
     """The report of a scheduled program whose memory is planned.
 
-    Sizes are in bytes. `macs`: products that are summed up, in one run of each step (both arms of a branch counted).
+    Sizes are in bytes. `macs`: products that are summed up, in one run of each step (both arms of a branch counted,
+    and one turn of a loop).
     """
     functions = list(program.functions.values())
     runs = {n: [s for s in steps(f.body) if isinstance(s, RunKernel)] for n, f in program.functions.items()}
@@ -92,10 +93,13 @@ def _tensor(slot: Slot, c_name: str) -> dict[str, Any]:
 
 def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
     """Each temporary with its place in the frame, and the steps between which it is alive: values, then scratch memory of
-    kernels, by `kernel.buffer`."""
+    kernels, by `kernel.buffer`. What a loop carries is alive in all its steps; its next value may be made in its place."""
     found: dict[Slot, list[int]] = {}
     scratch: list[dict[str, Any]] = []
     for at, s in enumerate(steps(body)):
+        if isinstance(s, Loop):
+            for c in s.carried:
+                found.setdefault(c, [at, at])[1] = at + len(steps([s])) - 1
         if isinstance(s, RunKernel):
             scratch += [_scratch(function, s, b, at) for b in s.kernel.attrs["offsets"]]
         slots: tuple[Slot, ...] = ()
@@ -103,10 +107,13 @@ def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
             slots = (*s.inputs, *s.outputs)
         elif isinstance(s, CopySlot):
             slots = (s.source, s.target)
+        elif isinstance(s, Branch):
+            slots = (s.cond,)
         for slot in slots:
             slot = slot.resolve()
             if slot.kind == TEMP:
-                found.setdefault(slot, [at, at])[1] = at
+                span = found.setdefault(slot, [at, at])
+                span[1] = max(span[1], at)
     assert all(s.kind != CONSTANT for s in found)
     return [
         {

@@ -67,6 +67,7 @@ from ..tir.sharing import copied_input, in_place_pairs
 from ..tir.stmt import PrimFunc
 from ..trampoline import trampoline
 from .compose import TensorGraph, compose, flat_types
+from .loops import loop_tail_calls
 from .naming import kernel_name
 from .nest import lower_function
 
@@ -177,6 +178,7 @@ class _Lowering:
         if self.kernels.problems:
             kind = DependsOnValues if self.depends_on_values else IrError
             raise kind(list(dict.fromkeys(self.kernels.problems)))
+        self.functions = loop_tail_calls(self.functions, entries)
         used = {id(s.kernel) for f in self.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
         program = Program(
             self.functions,

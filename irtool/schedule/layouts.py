@@ -8,7 +8,7 @@ row-major again because its last kernel writes it so. Weights are packed when th
 
 from __future__ import annotations
 
-from ..tir.program import CONSTANT, TEMP, Branch, CallFunction, CopySlot, Program, RunKernel, Slot, steps
+from ..tir.program import CONSTANT, TEMP, Again, Branch, CallFunction, CopySlot, Loop, Program, RunKernel, Slot, steps
 from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, PrimFunc, blocked
 from .machine import Machine
@@ -62,8 +62,10 @@ def _slots(s) -> list[Slot]:
         return [*s.inputs, *s.outputs]
     if isinstance(s, CopySlot):
         return [s.source, s.target]
-    assert isinstance(s, Branch)
-    return [s.cond]
+    if isinstance(s, Loop):
+        return s.carried
+    assert isinstance(s, Branch | Again)
+    return [s.cond] if isinstance(s, Branch) else []
 
 
 def _row_major_slots(program: Program) -> set[Slot]:

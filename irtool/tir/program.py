@@ -117,9 +117,14 @@ Step = RunKernel | CallFunction | Branch | CopySlot | Loop | Again
 class HostFunction:
     """One first-order function.
 
-    `frame_bytes` are planned with its memory; `recursive` is set where it may call itself, directly or through others,
-    `deep` where it calls such a function or is one: its callee's frames lie behind its own. `structure` is the result's shape: `None` for a tensor, a tuple of structures; the tuple is
-    a value of an algebraic data type (it has a `constructor`) where the result is."""
+    Attributes:
+        structure: the result's shape: `None` for a tensor, a tuple of structures; the tuple is a value of an algebraic data
+            type (it has a `constructor`) where the result is.
+        frame_bytes: memory of its temporaries and of what it calls, once planned; `live_bytes` of them at one time.
+        recursive: it may call itself, directly or through others.
+        deep: it is recursive or calls what is: the frames of such callees lie behind its own.
+        stack_bytes: its frame and those behind it, one of each function.
+    """
 
     name: str
     params: list[Slot]
@@ -130,6 +135,7 @@ class HostFunction:
     param_structures: list[Any] = field(default_factory=list)
     frame_bytes: int = 0
     live_bytes: int = 0
+    stack_bytes: int = 0
     recursive: bool = False
     deep: bool = False
 
@@ -161,8 +167,8 @@ class Program:
 
     @property
     def arena_bytes(self) -> int:
-        """Bytes of workspace that one run of the entry needs, without the frames of recursive functions."""
-        return self.functions[self.entry].frame_bytes
+        """Bytes of workspace that one run of the entry needs (of one frame each where functions are recursive)."""
+        return self.functions[self.entry].stack_bytes
 
 
 def steps(body: Sequence[Step]) -> list[Step]:

@@ -3,8 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtool.lower.memory import Interval, place, plan_memory
+from irtool.lower.memory import plan_memory
 from irtool.lower.naming import kernel_name
+from irtool.lower.placing import Interval, place
 from irtool.tir.expr import Expr, Load, Var, post_order
 from irtool.tir.program import PARAM, RESULT, HostFunction, Program, RunKernel, Slot
 from irtool.tir.sharing import in_place_pairs

@@ -1,11 +1,25 @@
-"""Host functions as C: kernel calls, branches, copies and calls of each other."""
+"""Host functions as C: kernel calls, branches, loops, copies and calls of each other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...tir.program import CONSTANT, PARAM, RESULT, Branch, CallFunction, CopySlot, HostFunction, RunKernel, Slot
+from ...tir.program import (
+    CONSTANT,
+    PARAM,
+    RESULT,
+    TEMP,
+    Again,
+    Branch,
+    CallFunction,
+    CopySlot,
+    HostFunction,
+    Loop,
+    RunKernel,
+    Slot,
+    steps,
+)
 from .names import Names
 from .scalars import stored_type
 
@@ -33,7 +47,11 @@ class HostWriter:
         self.names = names.inner("arena", "arena_end")
         self.places: dict[Slot, str] = {s: self.names.fresh(s.name) for s in function.params}
         self.places.update({s: self.names.fresh(s.name) for s in function.results})
-        self.declared: list[str] = []
+        found = steps(function.body)
+        self.error = self.names.fresh("error") if any(isinstance(s, CallFunction) for s in found) else ""
+        self.turn = self.names.fresh("turn") if any(isinstance(s, Loop) and len(s.bodies) > 1 for s in found) else ""
+        self.declared: list[str] = [f"  int {self.error};"] if self.error else []
+        self.declared += [f"  int {self.turn} = 0;"] if self.turn else []
         self.used: set[str] = set()
 
     @property
@@ -58,7 +76,10 @@ class HostWriter:
         return "\n".join([*lines, *body, "  return 0;", "}", ""])
 
     def _steps(self) -> list[str]:
+        """Statements by an explicit stack; a string on it is a line to write. The innermost loop's number of bodies tells how
+        the next turn is chosen."""
         lines: list[str] = []
+        bodies = 0
         stack: list[tuple[Any, int]] = [(s, 1) for s in reversed(self.function.body)]
         while stack:
             s, depth = stack.pop()
@@ -73,21 +94,28 @@ class HostWriter:
                     args.append(f"arena + {s.workspace}" if s.workspace else "arena")
                 lines.append(f"{pad}{name}({', '.join(args)});")
             elif isinstance(s, CallFunction):
+                self.used |= {"arena", "arena_end"}
                 args = [*self._arguments(s), f"arena + {s.frame}" if s.frame else "arena", "arena_end"]
                 lines.append(
-                    f"{pad}{{ int error = {self.functions[s.function]}({', '.join(args)}); if (error) return error; }}"
+                    f"{pad}if (({self.error} = {self.functions[s.function]}({', '.join(args)})) != 0) return {self.error};"
                 )
             elif isinstance(s, CopySlot):
-                target, source = self._place(s.target), self._place(s.source)
-                if target != source and s.target.nbytes:
-                    lines.append(f"{pad}memcpy({target}, {source}, {s.target.nbytes}u);")
-            else:
-                assert isinstance(s, Branch)
+                if s.target.nbytes and not _is_in_place(s):
+                    lines.append(f"{pad}memcpy({self._place(s.target)}, {self._place(s.source)}, {s.target.nbytes}u);")
+            elif isinstance(s, Branch):
                 lines.append(f"{pad}if (*{self._place(s.cond)}) {{")
                 stack += [("}", depth), *((x, depth + 1) for x in reversed(s.other))]
                 if s.other:
                     stack.append(("} else {", depth))
                 stack += [(x, depth + 1) for x in reversed(s.then)]
+            elif isinstance(s, Loop):
+                bodies = len(s.bodies)
+                stack += _loop(s, depth, self.turn)
+            else:
+                assert isinstance(s, Again)
+                if bodies > 1:
+                    lines.append(f"{pad}{self.turn} = {s.body};")
+                lines.append(f"{pad}continue;")
         return lines
 
     def _arguments(self, s: RunKernel | CallFunction) -> list[str]:
@@ -109,3 +137,22 @@ class HostWriter:
             self.declared.append(f"  {t} *const {found} = ({t} *)(void *)({at}); /* [{shape}] */")
         self.used.add(found)
         return found
+
+
+def _is_in_place(s: CopySlot) -> bool:
+    """True if the value is where it is to be copied to."""
+    source, target = s.source.resolve(), s.target.resolve()
+    return source is target or (source.kind == target.kind == TEMP and source.offset == target.offset)
+
+
+def _loop(s: Loop, depth: int, turn: str) -> list[tuple[Any, int]]:
+    """The lines of a loop and the steps between them, last first: with one body, or with one of several in each turn."""
+    if len(s.bodies) == 1:
+        inner = [(x, depth + 1) for x in s.bodies[0]]
+    else:
+        inner = [(f"switch ({turn}) {{", depth + 1)]
+        for n, body in enumerate(s.bodies):
+            inner.append((f"case {n}:" if n < len(s.bodies) - 1 else "default:", depth + 1))
+            inner += [*((x, depth + 2) for x in body), ("break;", depth + 2)]
+        inner.append(("}", depth + 1))
+    return [("for (;;) {", depth), *inner, ("break;", depth + 1), ("}", depth)][::-1]

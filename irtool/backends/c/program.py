@@ -61,7 +61,7 @@ def write_program(
         name: prefix of everything that is visible from outside; a C identifier.
         keep: where constants are kept, see `weights`.
         stack_frames: how many frames of its recursive functions the static arena has room for; if not given, 64, or
-            as many as fit into 256 KB: loops run as recursion, and their frames are small.
+            as many as fit into 256 KB where they are small. Loops (tail calls) need one.
         math: `fast` for own vectorized functions, `strict` for libm.
         pieces: into how many translation units to cut the program at most.
     """
@@ -210,7 +210,7 @@ class _Writer:
                 self.functions,
                 lambda k: (self.kernels[k].name, self.kernels[k].has_workspace),
                 self.constants.__getitem__,
-                f.recursive or f.name in entries,
+                f.deep or f.name in entries,
             )
             for f in self.program.functions.values()
         ]
@@ -247,12 +247,11 @@ _STACK_BYTES = 1 << 18
 
 def arena_bytes(program: Program, stack_frames: int | None = None) -> int:
     """Workspace of one run of any entry; recursive functions have room for that many frames (see `write_program`)."""
-    entries = [program.functions[n] for n in program.entries or [program.entry]]
-    own = max(f.frame_bytes for f in entries)
+    own = max(program.functions[n].stack_bytes for n in program.entries or [program.entry])
     recursive = [f.frame_bytes for f in program.functions.values() if f.recursive]
     if not recursive:
         return own
-    frame = max(*recursive, ALIGNMENT)
+    frame = max(recursive)
     return own + frame * (max(64, _STACK_BYTES // frame) if stack_frames is None else stack_frames)
 
 

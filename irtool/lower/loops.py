@@ -1,0 +1,201 @@
+"""Tail calls as loops.
+
+A function whose last step is a call of itself (in a branch, or not), and that gives back what the call does, need not keep its
+frame: the call becomes another turn of a loop. So do the calls that functions end with where they call each other in turn.
+
+A parameter has a slot in the frame that carries its value from one turn to the next, unless it is the same in every turn. The
+values of the next turn move to those slots at the end of one, all at the same time: see `parallel_moves`. Where the slots
+allow it, memory planning lets a value be computed where it has to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..tir.program import (
+    CONSTANT,
+    PARAM,
+    RESULT,
+    TEMP,
+    Again,
+    Branch,
+    CallFunction,
+    CopySlot,
+    HostFunction,
+    Loop,
+    RunKernel,
+    Slot,
+    Step,
+    calls,
+)
+from .cycles import rings
+
+
+def loop_tail_calls(functions: Mapping[str, HostFunction], entries: Iterable[str]) -> dict[str, HostFunction]:
+    """The functions with loops for the tail calls by which they reach themselves; those that nobody calls any more are left
+    out."""
+    ends = {name: tail_calls(f) for name, f in functions.items()}
+    groups = rings({name: [s.function for s in found] for name, found in ends.items()})
+    made: dict[str, HostFunction] = {}
+    stack = list(entries)
+    while stack:
+        name = stack.pop()
+        if name not in made:
+            made[name] = _Looped(functions, name, groups[name], ends).build() if name in groups else functions[name]
+            stack.extend(calls(made[name]))
+    return {n: made[n] for n in functions if n in made}
+
+
+def tail_calls(function: HostFunction) -> list[CallFunction]:
+    """Calls after which the function has nothing to do but to give back their results as its own."""
+    found: list[CallFunction] = []
+    stack = [function.body]
+    while stack:
+        body = stack.pop()
+        last = _last(body)
+        s = body[last] if last >= 0 else None
+        if isinstance(s, Branch):
+            stack += [s.other, s.then]
+        elif isinstance(s, CallFunction) and [x.resolve() for x in s.outputs] == function.results:
+            found.append(s)
+    return found
+
+
+def _last(body: Sequence[Step]) -> int:
+    """The place of the last step that matters where the function ends with this body; -1 if there is none."""
+    at = len(body) - 1
+    while at >= 0 and _is_in_vain(body[at]):
+        at -= 1
+    return at
+
+
+def _is_in_vain(s: Step) -> bool:
+    written = s.outputs if isinstance(s, RunKernel) else [s.target] if isinstance(s, CopySlot) else None
+    return written is not None and all(x.resolve().kind == TEMP for x in written)
+
+
+class _Looped:
+    """One function as a loop over the bodies of its group."""
+
+    def __init__(
+        self,
+        functions: Mapping[str, HostFunction],
+        name: str,
+        group: Sequence[str],
+        ends: Mapping[str, Sequence[CallFunction]],
+    ) -> None:
+        self.start = functions[name]
+        names = [name, *(n for n in group if n != name)]
+        self.number = {n: i for i, n in enumerate(names)}
+        self.members = [functions[n] for n in names]
+        self.ends = dict.fromkeys(s for n in names for s in ends[n] if s.function in self.number)
+        self.places: dict[Slot, Slot] = {}
+        for m in self.members:
+            self.places.update(zip(m.results, self.start.results))
+        self.carried: dict[Slot, Slot] = {}
+        for param, same in self._values().items():
+            if same is None:
+                same = self.carried[param] = Slot(param.name, param.shape, param.dtype)
+            self.places[param] = same
+
+    def _values(self) -> dict[Slot, Slot | None]:
+        """What each parameter of the group is in all turns: one of the function's own parameters or a constant; None if it is
+        not always the same."""
+        held: dict[Slot, Slot | None] = {p: p for p in self.start.params}
+        moves = [
+            (source.resolve(), target)
+            for s in self.ends
+            for source, target in zip(s.inputs, self.members[self.number[s.function]].params)
+        ]
+        changed = True
+        while changed:
+            changed = False
+            for source, target in moves:
+                if source.kind == PARAM and source not in held:
+                    continue  # not known yet: another round will tell
+                value = held[source] if source.kind == PARAM else source if source.kind == CONSTANT else None
+                if target not in held or (held[target] is not value and held[target] is not None):
+                    held[target] = None if target in held else value
+                    changed = True
+        return held
+
+    def build(self) -> HostFunction:
+        f = self.start
+        bodies = [self._body(m.body) for m in self.members]
+        begin = [CopySlot(p, self.carried[p]) for p in f.params if p in self.carried]
+        body: list[Step] = [*begin, Loop(bodies, list(self.carried.values()))]
+        return HostFunction(f.name, f.params, f.results, body, f.structure, f.param_names, f.param_structures)
+
+    def _body(self, root: Sequence[Step]) -> list[Step]:
+        made: list[Step] = []
+        stack: list[tuple[Sequence[Step], list[Step], bool]] = [(root, made, True)]
+        while stack:
+            body, out, ends = stack.pop()
+            last = _last(body) if ends else len(body) - 1
+            for at, s in enumerate(body[: last + 1]):
+                if isinstance(s, Branch):
+                    branch = Branch(self._place(s.cond), [], [])
+                    stack += [(s.other, branch.other, ends and at == last), (s.then, branch.then, ends and at == last)]
+                    out.append(branch)
+                elif isinstance(s, CallFunction) and s in self.ends:
+                    out += self._turn(s)
+                else:
+                    out.append(self._copy(s))
+        return made
+
+    def _copy(self, s: Step) -> Step:
+        if isinstance(s, CopySlot):
+            return CopySlot(self._place(s.source), self._place(s.target))
+        assert isinstance(s, RunKernel | CallFunction)
+        inputs, outputs = [self._place(x) for x in s.inputs], [self._place(x) for x in s.outputs]
+        return (
+            RunKernel(s.kernel, inputs, outputs)
+            if isinstance(s, RunKernel)
+            else CallFunction(s.function, inputs, outputs)
+        )
+
+    def _place(self, slot: Slot) -> Slot:
+        """The slot that stands for one of a member's."""
+        slot = slot.resolve()
+        if slot.kind == CONSTANT:
+            return slot
+        if slot not in self.places:
+            assert slot.kind not in (PARAM, RESULT)
+            self.places[slot] = Slot(slot.name, slot.shape, slot.dtype)
+        return self.places[slot]
+
+    def _turn(self, s: CallFunction) -> list[Step]:
+        """A call as what leads to the next turn."""
+        number = self.number[s.function]
+        params = self.members[number].params
+        moves = {self.carried[p]: self._place(x) for x, p in zip(s.inputs, params) if p in self.carried}
+        return [*parallel_moves(moves), Again(number)]
+
+
+def parallel_moves(moves: Mapping[Slot, Slot]) -> list[CopySlot]:
+    """Copies, one after the other, that give every target (the keys) the value that its source had before all of them.
+
+    A target that nothing else reads any more is written first; a ring, such as two that are exchanged, is opened by a temporary.
+    """
+    sources = {target: source for target, source in moves.items() if target is not source}
+    readers: dict[Slot, int] = dict.fromkeys(sources, 0)
+    for source in sources.values():
+        if source in readers:
+            readers[source] += 1
+    made: list[CopySlot] = []
+    free = [t for t in sources if not readers[t]]
+    while sources:
+        if not free:
+            target = next(iter(sources))
+            held = Slot(f"{target.name}_before", target.shape, target.dtype)
+            made.append(CopySlot(target, held))
+            sources.update({t: held for t, s in sources.items() if s is target})
+            free.append(target)
+        target = free.pop(0)
+        source = sources.pop(target)
+        made.append(CopySlot(source, target))
+        if source in readers and source in sources:
+            readers[source] -= 1
+            if not readers[source]:
+                free.append(source)
+    return made

@@ -1,0 +1,139 @@
+"""Places in memory for intervals of time: no two that are alive at once overlap, and little is wasted.
+
+Offsets are chosen greedily, larger first, each at the lowest place free for its interval (best of several orders, then of a
+bounded number of seeded exchanges).
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from bisect import insort
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+ALIGNMENT = 64
+"""Bytes. Every offset is a multiple: a cache line, and the widest vector."""
+
+_TRIES = 300
+_MANY = 1500
+
+
+def align(n: int) -> int:
+    """`n` rounded up to the alignment."""
+    return -(-n // ALIGNMENT) * ALIGNMENT
+
+
+@dataclass(eq=False)
+class Interval:
+    """`size` bytes needed from step `first` to step `last` (both included)."""
+
+    size: int
+    first: int
+    last: int
+    offset: int = 0
+
+    def later(self, steps: int) -> Interval:
+        """The same, so many steps later, not placed yet."""
+        return Interval(self.size, self.first + steps, self.last + steps)
+
+
+def place(items: Sequence[Interval]) -> tuple[int, int]:
+    """Chooses offsets; returns the bytes used and the lower bound (the largest sum of live sizes)."""
+    items = [i for i in items if i.size]
+    lower = _largest_live(items)
+    if len(items) > _MANY:
+        return _sweep(items), lower
+    best = (-1, [0])
+    orders = [
+        sorted(items, key=lambda i: (-i.size, i.first)),
+        sorted(items, key=lambda i: (-(i.last - i.first), -i.size)),
+        sorted(items, key=lambda i: (-i.size * (i.last - i.first + 1), i.first)),
+        sorted(items, key=lambda i: (i.first, -i.size)),
+    ]
+    first = orders[0]
+    for order in orders:
+        total, offsets = _fit(order)
+        if best[0] < 0 or total < best[0]:
+            best, first = (total, offsets), order
+    chance = random.Random(0)
+    tries = _TRIES if len(items) < 400 else 20
+    while best[0] > lower and tries and len(items) > 1:
+        tries -= 1
+        order = list(first)
+        for _ in range(chance.randint(1, 3)):
+            a, b = chance.randrange(len(order)), chance.randrange(len(order))
+            order[a], order[b] = order[b], order[a]
+        total, offsets = _fit(order)
+        if total <= best[0]:
+            best, first = (total, offsets), order
+    for item, offset in zip(first, best[1]):
+        item.offset = offset
+    return max(best[0], 0), lower
+
+
+def _sweep(items: Sequence[Interval]) -> int:
+    """First fit in order of time, in a list of gaps: for programs of very many steps."""
+    gaps: list[tuple[int, int]] = []
+    live: list[tuple[int, int, int]] = []
+    top = 0
+    for item in sorted(items, key=lambda i: (i.first, -i.size)):
+        while live and live[0][0] < item.first:
+            _, begin, size = heapq.heappop(live)
+            insort(gaps, (begin, begin + size))
+            at = gaps.index((begin, begin + size))
+            if at + 1 < len(gaps) and gaps[at][1] == gaps[at + 1][0]:
+                gaps[at : at + 2] = [(gaps[at][0], gaps[at + 1][1])]
+            if at and gaps[at - 1][1] == gaps[at][0]:
+                gaps[at - 1 : at + 1] = [(gaps[at - 1][0], gaps[at][1])]
+        for n, (begin, end) in enumerate(gaps):
+            if end - begin >= item.size:
+                item.offset = begin
+                gaps[n : n + 1] = [(begin + item.size, end)] if end - begin > item.size else []
+                break
+        else:
+            if gaps and gaps[-1][1] == top:
+                item.offset = gaps.pop()[0]
+            else:
+                item.offset = top
+            top = item.offset + item.size
+        heapq.heappush(live, (item.last, item.offset, item.size))
+    return top
+
+
+def _largest_live(items: Sequence[Interval]) -> int:
+    events: list[tuple[int, int, int]] = []
+    for i in items:
+        events += [(i.first, 0, i.size), (i.last, 1, -i.size)]
+    events.sort()
+    live = most = 0
+    for _, _, change in events:
+        live += change
+        most = max(most, live)
+    return most
+
+
+def _fit(order: Sequence[Interval]) -> tuple[int, list[int]]:
+    """First fit in this order."""
+    placed: list[tuple[int, int, int, int]] = []
+    offsets: list[int] = []
+    total = 0
+    for item in order:
+        at = 0
+        for begin, end, first, last in placed:
+            if first <= item.last and item.first <= last:
+                if begin - at >= item.size:
+                    break
+                at = max(at, end)
+        offsets.append(at)
+        entry = (at, at + item.size, item.first, item.last)
+        low, high = 0, len(placed)
+        while low < high:
+            mid = (low + high) // 2
+            if placed[mid] < entry:
+                low = mid + 1
+            else:
+                high = mid
+        placed.insert(low, entry)
+        total = max(total, at + item.size)
+    return total, offsets

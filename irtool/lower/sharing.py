@@ -1,0 +1,159 @@
+"""Values that lie in one place of a frame, one after the other.
+
+An output of a kernel may take the place of an input that dies with it, where the kernel reads each element before it writes it.
+A value that moves to a loop's slot for the next turn may be computed there, where nothing in the turn reads the slot any more.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from ..tir.program import TEMP, CopySlot, RunKernel, Slot, Step
+from .placing import Interval
+
+
+class Moves:
+    """What a walk over a function's steps tells of the slots that a loop carries.
+
+    Times are those of the intervals. The arms in which a turn may end (arms of a branch that is a body's last step, and bodies
+    themselves) lie in each other; what comes after an arm is not run in the same turn.
+    """
+
+    def __init__(self) -> None:
+        self.carried: dict[Slot, None] = {}
+        self.copies: list[tuple[int, CopySlot]] = []
+        self._reads: dict[Slot, list[int]] = {}
+        self._ends: list[int] = []
+        self._open: list[int] = []
+        self._begun: list[int] = []
+        self._arms: list[int] = []
+
+    def enter(self, at: int) -> None:
+        """An arm begins."""
+        self._open.append(len(self._ends))
+        self._ends.append(at)
+        self._mark(at)
+
+    def leave(self, at: int) -> None:
+        """The innermost arm ends before that time."""
+        self._ends[self._open.pop()] = at - 1
+        if self._open:
+            self._mark(at)
+
+    def _mark(self, at: int) -> None:
+        self._begun.append(at)
+        self._arms.append(self._open[-1])
+
+    def read(self, slot: Slot, at: int) -> None:
+        """A slot is read."""
+        if slot in self.carried:
+            self._reads.setdefault(slot, []).append(at)
+
+    def add(self, at: int, s: CopySlot) -> None:
+        """A copy to a slot that is carried, or another one."""
+        if s.target.resolve() in self.carried:
+            self.copies.append((at, s))
+
+    def sort(self) -> None:
+        """After the walk: a kernel's stages may read in another order than that of its inputs."""
+        for times in self._reads.values():
+            times.sort()
+
+    def reads_after(self, slot: Slot, at: int) -> list[int]:
+        """When a slot may be read at that time or later in the same turn."""
+        times = self._reads.get(slot, [])
+        arm = self._arms[bisect_right(self._begun, at) - 1]
+        return times[bisect_left(times, at) : bisect_right(times, self._ends[arm])]
+
+
+def share_in_place(ordered: Sequence[tuple[int, Step]], intervals: dict[Slot, Interval]) -> dict[Slot, Interval]:
+    """Which interval each slot is in, after outputs have taken the places of inputs that die with them."""
+    group = dict(intervals)
+    members: dict[Interval, list[Slot]] = {i: [s] for s, i in intervals.items()}
+    for clock, s in ordered:
+        if not isinstance(s, RunKernel):
+            continue
+        taken: set[int] = set()
+        for i, o in s.kernel.attrs.get("in_place", ()):
+            at = clock + s.kernel.attrs["stages"].written[o]
+            source, out = s.inputs[i].resolve(), s.outputs[o].resolve()
+            if source.kind != TEMP or out.kind != TEMP or o in taken or source is out:
+                continue
+            a, b = group[source], group[out]
+            if a is b or a.last != at or b.first != at or a.size != b.size:
+                continue
+            if not _in_place(s, source, o):
+                continue
+            # The output's interval has one slot (it begins here); it joins the input's.
+            a.last = b.last
+            for slot in members.pop(b):
+                group[slot] = a
+                members[a].append(slot)
+            taken.add(o)
+    return group
+
+
+def _in_place(s: RunKernel, source: Slot, o: int) -> bool:
+    """True if the output may lie where the slot does, as whichever inputs the kernel gets it."""
+    allowed = {i for i, out in s.kernel.attrs.get("in_place", ()) if out == o}
+    return all(i in allowed for i, x in enumerate(s.inputs) if x.resolve() is source)
+
+
+def share_moved(
+    ordered: Sequence[tuple[int, Step]],
+    moves: Moves,
+    intervals: dict[Slot, Interval],
+    group: dict[Slot, Interval],
+) -> None:
+    """Puts values that move to slots of a loop into the places of those slots, in `group`, where that changes nothing.
+
+    A value may lie in a slot from when it is begun on if the turn does not read the slot from then on, but for the kernel
+    that makes it in place, and if nothing else is put there meanwhile.
+    """
+    moves.sort()
+    members: dict[Interval, list[Slot]] = {}
+    for slot, interval in group.items():
+        members.setdefault(interval, []).append(slot)
+    makers: dict[Slot, tuple[RunKernel, int]] = {}
+    if moves.copies:
+        for _, s in ordered:
+            if isinstance(s, RunKernel):
+                makers.update((x.resolve(), (s, o)) for o, x in enumerate(s.outputs))
+    written: dict[Slot, list[tuple[int, int, Slot]]] = {}
+    """For each slot, from when to when a value is put there."""
+    for at, s in moves.copies:
+        written.setdefault(s.target.resolve(), []).append((at, at, s.source.resolve()))
+    for _, s in moves.copies:
+        source, target = s.source.resolve(), s.target.resolve()
+        if source.kind != TEMP:
+            continue
+        a, b = group[target], group[source]
+        if a is b or a.size != b.size or any(m in moves.carried for m in members[b]):
+            continue
+        inside = set(members[b])
+        if any(first <= b.last and b.first <= last and of not in inside for first, last, of in written[target]):
+            continue
+        if not all(
+            at == b.first and _made_in_place(at, target, members[b], intervals, makers)
+            for at in moves.reads_after(target, b.first)
+        ):
+            continue
+        written[target].append((b.first, b.last, source))
+        for slot in members.pop(b):
+            group[slot] = a
+            members[a].append(slot)
+
+
+def _made_in_place(
+    at: int,
+    target: Slot,
+    members: Sequence[Slot],
+    intervals: dict[Slot, Interval],
+    makers: dict[Slot, tuple[RunKernel, int]],
+) -> bool:
+    """True if it is a kernel that makes the first of the members then, and it may make it in the place of the target."""
+    begun = [makers[m] for m in members if m in makers and intervals[m].first == at]
+    return bool(begun) and all(
+        _in_place(s, target, o) and any(x.resolve() is target for x in s.inputs) for s, o in begun
+    )

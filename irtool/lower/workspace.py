@@ -1,0 +1,96 @@
+"""The scratch memory of a kernel, and when the kernel uses what.
+
+A kernel's stages, the statements at the top of its nest, count as steps of their own: an output that is first written by a later
+stage than the last that reads an input may lie where the input did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..tir.expr import Load, post_order
+from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, Store, expressions, pre_order
+from .placing import Interval, align, place
+
+
+@dataclass(frozen=True)
+class Stages:
+    """When a kernel uses what, counted in the statements at the top of its nest.
+
+    Attributes:
+        count: how many there are, at least one.
+        read: for each input, the last stage that uses it.
+        written: for each output, the first stage that uses it.
+        workspace: the first and the last stage that use scratch memory.
+    """
+
+    count: int
+    read: tuple[int, ...]
+    written: tuple[int, ...]
+    workspace: tuple[int, int]
+
+    @property
+    def in_turn(self) -> list[tuple[int, int]]:
+        """Pairs (input, output) of which the input is done with before the output is begun: they may share memory."""
+        return [(i, o) for i, r in enumerate(self.read) for o, w in enumerate(self.written) if r < w]
+
+
+def plan_workspace(kernel: PrimFunc) -> None:
+    """Gives every arena buffer of the kernel an offset in its scratch memory: `attrs["workspace"]` and `["offsets"]`.
+
+    `attrs["stages"]` says when it uses what, and `attrs["overlapping"]`, once calls are planned, which of its inputs and
+    outputs lie in the same memory one after the other.
+    """
+    intervals: dict[Buffer, Interval] = {}
+    allocated = [s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate) and s.buffer.scope == "arena"]
+    tops = _top_level(kernel.body)
+    first: dict[Buffer, int] = {}
+    last: dict[Buffer, int] = {}
+    for clock, top in enumerate(tops):
+        for b in _touched(top, {*allocated, *kernel.params}):
+            first.setdefault(b, clock)
+            last[b] = clock
+    for b in allocated:
+        if b in first:
+            intervals[b] = Interval(align(b.nbytes), first[b], last[b])
+    total, _ = place(list(intervals.values()))
+    used = list(intervals.values())
+    stages = Stages(
+        max(1, len(tops)),
+        tuple(last.get(b, 0) for b in kernel.inputs),
+        tuple(first.get(b, 0) for b in kernel.outputs),
+        (min((i.first for i in used), default=0), max((i.last for i in used), default=0)),
+    )
+    kernel.attrs["workspace"] = total or (1 if allocated else 0)  # a buffer of no bytes has an address all the same
+    kernel.attrs["offsets"] = {b: i.offset for b, i in intervals.items()}
+    kernel.attrs["buffers"] = intervals
+    kernel.attrs["stages"] = stages
+    kernel.attrs["overlapping"] = []
+
+
+def _top_level(body: Stmt) -> list[Stmt]:
+    """The statements that run one after the other at the top of a nest."""
+    found: list[Stmt] = []
+    stack = [body]
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Allocate):
+            stack.append(s.body)
+        elif isinstance(s, Seq):
+            stack.extend(reversed(s.stmts))
+        else:
+            found.append(s)
+    return found
+
+
+def _touched(root: Stmt, wanted: set[Buffer]) -> list[Buffer]:
+    found: dict[Buffer, None] = {}
+    for s in pre_order(root):
+        if isinstance(s, Store) and s.buffer in wanted:
+            found[s.buffer] = None
+        if isinstance(s, Allocate) and s.buffer in wanted:
+            found[s.buffer] = None
+        for e in post_order(*expressions(s)):
+            if isinstance(e, Load) and e.source in wanted:
+                found[e.source] = None
+    return list(found)
