@@ -137,7 +137,7 @@ def command(
     irtool build --emit=exe --testbench --vector=none net.relay
     irtool build --cc=aarch64-linux-gnu-gcc --mcpu=cortex-a72 net.relay
     """
-    from ..driver import build
+    from ..driver import build, graph_json
     from ..ir.target import Target
     from ..passes.instruments.timing import Timing
     from .output import write_text
@@ -149,6 +149,17 @@ def command(
     name = name or _name_of(file)
     folder = out_dir or f"{name}.out"
     timing = Timing()
+    printed: list[str] = []
+
+    def texts(made: Any) -> dict[str, str]:
+        found = []
+        if graph_file:
+            found.append((graph_file, graph_json(made.prepared, entries[0])))
+        if report_file:
+            found.append((report_file, json.dumps(made.report, indent=1) + "\n"))
+        printed.extend(text for path, text in found if path == "-")
+        return {path: text for path, text in found if path != "-"}
+
     start = time.perf_counter()
     artifact = build(
         lambda: _module(text, source, shapes, entries[0], missing_constants),
@@ -165,17 +176,14 @@ def command(
             "utf-8", "surrogatepass"
         ),
         instruments=(timing,),
+        also=texts,
         **options,
     )
     seconds = time.perf_counter() - start
     if time_passes:
         click.echo(timing.table(), err=True)
-    if graph_file:
-        from ..driver import graph_json
-
-        write_text(graph_file, graph_json(artifact.prepared, entries[0]))
-    if report_file:
-        write_text(report_file, json.dumps(artifact.report, indent=1) + "\n")
+    for text in printed:
+        write_text("-", text)
     if explain:
         for kernel in artifact.report["kernels"]:
             click.echo(f"{kernel['name']}: {kernel['strategy']} — {kernel['reason']}")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from pathlib import Path
 
 from ..diagnostics import IrError
+from ..driver.outputs import is_stream
 
 
 def write_text(path: str | None, text: str) -> None:
@@ -27,9 +29,9 @@ def write_bytes(path: str, data: bytes) -> None:
     """Writes a file atomically: to a temporary name in the same folder, then renamed."""
     folder = os.path.dirname(os.path.abspath(path))
     try:
-        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-            with open(path, "wb") as device:  # /dev/null, a pipe: nothing to rename onto
-                device.write(data)
+        if is_stream(Path(path)) and not os.path.isdir(path):
+            with open(path, "wb") as stream:
+                stream.write(data)
             return
         handle, temporary = tempfile.mkstemp(prefix=".irtool-", dir=folder)
         try:

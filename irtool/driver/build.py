@@ -14,7 +14,7 @@ from ..diagnostics import IrError, ToolError
 from ..ir import Module
 from .artifact import Artifact
 from .options import Options
-from .outputs import Emission, write_files
+from .outputs import Content, Emission, write_files
 
 
 def build(
@@ -39,6 +39,7 @@ def build(
     cache: bool = False,
     content: bytes | None = None,
     instruments: Iterable[Any] = (),
+    also: Callable[[Emission], Mapping[str, str]] | None = None,
 ) -> Artifact:
     """Compiles a module.
 
@@ -66,6 +67,7 @@ def build(
         cache: look for the same build in the user's cache, and keep this one there.
         content: what `module` and `params` are made from; needed for caching where they are functions.
         instruments: instruments for the passes.
+        also: gives further text files by path, of what the build made; they are written with the others, or nothing is.
 
     Raises:
         IrError: the module is rejected, or something in it cannot be compiled (all of it is listed).
@@ -111,17 +113,24 @@ def build(
                 raise type(error)(located(d, source, options.entries[0]) for d in error.diagnostics) from error
             if key and made.failure is None and not any(f.gives_data for f in made.entries.values()):
                 _keep(key, made)
-        return _deliver(made, options, out_dir)
+        return _deliver(made, options, out_dir, also)
 
 
-def _deliver(made: Emission, options: Options, out_dir: str | os.PathLike | None) -> Artifact:
+def _deliver(
+    made: Emission,
+    options: Options,
+    out_dir: str | os.PathLike | None,
+    also: Callable[[Emission], Mapping[str, str]] | None = None,
+) -> Artifact:
     """Writes the files; they are the sources where the compiler failed, of which the error tells."""
+    texts = also(made) if also is not None and made.failure is None else {}
+    more: dict[str, Content] = {os.path.abspath(path): [text.encode()] for path, text in texts.items()}
     holder = None
     if out_dir is None:
         holder = tempfile.TemporaryDirectory(prefix="irtool-", ignore_cleanup_errors=True)
         out_dir = holder.name
     folder = Path(out_dir)
-    written = write_files(folder, made.files, {made.program})
+    written = write_files(folder, {**made.files, **more}, {made.program})[: len(made.files)]
     if made.failure is not None:
         if holder is not None:
             holder._finalizer.detach()  # type: ignore[attr-defined]  # leaves the folder behind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,19 +46,26 @@ class Emission:
 
 
 def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable[str] = ()) -> list[Path]:
-    """Writes files, by name, into a folder that is made if it is missing.
+    """Writes files into a folder that is made if it is missing; names are relative to it, or whole paths.
 
-    All are written beside their places first, then renamed,
-    so that a full disk leaves what was there before. Raises IrError.
+    All are written beside their places first, then renamed, so that a full disk, or a place that cannot be taken, leaves
+    what was there before. Devices and pipes have nothing to rename onto: they are written last. Raises IrError.
     """
     runs = set(executable)
     finished: list[tuple[str, Path]] = []
+    streams: list[tuple[Path, Content]] = []
     target = folder
+    new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             target = folder / name
-            handle, unfinished = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+            if target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if is_stream(target):
+                streams.append((target, content))
+                continue
+            handle, unfinished = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
             finished.append((unfinished, target))
             with os.fdopen(handle, "wb") as out:
                 _fill(out, content)
@@ -66,13 +74,23 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
             os.chmod(unfinished, (0o777 if name in runs else 0o666) & ~mask)
         for unfinished, target in finished:
             os.replace(unfinished, target)
+        for target, content in streams:
+            with open(target, "wb") as out:
+                _fill(out, content)
     except OSError as error:
         raise IrError(f"cannot write {target}: {error.strerror or error}") from None
     finally:
         for unfinished, _ in finished:
             if os.path.exists(unfinished):
                 os.unlink(unfinished)
-    return [target for _, target in finished]
+        if new and folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+    return [folder / name for name in files]
+
+
+def is_stream(path: Path) -> bool:
+    """True for a device, a pipe, or another process's end of one: there is nothing to rename onto."""
+    return path.is_relative_to("/dev") or path.is_relative_to("/proc") or (path.exists() and not path.is_file())
 
 
 def chunks(content: Content) -> Iterator[Any]:

@@ -77,6 +77,35 @@ def test_report_and_graph_are_json(irtool, tmp_path: Path) -> None:
     assert set(graph) == {"nodes", "arg_nodes", "heads", "attrs", "node_row_ptr"}
 
 
+def test_reports_and_graphs_are_written_with_the_rest_or_nothing_is(irtool, tmp_path: Path) -> None:
+    (tmp_path / "branch.relay").write_text(
+        '#[version = "0.0.5"]\ndef @main(%c: bool, %x: Tensor[(4), float32]) { if (%c) { exp(%x) } else { %x } }\n'
+    )
+    assert_refused(irtool("build", "branch.relay", "--graph", "graph.json"), 1, "a branch cannot stand in the graph")
+    for option in ("--graph", "--report"):
+        assert_refused(irtool("build", MLP, option, "nowhere/file.json"), 1, "nowhere/file.json")
+    (tmp_path / "taken" / "mlp.so").mkdir(parents=True)
+    assert_refused(irtool("build", MLP, "-o", "taken", "--report", "report.json"), 1, "taken/mlp.so: Is a directory")
+    assert [p.name for p in (tmp_path / "taken").iterdir()] == ["mlp.so"]
+    assert {p.name for p in tmp_path.iterdir()} == {"branch.relay", "taken"}
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").is_symlink(), reason="no such device here")
+def test_reports_and_graphs_on_standard_output(irtool, tmp_path: Path) -> None:
+    done = irtool("build", MLP, "--report", "-", "-q")
+    assert json.loads(done.stdout)["name"] == "mlp"
+    with (tmp_path / "kept").open("w") as file:  # the device is written to, and not replaced by a file
+        subprocess.run(
+            [sys.executable, "-m", "irtool", "build", MLP, "--graph", "/dev/stdout", "-q"],
+            stdout=file,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=True,
+        )
+    assert json.loads((tmp_path / "kept").read_text())["nodes"]
+    assert Path("/dev/stdout").is_symlink()
+
+
 def test_weights_from_a_file(irtool, tmp_path: Path) -> None:
     g = np.random.RandomState(0)
     shapes = {"w1": (128, 784), "b1": (128,), "w2": (10, 128), "b2": (10,), "w3": (10, 10), "b3": (10,)}
@@ -159,7 +188,7 @@ def test_help_names_every_option_of_build(irtool) -> None:
 
     text = irtool("build", "--help").stdout
     renamed = {"opt_level": "-O", "out_dir": "-o", "inputs": "--input"}
-    hidden = {"module", "content", "instruments"}
+    hidden = {"module", "content", "instruments", "also"}
     for name in inspect.signature(build).parameters:
         if name not in hidden:
             assert renamed.get(name, f"--{name}") in text, name
