@@ -5,6 +5,7 @@ stages    that graph                   ⇒ which tensors exist in memory, which 
 nest      the stages                   ⇒ one loop nest, for compiling
 plain     the stages                   ⇒ one loop nest without any schedule, for reading (passes.LowerTE)
 host      a module of such calls       ⇒ functions of kernel calls, branches and calls of each other
+loops     calls that functions end in  ⇒ turns of loops
 memory    a host function's buffers    ⇒ offsets in one arena
 storage   a function of kernel calls   ⇒ the peer's storage plan, for graph JSON and reports
 """

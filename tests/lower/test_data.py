@@ -86,7 +86,7 @@ def test_long_lists_are_no_deep_recursion():
 
 
 def test_endless_lists_are_refused(monkeypatch):
-    monkeypatch.setattr("irtool.lower.host._IN_PLACE", 200)
+    monkeypatch.setattr("irtool.lower.known._IN_PLACE", 200)
     m = module(
         "def @more(%x: Tensor[(3), float32]) -> List[Tensor[(3), float32]] { Cons(%x, @more(%x)) }\n"
         "def @main(%x: Tensor[(3), float32]) { @more(%x) }"

@@ -1,0 +1,276 @@
+"""One function of a module as a host function: the value of each expression, and the steps that compute it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import Diagnostic, IrError
+from ..interp.values import Data
+from ..ir import (
+    Call,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Match,
+    Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+    children,
+    post_order,
+)
+from ..tir.program import CONSTANT, PARAM, RESULT, Branch, CallFunction, HostFunction, RunKernel, Slot, Step
+from ..trampoline import trampoline
+from . import known
+from .blocks import Blocks
+from .closures import close
+from .compose import flat_types
+from .kernels import primitive_of
+from .values import (
+    REFUSED,
+    Cell,
+    Closure,
+    Value,
+    dims,
+    flat,
+    nest,
+    same_structure,
+    shapes,
+    structure,
+    structure_of,
+)
+
+if TYPE_CHECKING:
+    from .host import ModuleLowering
+
+
+class FunctionLowering:
+    """The lowering of one function. Its methods that are generators run on a trampoline: expressions nest without limit."""
+
+    def __init__(self, whole: ModuleLowering, name: str, closure: Closure, captured: list[Slot]) -> None:
+        self.whole = whole
+        self.name = name
+        self.function = closure.function
+        self.captured = captured
+        self.blocks = Blocks()
+        self.blocks.known[0].update(closure.captured)
+        # Functions that are being lowered in place, each with how deep in branches that began.
+        self.active: list[tuple[Function, int]] = []
+
+    def lower(self) -> HostFunction:
+        """The host function; its memory is not planned yet."""
+        f = self.function
+        params: list[Slot] = []
+        names: list[str] = []
+        structures: list[Any] = []
+        for p in f.params:
+            t = p.checked_type or p.type_annotation
+            try:
+                types = flat_types(t, p)
+            except IrError as error:
+                self.whole.problems += error.diagnostics
+                self.blocks.learn(p, REFUSED)
+                continue
+            slots = [Slot(f"{p.name}_{n}", dims(x), x.dtype, PARAM) for n, x in enumerate(types)]
+            if len(slots) == 1:
+                slots[0].name = p.name
+            params += slots
+            names.append(p.name)
+            structures.append(structure_of(t))
+            self.blocks.learn(p, nest(structures[-1], iter(slots)))
+        value = trampoline(self.value(f.body))
+        form: Any = None
+        results: list[Slot] = []
+        if value is not REFUSED:
+            try:
+                form = structure(value)
+                slots = flat(value, f.body)
+                for n, (slot, shape) in enumerate(zip(slots, shapes(f.body, slots))):
+                    result = Slot(f"out{n}", shape, slot.dtype, RESULT)
+                    results.append(result)
+                    self.blocks.deliver(slot, result)
+            except IrError as error:
+                self.whole.problems += error.diagnostics
+        return HostFunction(self.name, params + self.captured, results, self.blocks.steps[0], form, names, structures)
+
+    # -- expressions ---------------------------------------------------------------------------------------------------
+
+    def value(self, root: Expr) -> Generator[Any, Any, Value]:
+        """The value of an expression; steps that compute it are added to the innermost block."""
+        find, learn = self.blocks.find, self.blocks.learn
+        while isinstance(root, Let) and find(root) is None:
+            if find(root.var) is None:
+                held = yield self.value(root.value)
+                learn(root.var, held)
+                if isinstance(held, Closure) and held.function is root.value:
+                    held.captured[root.var] = held
+            root = root.body
+        found = find(root)
+        if found is not None:
+            return found
+        closed = (If, Let, Function, Match)
+        order = post_order(root, enter=lambda e: not isinstance(e, closed) and find(e) is None)
+        for e in order:
+            if find(e) is not None or isinstance(e, Op | GlobalVar | Constructor):
+                continue
+            if isinstance(e, If):
+                made = yield self.branch(e)
+            elif isinstance(e, Match):
+                made = yield known.lower_match(self, e)
+            elif isinstance(e, Call) and (callee := known.lowered_in_place(self, e)) is not None:
+                made = yield known.lower_in_place(self, e, callee)
+            elif isinstance(e, Let):
+                made = yield self.value(e)
+            else:
+                made = self.tried(e)
+            learn(e, made)
+        return find(root)
+
+    def tried(self, e: Expr) -> Value:
+        """A node whose operands are known, or refused: what has no counterpart is noted once, and the rest goes on."""
+        if any(self.blocks.find(k) is REFUSED for k in children(e)):
+            return REFUSED
+        try:
+            return self.one(e)
+        except IrError as error:
+            self.whole.problems += error.diagnostics
+            return REFUSED
+
+    def one(self, e: Expr) -> Value:
+        """A node whose operands are known."""
+        if isinstance(e, Constant):
+            return self.whole.constant(e)
+        if isinstance(e, Tuple):
+            return tuple(self.known_value(f) for f in e.fields)
+        if isinstance(e, TupleGetItem):
+            return self.blocks.find(e.tuple)[e.index]  # type: ignore[index]
+        if isinstance(e, Function):
+            return close(e, self.blocks.find)
+        if isinstance(e, RefCreate):
+            return Cell(self.known_value(e.value), self.blocks.depth)
+        if isinstance(e, RefRead | RefWrite):
+            return known.read_or_write(self, e)
+        if isinstance(e, Call):
+            return self.call(e)
+        if isinstance(e, Var):
+            raise IrError(f"%{e.name} is not known here", e.span)
+        raise IrError(f"{type(e).__name__} has no counterpart in C: {e!r}", e.span)
+
+    def known_value(self, e: Expr) -> Value:
+        """The value of an operand; a constructor that stands alone is the data it makes."""
+        if isinstance(e, Constructor):
+            if e.inputs:
+                raise IrError(f"the constructor {e.name} is used as a function: that has no counterpart in C", e.span)
+            return Data(e)
+        return e if isinstance(e, GlobalVar) else self.blocks.find(e)
+
+    def refuse(self, message: str, e: Expr, help: str = "") -> Value:
+        """Notes that an expression has no counterpart."""
+        self.whole.problems.append(Diagnostic(message, e.span, help=help))
+        return REFUSED
+
+    def refuse_value(self, message: str, e: Expr) -> Value:
+        """The same where it would have one, were the inputs constants."""
+        self.whole.depends_on_values = True
+        return self.refuse(message, e, "give those inputs as weights, so that they are known when compiling")
+
+    # -- calls ---------------------------------------------------------------------------------------------------------
+
+    def callee(self, e: Call) -> Closure | GlobalVar | None:
+        """The function that a call applies, as far as it is known."""
+        found: Any = self.blocks.find(e.op) if isinstance(e.op, Var | Function) else e.op
+        return found if isinstance(found, Closure | GlobalVar) else None
+
+    def call(self, e: Call) -> Value:
+        """A call whose arguments are known."""
+        if isinstance(e.op, Constructor):
+            return Data(e.op, [self.known_value(a) for a in e.args])
+        if isinstance(e.op, Op):
+            return self.kernel(e, *primitive_of(e))
+        callee = self.callee(e)
+        if callee is None:
+            raise IrError(f"the callee {e.op!r} is not known when compiling", e.span)
+        function: Any = self.whole.module[callee.name] if isinstance(callee, GlobalVar) else callee.function
+        if function.attrs.get("Primitive"):
+            return self.kernel(e, function, list(e.args))
+        captured: list[Slot] = []
+        if isinstance(callee, GlobalVar):
+            name = self.whole.enqueue(callee.name)
+        else:
+            name, captured = self.whole.lift(callee, self.name)
+        inputs = [s for a in e.args for s in flat(self.blocks.find(a), a)]
+        outputs = [self.blocks.fresh(dims(t), t.dtype) for t in flat_types(e.checked_type, e)]
+        self.blocks.add(CallFunction(name, inputs + captured, outputs))
+        return nest(structure_of(e.checked_type), iter(outputs))
+
+    def kernel(self, e: Call, function: Function, args: list[Expr]) -> Value:
+        """A call of a primitive function."""
+        inputs = [s for a in args for s in flat(self.blocks.find(a), a)]
+        types = flat_types(e.checked_type, e)
+        folded = known.folded(self, e, function, inputs, types)
+        if folded is not None:
+            return folded
+        found = self.whole.kernels.get(function)
+        form = structure_of(e.checked_type)
+        if found is None:
+            return nest(form, iter([self.blocks.fresh(dims(t), t.dtype) for t in types]))
+        made, graph = found
+        inputs += [self.whole.constant(c) for c in graph.constants]
+        copied = made.attrs["copies"]
+        if copied is not None:
+            return nest(form, iter([inputs[copied]]))
+        outputs = [self.blocks.fresh(dims(t), t.dtype) for t in types]
+        self.blocks.add(RunKernel(made, inputs, outputs))
+        return nest(form, iter(outputs))
+
+    # -- branches ------------------------------------------------------------------------------------------------------
+
+    def branch(self, e: If) -> Generator[Any, Any, Value]:
+        """The value of an `if`: that of one arm where the condition is known, else a branch whose arms compute it."""
+        cond = yield self.value(e.cond)
+        if isinstance(cond, Slot) and cond.kind == CONSTANT:
+            return (yield self.value(e.true_branch if cond.data else e.false_branch))
+        refused = cond is REFUSED
+        arms: list[list[Step]] = []
+        results: list[Slot] = []
+        forms: list[list[tuple[tuple[int, ...], str]]] = []
+        structures: list[Any] = []
+        for arm in (e.true_branch, e.false_branch):
+            self.blocks.open()
+            value = yield self.value(arm)
+            refused = refused or value is REFUSED
+            if not refused:
+                try:
+                    forms.append(self.deliver(arm, flat(value, arm), results, not arms))
+                    structures.append(structure(value))
+                except IrError as error:
+                    self.whole.problems += error.diagnostics
+                    refused = True
+            arms.append(self.blocks.close())
+        if refused:
+            return REFUSED
+        if not same_structure(*structures):
+            return self.refuse_value("which constructor this gives depends on the inputs", e)
+        if forms[0] != forms[1]:
+            return self.refuse_value("the shape that this gives depends on the inputs", e)
+        self.blocks.add(Branch(cond, arms[0], arms[1]))
+        return nest(structures[0], iter(results))
+
+    def deliver(
+        self, arm: Expr, sources: list[Slot], results: list[Slot], first: bool
+    ) -> list[tuple[tuple[int, ...], str]]:
+        """Makes the values of an arm of a branch appear in the branch's results, which the first arm makes; their forms."""
+        forms = [(shape, s.dtype) for shape, s in zip(shapes(arm, sources), sources)]
+        if first:
+            results += [self.blocks.fresh(shape, dtype, -2) for shape, dtype in forms]
+        for source, target in zip(sources, results):
+            self.blocks.deliver(source, target)
+        return forms

@@ -1,0 +1,61 @@
+"""The kernels of a program: equal primitive functions share one."""
+
+from __future__ import annotations
+
+from ..diagnostics import Diagnostic, IrError
+from ..ir import Call, Constant, Expr, Function, Var
+from ..ir.structural import structural_equal, structural_hash
+from ..tir.sharing import copied_input, in_place_pairs
+from ..tir.stmt import PrimFunc
+from .compose import TensorGraph, compose
+from .naming import kernel_name
+from .nest import lower_function
+
+
+class Kernels:
+    """Kernels made so far. What has none is noted in `problems`."""
+
+    def __init__(self, problems: list[Diagnostic]) -> None:
+        self.all: list[PrimFunc] = []
+        self.problems = problems
+        self._by_hash: dict[int, list[tuple[Function, PrimFunc, TensorGraph]]] = {}
+        self._names: dict[str, int] = {}
+
+    def get(self, function: Function) -> tuple[PrimFunc, TensorGraph] | None:
+        """The kernel of a primitive function; None, with a problem noted, where it has none."""
+        key = structural_hash(function)
+        for other, kernel, graph in self._by_hash.get(key, ()):
+            if other is function or structural_equal(other, function):
+                return kernel, graph
+        try:
+            graph = compose(function)
+        except IrError as error:
+            self.problems += error.diagnostics
+            return None
+        name = kernel_name(c.op.name for c in graph.operators)  # type: ignore[attr-defined]
+        seen = self._names[name] = self._names.get(name, -1) + 1
+        kernel = lower_function(graph, f"{name}_{seen}" if seen else name)
+        kernel.attrs["operators"] = [c.op.name for c in graph.operators]  # type: ignore[attr-defined]
+        kernel.attrs["copies"] = copied_input(kernel)
+        kernel.attrs["in_place"] = in_place_pairs(kernel)
+        self.all.append(kernel)
+        self._by_hash.setdefault(key, []).append((function, kernel, graph))
+        return kernel, graph
+
+
+def primitive_of(e: Call) -> tuple[Function, list[Expr]]:
+    """A primitive function around one operator's call, and the arguments that it takes (constants of one element stay
+    inside)."""
+    params: list[Var] = []
+    inner: list[Expr] = []
+    outer: list[Expr] = []
+    for n, a in enumerate(e.args):
+        if isinstance(a, Constant) and a.is_scalar:
+            inner.append(a)
+            continue
+        v = Var(f"p{n}", a.checked_type, None, a.checked_type)
+        params.append(v)
+        inner.append(v)
+        outer.append(a)
+    body = Call(e.op, tuple(inner), e.attrs, e.type_args, e.span, e.checked_type)
+    return Function(tuple(params), body, e.checked_type, (), {"Primitive": 1}, e.span), outer

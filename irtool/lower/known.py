@@ -1,0 +1,99 @@
+"""What is known while a function is lowered and never reaches C: data, the functions that handle it, references."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import IrError
+from ..interp import evaluate_expr
+from ..ir import Call, Constant, Function, GlobalVar, Match, RefRead, RefWrite, TensorType
+from ..tir.program import CONSTANT, Slot
+from .values import REFUSED, Cell, Closure, Value, elements, is_tensors, matched, nest, structure_of
+
+if TYPE_CHECKING:
+    from .function import FunctionLowering
+
+_FOLDED = 4096
+"""Elements up to which a result of constants is computed while lowering, in functions lowered in place."""
+
+_IN_PLACE = 50_000
+"""Calls lowered in place before a recursion is taken as endless."""
+
+
+def lowered_in_place(within: FunctionLowering, e: Call) -> Closure | None:
+    """The function that a call applies, where C cannot have it: its parameters or its result are not tensors."""
+    callee = within.callee(e)
+    if isinstance(callee, GlobalVar):
+        function = within.whole.module[callee.name]
+        callee = Closure(function, {}) if isinstance(function, Function) else None
+    if callee is None or callee.function.attrs.get("Primitive"):
+        return None
+    types = [e.checked_type, *(a.checked_type for a in e.args)]
+    return None if all(is_tensors(t) for t in types) else callee
+
+
+def lower_in_place(within: FunctionLowering, e: Call, closure: Closure) -> Generator[Any, Any, Value]:
+    """The value of a call, by lowering the function's body here with its parameters known."""
+    values = [within.known_value(a) for a in e.args]
+    if any(v is REFUSED for v in values):
+        return REFUSED
+    whole, blocks, function = within.whole, within.blocks, closure.function
+    whole.in_place += 1
+    begun = [depth for f, depth in within.active if f is function]
+    shown = f"@{e.op.name}" if isinstance(e.op, GlobalVar) else "the function"
+    if begun and begun[-1] < blocks.depth:
+        return within.refuse_value(f"how deep {shown} recurses depends on the inputs, and it handles data", e)
+    if whole.in_place > _IN_PLACE:
+        return within.refuse(f"the recursion of {shown} has no end while compiling", e)
+    around = blocks.known
+    blocks.known = [{**closure.captured, **dict(zip(function.params, values))}]
+    within.active.append((function, blocks.depth))
+    value = yield within.value(function.body)
+    within.active.pop()
+    blocks.known = around
+    return value
+
+
+def lower_match(within: FunctionLowering, e: Match) -> Generator[Any, Any, Value]:
+    """The first clause that fits the data."""
+    yield within.value(e.data)
+    value = within.known_value(e.data)
+    if value is REFUSED:
+        return REFUSED
+    for clause in e.clauses:
+        bound = matched(clause.pattern, value)
+        if bound is not None:
+            within.blocks.known[-1].update(bound)
+            return (yield within.value(clause.body))
+    return within.refuse("no clause of the match fits", e)
+
+
+def read_or_write(within: FunctionLowering, e: RefRead | RefWrite) -> Value:
+    """What a reference holds is known when compiling, as long as it is written where it was made."""
+    cell = within.blocks.find(e.ref)
+    if not isinstance(cell, Cell):
+        raise IrError("the reference is not known when compiling", e.span)
+    if isinstance(e, RefRead):
+        return cell.value
+    if cell.level != within.blocks.depth:
+        raise IrError("a reference from outside is written in a branch: that has no counterpart in C", e.span)
+    cell.value = within.known_value(e.value)
+    return ()
+
+
+def folded(
+    within: FunctionLowering, e: Call, function: Function, inputs: list[Slot], types: list[TensorType]
+) -> Value | None:
+    """The result of a primitive function of constants, as a constant: in functions lowered in place, where it may decide how
+    deep they recurse."""
+    if not within.active or any(s.kind != CONSTANT for s in inputs) or sum(elements(t) for t in types) > _FOLDED:
+        return None
+    arguments = iter([Constant(s.data, s.dtype, TensorType(s.shape, s.dtype)) for s in inputs])
+    operands = [nest(structure_of(p.checked_type), arguments) for p in function.params]
+    if any(isinstance(o, tuple) for o in operands):
+        return None
+    found = evaluate_expr(Call(function, tuple(operands), None, (), e.span, e.checked_type))
+    if isinstance(found, tuple) or len(types) != 1:
+        return None
+    return within.whole.constant(Constant(found, types[0].dtype, types[0], e.span))
