@@ -52,7 +52,11 @@ import click
     help="Keep weights in NAME.c, in NAME_weights.c, or in NAME.bin, which is mapped when it is loaded.",
 )
 @click.option(
-    "--shape", "shapes", multiple=True, metavar="NAME=1,3,224,224", help="Pin the dynamic shape of a parameter."
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="NAME=1,3,224,224",
+    help="Pin the dynamic shape of a parameter; of a field of a tuple: t.0=4.",
 )
 @click.option(
     "--missing-constants",

@@ -41,7 +41,11 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 )
 @click.option("--input", "single", multiple=True, metavar="NAME=FILE.npy", help="One parameter from a .npy file.")
 @click.option(
-    "--shape", "shapes", multiple=True, metavar="NAME=1,3,224,224", help="Pin the dynamic shape of a parameter."
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="NAME=1,3,224,224",
+    help="Pin the dynamic shape of a parameter; of a field of a tuple: t.0=4.",
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of the random values.")
 @click.option(

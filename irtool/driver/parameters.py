@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError, nearest
-from ..ir import Constant, Expr, Function, Module, TensorType, Var, substitute, with_function
+from ..ir import Constant, Expr, Function, Module, TensorType, Var
+from ..passes.bind import contradiction, with_values
 
 
 def bind_weights(
@@ -51,8 +52,7 @@ def bind_weights(
                 ty = p.checked_type or p.type_annotation
                 problems.append(Diagnostic(f"there is no weight for the parameter %{p.name}: {ty!r}", p.span))
         if values:
-            kept = tuple(p for p in f.params if p not in values)
-            bound[entry] = with_function(f, params=kept, body=substitute(f.body, values))
+            bound[entry] = with_values(f, values)
     if problems:
         raise IrError(problems)
     return module.with_functions({**module.functions, **bound}) if bound else module
@@ -65,11 +65,10 @@ def _constant(p: Var, data: Any, problems: list[Diagnostic]) -> Constant | None:
     ty = p.checked_type or p.type_annotation
     if not isinstance(ty, TensorType):
         return Constant(array, span=p.span)
-    fits = not ty.is_static or tuple(ty.shape) == array.shape
     dtype = str(array.dtype)
     if ty.dtype == "bfloat16" and dtype == "uint16":
         dtype = "bfloat16"
-    if not fits or dtype != ty.dtype:
+    if contradiction(ty, array.shape) or dtype != ty.dtype:
         problems.append(Diagnostic(f"%{p.name} is {ty!r}, but its value is {array.dtype}{list(array.shape)}", p.span))
         return None
     return Constant(array, ty.dtype, None, p.span)

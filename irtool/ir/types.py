@@ -8,6 +8,7 @@ may be nested as deeply as memory allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from ..diagnostics import Span
 from .dims import Dim
@@ -250,6 +251,21 @@ def tuple_leaves(root: Type) -> Iterator[Type]:
             stack.extend(reversed(t.fields))
         else:
             yield t
+
+
+def leaf_paths(root: Type) -> Iterator[tuple[Type, str]]:
+    """What `tuple_leaves` gives, each with where it is in the tuple: `.0.1` is field 1 of field 0."""
+    stack: list[tuple[Type, Any]] = [(root, None)]
+    while stack:
+        t, place = stack.pop()
+        if isinstance(t, TupleType):
+            stack.extend((f, (place, n)) for n, f in reversed(list(enumerate(t.fields))))
+            continue
+        numbers = []
+        while place is not None:
+            place, n = place
+            numbers.append(f".{n}")
+        yield t, "".join(reversed(numbers))
 
 
 def rewrite_type(root: Type, leaf: Callable[[Type], Type]) -> Type:

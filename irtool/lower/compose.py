@@ -13,6 +13,7 @@ from ..ir import (
     Constant,
     Expr,
     Function,
+    GlobalVar,
     MissingData,
     Op,
     TensorType,
@@ -22,6 +23,7 @@ from ..ir import (
     Type,
     Var,
     children,
+    leaf_paths,
     post_order,
     tuple_leaves,
 )
@@ -43,17 +45,24 @@ class TensorGraph:
 
 
 def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
-    """The tensor types in `t`, tuples flattened. Raises IrError where there is another type or a dimension is not known."""
+    """The tensor types in `t`, tuples flattened. Raises IrError where there is another type, or, listing all of them, where
+    dimensions are not known."""
     found: list[TensorType] = []
     for x in tuple_leaves(t):  # type: ignore[arg-type]
         if not isinstance(x, TensorType):
             raise IrError(f"a value of type {x} has no place in C", what.span if what is not None else None)
-        if not x.is_static:
-            raise IrError(_dynamic(x, what))
-        if not _is_scalar_dtype(x.dtype):
+        if x.is_static and not _is_scalar_dtype(x.dtype):
             shown = x.dtype or "no dtype"
             raise IrError(f"tensors of {shown} cannot be compiled to C", what.span if what is not None else None)
         found.append(x)
+    if not all(x.is_static for x in found):
+        raise IrError(
+            [
+                _dynamic(x, path, what)
+                for x, path in leaf_paths(t)  # type: ignore[arg-type]
+                if isinstance(x, TensorType) and not x.is_static
+            ]
+        )
     return found
 
 
@@ -64,13 +73,22 @@ def _is_scalar_dtype(dtype: str) -> bool:
         return False
 
 
-def _dynamic(t: TensorType, what: Expr | None) -> Diagnostic:
-    name = what.name if isinstance(what, Var) else "NAME"
-    dims = ",".join(str(int(d)) if isinstance(d, int) else "N" for d in t.shape)
+def _dynamic(t: TensorType, path: str, what: Expr | None) -> Diagnostic:
+    if isinstance(what, Var):
+        dims = ",".join(str(int(d)) if isinstance(d, int) else "N" for d in t.shape)
+        return Diagnostic(
+            f"the shape {t} is not static: compiling to C needs every dimension",
+            what.span,
+            help=f"pin it with --shape {what.name}{path}={dims}",
+        )
+    made = what
+    while isinstance(made, Call) and isinstance(made.op, Function):
+        made = made.op.body  # of a primitive function, the operator whose result it gives
+    by = made.op.name if isinstance(made, Call) and isinstance(made.op, Op | GlobalVar) else "this"
     return Diagnostic(
-        f"the shape {t} is not static: compiling to C needs every dimension",
-        what.span if what is not None else None,
-        help=f"pin it with --shape {name}={dims}",
+        f"{by} gives {t}, a shape that is not static: compiling to C needs every dimension",
+        made.span if made is not None else None,
+        help="it follows from shapes, which --shape NAME=… pins, or from values, which --params makes constants",
     )
 
 

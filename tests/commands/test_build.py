@@ -152,6 +152,36 @@ def test_dynamic_shapes_are_pinned_by_the_flag_that_the_error_names(irtool, tmp_
     assert "#define D_X_SHAPE {3, 4}" in (tmp_path / "d.out" / "d.h").read_text()
 
 
+def test_shapes_of_fields_and_what_contradicts_the_types(irtool, tmp_path: Path) -> None:
+    (tmp_path / "d.relay").write_text(
+        '#[version = "0.0.5"]\n'
+        "def @main(%x: Tensor[(?, 3), float32],\n"
+        "          %t: (Tensor[(?), int32], (Tensor[(2), int32], Tensor[(?, 4), int32]))) {\n"
+        "  (exp(%x), %t.0, %t.1.1)\n}\n"
+    )
+    assert_refused(irtool("build", "d.relay"), 1, "--shape x=N,3", "--shape t.0=N", "--shape t.1.1=N,4")
+    pins = ["--shape", "x=2,3", "--shape", "t.0=5", "--shape", "%t.1.1=(6,4)"]
+    assert irtool("build", "d.relay", "--emit=c", *pins, "-q").returncode == 0
+    header = (tmp_path / "d.out" / "d.h").read_text()
+    assert "_SHAPE {5}" in header and "_SHAPE {6, 4}" in header
+    assert_refused(
+        irtool("build", "d.relay", "--shape", "x=2,4", "--shape", "t.0=1,1", "--shape", "t=3", "--shape", "y=1"),
+        1,
+        "d.relay:2:11: error: %x cannot have the shape [2, 4]: it is Tensor[(?, 3), float32], and axis 1 is 3",
+        "%t.0 cannot have the shape [1, 1]: it is Tensor[(?), int32], of rank 1 and not 2",
+        "%t is no tensor",
+        "@main has no parameter %y",
+    )
+    assert_refused(irtool("build", "d.relay", "--shape", "x=2,-3"), 2, "cannot read the shape")
+
+
+def test_shapes_that_values_decide_name_the_operator(irtool, tmp_path: Path) -> None:
+    (tmp_path / "v.relay").write_text(
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(4), float32]) {\n  argwhere(%x)\n}\n'
+    )
+    assert_refused(irtool("build", "v.relay"), 1, "v.relay:3:3: error: argwhere gives Tensor[(?, 1), int32]")
+
+
 def test_check_lists_what_cannot_be_compiled(irtool, tmp_path: Path) -> None:
     (tmp_path / "m.relay").write_text(
         '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32], %y: Tensor[(2), int4]) {\n'

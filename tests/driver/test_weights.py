@@ -96,3 +96,11 @@ def test_constants_of_every_dtype(dtype: str, way: str) -> None:
     same, copy = irtool.build(m, {"w": w}, weights=way).run([w])
     np.testing.assert_array_equal(copy, w)
     np.testing.assert_array_equal(same, w == w)
+
+
+def test_weights_of_partly_known_shapes_are_checked_where_they_are_known() -> None:
+    m = parse("def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(?, 4), float32]) { nn.dense(%x, %w, units=None) }")
+    for shape in ((3, 5), (3,)):
+        with pytest.raises(IrError, match=r"%w is Tensor\[\(\?, 4\), float32\], but its value is"):
+            irtool.build(m, {"w": np.ones(shape, "float32")}, emit="c")
+    assert irtool.build(m, {"w": np.ones((3, 4), "float32")}, emit="c").report["outputs"][0]["shape"] == [2, 3]
