@@ -9,13 +9,14 @@ from .fusion import fuse_stages
 from .guards import take_guards
 from .machine import Machine
 from .nests import Map, Reduction, buffers_read, recognise
+from .threads import share_loops
 
 
 def schedule_kernel(kernel: PrimFunc, machine: Machine) -> PrimFunc:
     """The kernel with its stages tiled and vectorized; `attrs` say which strategy the main one got, and why."""
     notes: list[tuple[int, str, str]] = []
     same = [(kernel.inputs[i], kernel.outputs[o]) for i, o in kernel.attrs.get("in_place", ())]
-    body = _scheduled(kernel.body, machine, notes, same)
+    body = share_loops(_scheduled(kernel.body, machine, notes, same))
     notes.sort(key=lambda n: -n[0])
     strategy, reason = (notes[0][1], notes[0][2]) if notes else ("loops", "no stage has a form that is scheduled")
     return kernel.with_body(body, strategy=strategy, reason=reason)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+from ...schedule.threads import SHARES, shared_loops
 from ...tir.expr import Const, Expr, Load, Select, const, post_order, rewrite
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
@@ -58,6 +59,7 @@ class KernelWriter:
         self.vector = False
         self.registers: dict[tuple[Buffer, tuple[int, ...]], str] = {}
         self.spilled: dict[str, str] = {}
+        self.shared: dict[For, None] = {}
         self.has_workspace = bool(kernel.attrs.get("workspace"))
 
     def _flat(self, body: Stmt) -> Stmt:
@@ -168,8 +170,10 @@ class KernelWriter:
         self._block(lines, depth)
         v = self.expressions.declare(s.var)
         t = "int64_t" if s.var.dtype == "int64" else self.index_type
-        if s.kind == PARALLEL:
-            self.lines += ["#ifdef _OPENMP", "#pragma omp parallel for schedule(static)", "#endif"]
+        if s.kind == PARALLEL and s not in self.shared:
+            loops = shared_loops(s)
+            self.shared.update(dict.fromkeys(loops))
+            self.lines += ["#ifdef _OPENMP", _pragma(loops), "#endif"]
         self.lines.append("  " * depth + f"for ({t} {v} = 0; {v} < {extent}; ++{v}) {{")
 
     def _allocate(self, b: Buffer, depth: int) -> bool:
@@ -314,6 +318,18 @@ def unroll(body: Stmt) -> Stmt:
         return s
 
     return rewrite_stmt(body, change)
+
+
+def _pragma(loops: Sequence[For]) -> str:
+    """What makes threads share the iterations of perfectly nested loops: in parts, each taken by whoever is free.
+
+    With parts of a fixed size for each thread, all would wait for the one whose core has other work to do.
+    """
+    collapse = f" collapse({len(loops)})" if len(loops) > 1 else ""
+    total = 1
+    for s in loops:
+        total *= int(s.extent.value) if isinstance(s.extent, Const) else 1
+    return f"#pragma omp parallel for{collapse} schedule(dynamic, {max(1, total // SHARES)})"
 
 
 def _constants(indices: Sequence[Expr]) -> tuple[int, ...]:

@@ -1,0 +1,137 @@
+"""Loops that threads share: enough iterations for all of them.
+
+    parallel for i in 2: for j in 56: out[i, j] = …        ⇒      parallel for i in 2: parallel for j in 56: out[i, j] = …
+
+A parallel loop right inside of a parallel loop is one loop over both of their variables. Threads take its iterations in
+parts, `SHARES` of them or a few more, each thread the next one when it is done with its last: so that a thread which began
+late, or whose core also does other work, does less of them, and the others do not wait for it.
+
+The outer loop's iterations are independent already. Those of the inner one are if they write, and read of what is written,
+separate elements. With places as sums of coefficients times variables, and c the coefficient of the inner loop's variable,
+of n steps: the terms smaller than c together stay below c, and the others are multiples of a number above what a whole turn
+of the loop covers. The variable is then a digit of the place, and two iterations never have a place in common.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..tir.expr import Const, Expr, Load, Var, post_order
+from ..tir.simplify import Simplifier
+from ..tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Let, Stmt, Store, expressions, pre_order, rewrite_stmt
+from .nests import simplifier
+
+SHARES = 32
+"""Parts of a loop: several for each of a processor's cores, and each large beside the time it takes to be handed out."""
+
+
+def share_loops(root: Stmt) -> Stmt:
+    """The nest with parallel loops of few iterations extended over the loops inside, as far as these are independent."""
+    simplify = simplifier(root)
+
+    def change(s: Stmt) -> Stmt:
+        return _extended(s, simplify) if isinstance(s, For) and s.kind == PARALLEL else s
+
+    return rewrite_stmt(root, change)
+
+
+def shared_loops(outer: For) -> list[For]:
+    """A parallel loop and those that are one with it, outermost first."""
+    found = [outer]
+    while isinstance(found[-1].body, For) and found[-1].body.kind == PARALLEL:
+        found.append(found[-1].body)
+    return found
+
+
+def _extended(outer: For, simplify: Simplifier) -> For:
+    """A parallel loop with as many of the loops right inside of it parallel as are of use."""
+    loops = [outer]
+    total = _extent(outer)
+    while 0 < total < SHARES:
+        inner = loops[-1].body
+        if (
+            not isinstance(inner, For)
+            or inner.kind != SERIAL
+            or not _extent(inner)
+            or not _independent(inner, simplify)
+        ):
+            break
+        loops.append(inner)
+        total *= _extent(inner)
+    made = loops[-1].body
+    for s in reversed(loops):
+        made = For(s.var, s.extent, made, PARALLEL)
+    return made if len(loops) > 1 else outer  # type: ignore[return-value]
+
+
+def _extent(s: For) -> int:
+    """Iterations of a loop; 0 if that is not known."""
+    return int(s.extent.value) if isinstance(s.extent, Const) else 0
+
+
+def _independent(loop: For, simplify: Simplifier) -> bool:
+    """True if no iteration of the loop touches what another one writes, all loops around it standing still."""
+    places: dict[Buffer, list[Expr]] = {}
+    written: dict[Buffer, None] = {}
+    own: set[Buffer] = set()
+    inside: set[Expr] = {loop.var}
+    lets: set[Expr] = set()
+    for s in pre_order(loop.body):
+        if isinstance(s, Allocate) and s.buffer.scope != "arena":
+            own.add(s.buffer)
+        elif isinstance(s, For):
+            inside.add(s.var)
+        elif isinstance(s, Let):
+            lets.add(s.var)
+        elif isinstance(s, Store):
+            written[s.buffer] = None
+            places.setdefault(s.buffer, []).append(s.buffer.offset(s.indices))
+        for e in post_order(*expressions(s)):
+            if isinstance(e, Load) and isinstance(e.source, Buffer):
+                places.setdefault(e.source, []).append(e.source.offset(e.indices))
+    return all(_is_digit(loop, places[b], inside, lets, simplify) for b in written if b not in own)
+
+
+def _is_digit(loop: For, places: Sequence[Expr], inside: set[Expr], lets: set[Expr], simplify: Simplifier) -> bool:
+    """True if the places of different iterations differ, as their sums of terms show.
+
+    inside: the variables of the loop and of those in it; all others have one value throughout.
+    lets: variables that stand for expressions of them.
+    """
+    still: dict[Expr, int] | None = None
+    step = 0
+    large: list[int] = []
+    small: list[tuple[float, float]] = []
+    for place in places:
+        terms, offset = simplify.linear(place)
+        c = terms.get(loop.var, 0)
+        if c < 1 or (step and c != step):
+            return False
+        step = c
+        fixed: dict[Expr, int] = {}
+        low: float = offset
+        high: float = offset
+        for atom, k in terms.items():
+            parts = set(post_order(atom))
+            if any(isinstance(x, Load) for x in parts) or parts & lets:
+                return False
+            if atom is loop.var:
+                continue
+            if loop.var in parts:
+                return False
+            if not any(isinstance(x, Var) and x in inside for x in parts):
+                fixed[atom] = k
+            elif abs(k) >= step:
+                large.append(k)
+            else:
+                ends = [k * end for end in simplify.range(atom)]
+                low, high = low + min(ends), high + max(ends)
+        if still is not None and fixed != still:
+            return False
+        still = fixed
+        small.append((low, high))
+    spread = max(h for _, h in small) - min(n for n, _ in small)
+    period = math.gcd(*large)
+    turn = step * (_extent(loop) - 1) + spread
+    return spread < step and (period == 0 or turn < period)
