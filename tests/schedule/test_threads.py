@@ -1,0 +1,130 @@
+"""Parallel loops extended over the loops inside: where iterations are independent, and nowhere else."""
+
+import ctypes
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.schedule.threads import SHARES, share_loops, shared_loops
+from irtool.tir.expr import Load, Var, const
+from irtool.tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Let, Store, pre_order, seq
+
+
+def shared(root) -> list[int]:
+    """Extents of the loops that are one, in the first parallel loop."""
+    made = share_loops(root)
+    outer = next(s for s in pre_order(made) if isinstance(s, For) and s.kind == PARALLEL)
+    return [int(s.extent.value) for s in shared_loops(outer)]
+
+
+def nest(place, extents=(2, 6, 5), value=None, size=10_000):
+    """Loops around one store to a flat buffer at `place(i, j, k)`."""
+    variables = [Var(n) for n in "ijk"]
+    out, x = Buffer("out", [size], scope="param"), Buffer("x", [size], scope="param")
+    stored = value(out, *variables) if value else Load(x, (variables[2],))
+    body = Store(out, (place(*variables),), stored)
+    for n, (v, extent) in reversed(list(enumerate(zip(variables, extents)))):
+        body = For(v, extent, body, SERIAL if n else PARALLEL)
+    return body
+
+
+@pytest.mark.parametrize(
+    "place, joined",
+    [
+        (lambda i, j, k: i * 30 + j * 5 + k, [2, 6, 5]),
+        (lambda i, j, k: i * 30 + k * 6 + j, [2, 6, 5]),  # the inner loop moves in smaller steps than the innermost
+        (lambda i, j, k: j * 10 + i * 5 + k, [2, 6, 5]),  # in larger ones than the outermost
+        (lambda i, j, k: i * 30 + j * 4 + k, [2]),  # parts overlap by one
+        (lambda i, j, k: i * 30 + k * 5 + j, [2]),  # … here, too
+        (lambda i, j, k: i * 5 + k, [2]),  # every j writes the same
+        (lambda i, j, k: i * 30 + (j // 2) * 5 + k, [2]),
+        (lambda i, j, k: i * 30 - j * 5 + k + 25, [2]),  # not looked into
+        (lambda i, j, k: i * 6 + j, [2, 6]),  # every k writes the same
+    ],
+)
+def test_loops_that_write_apart(place, joined):
+    assert shared(nest(place)) == joined
+
+
+def test_what_is_written_is_read_by_the_same_iteration_only():
+    def place(i, j, k):
+        return i * 30 + j * 5 + k
+
+    def itself(out, i, j, k):
+        return Load(out, (place(i, j, k),)) + const(1.0)
+
+    def neighbour(out, i, j, k):
+        return Load(out, (place(i, j, k) + 5,)) + const(1.0)
+
+    def before(out, i, j, k):
+        return Load(out, (place(i, const(0), k),))
+
+    assert shared(nest(place, value=itself)) == [2, 6, 5]
+    assert shared(nest(place, value=neighbour)) == [2]
+    assert shared(nest(place, value=before)) == [2]
+
+
+def test_places_read_from_memory_are_not_judged():
+    index = Buffer("index", [6], "int32", "param")
+    assert shared(nest(lambda i, j, k: i * 30 + Load(index, (j,)) * 5 + k)) == [2]
+
+
+def test_a_name_for_an_expression_is_not_taken_for_a_constant():
+    i, j, t = Var("i"), Var("j"), Var("t")
+    out = Buffer("out", [100], scope="param")
+    store = Store(out, (i * 20 + j + t,), const(1.0))
+    assert shared(For(i, 2, For(j, 4, Let(t, const(3) - j, store)), PARALLEL)) == [2]
+
+
+def test_memory_of_an_iteration_is_its_own():
+    def summed(scope):
+        i, j, k = Var("i"), Var("j"), Var("k")
+        x, out = Buffer("x", [40], scope="param"), Buffer("out", [8], scope="param")
+        acc = Buffer("acc", [1], scope=scope)
+        zero = const(0)
+        add = For(k, 5, Store(acc, (zero,), Load(acc, (zero,)) + Load(x, (i * 20 + j * 5 + k,))))
+        body = seq([Store(acc, (zero,), const(0.0)), add, Store(out, (i * 4 + j,), Load(acc, (zero,)))])
+        return For(i, 2, For(j, 4, Allocate(acc, body)), PARALLEL)
+
+    assert shared(summed("local")) == [2, 4]
+    assert shared(summed("arena")) == [2]
+
+
+def test_long_loops_stay_as_they_are():
+    root = nest(lambda i, j, k: i * 30 + j * 5 + k, (SHARES, 6, 5))
+    assert share_loops(root) is root
+
+
+NETWORK = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 64, 15, 14), float32], %w: Tensor[(16, 64, 3, 3), float32], %v: Tensor[(300, 70), float32]) {
+  %0 = nn.relu(nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=16, kernel_size=[3, 3]));
+  %1 = nn.max_pool2d(%0, pool_size=[3, 2], strides=[3, 2]);
+  %2 = nn.dense(reshape(%1, newshape=[8, 70]), %v, units=300);
+  (nn.softmax(%2), %0, transpose(%0, axes=[0, 2, 3, 1]), sum(%0, axis=[1]))
+}
+"""
+
+
+@pytest.mark.parametrize("vector", [True, False])
+def test_threads_change_no_bit(tmp_path: Path, vector: bool) -> None:
+    generator = np.random.default_rng(0)
+    module = irtool.infer_types(irtool.parse(NETWORK))
+    shapes = [p.checked_type.shape for p in module["main"].params]
+    values = [generator.random(tuple(map(int, s)), "float32") - 0.5 for s in shapes]
+    serial = irtool.build(module, vector=vector).run(values)
+    threaded = irtool.build(module, vector=vector, openmp=True, out_dir=tmp_path)
+    pragmas = re.findall(r"#pragma omp .*", (tmp_path / "model.c").read_text())
+    assert any("collapse(2)" in p for p in pragmas) and all("schedule(dynamic, " in p for p in pragmas)
+    openmp = ctypes.CDLL(str(tmp_path / "model.so"))
+    before = openmp.omp_get_max_threads()
+    try:
+        for threads in (2, 3, 5):
+            openmp.omp_set_num_threads(threads)
+            for _ in range(3):
+                for a, b in zip(serial, threaded.run(values), strict=True):
+                    assert a.tobytes() == b.tobytes()
+    finally:
+        openmp.omp_set_num_threads(before)
