@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -56,6 +57,10 @@ def group(debug: bool) -> None:
     """
 
 
+_OUTSIDE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""What goes wrong around irtool, and not in it: full disks, limits of the system."""
+
+
 def execute(arguments: Sequence[str]) -> int:
     """Runs one command line; see `irtool.cli.run`."""
     debug = "--debug" in arguments
@@ -91,6 +96,9 @@ def execute(arguments: Sequence[str]) -> int:
         _say("error: out of memory")
         return 1
     except Exception as error:  # noqa: BLE001 - a bug of ours must not look like one of the user's
+        if isinstance(error, OSError) and error.errno in _OUTSIDE:
+            _say(f"error: {error.strerror}" + (f": {error.filename}" if error.filename else ""))
+            return 1
         if debug:
             traceback.print_exc()
         where = traceback.extract_tb(error.__traceback__)[-1]

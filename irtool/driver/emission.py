@@ -13,13 +13,13 @@ from ..backends.c.executable import write_main
 from ..backends.c.program import CText, write_program
 from ..backends.c.testbench import fixed_input, write_testbench
 from ..backends.c.tvm_interface import write_tvm_interface
-from ..diagnostics import ToolError
+from ..diagnostics import IrError, ToolError
 from ..ir import Module
 from ..lower import lower_module
 from ..lower.memory import plan_memory
 from ..lower.storage import storage_report
 from ..schedule import Machine, schedule_program
-from ..tir.program import Program, constants_in_use
+from ..tir.program import HostFunction, Program, constants_in_use
 from .options import Options
 from .outputs import Content, Emission, chunks
 from .refusals import refuse_oversized
@@ -88,7 +88,7 @@ def emit_files(prepared: Module, source: Module, options: Options, scratch: Path
 def translate(prepared: Module, options: Options, compiler: Compiler) -> tuple[Program, CText]:
     """The scheduled program with its memory planned, and its C."""
     program = lower_module(prepared, options.entries)
-    refuse_oversized(program)
+    refuse_oversized(program, prepared)
     for kernel in program.kernels:
         kernel.attrs["macs"] = count_macs(kernel)
     schedule_program(program, compiler.machine() if options.vector else Machine(0))
@@ -142,6 +142,7 @@ def _expected(source: Module, entry: str, text: CText) -> list[Any]:
     from ..interp import evaluate
 
     function = text.entries[0].function
+    _refuse_to_evaluate(function)
     leaves = iter([fixed_input(p, n) for n, p in enumerate(text.entries[0].inputs)])
     slots = iter(text.entries[0].inputs)
     values = [_nested(s, leaves, slots) for s in function.param_structures]
@@ -156,6 +157,18 @@ def _expected(source: Module, entry: str, text: CText) -> list[Any]:
             half = array.dtype.itemsize == 2 and array.dtype.kind not in "iu"
             found.append(array.astype("float32") if half else array)
     return found
+
+
+def _refuse_to_evaluate(function: HostFunction) -> None:
+    """Raises IrError where this machine cannot hold what the interpreter would: the system would end the process."""
+    needed = function.live_bytes + sum(s.nbytes for s in (*function.params, *function.results))
+    if not hasattr(os, "sysconf"):
+        return
+    have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > have:
+        raise IrError(
+            f"a test bench holds what the interpreter gives: that takes {needed} bytes, and this machine has {have}"
+        )
 
 
 def _nested(structure: Any, leaves: Any, slots: Any) -> Any:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..diagnostics import Diagnostic, IrError
+from ..diagnostics import Diagnostic, IrError, Span
 from ..ir import Call, Function, Module, Op, post_order
 from ..lower import lower_module
-from ..tir.program import PARAM, CallFunction, Program, RunKernel, steps
+from ..tir.program import Program, RunKernel, Slot, steps
 from .options import Options
 from .prepare import prepare_entries
 
 LARGEST = 1 << 40
-"""Bytes of a tensor, or of the workspace, beyond which no machine that runs the program is expected."""
+"""Bytes of a tensor beyond which no machine that runs the program is expected."""
 
 
 def find_unsupported(module: Module, target: str = "c", entry: str | None = None) -> list[Diagnostic]:
@@ -31,30 +31,35 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
         try:
             options = Options(target=target, entries=(name,))
             prepared = prepare_entries(module, options)
-            refuse_oversized(lower_module(prepared, options.entries))
+            refuse_oversized(lower_module(prepared, options.entries), prepared)
         except IrError as error:
             found += [located(d, module, name) for d in error.diagnostics]
     return list(dict.fromkeys(found))
 
 
-def refuse_oversized(program: Program) -> None:
-    """Raises IrError with every tensor that no memory holds, by the functions that have it."""
-    found: dict[str, None] = {}
+def refuse_oversized(program: Program, prepared: Module) -> None:
+    """Raises IrError with every tensor that no memory holds, and where it comes from."""
+    found: dict[Diagnostic, None] = {}
     for f in program.functions.values():
-        slots = [*f.params, *f.results]
-        for s in steps(f.body):
-            if isinstance(s, RunKernel | CallFunction):
-                slots += [*s.inputs, *s.outputs]
-        for slot in slots:
-            slot = slot.resolve()
-            if slot.nbytes > LARGEST:
-                what = f"parameter %{slot.name}" if slot.kind == PARAM else "value"
-                shape = ", ".join(map(str, slot.shape))
-                found[
-                    f"a {what} of @{f.name} is {slot.dtype}[{shape}], which is {slot.nbytes} bytes: no memory holds that"
-                ] = None
+        function = prepared.functions.get(f.name)
+        spans = {p.name: p.span for p in function.params} if isinstance(function, Function) else {}
+        for s in f.params:
+            if s.nbytes > LARGEST:
+                name = s.name if s.name in spans else s.name.rpartition("_")[0]
+                found[_oversized(f"the parameter %{s.name} of @{f.name}", s, spans.get(name))] = None
+        for step in steps(f.body):
+            if isinstance(step, RunKernel):
+                operator = (step.kernel.attrs.get("operators") or ["a value"])[-1]
+                large = [s for slot in step.outputs if (s := slot.resolve()).nbytes > LARGEST]
+                found.update({_oversized(f"{operator} in @{f.name}", s): None for s in large})
     if found:
-        raise IrError([Diagnostic(message) for message in found])
+        raise IrError(list(found))
+
+
+def _oversized(what: str, slot: Slot, span: Span | None = None) -> Diagnostic:
+    shape = ", ".join(map(str, slot.shape))
+    message = f"{what} is {slot.dtype}[{shape}], which is {slot.nbytes} bytes: no memory holds that"
+    return Diagnostic(message, span)
 
 
 def located(d: Diagnostic, module: Module, entry: str = "main") -> Diagnostic:

@@ -229,3 +229,15 @@ def test_a_file_name_that_is_no_identifier(irtool, tmp_path: Path) -> None:
         (tmp_path / file).write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(4), float32]) { exp(%x) }\n')
         done = irtool("build", file, "-o", "out")
         assert done.returncode == 0, done.stderr
+
+
+def test_a_full_disk_is_no_bug(irtool, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        done = irtool("build", MLP, "-o", "out", "--no-cache")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert_refused(done, 1, "File too large")
+    assert "bug" not in done.stderr and not (tmp_path / "out").exists()

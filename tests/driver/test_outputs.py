@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import irtool
+from irtool.backends.c import room
 from irtool.backends.c.compiler import Compiler
 from irtool.backends.c.program import write_program
 from irtool.diagnostics import IrError, UsageError
@@ -211,3 +212,40 @@ def test_a_build_into_the_same_folder_is_the_one_that_runs(tmp_path: Path) -> No
         got = artifact.run([x])
         assert got.shape == ((8,) if n == 1 else (4,))
         assert np.allclose(got, -np.e if n == 2 else -1)
+
+
+@pytest.mark.parametrize("emit", ["exe", "so"])
+def test_what_is_too_large_for_static_arrays_comes_from_the_heap(
+    emit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "STATIC_LIMIT", 64)
+    m = parse("def @main(%malloc: Tensor[(40, 8), float32]) { nn.softmax(cumsum(%malloc, axis=0)) }")
+    made = irtool.build(m, out_dir=tmp_path, emit=emit, testbench=emit == "exe", name="net")
+    if emit == "exe":
+        assert run(tmp_path / "net").returncode == 0
+        compile_c(tmp_path, "again", "net.c", "net_test.c")
+        irtool.build(m, out_dir=tmp_path, emit="exe", name="net")
+        compile_c(tmp_path, "again", "net.c", "net_main.c")
+        x = np.random.RandomState(0).randn(40, 8).astype("float32")
+        (tmp_path / "x.raw").write_bytes(x.tobytes())
+        assert run(tmp_path / "net", "x.raw", "out.raw").returncode == 0
+        got = np.fromfile(tmp_path / "out.raw", "float32").reshape(40, 8)
+    else:
+        x = np.ones((40, 8), "float32")
+        got = made.run([x])
+    assert np.allclose(got, irtool.evaluate(m, [x]), atol=1e-5)
+
+
+def test_a_workspace_beyond_the_reach_of_static_data(tmp_path: Path) -> None:
+    """Linked only: nothing of that size is run here."""
+    text = "def @main(%x: Tensor[(1000, 1000), float32]) { %0 = cumsum(broadcast_to(%x, shape=[900, 1000, 1000]), axis=0); "
+    m = parse(text + "sum(multiply(%0, cumsum(%0, axis=1)), axis=[0]) }")
+    made = irtool.build(m, out_dir=tmp_path, emit="exe")
+    assert made.arena_bytes > 1 << 31 and (tmp_path / "model").exists()
+
+
+def test_a_test_bench_that_this_machine_cannot_make_is_refused(tmp_path: Path) -> None:
+    m = parse("def @main(%x: Tensor[(500000, 400000), float32]) { exp(%x) }")
+    with pytest.raises(IrError, match="a test bench holds what the interpreter gives: that takes 1600000000000 bytes"):
+        irtool.build(m, out_dir=tmp_path / "out", emit="c", testbench=True)
+    assert not (tmp_path / "out").exists()

@@ -121,3 +121,12 @@ def test_sizes_beyond_any_memory_are_refused(side: int, tmp_path: Path) -> None:
     assert caught.value.exit_code == 1
     assert "bytes" in str(caught.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_what_no_memory_holds_is_named_with_its_place() -> None:
+    m = parse(
+        "def @main(%x: Tensor[(1048576), float32], %y: Tensor[(1048576, 1), float32]) {\n"
+        "  let %z = add(%x, %y);\n  let %w = sort(%z);\n  sum(%w)\n}"
+    )
+    found = unsupported(m)
+    assert [(d.span.line, d.message.split(" is ")[0]) for d in found] == [(3, "add in @main"), (4, "sort in @main")]

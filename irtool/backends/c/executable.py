@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...tir.program import HostFunction
+from . import room
 from .scalars import stored_type
 
 
@@ -17,8 +18,9 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
     tensors = [(f"in{n}", s, "rb") for n, s in enumerate(entry.params)]
     tensors += [(f"out{n}", s, "wb") for n, s in enumerate(entry.results)]
     lines = [f'#include "{name}.h"', "#include <stdio.h>", ""]
-    lines += [f"static {stored_type(s.dtype)} {n}[{max(1, s.size)}];" for n, s, _ in tensors]
+    declared, prepared = room.tensors([(n, stored_type(s.dtype), s.size, s.nbytes) for n, s, _ in tensors])
     lines += [
+        *declared,
         "",
         "static int transfer(const char *path, int write, void *data, size_t size) {",
         '  FILE *file = fopen(path, write ? "wb" : "rb");',
@@ -32,6 +34,7 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
         "",
         "int main(int argc, char **argv) {",
         "  int next = 1, code;",
+        *prepared,
     ]
     if has_weights:
         lines += [

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from ...tir.program import HostFunction, Program, Slot
 from .names import Names, sanitize
+from .room import STATIC_LIMIT
 from .scalars import stored_type
 
 ALIGNMENT = 64
 """Bytes: of the workspace's beginning, and of each weight in a weights file."""
 
 _SHARED_MACROS = ("ARENA_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "H", "OK", "RUN")
-_STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "base", "end", "size", "arena")
+_STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", "base", "end", "size", "arena")
 
 
 @dataclass(frozen=True)
@@ -134,13 +135,16 @@ def write_header(
             f"/* Or: takes the bytes of {name}.bin, which stay the caller's; they must begin at a multiple of 64. */",
             f"int {name}_set_weights(const void *bytes);",
         ]
+    own = "a workspace of its own"
+    if arena_bytes > STATIC_LIMIT:
+        own += ", which the first run takes from malloc"
     for e in entries:
         separator = ", " if e.tensors else ""
         lines += [
             "",
-            f"/* @{_comment(e.function.name)} in a workspace of its own: not for two threads at once. */"
+            f"/* @{_comment(e.function.name)} in {own}: not for two threads at once. */"
             if len(entries) > 1
-            else "/* Runs in a workspace of its own: not for two threads at once. */",
+            else f"/* Runs in {own}: not for two threads at once. */",
             f"int {e.run}({e.declarations or 'void'});",
             "/* The same in the caller's workspace. */",
             f"int {e.run_with}(void *arena, size_t size{separator}{e.declarations});",

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...tir import dtypes
 from ...tir.program import Program, Slot
-from . import vector_math, vectors, weights
+from . import room, vector_math, vectors, weights
 from .hosting import HostWriter
 from .interface import ALIGNMENT, EntryPoint, entry_points, write_header
 from .names import Names
@@ -103,7 +103,7 @@ class _Writer:
         tools = [*_INLINE, helpers.replace("static inline", "IRT_INLINE"), ""] if helpers else []
         mapped = [f"#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200809L {_WHY_POSIX}\n#endif"] if stored else []
         top = [*mapped, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
-        body = [*constants.inside, host, *self._storage(), runs]
+        body = [*constants.inside, host, *room.storage(self.name, self.upper, self.arena_bytes)[0], runs]
         source = "\n".join([*top, *tools, *(k for _, k in kernels), *body])
         pieces = self._cut(kernels, top, tools, body)
         if constants.outside:
@@ -217,13 +217,11 @@ class _Writer:
         prototypes = [f"{w.signature};" for w in writers] if len(writers) > 1 else []
         return [*prototypes, *([""] if prototypes else []), *(w.write() for w in writers)]
 
-    def _storage(self) -> list[str]:
-        return [f"static unsigned char {self.name}_storage[{self.upper}_ARENA_SIZE];", ""]
-
     def _run(self, e: EntryPoint) -> str:
         separator = ", " if e.tensors else ""
         check = f"  if (!{self.name}_weights) return 2;\n" if self.keep == weights.FILE else ""
         arguments = ", ".join(x for x in (e.arguments, "base", "end") if x)
+        first = room.storage(self.name, self.upper, self.arena_bytes)[1]
         return (
             f"int {e.run_with}(void *arena, size_t size{separator}{e.declarations}) {{\n"
             f"  unsigned char *base = (unsigned char *)arena, *end = base + size;\n"
@@ -231,8 +229,8 @@ class _Writer:
             f"  if (!arena || size < {self.upper}_ARENA_SIZE) return 1;\n"
             f"  base += ({ALIGNMENT}u - (uintptr_t)base % {ALIGNMENT}u) % {ALIGNMENT}u;\n"
             f"  return {self.functions[e.function.name]}({arguments});\n}}\n\n"
-            f"int {e.run}({e.declarations or 'void'}) {{\n"
-            f"  return {e.run_with}({self.name}_storage, sizeof {self.name}_storage{separator}{e.arguments});\n}}\n"
+            f"int {e.run}({e.declarations or 'void'}) {{\n{first}"
+            f"  return {e.run_with}({self.name}_storage, {self.upper}_ARENA_SIZE{separator}{e.arguments});\n}}\n"
         )
 
 

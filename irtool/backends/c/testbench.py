@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...tir import dtypes
+from . import room
 from .interface import EntryPoint, Parameter
 from .scalars import HALVES, literal, stored_type
 
@@ -72,8 +73,9 @@ def write_testbench(name: str, entry: EntryPoint, expected: Sequence[Any], has_w
         "#include <stdio.h>",
         "",
     ]
-    for p in entry.tensors:
-        lines.append(f"static {stored_type(p.slot.dtype)} {p.name}_data[{max(1, p.slot.size)}];")
+    held = [(f"{p.name}_data", stored_type(p.slot.dtype), p.slot.size, p.slot.nbytes) for p in entry.tensors]
+    declared, prepared = room.tensors(held)
+    lines += declared
     steps = []
     for p, want in zip(entry.outputs, expected):
         flat = want.reshape(-1)
@@ -86,7 +88,7 @@ def write_testbench(name: str, entry: EntryPoint, expected: Sequence[Any], has_w
     lines += ["", *(_MIX if entry.inputs else ()), *_COMPARE]
     used = {p.slot.dtype for p in entry.outputs}
     lines += [text for dtype, text in _WIDEN.items() if dtype in used]
-    lines += ["int main(int argc, char **argv) {", "  unsigned long i;", "  int code, wrong = 0;"]
+    lines += ["int main(int argc, char **argv) {", "  unsigned long i;", "  int code, wrong = 0;", *prepared]
     if has_weights:
         lines += [
             f'  code = {name}_load_weights(argc > 1 ? argv[1] : "{name}.bin");',
