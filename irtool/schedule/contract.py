@@ -154,20 +154,23 @@ def plan(r: Reduction, machine: Machine) -> Plan | None:
 def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[float, Plan] | None:
     v, extent = r.loops[n]
     padded = _is_padded(r, v, -(-extent // lanes) * lanes)
-    if extent < lanes or (extent % lanes and extent % lanes * 4 > extent and not padded):
+    if not padded and (extent < lanes or extent % lanes * 4 > extent):
+        return None
+    if 2 * extent <= lanes:
         return None
     outer, inner = Var(v.name), Var(f"{v.name}v")
     loops = [*r.loops[:n], (outer, extent // lanes), *r.loops[n + 1 :], (inner, lanes)]
     split = _substituted(r, {v: outer * lanes + inner}, tuple(loops))
     simplify = _bounds(loops, r.inner)
-    contiguous = 0
+    contiguous = apart = 0
     for e in loads(split.update):
         if e.source is r.acc:
             continue
         s = stride(simplify, e.source.offset(e.indices), inner)
-        if s not in (0, 1):
+        if s not in (0, 1, 2):
             return None
-        contiguous += s
+        contiguous += s > 0
+        apart += s == 2
     if not contiguous or not _uniform_guards(split.update, inner):
         return None
     scattered = sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)
@@ -188,7 +191,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[flo
     for _, m in r.inner:
         inner_steps *= m
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
-    cost += scattered * 2 / max(1, inner_steps)
+    cost += scattered * 2 / max(1, inner_steps) + apart
     reason = f"vector axis {v.name} of {extent}, tile {tile.rows} x {tile.vectors} x {lanes}"
     return cost, Plan(n, lanes, row, tile, reason, shared)
 
@@ -196,10 +199,11 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[flo
 def _is_padded(r: Reduction, v: Var, extent: int) -> bool:
     """True if every operand that moves with `v` has that many elements along it, more than there are results."""
     found = False
+    simplify = Simplifier({x: (0, (extent if x is v else n) - 1) for x, n in (*r.loops, *r.inner)})
     for e in loads(r.update):
         for axis, i in enumerate(e.indices):
             if e.source is not r.acc and depends(i, v):
-                if i is not v or e.source.shape[axis] < extent:
+                if not stride(simplify, i, v) or simplify.range(i)[1] >= e.source.shape[axis]:
                     return False
                 found = True
     return found
@@ -261,7 +265,8 @@ def schedule(r: Reduction, p: Plan, machine: Machine) -> Stmt:
     _, extent = r.loops[p.vector]
     whole, left = divmod(extent, p.lanes)
     body: list[Stmt] = []
-    padded = left and _is_padded(r, r.loops[p.vector][0], (whole + 1) * p.lanes)
+    # What is left over is a narrower vector, where there is one, or a whole one of which not all is stored.
+    padded = left & (left - 1) and _is_padded(r, r.loops[p.vector][0], (whole + 1) * p.lanes)
     # Segments of the vector axis: (first element, number of tiles, vectors per tile, lanes).
     segments = [(0, whole // p.tile.vectors, p.tile.vectors, p.lanes)] if whole >= p.tile.vectors else []
     done = whole // p.tile.vectors * p.tile.vectors
@@ -381,8 +386,8 @@ def _partial(s: Stmt, inside: list[Loop], in_v: Var, lane: Var, lanes: int, vali
     for n in range(inside[-1][1]):
         count = min(lanes, valid - n * lanes)
         if count > 0:
-            part = substitute_stmt(s, {in_v: const(n)})
-            made.append(For(lane, count, part, VECTORIZED))
+            some = Var(lane.name)  # it has another range than the whole vector's
+            made.append(For(some, count, substitute_stmt(s, {in_v: const(n), lane: some}), VECTORIZED))
     whole = seq(made)
     for x, m in reversed(inside[:-1]):
         if m > 1:

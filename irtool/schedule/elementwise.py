@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from ..tir import dtypes
-from ..tir.expr import Expr, Select, Var, const, post_order, rewrite
+from ..tir.expr import Expr, Load, Var, children, const, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import PARALLEL, SERIAL, VECTORIZED, For, Stmt, Store, seq
 from .affine import coefficients, loads, stride
+from .guards import changes
 from .machine import Machine
 from .nests import Loop, Map
 from .splitting import split_for_layouts
@@ -52,8 +56,6 @@ def _used_elsewhere(m: Map, variables: tuple[Var, ...]) -> bool:
     """True if a variable occurs outside of indices."""
     seen: set[Expr] = set()
     stack: list[Expr] = [s.value for s in m.stores]
-    from ..tir.expr import Load, children
-
     while stack:
         e = stack.pop()
         if e in seen or isinstance(e, Load):
@@ -66,67 +68,69 @@ def _used_elsewhere(m: Map, variables: tuple[Var, ...]) -> bool:
 
 
 def schedule(m: Map, machine: Machine) -> Stmt:
-    """Vectors along the loop in which the first store is contiguous; other loops outside, the outermost in parallel."""
+    """Vectors along the loop in which the first store is contiguous; other loops outside, the outermost in parallel.
+
+    Where conditions on that loop choose what is read (padding, concatenation), it is cut into loops without them.
+    """
     m = flatten_loops(split_for_layouts(m, substituted))
-    chosen = _vector_loop(m)
     elements = 1
     for _, n in m.loops:
         elements *= n
+    kind = PARALLEL if elements >= _PARALLEL_ELEMENTS else SERIAL
     widest = max((dtypes.itemsize(s.buffer.dtype) for s in m.stores), default=1)
     lanes = machine.lanes(max(widest, 4))
-    if chosen is None or lanes < 2:
-        return _plain(m, elements)
-    v, extent = m.loops[chosen]
-    while lanes > 4 and (extent < lanes or (extent % lanes and extent < 4 * lanes)):
-        lanes //= 2
-    if extent < lanes:
-        return _plain(m, elements)
-    others = [loop for n, loop in enumerate(m.loops) if n != chosen]
+    chosen = _vector_loop(m) if lanes > 1 else None
+    if chosen is None:
+        return _around(m.loops, seq(m.stores), kind)
+    v, cuts = chosen
+    others = [(x, Var(x.name), n) for x, n in m.loops if x is not v]
+    outside = tuple((y, n) for _, y, n in others)
     parts: list[Stmt] = []
-    whole, left = divmod(extent, lanes)
-    for first, count, width in ((0, whole, lanes), (whole * lanes, 1 if left else 0, left)):
-        if not count:
-            continue
-        outer, lane = Var(f"{v.name}_o"), Var(f"{v.name}_v")
-        fresh = [(Var(x.name), n) for x, n in others]
-        values: dict[Expr, Expr] = {x: y for (x, _), (y, _) in zip(others, fresh)}
-        step: Expr = outer * width if count > 1 else const(0)
-        values[v] = step + lane + first
-        loops = [*fresh, *([(outer, count)] if count > 1 else [])]
-        inner = substituted(m, values, (*loops, (lane, width)))
-        body: Stmt = For(lane, width, seq(inner.stores), VECTORIZED if width > 1 else SERIAL)
-        for n, (x, size) in reversed(list(enumerate(loops))):
-            body = For(x, size, body, PARALLEL if n == 0 and elements >= _PARALLEL_ELEMENTS else SERIAL)
-        parts.append(body)
-    return seq(parts)
+    for begin, end in pairwise(cuts):
+        for first, count, width in _pieces(end - begin, lanes):
+            outer, lane = Var(f"{v.name}_o"), Var(f"{v.name}_v")
+            values: dict[Expr, Expr] = {x: y for x, y, _ in others}
+            values[v] = (outer * width if count > 1 else const(0)) + lane + (begin + first)
+            steps = ((outer, count),) if count > 1 else ()
+            inner = substituted(m, values, (*outside, *steps, (lane, width)))
+            body = For(lane, width, seq(inner.stores), VECTORIZED if width > 1 else SERIAL)
+            parts.append(_around(steps, body, SERIAL if outside else kind))
+    return _around(outside, seq(parts), kind)
 
 
-def _plain(m: Map, elements: int) -> Stmt:
-    body = seq(m.stores)
-    for n, (x, size) in reversed(list(enumerate(m.loops))):
-        body = For(x, size, body, PARALLEL if n == 0 and elements >= _PARALLEL_ELEMENTS else SERIAL)
+def _pieces(extent: int, lanes: int) -> list[tuple[int, int, int]]:
+    """The steps of a loop as `(first, vectors, lanes)`: narrower vectors for what is left over, then one by one."""
+    found: list[tuple[int, int, int]] = []
+    first = 0
+    while extent - first >= min(lanes, 4) and lanes > 1:
+        count = (extent - first) // lanes
+        if count:
+            found.append((first, count, lanes))
+        first += count * lanes
+        lanes //= 2
+    return [*found, (first, extent - first, 1)] if first < extent else found
+
+
+def _around(loops: Sequence[Loop], body: Stmt, kind: str) -> Stmt:
+    """The loops around a body, the outermost of the given kind."""
+    for n, (x, size) in reversed(list(enumerate(loops))):
+        body = For(x, size, body, kind if n == 0 else SERIAL)
     return body
 
 
-def _vector_loop(m: Map) -> int | None:
-    """The loop along which every store is contiguous and every read contiguous or constant (or in even steps)."""
-    best: tuple[int, int] | None = None
+def _vector_loop(m: Map) -> tuple[Var, list[int]] | None:
+    """The loop along which every store is contiguous and every read contiguous or constant (or in even steps), and the steps
+    from which on other conditions hold, its beginning and end among them."""
+    best: tuple[int, Var, list[int]] | None = None
     simplify = _simplifier(m.loops)
-    for n, (v, extent) in enumerate(m.loops):
+    for v, extent in m.loops:
         if extent < 4 or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in m.stores):
             continue
         strides = [stride(simplify, e.source.offset(e.indices), v) for e in loads(*(s.value for s in m.stores))]
-        if any(s is None for s in strides) or _guarded(m, v):
+        cuts = changes(simplify, [s.value for s in m.stores], v, extent)
+        if cuts is None or any(s is None for s in strides):
             continue
         cost = sum(1 for s in strides if s not in (0, 1))
         if best is None or cost < best[0]:
-            best = (cost, n)
-    return best[1] if best is not None else None
-
-
-def _guarded(m: Map, v: Var) -> bool:
-    for s in m.stores:
-        for e in post_order(s.value):
-            if isinstance(e, Select) and e.lazy and any(x is v for x in post_order(e.cond)):
-                return True
-    return False
+            best = (cost, v, cuts)
+    return best[1:] if best is not None else None

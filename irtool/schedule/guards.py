@@ -9,12 +9,15 @@ become bounds of the reduction's loops, or are decided for each step of an unrol
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
-from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, const, minimum, rewrite
+from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, const, minimum, post_order, rewrite
 from ..tir.expr import maximum as larger
 from ..tir.simplify import Simplifier
 from ..tir.stmt import For, Let, Stmt, substitute_stmt
+from .affine import depends
 from .nests import Reduction
 
 
@@ -119,3 +122,39 @@ def free_range(simplify: Simplifier, guards: list[Expr], x: Var, extent: int) ->
         else:
             last = min(last, int(low) // -step)
     return first, last
+
+
+_MOST_CHANGES = 32
+
+
+def changes(simplify: Simplifier, values: Sequence[Expr], v: Var, extent: int) -> list[int] | None:
+    """The steps of a loop from which on conditions of `if_then_else` hold or hold no more; its beginning and end among them.
+
+    None where a condition depends on `v` in another way than by a bound, where there are too many, or no bound holds for
+    more than single steps.
+    """
+    found = {0, extent}
+    stack = [e.cond for e in post_order(*values) if isinstance(e, Select) and e.lazy and depends(e.cond, v)]
+    while stack:
+        c = stack.pop()
+        if not depends(c, v):
+            continue
+        if isinstance(c, Binary) and c.op in ("and", "or"):
+            stack += [c.b, c.a]
+            continue
+        bound = as_bound(c)
+        terms, rest = simplify.linear(bound) if bound is not None else ({}, 0)
+        step = terms.get(v, 0)
+        if len(terms) != 1 or not step:
+            return None
+        at = -(rest // step) if step > 0 else rest // -step + 1
+        found.add(min(max(at, 0), extent))
+    cuts = sorted(found)
+    return cuts if len(cuts) <= _MOST_CHANGES and max(b - a for a, b in pairwise(cuts)) >= 4 else None
+
+
+def conditions_within(simplify: Simplifier, index: Expr, first: int, last: int) -> list[Expr]:
+    """The conditions for `first <= index <= last` that do not hold anyway."""
+    low, high = simplify.range(index)
+    found = [const(first - 1) < index] if low < first else []
+    return [*found, index < const(last + 1)] if high > last else found

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ..tir import dtypes
 from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, seq
 from . import contract, elementwise, rows
 from .bands import Banded, choose_band, cut
@@ -9,12 +12,24 @@ from .fusion import fuse_stages
 from .guards import take_guards
 from .machine import Machine
 from .nests import Map, Reduction, buffers_read, recognise
+from .packing import pack
+from .parts import Part, reuse
+from .separable import separate
 from .threads import share_loops
+
+Note = tuple[int, str, str]
+"""Work of a stage, its strategy, and why."""
+
+_LEAST_REUSE = 1.5
+"""How often an element that is copied must be read."""
+
+_MUCH_REUSE = 8
+"""The same where the sum could be made in vectors as it is."""
 
 
 def schedule_kernel(kernel: PrimFunc, machine: Machine) -> PrimFunc:
     """The kernel with its stages tiled and vectorized; `attrs` say which strategy the main one got, and why."""
-    notes: list[tuple[int, str, str]] = []
+    notes: list[Note] = []
     same = [(kernel.inputs[i], kernel.outputs[o]) for i, o in kernel.attrs.get("in_place", ())]
     body = share_loops(_scheduled(kernel.body, machine, notes, same))
     notes.sort(key=lambda n: -n[0])
@@ -22,9 +37,7 @@ def schedule_kernel(kernel: PrimFunc, machine: Machine) -> PrimFunc:
     return kernel.with_body(body, strategy=strategy, reason=reason)
 
 
-def _scheduled(
-    root: Stmt, machine: Machine, notes: list[tuple[int, str, str]], same: list[tuple[Buffer, Buffer]]
-) -> Stmt:
+def _scheduled(root: Stmt, machine: Machine, notes: list[Note], same: list[tuple[Buffer, Buffer]]) -> Stmt:
     buffers: list[Buffer] = []
     s = root
     while isinstance(s, Allocate) and s.buffer.scope == "arena":
@@ -37,11 +50,11 @@ def _scheduled(
     while at < len(stages):
         banded = _banded(forms[at : at + 2], stages) if machine.vector_bytes else None
         if banded is None:
-            made.append(_stage(stages[at], forms[at], machine, notes))
+            made.append(_stage(stages[at], forms[at], machine, notes, buffers))
             at += 1
             continue
-        copy = _stage(stages[at], banded.copy, machine, [])
-        reader = _stage(stages[at + 1], banded.reader, machine, notes)
+        copy = _stage(stages[at], banded.copy, machine, [], buffers)
+        reader = _stage(stages[at + 1], banded.reader, machine, notes, buffers)
         made.append(banded.assemble(copy, reader))
         old = forms[at].stores[0].buffer  # type: ignore[union-attr]
         buffers = [banded.buffer if b is old else b for b in buffers]
@@ -67,21 +80,11 @@ def _banded(pair: list[Map | Reduction | None], stages: list[Stmt]) -> Banded | 
     return cut(pair[0], pair[1], band)
 
 
-def _stage(s: Stmt, form: Map | Reduction | None, machine: Machine, notes: list[tuple[int, str, str]]) -> Stmt:
+def _stage(s: Stmt, form: Map | Reduction | None, machine: Machine, notes: list[Note], buffers: list[Buffer]) -> Stmt:
+    """The stage, scheduled; what it needs in the workspace is appended to `buffers`."""
     if isinstance(form, Reduction):
         flat = contract.flatten_loops(take_guards(contract.split_groups(contract.split_loops(form))))
-        row = rows.applies(flat, machine)
-        plan = contract.plan(flat, machine)
-        if row is not None and (plan is None or plan.lanes * plan.tile.rows * plan.tile.vectors < 4 * machine.lanes(4)):
-            notes.append((form.work, "row_reduction", f"vectors along the summed axis {flat.inner[row][0].name}"))
-            return rows.schedule(flat, row, machine)
-        if plan is not None:
-            notes.append((form.work, "register_tile", plan.reason))
-            return contract.schedule(flat, plan, machine)
-        notes.append(
-            (form.work, "scalar_reduction", "no spatial axis along which all operands are contiguous or constant")
-        )
-        return contract.plain(form)
+        return _reduction(form, flat, machine, notes, buffers)
     if isinstance(form, Map):
         size = 1
         for _, n in form.loops:
@@ -90,3 +93,53 @@ def _stage(s: Stmt, form: Map | Reduction | None, machine: Machine, notes: list[
         return elementwise.schedule(form, machine)
     notes.append((0, "loops", "not a formula"))
     return s
+
+
+def _reduction(form: Reduction, flat: Reduction, machine: Machine, notes: list[Note], buffers: list[Buffer]) -> Stmt:
+    """`flat` is the reduction `form` prepared for schedules."""
+    lanes = machine.lanes(dtypes.itemsize(flat.acc.dtype))
+    row = rows.applies(flat, machine)
+    plan = contract.plan(flat, machine)
+    if row is not None and (plan is None or plan.lanes * plan.tile.rows * plan.tile.vectors < 4 * machine.lanes(4)):
+        plan = None
+    else:
+        row = None
+    parts = separate(flat, lanes) if lanes > 1 and row is None else []
+    if not parts and plan is None and lanes > 1:
+        parts = pack(flat, lanes)
+        if reuse(flat, parts) < (_LEAST_REUSE if row is None else _MUCH_REUSE):
+            parts = []
+    made = _in_parts(flat, parts, machine)
+    if made is not None:
+        nest, reason = made
+        notes.append((form.work, "packed_tile", reason))
+        buffers += [p.buffer for p in parts if not p.is_near]
+        return nest
+    if row is not None:
+        notes.append((form.work, "row_reduction", f"vectors along the summed axis {flat.inner[row][0].name}"))
+        return rows.schedule(flat, row, machine)
+    if plan is not None:
+        notes.append((form.work, "register_tile", plan.reason))
+        return contract.schedule(flat, plan, machine)
+    notes.append((form.work, "scalar_reduction", "no spatial axis along which all operands are contiguous or constant"))
+    return contract.plain(form)
+
+
+def _in_parts(r: Reduction, parts: Sequence[Part], machine: Machine) -> tuple[Stmt, str] | None:
+    """The parts one after the other, and which tile they have; None if there are none, or if one cannot be vectorized."""
+    made: list[Stmt] = []
+    reason = ""
+    for p in parts:
+        stages: list[Stmt] = []
+        for form in (*p.fill, p.reader):
+            if isinstance(form, Map):
+                stages.append(elementwise.schedule(form, machine))
+                continue
+            plan = contract.plan(form, machine)
+            if plan is None:
+                return None
+            stages.append(contract.schedule(form, plan, machine))
+            if form is p.reader:
+                reason = reason or f"a buffer of {p.buffer.nbytes} bytes, {plan.reason}"
+        made.append(p.assemble(stages, r.work))
+    return (seq(made), reason) if made else None

@@ -173,9 +173,22 @@ class Simplifier:
     def _form(self, e: Expr) -> Linear:
         """`e` as a sum; its operands, where they are sums, have been seen before."""
         found = self._linear.get(e)
-        if found is None:
-            found = self._linear[e] = ({}, int(e.value)) if isinstance(e, Const) else ({e: 1}, 0)
+        if found is not None:
+            return found
+        if isinstance(e, Const):
+            found = {}, int(e.value)
+        elif isinstance(e, Binary) and e.op in ("+", "-", "*") and self._is_new(e):
+            # Made when its parent was put together again: constants go outwards.
+            changed = self._change_binary(e)
+            found = self._form(changed) if changed is not e else ({e: 1}, 0)
+        else:
+            found = {e: 1}, 0
+        self._linear[e] = found
         return found
+
+    def _is_new(self, e: Binary) -> bool:
+        """True for a node that has not been through `_change`."""
+        return self._interned.get((e.op, e.dtype, (id(e.a), id(e.b)))) is not e
 
     @staticmethod
     def _combine(a: Linear, b: Linear, scale: int) -> Linear:

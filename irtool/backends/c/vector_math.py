@@ -15,8 +15,13 @@ from ...tir import dtypes
 _SELECT = """static inline {t} irt_vselect_{n}({i} m, {t} a, {t} b) {{
   return ({t})((m & ({i})a) | (~m & ({i})b));
 }}"""
-_MIN = "static inline {t} irt_vmin_{n}({t} a, {t} b) {{ {i} m = a < b; return ({t})((m & ({i})a) | (~m & ({i})b)); }}"
-_MAX = "static inline {t} irt_vmax_{n}({t} a, {t} b) {{ {i} m = a > b; return ({t})((m & ({i})a) | (~m & ({i})b)); }}"
+# gcc does not find x86's instruction behind the masks; other compilers and processors lose nothing by them.
+_EXTREME = """static inline {t} irt_v{name}_{n}({t} a, {t} b) {{
+{short}  {i} m = a {sign} b;
+  return ({t})((m & ({i})a) | (~m & ({i})b));{end}
+}}"""
+_X86 = {16: ("__SSE2__", "{}(a, b)"), 32: ("__AVX__", "{}256(a, b)"), 64: ("__AVX512F__", "{}512_mask(a, b, a, -1, 4)")}
+"""By the bytes of a vector: the macro that says that the processor has it, and the compiler's name for its instruction."""
 _FABS = "static inline {t} irt_vfabs_{n}({t} x) {{ return ({t})(({i})x & {int_max}); }}"
 _SQRT = """static inline {t} irt_vsqrt_{n}({t} x) {{
   {t} y;
@@ -25,6 +30,16 @@ _SQRT = """static inline {t} irt_vsqrt_{n}({t} x) {{
   return y;
 }}"""
 _RSQRT = "static inline {t} irt_vrsqrt_{n}({t} x) {{ return {one} / irt_vsqrt_{n}(x); }}"
+
+# Every second element, from two vectors of neighbours; the second one ends with the last element that is wanted.
+_EVEN = """static inline {t} irt_veven_{n}(const {e} *p) {{
+  const {t} a = *(const {t}_u *)p, b = *(const {t}_u *)(p + {lanes} - 1);
+#ifdef __clang__
+  return __builtin_shufflevector(a, b, {evens});
+#else
+  return __builtin_shuffle(a, b, ({i}){{{evens}}});
+#endif
+}}"""
 
 
 def _horner(x: str, coefficients: Sequence[float]) -> str:
@@ -120,6 +135,8 @@ FUNCTIONS: dict[tuple[str, str], str] = {
 EXACT = ("fabs", "sqrt", "rsqrt")
 """Those that give what the C library's functions give."""
 
+_ON_EVERY_TYPE = {"select": _SELECT, "min": _EXTREME, "max": _EXTREME, "even": _EVEN}
+
 _NEEDS = {
     "rsqrt": ("sqrt",),
     "exp": ("select", "bounded_exp"),
@@ -132,18 +149,36 @@ _NEEDS = {
 
 def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int], str]]:
     """Definitions of the function and of what it calls, by key, in an order in which C accepts them."""
+    from .scalars import value_type
     from .vectors import vector_type
 
-    text = {"select": _SELECT, "min": _MIN, "max": _MAX}.get(name) or FUNCTIONS[(name, dtype)]
+    text = _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
     wide = dtypes.bits(dtype) == 64
+    short, end = _instruction(name, dtype, lanes) if text is _EXTREME else ("", "")
     made = text.format(
+        name=name,
+        sign="<" if name == "min" else ">",
+        short=short,
+        end=end,
         t=vector_type(dtype, lanes),
         i=vector_type(f"int{dtypes.bits(dtype)}", lanes),
+        e=value_type(dtype),
         n=vector_type(dtype, lanes)[4:],
         lanes=lanes,
         int_max="INT64_MAX" if wide else "INT32_MAX",
         sqrt="sqrt" if wide else "sqrtf",
         one="1.0" if wide else "1.0f",
+        evens=", ".join(str(2 * k if 2 * k < lanes else 2 * k + 1) for k in range(lanes)),
     )
     needed = [d for n in _NEEDS.get(name, ()) for d in define(n, dtype, lanes)]
     return [*needed, ((name, dtype, lanes), made)]
+
+
+def _instruction(name: str, dtype: str, lanes: int) -> tuple[str, str]:
+    """What stands before and after the masks of a minimum or maximum, where the compiler has a name for the instruction."""
+    width = lanes * dtypes.itemsize(dtype)
+    if not dtypes.is_float(dtype) or width not in _X86:
+        return "", ""
+    macro, call = _X86[width]
+    called = call.format(f"__builtin_ia32_{name}p{'d' if dtype == 'float64' else 's'}")
+    return f"#if defined({macro}) && !defined(__clang__)\n  return {called};\n#else\n", "\n#endif"

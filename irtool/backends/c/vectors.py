@@ -218,6 +218,10 @@ class VectorWriter:
         place = self.place(e.source)
         if step == 1:
             return f"*(const {t}_u *)({place} + {base})"
+        if step == 2:
+            self._mask(e.dtype)
+            self.functions[("even", e.dtype, self.lanes)] = None
+            return f"irt_veven_{t[4:]}({place} + {base})"
         items = ", ".join(f"{place}[{_bare(base)} + {n * step}]" for n in range(self.lanes))
         return f"(({t}){{{items}}})"
 
