@@ -76,14 +76,25 @@ def differentiate(f: Function) -> Function:
 
 
 class _Value:
-    """A tensor (or tuple of tensors) of the program: the variable that holds it, and its gradient so far."""
+    """A value of the program: the variable that holds it, and its gradient so far.
 
-    __slots__ = ("forward", "reverse", "type")
+    A tensor and a tuple of tensors have one expression for their gradient. A tuple that holds tuples has none: its fields
+    have theirs, for a sum over all the tensors of a deep tuple at each of its levels would take quadratic work.
 
-    def __init__(self, forward: Var, reverse: Expr, type: Type) -> None:
+    Attributes:
+        forward: the variable.
+        type: its type.
+        reverse: the gradient, of that type; an empty tuple where the fields have it.
+        fields: the fields of a tuple that holds tuples, as far as they have been asked for; empty for any other value.
+    """
+
+    __slots__ = ("fields", "forward", "reverse", "type")
+
+    def __init__(self, forward: Expr, type: Type, reverse: Expr, fields: list[_Value | None]) -> None:
         self.forward = forward
-        self.reverse = reverse
         self.type = type
+        self.reverse = reverse
+        self.fields = fields
 
 
 _Lets = list[tuple[Var, Expr]]
@@ -108,10 +119,13 @@ class _ReverseMode:
             self.memo[p] = a
         result: _Value = trampoline(self.visit(f.body))
         forward, self.lets = self.lets, []
-        result.reverse = _filled(result.forward, result.type, "ones")
+        if result.fields:
+            self.add(result, _filled(result.forward, result.type, "ones"))
+        else:
+            result.reverse = _filled(result.forward, result.type, "ones")
         for action in reversed(self.backward):
             action()
-        gradients = _wrap(self.lets, Tuple(tuple(a.reverse for a in arguments)))
+        gradients = _wrap(self.lets, Tuple(tuple(map(self.gradient, arguments))))
         return _wrap(forward, Tuple((result.forward, gradients)))
 
     def push(self, e: Expr) -> Var:
@@ -121,7 +135,43 @@ class _ReverseMode:
 
     def value(self, e: Expr, t: Type) -> _Value:
         forward = self.push(e)
-        return _Value(forward, self.push(_filled(forward, t, "zeros")), t)
+        if isinstance(t, TupleType) and any(isinstance(f, TupleType) for f in t.fields):
+            return _Value(forward, t, Tuple(()), [None] * len(t.fields))
+        return _Value(forward, t, self.push(_filled(forward, t, "zeros")), [])
+
+    def field(self, value: _Value, index: int) -> _Value:
+        """A field of a tuple that holds tuples."""
+        found = value.fields[index]
+        if found is None:
+            assert isinstance(value.type, TupleType)
+            found = self.value(TupleGetItem(value.forward, index), value.type.fields[index])
+            value.fields[index] = found
+        return found
+
+    def gradient(self, value: _Value) -> Expr:
+        """The gradient of a value as one expression; what nobody asked for has a gradient of zero."""
+
+        def gather(value: _Value) -> Steps:
+            if not value.fields:
+                return value.reverse
+            assert isinstance(value.type, TupleType)
+            fields = []
+            for field, t in zip(value.fields, value.type.fields, strict=True):
+                fields.append((yield gather(field) if field is not None else _filled_by_type(t, "zeros")))
+            return Tuple(tuple(fields))
+
+        return trampoline(gather(value))
+
+    def add(self, value: _Value, grad: Expr) -> None:
+        """Adds `grad` to the gradient of a value."""
+        waiting = [(value, grad)]
+        while waiting:
+            value, grad = waiting.pop()
+            if not value.fields:
+                value.reverse = self.lifted_add(value.type, value.reverse, grad)
+                continue
+            parts = [(self.field(value, i), TupleGetItem(grad, i)) for i in range(len(value.fields))]
+            waiting.extend(reversed([(field, self.push(part)) for field, part in parts]))
 
     def lifted_add(self, t: Type, a: Expr, b: Expr) -> Expr:
         """The sum of two values of type `t`, tensor by tensor; it and its parts are named."""
@@ -173,14 +223,14 @@ class _ReverseMode:
         arguments: list[_Value] = []
         for a in e.args:
             arguments.append((yield self.visit(a)))
-        forward = tuple(a.forward for a in arguments)
+        forward: tuple[Expr, ...] = tuple(a.forward for a in arguments)
         out = Call(op, forward, e.attrs, e.type_args, e.span)
         result = self.value(out, _type(e))
 
         def backward() -> None:
-            site = Site(forward, tuple(a.type for a in arguments), e.attrs, out, result.type, result.reverse)
+            site = Site(forward, tuple(a.type for a in arguments), e.attrs, out, result.type, self.gradient(result))
             for a, g in zip(arguments, rule(site), strict=True):
-                a.reverse = self.lifted_add(a.type, a.reverse, g)
+                self.add(a, g)
 
         self.backward.append(backward)
         return result
@@ -198,16 +248,21 @@ class _ReverseMode:
         for f in e.fields:
             fields.append((yield self.visit(f)))
         result = self.value(Tuple(tuple(f.forward for f in fields), e.span), _type(e))
+        if result.fields:  # what adds to a field's gradient adds to the gradient of the value that is there
+            result.fields[:] = fields
+            return result
 
         def backward() -> None:
             for i, f in enumerate(fields):
-                f.reverse = self.lifted_add(f.type, f.reverse, TupleGetItem(result.reverse, i))
+                self.add(f, TupleGetItem(result.reverse, i))
 
         self.backward.append(backward)
         return result
 
     def projection(self, e: TupleGetItem) -> Steps:
         whole: _Value = yield self.visit(e.tuple)
+        if whole.fields:
+            return self.field(whole, e.index)
         result = self.value(TupleGetItem(whole.forward, e.index, e.span), _type(e))
         types = whole.type
         assert isinstance(types, TupleType)

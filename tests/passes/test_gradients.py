@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.ir import Constant, Expr, Function, Module, TensorType, Tuple, TupleGetItem, TupleType, Var
+from irtool.ir import Constant, Expr, Function, Module, TensorType, Tuple, TupleGetItem, TupleType, Var, post_order
 from irtool.ops.base import call
 from irtool.passes.gradients.rule import differentiable
 
@@ -375,3 +375,47 @@ def @main(%x: Tensor[(3), float64], %y: Tensor[(3), float64]) -> Tensor[(3), flo
     np.testing.assert_allclose(plain[0], marked[0])
     for a, b in zip(plain[1], marked[1], strict=True):
         np.testing.assert_allclose(a, b)
+
+
+T = "Tensor[(3), float64]"
+TUPLES_OF_TUPLES = [
+    # a field used through the tuple and beside it, and one that is never used
+    f"def @main(%x: {T}, %y: {T}) {{ %0 = tanh(%x); %1 = (%0, (%y, %0)); %2 = %1.1; multiply(multiply(%2.1, %2.0), %0) }}",
+    # of a parameter, and of a call of a function
+    f"def @main(%p: ({T}, ({T}, {T}))) {{ %0 = %p.1; %1 = fn (%q: ({T}, ({T}, {T}))) {{ %q.1 }}; "
+    "%2 = %1((%0.1, %0)); add(multiply(%2.0, %p.0), multiply(%0.0, %0.0)) }",
+]
+
+
+@pytest.mark.parametrize("text", TUPLES_OF_TUPLES)
+def test_both_modes_agree_on_tuples_of_tuples(text: str) -> None:
+    x, y, z = np.array([0.1, 0.2, 0.3]), np.array([0.5, 0.6, 0.7]), np.array([2.0, 3.0, 4.0])
+    module = irtool.infer_types(irtool.parse(text))
+    packed = "%p" in text
+    first = irtool.run_passes(module, "FirstOrderGradient")
+    got = irtool.evaluate(first, [(x, (y, z))] if packed else [x, y])[1]
+    if packed:
+        (((of_x, (of_y, of_z))),) = got
+        np.testing.assert_allclose([of_x, of_y, of_z], [y, x + 2 * y, 0 * z])
+    else:
+        wanted = irtool.evaluate(irtool.run_passes(module, "ToANormalForm,Gradient"), [x, y])[1]
+        np.testing.assert_allclose(got, wanted)
+        np.testing.assert_allclose(got[1], np.tanh(x) ** 2)
+
+
+def test_a_result_of_tuples_has_gradients_of_all_its_tensors() -> None:
+    module = irtool.infer_types(irtool.parse(f"def @main(%x: {T}) {{ %0 = multiply(%x, %x); (%0, (%x, (%0,))) }}"))
+    x = np.array([1.0, 2.0, 3.0])
+    _, (gradient,) = irtool.evaluate(irtool.run_passes(module, "FirstOrderGradient"), [x])
+    np.testing.assert_allclose(gradient, 4 * x + 1)
+
+
+def test_the_work_on_nested_tuples_grows_with_their_depth() -> None:
+    def size(depth: int) -> int:
+        packed = " ".join(f"%{i + 1} = (%{i},);" for i in range(depth))
+        unpacked = " ".join(f"%{i + 1} = %{i}.0;" for i in range(depth, 2 * depth))
+        text = f"def @main(%x: {T}) {{ %0 = tanh(%x); {packed} {unpacked} (%{depth}, tanh(%{2 * depth})) }}"
+        made = irtool.run_passes(irtool.infer_types(irtool.parse(text)), "FirstOrderGradient")
+        return sum(1 for _ in post_order(made.functions["main"]))
+
+    assert size(800) < 2.2 * size(400)

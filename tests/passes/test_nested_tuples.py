@@ -49,6 +49,8 @@ CASES = [
     ("packed and unpacked", "Gradient"),
     ("result", "Gradient"),
     ("checkpoint", "Gradient"),
+    ("packed and unpacked", "FirstOrderGradient"),
+    ("result", "FirstOrderGradient"),
     ("parameter", "FirstOrderGradient"),
     ("packed and unpacked", "LazyGradientInit"),
     ("result", "LazyGradientInit"),
