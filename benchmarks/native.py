@@ -20,6 +20,7 @@ import numpy as np
 
 import irtool
 from irtool.backends.c.compiler import Compiler
+from irtool.backends.c.library import open_library
 from irtool.driver.emission import translate
 from irtool.driver.options import Options
 from irtool.driver.parameters import bind_weights
@@ -114,7 +115,7 @@ class Compiled:
         (folder / "net.h").write_text(written.header, encoding="utf-8")
         (folder / "bench.c").write_text(source, encoding="utf-8")
         compiler.run([*compiler.flags, "-fPIC", "-shared", "-o", "bench.so", "bench.c", "-lm"], folder)
-        self._library = ctypes.CDLL(str(folder / "bench.so"))
+        self._library = open_library(folder / "bench.so")
         for name in ("bench_peak", "bench_copy", "bench_call"):
             getattr(self._library, name).restype = ctypes.c_double
         self._buffers = {k: _buffers(k, program.arena_bytes) for k in self.kernels}
@@ -144,6 +145,10 @@ class Compiled:
     def once(self, wall: bool = True) -> float:
         """Seconds of one inference, by the clock on the wall."""
         return self._call(len(self.kernels), _pointers(self._whole), 1, wall)
+
+    def use_threads(self, count: int) -> None:
+        """Sets the number of threads of a network compiled with OpenMP."""
+        self._library.omp_set_num_threads(count)
 
     def peak(self) -> float:
         """Multiply-adds of one core now, in operations a second (each counts as two)."""

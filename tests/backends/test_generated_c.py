@@ -126,13 +126,19 @@ def test_builds_for_other_processors_agree(samples, tmp_path, options, flags, ne
         assert_close(a, b, TOLERANCE, case[0])
 
 
-def test_threads_change_nothing(samples, tmp_path):
+@pytest.mark.parametrize("vector", ["auto", "none"])
+def test_threads_change_nothing(samples, tmp_path, monkeypatch, vector):
+    # Threads for every loop that may have them: most of these are too small to be worth it.
+    for limit in ("contract._PARALLEL_WORK", "rows._PARALLEL_WORK", "elementwise._PARALLEL_ELEMENTS"):
+        monkeypatch.setattr(f"irtool.schedule.{limit}", 1)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
     cases = samples + (corpus(20, 2) if CORPUS.is_file() else [])
-    bundle, cases = bundled(cases, tmp_path)
+    bundle, cases = bundled(cases, tmp_path, vector=vector)
+    assert any("collapse(" in source.read_text() for source in tmp_path.glob("*.c"))
     flags = ["-O1", "-march=native"]
-    for a, b in zip(bundle.run(flags), bundle.run([*flags, "-fopenmp"]), strict=True):
+    for a, b, case in zip(bundle.run(flags), bundle.run([*flags, "-fopenmp"]), cases, strict=True):
         for x, y in zip(a, b, strict=True):
-            assert x.tobytes() == y.tobytes()
+            assert x.tobytes() == y.tobytes(), case[0]
 
 
 FOREIGN = {

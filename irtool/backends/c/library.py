@@ -19,6 +19,11 @@ _ERRORS = {
 }
 
 
+_TURNS = "2000"
+"""How often a thread of gcc's OpenMP looks for work before it sleeps, at 50 ns or so. Its own default is 300,000: where
+another process needs a core, that time is taken from the very thread that is waited for."""
+
+
 class Library:
     """A compiled `NAME`: `run(inputs, outputs)` on contiguous numpy arrays of the right dtypes and sizes."""
 
@@ -44,6 +49,18 @@ class Library:
             raise ToolError(f"the compiled program failed: {_ERRORS.get(code, f'error {code}')}")
 
 
+def open_library(path: Path) -> ctypes.CDLL:
+    """Loads a shared library. OpenMP that it brings along lets threads without work sleep soon, unless the environment
+    (`GOMP_SPINCOUNT`, `OMP_WAIT_POLICY`) says otherwise. Raises OSError."""
+    if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+        return ctypes.CDLL(str(path))
+    os.environ["GOMP_SPINCOUNT"] = _TURNS  # read when it is loaded, and never again
+    try:
+        return ctypes.CDLL(str(path))
+    finally:
+        del os.environ["GOMP_SPINCOUNT"]
+
+
 _loaded: dict[Path, tuple[int, int]] = {}
 """By path, the file that was loaded from there."""
 
@@ -54,6 +71,6 @@ def _load(path: Path) -> ctypes.CDLL:
     about = os.stat(path)
     identity = about.st_dev, about.st_ino
     if _loaded.setdefault(path, identity) == identity:
-        return ctypes.CDLL(str(path))
+        return open_library(path)
     with tempfile.TemporaryDirectory(prefix="irtool-") as folder:
-        return ctypes.CDLL(shutil.copy(path, folder))
+        return open_library(Path(shutil.copy(path, folder)))
