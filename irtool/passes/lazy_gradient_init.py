@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from ..ir import (
     Call,
     Constant,
+    Constructor,
     Expr,
     Function,
     GlobalVar,
@@ -31,7 +32,7 @@ from ..ir import (
     with_binders,
     with_function,
 )
-from ..ir.types import rewrite_type
+from ..ir.types import GlobalTypeVar, rewrite_type, tuple_leaves, type_leaves
 from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
@@ -57,7 +58,8 @@ class LazyGradientInit(ModulePass):
                }
 
     The types of the function itself do not change. Meant to run after a gradient pass, whose results are full of ones and
-    zeros.
+    zeros. A function stays as it is where its tensors are out of reach: in a list, a reference or a closure that it is
+    given, returns or passes on, or in a data type that declares them; and where it computes on cells already.
     """
 
     def transform(self, module: Module, context: PassContext) -> Module:
@@ -65,9 +67,46 @@ class LazyGradientInit(ModulePass):
         functions = dict(extended.functions)
         library = grad_cell_module().functions
         for name, f in module.functions.items():
-            if is_optimizable(f) and name not in library:
+            if is_optimizable(f) and name not in library and _is_in_reach(f):
                 functions[name] = _Lazy(extended).function(f)
         return extended.with_functions(functions)
+
+
+def _is_in_reach(f: Function) -> bool:
+    """Whether `f` can compute on cells: every tensor that comes from elsewhere or goes there can be put in or taken out."""
+    if f.type_params:
+        return False
+    held: list[Expr] = []
+    crossing: list[Expr] = [*f.params, f.body]
+    for e in post_order(f):
+        if isinstance(e, _GIVEN):
+            continue
+        held += [e, *binders(e)]
+        kids = children(e)
+        if isinstance(e, Call) and isinstance(e.op, _GIVEN):
+            kids = e.args
+            if not isinstance(e.op, Constructor):
+                crossing += [e, *e.args]
+            elif any(map(_holds_tensors, e.op.inputs)):
+                return False
+        if any(isinstance(k, _GIVEN) for k in kids):
+            return False
+    if any(isinstance(t, GlobalTypeVar) and t.name == "GradCell" for t in type_leaves(_types(held))):
+        return False
+    return not any(_holds_tensors(t) for t in tuple_leaves(_types(crossing)) if not isinstance(t, TensorType))
+
+
+_GIVEN = (Op, GlobalVar, Constructor)
+"""What is called as it is defined elsewhere: on tensors."""
+
+
+def _types(values: Iterable[Expr]) -> TupleType:
+    """The different types of some values."""
+    return TupleType(tuple(dict.fromkeys(v.checked_type for v in values if v.checked_type is not None)))
+
+
+def _holds_tensors(t: Type) -> bool:
+    return any(isinstance(leaf, TensorType) for leaf in type_leaves(t))
 
 
 class _Lazy:
@@ -93,7 +132,7 @@ class _Lazy:
             for v in binders(e):
                 old = v.type_annotation or v.checked_type
                 new = None if old is None else self.cell_type(old)
-                if new is not old:
+                if new is not old or e is f:  # parameters are those of the function around it, too
                     renamed[v] = Var(v.name, new, v.span, None, v.virtual_device)
         memo: dict[Expr, Expr] = dict(renamed)  # type: ignore[arg-type]
 
@@ -110,7 +149,7 @@ class _Lazy:
 
         inner = rewrite(f, leave, memo=memo)
         assert isinstance(inner, Function)
-        if not renamed and inner.ret_type == f.ret_type:
+        if inner.ret_type == f.ret_type and all(new.type_annotation == v.type_annotation for v, new in renamed.items()):
             return f
         return self.wrap(f, inner)
 
