@@ -209,3 +209,33 @@ def test_blocks_of_any_number_of_channels(lanes: str, channels: int) -> None:
     e = call("nn.conv2d", e, v, channels=channels, kernel_size=(3, 3), groups=channels)
     module = irtool.infer_types(Module({"main": Function((x, w, v), e)}))
     irtool.run_passes(module, "AlterOpLayout", target=f"llvm -mcpu={lanes}", instruments=[Verifying(), CheckValues()])
+
+
+@pytest.mark.parametrize("passes", [*PASSES, 'ConvertLayout{desired_layouts={"nn.conv2d": ["NCHW", "OIHW"]}}'])
+@pytest.mark.parametrize("pair", ["NCHW4c CNHW4c", "CNHW4c NCHW4c", "NCHW4c NCWH4c", "NCHW NHWC", "NHWC CHWN"])
+@pytest.mark.parametrize("operator", ["add", "concatenate"])
+def test_results_of_different_layouts_meet_by_position(operator: str, pair: str, passes: str) -> None:
+    layouts = pair.split()
+    x = Var("x", TensorType((4, 1, 4, 4, 4) if "c" in pair else (4, 4, 4, 4)))
+    w = Var("w", TensorType((1, 1, 3, 3, 4, 16) if "c" in pair else (4, 4, 3, 3)))
+    kinds = ("NCHW4c", "OIHW4i16o") if "c" in pair else ("NCHW", "OIHW")
+    convs = [
+        call(
+            "nn.conv2d",
+            x,
+            w,
+            padding=(1, 1, 1, 1),
+            channels=16 if "c" in pair else 4,
+            kernel_size=(3, 3),
+            data_layout=kinds[0],
+            kernel_layout=kinds[1],
+            out_layout=layout,
+        )
+        for layout in layouts
+    ]
+    relus = [call("nn.relu", c) for c in convs]
+    body = call("add", *relus) if operator == "add" else call("concatenate", Tuple(tuple(relus)), axis=0)
+    module = irtool.infer_types(Module({"main": Function((x, w), body)}))
+    inputs = random_inputs(module["main"], 2)  # type: ignore[arg-type]
+    made = irtool.run_passes(module, passes, opt_level=3, target="llvm -mcpu=haswell")
+    np.testing.assert_allclose(irtool.evaluate(made, inputs), irtool.evaluate(module, inputs), rtol=1e-4, atol=1e-4)

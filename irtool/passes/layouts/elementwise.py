@@ -197,7 +197,7 @@ def transform_like(old: Layout, ref_old: Layout, ref_new: Layout) -> Layout | No
 
 
 def isomorphic(a: Layout, b: Layout) -> bool:
-    """Whether two layouts are equal up to the names of axes."""
+    """Whether two layouts are equal up to the names of axes; parts of one axis answer to parts of one axis."""
     if len(a) != len(b):
         return False
     there: dict[str, str] = {}
@@ -205,7 +205,7 @@ def isomorphic(a: Layout, b: Layout) -> bool:
     for x, y in zip(a.axes, b.axes, strict=True):
         if x.is_primal != y.is_primal:
             return False
-        if there.setdefault(x.letter, y.letter) != y.letter or back.setdefault(y.letter, x.letter) != x.letter:
+        if there.setdefault(x.primal, y.primal) != y.primal or back.setdefault(y.primal, x.primal) != x.primal:
             return False
         if not x.is_primal and a.factor(x.letter) != b.factor(y.letter):
             return False
