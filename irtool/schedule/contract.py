@@ -62,6 +62,9 @@ class Plan:
     shared: bool = True
     """Whether the steps of the tile's rows share an operand; otherwise what they share is in neighbouring elements."""
 
+    again: bool = False
+    """Whether results may be made twice: the last vector then overlaps the one before."""
+
 
 def flatten_loops(r: Reduction) -> Reduction:
     """Fuses neighbouring spatial loops through which every place moves as through one loop (height and width of a 1x1
@@ -134,8 +137,8 @@ def _substituted(r: Reduction, values: dict[Expr, Expr], loops: tuple[Loop, ...]
     return Reduction(loops, r.acc, change(r.init), r.inner, change(r.update), stores, guards)
 
 
-def plan(r: Reduction, machine: Machine) -> Plan | None:
-    """How to schedule a reduction; None where no spatial loop can be vectorized."""
+def plan(r: Reduction, machine: Machine, again: bool = False) -> Plan | None:
+    """How to schedule a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice."""
     lanes = machine.lanes(dtypes.itemsize(r.acc.dtype))
     if lanes < 2 or r.acc.dtype not in ("float32", "float64", "int32"):
         return None
@@ -144,17 +147,17 @@ def plan(r: Reduction, machine: Machine) -> Plan | None:
         made = None
         width = lanes
         while made is None and width >= 4:  # blocks may be narrower than a vector
-            made = _plan_along(r, n, width, machine)
+            made = _plan_along(r, n, width, machine, again)
             width //= 2
         if made is not None and (best is None or made[0] < best[0]):
             best = made
     return best[1] if best is not None else None
 
 
-def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[float, Plan] | None:
+def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine, again: bool) -> tuple[float, Plan] | None:
     v, extent = r.loops[n]
     padded = _is_padded(r, v, -(-extent // lanes) * lanes)
-    if not padded and (extent < lanes or extent % lanes * 4 > extent):
+    if not padded and (extent < lanes or (not again and extent % lanes * 4 > extent)):
         return None
     if 2 * extent <= lanes:
         return None
@@ -186,14 +189,16 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine) -> tuple[flo
     if row is not None:
         tile = _bounded(r, row, tile)
     points = tile.rows * tile.vectors
-    leftover = 0 if padded else extent % lanes / extent
+    leftover: float = 0 if padded else extent % lanes / extent
+    if again and leftover:
+        leftover = (lanes - extent % lanes) / extent / lanes
     inner_steps = 1
     for _, m in r.inner:
         inner_steps *= m
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
     cost += scattered * 2 / max(1, inner_steps) + apart
     reason = f"vector axis {v.name} of {extent}, tile {tile.rows} x {tile.vectors} x {lanes}"
-    return cost, Plan(n, lanes, row, tile, reason, shared)
+    return cost, Plan(n, lanes, row, tile, reason, shared, again)
 
 
 def _is_padded(r: Reduction, v: Var, extent: int) -> bool:
@@ -266,14 +271,17 @@ def schedule(r: Reduction, p: Plan, machine: Machine) -> Stmt:
     whole, left = divmod(extent, p.lanes)
     body: list[Stmt] = []
     # What is left over is a narrower vector, where there is one, or a whole one of which not all is stored.
-    padded = left & (left - 1) and _is_padded(r, r.loops[p.vector][0], (whole + 1) * p.lanes)
+    padded = (
+        left & (left - 1) and not (p.again and whole) and _is_padded(r, r.loops[p.vector][0], (whole + 1) * p.lanes)
+    )
     # Segments of the vector axis: (first element, number of tiles, vectors per tile, lanes).
     segments = [(0, whole // p.tile.vectors, p.tile.vectors, p.lanes)] if whole >= p.tile.vectors else []
     done = whole // p.tile.vectors * p.tile.vectors
     if padded or whole - done:
         segments.append((done * p.lanes, 1, whole - done + bool(padded), p.lanes))
     if left and not padded:
-        segments.append((whole * p.lanes, 1, 1, left))
+        overlaps = p.again and whole and left & (left - 1)
+        segments.append((extent - p.lanes, 1, 1, p.lanes) if overlaps else (whole * p.lanes, 1, 1, left))
     rows: list[tuple[int, int, int]] = [(0, 1, 1)]
     if p.row is not None:
         n = r.loops[p.row][1]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..tir import dtypes
 from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, seq
 from . import contract, elementwise, rows
+from .affine import loads
 from .bands import Banded, choose_band, cut
 from .fusion import fuse_stages
 from .guards import take_guards
@@ -29,42 +30,122 @@ _MUCH_REUSE = 8
 
 def schedule_kernel(kernel: PrimFunc, machine: Machine) -> PrimFunc:
     """The kernel with its stages tiled and vectorized; `attrs` say which strategy the main one got, and why."""
-    notes: list[Note] = []
     same = [(kernel.inputs[i], kernel.outputs[o]) for i, o in kernel.attrs.get("in_place", ())]
-    body = share_loops(_scheduled(kernel.body, machine, notes, same))
-    notes.sort(key=lambda n: -n[0])
+    scheduler = _Scheduler(machine, same)
+    body = share_loops(scheduler.run(kernel.body))
+    notes = sorted(scheduler.notes, key=lambda n: -n[0])
     strategy, reason = (notes[0][1], notes[0][2]) if notes else ("loops", "no stage has a form that is scheduled")
     return kernel.with_body(body, strategy=strategy, reason=reason)
 
 
-def _scheduled(root: Stmt, machine: Machine, notes: list[Note], same: list[tuple[Buffer, Buffer]]) -> Stmt:
-    buffers: list[Buffer] = []
-    s = root
-    while isinstance(s, Allocate) and s.buffer.scope == "arena":
-        buffers.append(s.buffer)
-        s = s.body
-    stages = list(s.stmts) if isinstance(s, Seq) and recognise(s) is None else [s]
-    forms = [recognise(x) for x in stages]
-    made: list[Stmt] = []
-    at = 0
-    while at < len(stages):
-        banded = _banded(forms[at : at + 2], stages) if machine.vector_bytes else None
-        if banded is None:
-            made.append(_stage(stages[at], forms[at], machine, notes, buffers))
-            at += 1
-            continue
-        copy = _stage(stages[at], banded.copy, machine, [], buffers)
-        reader = _stage(stages[at + 1], banded.reader, machine, notes, buffers)
-        made.append(banded.assemble(copy, reader))
-        old = forms[at].stores[0].buffer  # type: ignore[union-attr]
-        buffers = [banded.buffer if b is old else b for b in buffers]
-        at += 2
-    if machine.vector_bytes:
-        made, buffers = fuse_stages(made, buffers, same)
-    body = seq(made)
-    for b in reversed(buffers):
-        body = Allocate(b, body)
-    return body
+class _Scheduler:
+    """Schedules the stages of one kernel. `same`: pairs of an input and an output that may lie in the same memory."""
+
+    def __init__(self, machine: Machine, same: Sequence[tuple[Buffer, Buffer]]) -> None:
+        self.machine = machine
+        self.same = same
+        self.notes: list[Note] = []
+        self.buffers: list[Buffer] = []
+        """What lies in the workspace."""
+
+    def run(self, root: Stmt) -> Stmt:
+        s = root
+        while isinstance(s, Allocate) and s.buffer.scope == "arena":
+            self.buffers.append(s.buffer)
+            s = s.body
+        stages = list(s.stmts) if isinstance(s, Seq) and recognise(s) is None else [s]
+        forms = [recognise(x) for x in stages]
+        made: list[Stmt] = []
+        at = 0
+        while at < len(stages):
+            banded = _banded(forms[at : at + 2], stages) if self.machine.vector_bytes else None
+            if banded is None:
+                made.append(self._stage(stages[at], forms[at]))
+                at += 1
+                continue
+            made.append(banded.assemble(self._map(banded.copy), self._stage(stages[at + 1], banded.reader)))
+            old = forms[at].stores[0].buffer  # type: ignore[union-attr]
+            self.buffers = [banded.buffer if b is old else b for b in self.buffers]
+            at += 2
+        if self.machine.vector_bytes:
+            made, self.buffers = fuse_stages(made, self.buffers, self.same)
+        body = seq(made)
+        for b in reversed(self.buffers):
+            body = Allocate(b, body)
+        return body
+
+    def _stage(self, s: Stmt, form: Map | Reduction | None) -> Stmt:
+        if isinstance(form, Reduction):
+            flat = contract.flatten_loops(take_guards(contract.split_groups(contract.split_loops(form))))
+            return self._reduction(form, flat)
+        if isinstance(form, Map):
+            size = 1
+            for _, n in form.loops:
+                size *= n
+            self.notes.append((size, "elementwise", "vectors along the contiguous axis"))
+            return self._map(form)
+        self.notes.append((0, "loops", "not a formula"))
+        return s
+
+    def _map(self, m: Map) -> Stmt:
+        return elementwise.schedule(m, self.machine)
+
+    def _reduction(self, form: Reduction, flat: Reduction) -> Stmt:
+        """`flat` is the reduction `form` prepared for schedules."""
+        machine = self.machine
+        lanes = machine.lanes(dtypes.itemsize(flat.acc.dtype))
+        row = rows.applies(flat, machine)
+        plan = self._plan(flat)
+        if row is not None and (plan is None or plan.lanes * plan.tile.rows * plan.tile.vectors < 4 * machine.lanes(4)):
+            plan = None
+        else:
+            row = None
+        parts = separate(flat, lanes) if lanes > 1 and row is None else []
+        if not parts and plan is None and lanes > 1:
+            parts = pack(flat, lanes)
+            if reuse(flat, parts) < (_LEAST_REUSE if row is None else _MUCH_REUSE):
+                parts = []
+        made = self._in_parts(flat, parts)
+        if made is not None:
+            nest, reason = made
+            self.notes.append((form.work, "packed_tile", reason))
+            self.buffers += [p.buffer for p in parts if not p.is_near]
+            return nest
+        if row is not None:
+            self.notes.append((form.work, "row_reduction", f"vectors along the summed axis {flat.inner[row][0].name}"))
+            return rows.schedule(flat, row, machine)
+        if plan is not None:
+            self.notes.append((form.work, "register_tile", plan.reason))
+            return contract.schedule(flat, plan, machine)
+        reason = "no spatial axis along which all operands are contiguous or constant"
+        self.notes.append((form.work, "scalar_reduction", reason))
+        return contract.plain(form)
+
+    def _plan(self, r: Reduction) -> contract.Plan | None:
+        """How to tile a reduction; results may be made twice unless they replace what they are made from."""
+        written = {s.buffer for s in r.stores}
+        read = {e.source for e in loads(r.update, *(s.value for s in r.stores))}
+        again = not any(a in read and b in written for a, b in self.same)
+        return contract.plan(r, self.machine, again)
+
+    def _in_parts(self, r: Reduction, parts: Sequence[Part]) -> tuple[Stmt, str] | None:
+        """The parts one after the other, and which tile they have; None if there are none, or one cannot be vectorized."""
+        made: list[Stmt] = []
+        reason = ""
+        for p in parts:
+            stages: list[Stmt] = []
+            for form in (*p.fill, p.reader):
+                if isinstance(form, Map):
+                    stages.append(self._map(form))
+                    continue
+                plan = self._plan(form)
+                if plan is None:
+                    return None
+                stages.append(contract.schedule(form, plan, self.machine))
+                if form is p.reader:
+                    reason = reason or f"a buffer of {p.buffer.nbytes} bytes, {plan.reason}"
+            made.append(p.assemble(stages, r.work))
+        return (seq(made), reason) if made else None
 
 
 def _banded(pair: list[Map | Reduction | None], stages: list[Stmt]) -> Banded | None:
@@ -78,68 +159,3 @@ def _banded(pair: list[Map | Reduction | None], stages: list[Stmt]) -> Banded | 
     if sum(1 for x in stages if copied in buffers_read(x)) != 1:
         return None
     return cut(pair[0], pair[1], band)
-
-
-def _stage(s: Stmt, form: Map | Reduction | None, machine: Machine, notes: list[Note], buffers: list[Buffer]) -> Stmt:
-    """The stage, scheduled; what it needs in the workspace is appended to `buffers`."""
-    if isinstance(form, Reduction):
-        flat = contract.flatten_loops(take_guards(contract.split_groups(contract.split_loops(form))))
-        return _reduction(form, flat, machine, notes, buffers)
-    if isinstance(form, Map):
-        size = 1
-        for _, n in form.loops:
-            size *= n
-        notes.append((size, "elementwise", "vectors along the contiguous axis"))
-        return elementwise.schedule(form, machine)
-    notes.append((0, "loops", "not a formula"))
-    return s
-
-
-def _reduction(form: Reduction, flat: Reduction, machine: Machine, notes: list[Note], buffers: list[Buffer]) -> Stmt:
-    """`flat` is the reduction `form` prepared for schedules."""
-    lanes = machine.lanes(dtypes.itemsize(flat.acc.dtype))
-    row = rows.applies(flat, machine)
-    plan = contract.plan(flat, machine)
-    if row is not None and (plan is None or plan.lanes * plan.tile.rows * plan.tile.vectors < 4 * machine.lanes(4)):
-        plan = None
-    else:
-        row = None
-    parts = separate(flat, lanes) if lanes > 1 and row is None else []
-    if not parts and plan is None and lanes > 1:
-        parts = pack(flat, lanes)
-        if reuse(flat, parts) < (_LEAST_REUSE if row is None else _MUCH_REUSE):
-            parts = []
-    made = _in_parts(flat, parts, machine)
-    if made is not None:
-        nest, reason = made
-        notes.append((form.work, "packed_tile", reason))
-        buffers += [p.buffer for p in parts if not p.is_near]
-        return nest
-    if row is not None:
-        notes.append((form.work, "row_reduction", f"vectors along the summed axis {flat.inner[row][0].name}"))
-        return rows.schedule(flat, row, machine)
-    if plan is not None:
-        notes.append((form.work, "register_tile", plan.reason))
-        return contract.schedule(flat, plan, machine)
-    notes.append((form.work, "scalar_reduction", "no spatial axis along which all operands are contiguous or constant"))
-    return contract.plain(form)
-
-
-def _in_parts(r: Reduction, parts: Sequence[Part], machine: Machine) -> tuple[Stmt, str] | None:
-    """The parts one after the other, and which tile they have; None if there are none, or if one cannot be vectorized."""
-    made: list[Stmt] = []
-    reason = ""
-    for p in parts:
-        stages: list[Stmt] = []
-        for form in (*p.fill, p.reader):
-            if isinstance(form, Map):
-                stages.append(elementwise.schedule(form, machine))
-                continue
-            plan = contract.plan(form, machine)
-            if plan is None:
-                return None
-            stages.append(contract.schedule(form, plan, machine))
-            if form is p.reader:
-                reason = reason or f"a buffer of {p.buffer.nbytes} bytes, {plan.reason}"
-        made.append(p.assemble(stages, r.work))
-    return (seq(made), reason) if made else None

@@ -32,7 +32,7 @@ from ...tir.stmt import (
 from .expression import Writer
 from .names import Names
 from .scalars import HALVES, stored_type, value_type
-from .vectors import LANES, Scalar, VectorWriter, vector_type
+from .vectors import Scalar, VectorWriter, vector_type, width_for
 
 _INDEX_LIMIT = 1 << 31
 _LINE = 64
@@ -204,34 +204,30 @@ class KernelWriter:
         if b.scope != "register":
             return self.places[b]
         name = self.registers[b, _constants(indices[:-1])]
-        if b.shape[-1] == 1:
-            return name
-        return f"{self.spilled[name]}[{self.expressions.variables[indices[-1]]}]"
+        return name if b.shape[-1] == 1 else f"{self.spilled[name]}[{self.expressions.variables[indices[-1]]}]"
 
     def _declare_registers(self, b: Buffer, name: str, depth: int) -> None:
-        lanes = b.shape[-1]
+        lanes = width_for(b.shape[-1])
         t = value_type(b.dtype)
-        if lanes > 1 and lanes in LANES:
+        if lanes > 1:
             t = vector_type(b.dtype, lanes)
             self.vector_types[b.dtype, lanes] = None
         for at in product(*map(range, b.shape[:-1])):
             made = self.registers[b, at] = self.names.fresh("_".join([b.name, *map(str, at)]))
-            if lanes > 1 and lanes not in LANES:
-                self.spilled[made] = made
-                self._block([f"{t} {made}[{lanes}];"], depth)
-            else:
-                self._block([f"{t} {made};"], depth)
+            self._block([f"{t} {made};"], depth)
 
     def _vectorized(self, s: For, depth: int) -> None:
         """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
         stores = [x for x in pre_order(s.body) if isinstance(x, Store)]
-        lanes = int(s.extent.value)  # type: ignore[attr-defined]
+        count = int(s.extent.value)  # type: ignore[attr-defined]
+        lanes = max([width_for(count), *(width_for(b.shape[-1]) for b in _registers(stores))])
         writer = VectorWriter(
             self.expressions,
             self.simplify,
             lambda b: self.places[b],
             lambda x: self._register(x, s.var, lanes),
             s.var,
+            count,
             lanes,
             self.vector_types,
             self.vector_functions,
@@ -240,7 +236,7 @@ class KernelWriter:
         try:
             lines = writer.write(stores)
         except Scalar:
-            self._as_loop(s, stores, lanes, depth)
+            self._as_loop(s, stores, count, depth)
             return
         if any(x.startswith(("const ", "irt_")) for x in lines):
             lines = ["{", *("  " + x for x in lines), "}"]
@@ -250,29 +246,28 @@ class KernelWriter:
         b = x.source if isinstance(x, Load) else x.buffer
         if b.scope != "register":
             return None
-        if x.indices[-1] is not lane or b.shape[-1] != lanes:
+        if x.indices[-1] is not lane or width_for(b.shape[-1]) != lanes:
             raise Scalar
         return self.registers[b, _constants(x.indices[:-1])]
 
-    def _as_loop(self, s: For, stores: Sequence[Store], lanes: int, depth: int) -> None:
+    def _as_loop(self, s: For, stores: Sequence[Store], count: int, depth: int) -> None:
         """The loop over lanes; registers that it touches are put into arrays for its time."""
         touched: dict[str, tuple[str, int, bool]] = {}
-        for store in stores:
-            for e in post_order(store.value):
-                if isinstance(e, Load) and e.source.scope == "register" and e.source.shape[-1] in LANES:
-                    touched.setdefault(
-                        self.registers[e.source, _constants(e.indices[:-1])], (e.dtype, e.source.shape[-1], False)
-                    )
-            if store.buffer.scope == "register" and store.buffer.shape[-1] in LANES:
-                name = self.registers[store.buffer, _constants(store.indices[:-1])]
-                touched[name] = (store.buffer.dtype, store.buffer.shape[-1], True)
+        reads = (e for store in stores for e in post_order(store.value) if isinstance(e, Load))
+        accesses: list[Load | Store] = [*reads, *stores]
+        for x in accesses:
+            b = x.source if isinstance(x, Load) else x.buffer
+            if b.scope == "register" and b.shape[-1] > 1:
+                name = self.registers[b, _constants(x.indices[:-1])]
+                written = isinstance(x, Store) or (name in touched and touched[name][2])
+                touched[name] = (b.dtype, width_for(b.shape[-1]), written)
         self._block(["{"], depth)
         for name, (dtype, width, _) in touched.items():
             array = self.spilled[name] = self.names.fresh(f"{name}_lanes")
             t = vector_type(dtype, width)
             self._block([f"{value_type(dtype)} {array}[{width}];", f"*({t}_u *){array} = {name};"], depth + 1)
         v = self.expressions.declare(s.var)
-        self._block([f"for ({self.index_type} {v} = 0; {v} < {lanes}; ++{v}) {{"], depth + 1)
+        self._block([f"for ({self.index_type} {v} = 0; {v} < {count}; ++{v}) {{"], depth + 1)
         for store in stores:
             self._store(store, depth + 2)
         self._block(["}"], depth + 1)
@@ -318,6 +313,15 @@ def unroll(body: Stmt) -> Stmt:
         return s
 
     return rewrite_stmt(body, change)
+
+
+def _registers(stores: Sequence[Store]) -> list[Buffer]:
+    """Buffers in vector registers that the stores read or write."""
+    found: dict[Buffer, None] = {}
+    for s in stores:
+        read = (e.source for e in post_order(s.value) if isinstance(e, Load))
+        found.update((b, None) for b in (s.buffer, *read) if b.scope == "register" and b.shape[-1] > 1)
+    return list(found)
 
 
 def _pragma(loops: Sequence[For]) -> str:

@@ -40,6 +40,8 @@ _EVEN = """static inline {t} irt_veven_{n}(const {e} *p) {{
   return __builtin_shuffle(a, b, ({i}){{{evens}}});
 #endif
 }}"""
+# The first elements only; the count is a literal where this is called, so that the copy is an instruction or two.
+_PUT = "static inline void irt_vput_{n}({e} *p, {t} v, size_t count) {{ memcpy(p, &v, count * sizeof *p); }}"
 
 
 def _horner(x: str, coefficients: Sequence[float]) -> str:
@@ -135,7 +137,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
 EXACT = ("fabs", "sqrt", "rsqrt")
 """Those that give what the C library's functions give."""
 
-_ON_EVERY_TYPE = {"select": _SELECT, "min": _EXTREME, "max": _EXTREME, "even": _EVEN}
+_ON_EVERY_TYPE = {"select": _SELECT, "min": _EXTREME, "max": _EXTREME, "even": _EVEN, "put": _PUT}
 
 _NEEDS = {
     "rsqrt": ("sqrt",),

@@ -16,13 +16,25 @@ from .expression import Writer, _bare
 from .scalars import literal
 from .vector_math import EXACT, FUNCTIONS
 
-LANES = (2, 4, 8, 16, 32, 64)
-
-_TYPES = ("float32", "float64", "int32", "int64", "uint32", "uint64", "int8", "uint8", "int16", "uint16")
-
 
 class Scalar(Exception):
     """This loop has no vector form."""
+
+
+LANES = (2, 4, 8, 16, 32, 64)
+
+
+def width_for(count: int) -> int:
+    """Lanes of the smallest vector that holds `count` elements; 1 for one element. Raises Scalar if there is none."""
+    if count == 1:
+        return 1
+    for lanes in LANES:
+        if count <= lanes:
+            return lanes
+    raise Scalar
+
+
+_TYPES = ("float32", "float64", "int32", "int64", "uint32", "uint64", "int8", "uint8", "int16", "uint16")
 
 
 def vector_type(dtype: str, lanes: int) -> str:
@@ -43,7 +55,10 @@ def define_type(dtype: str, lanes: int) -> str:
 
 
 class VectorWriter:
-    """Writes the stores of one vectorized loop."""
+    """Writes the stores of one vectorized loop, of `count` steps: as many lanes as `width` says, the rest of them unused.
+
+    Lanes that are not used hold any value: it is computed with, but neither read from memory nor written there.
+    """
 
     def __init__(
         self,
@@ -52,7 +67,8 @@ class VectorWriter:
         place: Callable[[Buffer], str],
         register: Callable[[Load | Store], str | None],
         lane: Var,
-        lanes: int,
+        count: int,
+        width: int,
         types: dict[tuple[str, int], None],
         functions: dict[tuple[str, str, int], None],
         strict: bool = False,
@@ -62,7 +78,8 @@ class VectorWriter:
         self.place = place
         self.register = register
         self.lane = lane
-        self.lanes = lanes
+        self.count = count
+        self.lanes = width
         self.types = types
         self.functions = functions
         self.strict = strict
@@ -70,8 +87,6 @@ class VectorWriter:
 
     def write(self, stores: Sequence[Store]) -> list[str]:
         """C statements for one pass over all lanes. Raises Scalar."""
-        if self.lanes not in LANES:
-            raise Scalar
         lines: list[str] = []
         for s in stores:
             lines += self._store(s)
@@ -110,11 +125,14 @@ class VectorWriter:
             raise Scalar
         base = self._scalar(substitute(index, {self.lane: const(0)}), lines)
         place = self.place(s.buffer)
-        if step == 1:
+        if step == 1 and self.count == self.lanes:
             return [*lines, f"*({t}_u *)({place} + {base}) = {_bare(value)};"]
+        if step == 1:
+            self.functions[("put", dtype, self.lanes)] = None
+            return [*lines, f"irt_vput_{t[4:]}({place} + {base}, {_bare(value)}, {self.count});"]
         name = self.scalars.names.fresh("v")
         lines.append(f"const {t} {name} = {_bare(value)};")
-        for n in range(self.lanes):
+        for n in range(self.count):
             lines.append(f"{place}[{_bare(base)} + {n * step}] = {name}[{n}];")
         return lines
 
@@ -216,13 +234,13 @@ class VectorWriter:
             raise Scalar
         base = self._scalar(substitute(index, {self.lane: const(0)}), lines)
         place = self.place(e.source)
-        if step == 1:
+        if step == 1 and self.count == self.lanes:
             return f"*(const {t}_u *)({place} + {base})"
-        if step == 2:
+        if step == 2 and self.count == self.lanes:
             self._mask(e.dtype)
             self.functions[("even", e.dtype, self.lanes)] = None
             return f"irt_veven_{t[4:]}({place} + {base})"
-        items = ", ".join(f"{place}[{_bare(base)} + {n * step}]" for n in range(self.lanes))
+        items = ", ".join(f"{place}[{_bare(base)} + {n * step}]" for n in range(self.count))
         return f"(({t}){{{items}}})"
 
     def _binary(self, e: Binary, a: str, b: str) -> str:
