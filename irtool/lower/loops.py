@@ -169,7 +169,7 @@ class _Looped:
         number = self.number[s.function]
         params = self.members[number].params
         moves = {self.carried[p]: self._place(x) for x, p in zip(s.inputs, params) if p in self.carried}
-        return [*parallel_moves(moves), Again(number)]
+        return [*parallel_moves(moves), Again(number, [t for t, source in moves.items() if source is t])]
 
 
 def parallel_moves(moves: Mapping[Slot, Slot]) -> list[CopySlot]:

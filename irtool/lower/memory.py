@@ -136,6 +136,8 @@ class _Frame:
                 self._enter(stack, s.then, ends)
             else:
                 assert isinstance(s, Again)
+                for slot in s.kept:
+                    self._touch(slot, self.clock, True)
             self.clock += 1
 
     def _enter(self, stack: list[tuple[Any, bool]], body: Sequence[Step], ends: bool) -> None:

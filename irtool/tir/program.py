@@ -105,9 +105,11 @@ class Loop:
 
 @dataclass(eq=False)
 class Again:
-    """Ends a turn of the loop around it: the next one is of the body of that number."""
+    """Ends a turn of the loop around it: the next one is of the body of that number. `kept` are the slots that it finds as they
+    are, of those that it reads; the others were given their values just before."""
 
     body: int = 0
+    kept: list[Slot] = field(default_factory=list)
 
 
 Step = RunKernel | CallFunction | Branch | CopySlot | Loop | Again

@@ -1,0 +1,300 @@
+"""Tail calls as turns of loops: the same values, turn by turn, in planned memory."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from irtool.lower.cycles import components, rings
+from irtool.lower.loops import loop_tail_calls, parallel_moves, tail_calls
+from irtool.lower.memory import plan_memory
+from irtool.tir.expr import Var
+from irtool.tir.program import (
+    CONSTANT,
+    PARAM,
+    RESULT,
+    Again,
+    Branch,
+    CallFunction,
+    CopySlot,
+    HostFunction,
+    Loop,
+    Program,
+    RunKernel,
+    Slot,
+    calls,
+    steps,
+)
+from irtool.tir.sharing import in_place_pairs
+from irtool.tir.stmt import Buffer, For, PrimFunc, Store
+
+SIZE = 16
+
+
+def slot(name: str, kind: str = "temp") -> Slot:
+    return Slot(name, (SIZE,), "float32", kind)
+
+
+def kernel(name: str, straight: list[bool]) -> PrimFunc:
+    """A sum of its inputs, those that are not straight from the last element to the first."""
+    params = [Buffer(f"p{n}", (SIZE,), "float32", "param") for n in range(len(straight))]
+    out, i = Buffer("out", (SIZE,), "float32", "param"), Var("i")
+    value: Any = 0.0
+    for b, s in zip(params, straight):
+        value = b[i if s else SIZE - 1 - i] + value
+    made = PrimFunc(name, [*params, out], For(i, SIZE, Store(out, [i], value)))
+    made.attrs["in_place"] = in_place_pairs(made)
+    assert made.attrs["in_place"] == [(n, 0) for n, s in enumerate(straight) if s]
+    return made
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Moves at one time
+
+
+@given(st.dictionaries(st.integers(0, 6), st.integers(0, 9)))
+def test_moves_have_the_effect_of_all_at_one_time(moves: dict[int, int]) -> None:
+    slots = [slot(str(n)) for n in range(10)]
+    held = {s: s.name for s in slots}
+    made = parallel_moves({slots[t]: slots[s] for t, s in moves.items()})
+    for step in made:
+        held[step.target] = held[step.source]
+    assert {t: held[slots[t]] for t in range(7)} == {t: str(moves.get(t, t)) for t in range(7)}
+    rounds = sum(t != s for t, s in moves.items())
+    assert len(made) <= rounds + rounds // 2
+
+
+def test_two_that_are_exchanged_take_one_temporary() -> None:
+    a, b = slot("a"), slot("b")
+    made = parallel_moves({a: b, b: a})
+    assert [(s.source.name, s.target.name) for s in made] == [("a", "a_before"), ("b", "a"), ("a_before", "b")]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Groups of functions
+
+
+def test_groups_come_after_what_they_reach() -> None:
+    edges = {"a": ["b"], "b": ["c", "b"], "c": ["a", "d"], "d": [], "e": ["a", "e"]}
+    assert [sorted(c) for c in components(edges)] == [["d"], ["a", "b", "c"], ["e"]]
+    assert {n: sorted(g) for n, g in rings(edges).items()} == {**{n: list("abc") for n in "abc"}, "e": ["e"]}
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20))
+def test_groups_are_those_that_reach_each_other(pairs: list[tuple[int, int]]) -> None:
+    edges: dict[str, list[str]] = {str(n): [str(b) for a, b in pairs if a == n] for n in range(8)}
+    reach = {n: {n} for n in edges}
+    for _ in edges:
+        for n in edges:
+            reach[n] |= {x for m in list(reach[n]) for x in edges[m]}
+    wanted = {frozenset(m for m in reach[n] if n in reach[m]) for n in edges}
+    assert {frozenset(c) for c in components(edges)} == wanted
+
+
+def test_a_long_chain_of_functions() -> None:
+    n = 50_000
+    assert len(components({str(k): [str(k + 1)] if k < n - 1 else [] for k in range(n)})) == n
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Loops
+
+
+class Writer:
+    """Draws the bodies of functions that call each other last."""
+
+    def __init__(self, draw: Callable[..., Any], arities: dict[str, int]) -> None:
+        self.draw = draw
+        self.arities = arities
+        self.kernels: list[PrimFunc] = []
+        self.constants = [slot(f"c{n}", CONSTANT) for n in range(2)]
+        self.count = 0
+
+    def function(self, name: str) -> HostFunction:
+        params = [slot(f"{name}{n}", PARAM) for n in range(self.arities[name])]
+        self.params = params
+        self.results = [slot("r0", RESULT), slot("r1", RESULT)]
+        return HostFunction(name, params, self.results, self.body([*params, *self.constants], 2))
+
+    def body(self, known: list[Slot], depth: int) -> list[Any]:
+        known = list(known)
+        body: list[Any] = []
+        for _ in range(self.draw(st.sampled_from([0, 1, 2] if depth == 2 else [0, 0, 1, 2]))):
+            body.append(self.kernel(known))
+        if depth and self.draw(st.sampled_from([False, False, True])):  # a branch in the middle, which gives a value
+            body.append(self.middle(known))
+        if depth and self.draw(st.integers(0, 3)):
+            body.append(Branch(self.pick(known), self.body(known, depth - 1), self.body(known, depth - 1)))
+        elif self.draw(st.integers(0, 3)):
+            callee = self.draw(st.sampled_from(list(self.arities)))
+            inputs = [self.argument(p, known) for p in range(self.arities[callee])]
+            body.append(CallFunction(callee, inputs, list(self.results)))
+        else:
+            body += [CopySlot(self.pick(known), r) for r in self.results]
+        return body
+
+    def pick(self, known: list[Slot]) -> Slot:
+        return self.draw(st.sampled_from(known))
+
+    def argument(self, number: int, known: list[Slot]) -> Slot:
+        """Often the parameter as it is, or what was made last."""
+        kept = known[min(number, len(self.params) - 1)]
+        return self.draw(st.sampled_from([kept, kept, known[-1], known[-1], self.pick(known)]))
+
+    def kernel(self, known: list[Slot]) -> RunKernel:
+        inputs = [self.pick(known) for _ in range(self.draw(st.integers(1, 2)))]
+        self.kernels.append(kernel(f"k{len(self.kernels)}", [self.draw(st.booleans()) for _ in inputs]))
+        self.count += 1
+        known.append(slot(f"t{self.count}"))
+        return RunKernel(self.kernels[-1], inputs, [known[-1]])
+
+    def middle(self, known: list[Slot]) -> Branch:
+        cond, arms = self.pick(known), []
+        self.count += 1
+        result = slot(f"t{self.count}")
+        for _ in range(2):
+            inner = list(known)
+            arm: list[Any] = [self.kernel(inner) for _ in range(self.draw(st.integers(0, 2)))]
+            if arm and self.draw(st.booleans()):
+                arm[-1].outputs[0].forward = result
+            else:
+                arm.append(CopySlot(self.pick(inner), result))
+            arms.append(arm)
+        known.append(result)
+        return Branch(cond, arms[0], arms[1])
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> tuple[dict[str, HostFunction], Writer]:
+    names = "abc"[: draw(st.sampled_from([1, 1, 2, 3]))]
+    writer = Writer(draw, {n: draw(st.integers(1, 3)) for n in names})
+    return {n: writer.function(n) for n in names}, writer
+
+
+def number_of(*values: Any) -> int:
+    """A number that stands for what a kernel makes of some values."""
+    return zlib.crc32(repr(values).encode())
+
+
+class Machine:
+    """Runs functions on values without meaning, and notes what happens. Stops after some turns."""
+
+    FUEL = 12
+
+    def __init__(self, functions: dict[str, HostFunction], planned: bool) -> None:
+        self.functions = functions
+        self.planned = planned
+        self.turns: list[Any] = []
+        self.conditions: list[Any] = []
+        self.made: set[int] = set()
+
+    def place(self, s: Slot) -> Any:
+        s = s.resolve()
+        return s.offset if self.planned and s.kind == "temp" else s
+
+    def run(self, name: str) -> Any:
+        """What the results are; None if it does not end in time."""
+        f = self.functions[name]
+        memory: dict[Any, Any] = {p: p.name for p in f.params}
+        while len(self.turns) < self.FUEL:
+            following = self.block(f.body, memory, f)
+            if following is None:
+                return [memory[r] for r in f.results]
+            if isinstance(following, int):
+                break  # in a loop
+            f, values = following
+            memory = dict(zip(f.params, values))
+        return None
+
+    def block(self, body: list[Any], memory: dict[Any, Any], f: HostFunction) -> Any:
+        """Runs a body; the function that is called last and the values that it gets, if there is one."""
+
+        def read(s: Slot) -> Any:
+            return s.name if s.resolve().kind == CONSTANT else memory[self.place(s)]
+
+        for s in body:
+            if isinstance(s, RunKernel):
+                allowed = {i for i, _ in s.kernel.attrs["in_place"]}
+                early = {i: read(x) for i, x in enumerate(s.inputs) if i in allowed}
+                memory[self.place(s.outputs[0])] = "half written"
+                values = [early[i] if i in early else read(x) for i, x in enumerate(s.inputs)]
+                assert "half written" not in values
+                memory[self.place(s.outputs[0])] = number_of(s.kernel.name, *values)
+                self.made.add(memory[self.place(s.outputs[0])])
+            elif isinstance(s, CopySlot):
+                memory[self.place(s.target)] = read(s.source)
+            elif isinstance(s, Branch):
+                self.conditions.append(read(s.cond))
+                following = self.block(s.then if number_of(read(s.cond)) % 2 else s.other, memory, f)
+                if following is not None:
+                    return following
+            elif isinstance(s, CallFunction):
+                values = [read(x) for x in s.inputs]
+                self.turns.append((s.function, values))
+                return self.functions[s.function], values
+            elif isinstance(s, Loop):
+                number = 0
+                while isinstance(number, int) and len(self.turns) < self.FUEL:
+                    number = self.block(s.bodies[number], memory, f)
+                return number
+            else:
+                assert isinstance(s, Again)
+                self.turns.append(s.body)
+                return s.body
+        return None
+
+
+@settings(max_examples=500, deadline=None)
+@given(programs())
+def test_loops_do_what_the_calls_did(drawn: tuple[dict[str, HostFunction], Writer]) -> None:
+    functions, writer = drawn
+    before = Machine(functions, False)
+    wanted = before.run("a")
+    looped = loop_tail_calls(functions, ["a"])
+    assert not any(tail_calls(f) and f.name in rings({n: calls(g) for n, g in looped.items()}) for f in looped.values())
+    program = Program(looped, writer.kernels, writer.constants, "a")
+    plan_memory(program)
+    assert not any(f.recursive or f.deep for f in looped.values())
+    check_offsets(looped)
+    after = Machine(looped, True)
+    assert after.run("a") == wanted
+    assert len(after.turns) == len(before.turns)
+    assert after.conditions == before.conditions
+    assert after.made <= before.made
+
+
+def check_offsets(functions: dict[str, HostFunction]) -> None:
+    for f in functions.values():
+        for s in steps(f.body):
+            if isinstance(s, RunKernel):
+                for x in (*s.inputs, *s.outputs):
+                    x = x.resolve()
+                    assert x.kind != "temp" or (x.offset is not None and x.offset + x.nbytes <= f.frame_bytes)
+
+
+@pytest.mark.parametrize("straight", [True, False])
+@pytest.mark.parametrize("reads", ["x", "y", "xy"])
+def test_every_pair_of_ways_to_go_on(reads: str, straight: bool) -> None:
+    """A value made first, then one of two calls with any of the parameters, that value and a constant, or the end."""
+    for first, second in product(product("xytc", repeat=2), repeat=2):
+        of = {"x": slot("x", PARAM), "y": slot("y", PARAM), "t": slot("t"), "c": slot("c", CONSTANT), "u": slot("u")}
+        results = [slot("r0", RESULT), slot("r1", RESULT)]
+        make, choose = kernel("make", [straight] * len(reads)), kernel("choose", [True])
+        begin = [RunKernel(make, [of[n] for n in reads], [of["t"]]), RunKernel(choose, [of["x"]], [of["u"]])]
+        ends = [CopySlot(of["x"], results[0]), CopySlot(of["y"], results[1])]
+        calls_ = [CallFunction("a", [of[n] for n in way], list(results)) for way in (first, second)]
+        body = [*begin, Branch(of["x"], [calls_[0]], [Branch(of["u"], [calls_[1]], ends)])]
+        functions = {"a": HostFunction("a", [of["x"], of["y"]], results, body)}
+        before = Machine(functions, False)
+        wanted = before.run("a")
+        looped = loop_tail_calls(functions, ["a"])
+        plan_memory(Program(looped, [make, choose], [of["c"]], "a"))
+        after = Machine(looped, True)
+        assert after.run("a") == wanted and after.conditions == before.conditions, (first, second)
+        assert after.made == before.made, (first, second)
