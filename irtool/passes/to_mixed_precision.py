@@ -174,7 +174,8 @@ class ToMixedPrecision(FunctionPass):
     already are. `mixed_precision_type` is float16 or bfloat16 (whose values, as in the peer, are cast back only where they meet float32).
     `missing_op_mode` says what happens with operators in no list: 0 is an error, 1 a warning, 2 nothing. With the pass
     option relay.ToMixedPrecision.keep_orig_output_dtype results are cast back to their types. Results are rounded to the
-    smaller type throughout, and the function's result may have another type than before.
+    smaller type throughout, and the function's result may have another type than before. Operators that take float32 only,
+    such as quantized ones with their scales, stay in float32.
     """
 
     mixed_precision_type: str = "float16"
@@ -206,6 +207,7 @@ class _Converter:
         self.casts: dict[tuple[Expr, str], Expr] = {}
         self.missing: dict[str, tuple[Call, int]] = {}
         self.memo: dict[Expr, Expr] = {}
+        self.changed = False
         self.bound_to: dict[Expr, list[Var]] = {}
         for e in post_order(function):
             if isinstance(e, Let):
@@ -214,7 +216,7 @@ class _Converter:
     def run(self) -> Function:
         result = rewrite(self.function, self.leave, memo=self.memo)
         assert isinstance(result, Function)
-        return result
+        return result if self.changed else self.function
 
     def leave(self, old: Expr, new: Expr) -> Expr:
         result = self.convert(old, new)
@@ -258,19 +260,32 @@ class _Converter:
                 self.is_converted(t) or isinstance(a, Var | Constant) for a, t in zip(new.args, types, strict=True)
             )
             category = "always" if fits else "never"
-        wanted = self.dtype if category == "always" else "float32"
-        floats = {dtype for t in types for dtype in _float_dtypes(t)}
-        widen = wanted == "float32" and "bfloat16" in floats and len(floats) > 1
-        arguments = tuple(self.cast(a, t, wanted, widen) for a, t in zip(new.args, types, strict=True))
-        if category == "never":
+        result = None if category == "never" else self.narrowed(old, new, types)
+        if result is None:
+            floats = {dtype for t in types for dtype in _float_dtypes(t)}
+            arguments = self.arguments(new, types, "float32", widen="bfloat16" in floats and len(floats) > 1)
             return self.typed(Call(new.op, arguments, new.attrs, (), new.span))
         was = old.checked_type
-        counts = isinstance(was, TensorType) and not was.dtype.startswith(("float", "bfloat"))
-        attributes = new.attrs if counts else self.attributes(new.attrs)
-        result = self.typed(Call(new.op, arguments, attributes, (), new.span))
         if self.keep_output and old is self.function.body and isinstance(was, TensorType) and was.dtype != self.dtype:
             return self.cast(result, result.checked_type, was.dtype)  # type: ignore[arg-type]
         return result
+
+    def narrowed(self, old: Call, new: Call, types: list[Type]) -> Expr | None:
+        """The call in the wanted type; None where the operator refuses arguments of that type."""
+        was = old.checked_type
+        counts = isinstance(was, TensorType) and not was.dtype.startswith(("float", "bfloat"))
+        attributes = new.attrs if counts else self.attributes(new.attrs)
+        changed = self.changed
+        arguments = self.arguments(new, types, self.dtype)
+        self.changed |= attributes != new.attrs
+        try:
+            return self.typed(Call(new.op, arguments, attributes, (), new.span))
+        except IrError:
+            self.changed = changed
+            return None
+
+    def arguments(self, call: Call, types: list[Type], wanted: str, widen: bool = False) -> tuple[Expr, ...]:
+        return tuple(self.cast(a, t, wanted, widen) for a, t in zip(call.args, types, strict=True))
 
     def category(self, e: Call) -> str:
         if isinstance(e.op, Function):
@@ -328,6 +343,7 @@ class _Converter:
         if not t.dtype.startswith(("float", "bfloat") if widen else "float") or t.dtype == wanted:
             return e
         found = self.casts.get((e, wanted))
+        self.changed = True
         if found is None:
             found = self.casts[e, wanted] = self.typed(call("cast", e, dtype=wanted))
             self.casts[found, t.dtype] = e
