@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from irtool.infer import infer_expr, infer_types
 from irtool.ir import Call, Constant, Function, GlobalVar, If, Let, Module, TensorType, Tuple, Var, post_order, scalar
 from irtool.ops.base import call, op
+from tests.work import steps
 
 
 def f32(*shape):
@@ -79,21 +78,17 @@ def test_binder_and_uses_are_one_object():
     assert op("abs").checked_type is not None
 
 
-def test_time_is_linear():
-    def seconds(n):
+def test_work_is_linear():
+    def work(n):
         x = Var("x", f32(2, 3))
         e = x
         for _ in range(n):
             e = call("add", e, x)
         f = Function((x,), e)
-        start = time.perf_counter()
-        infer_expr(f)
-        return time.perf_counter() - start
+        return steps(lambda: infer_expr(f))
 
-    seconds(100)
-    small = min(seconds(2_000) for _ in range(3))
-    large = min(seconds(20_000) for _ in range(2))
-    assert large < 40 * small
+    work(10)
+    assert work(2_000) < 10.5 * work(200)
 
 
 def test_types_that_share_their_parts_are_not_unfolded():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -162,10 +161,8 @@ def mutate(text: str, pool: list[str], r: random.Random) -> str:
 def test_mutations_of_samples(seed):
     pool = texts()
     r = random.Random(seed)
-    until = time.process_time() + 30
     for _ in range(500):
         check(mutate(r.choice(pool), pool, r))
-        assert time.process_time() < until
 
 
 def test_every_cut_of_a_text():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import sys
-import time
 import tracemalloc
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 
 from irtool.ir.ndarray import encode
 from irtool.parser import parse, read_with_diagnostics
+from tests.work import steps
 
 HEAD = '#[version = "0.0.5"]\n'
 
@@ -53,44 +53,30 @@ DEEP = {
 def test_deep(name):
     make, size = DEEP[name]
     assert sys.getrecursionlimit() <= 10_000
-    parse(HEAD + make(3))
-    small, large = seconds_for(HEAD + make(size // 8), 3), seconds_for(HEAD + make(size), 1)
-    if large >= 24 * small + 0.3:  # a busy machine: look again
-        large = seconds_for(HEAD + make(size), 3)
-    # eight times the text: linear is 8, quadratic 64
-    assert large < 24 * small + 0.3
-
-
-def seconds_for(text: str, tries: int) -> float:
-    """Processor time that reading the text takes, the best of some tries."""
-    best = float("inf")
-    for _ in range(tries):
-        start = time.process_time()
-        parse(text)
-        best = min(best, time.process_time() - start)
-    return best
+    parse(HEAD + make(size))
+    small, large = (steps(lambda n=n: parse(HEAD + make(n))) for n in (100, 800))
+    assert large < 9 * small  # eight times the text: linear is 8, quadratic 64
 
 
 @pytest.mark.parametrize(
     "sign", ["(", "[", "{", "fn (", "let %x = ", "if (", "match ", '"', "/*", "%", "@", "meta[", "-", "f(", "<"]
 )
 def test_deep_and_wrong(sign):
-    start = time.process_time()
-    module, found = read_with_diagnostics(HEAD + "def @main(%x: bool) {" + sign * 20_000)
-    assert module is None and 0 < len(found) < 100
-    assert time.process_time() - start < 20
+    def read(n: int) -> None:
+        module, found = read_with_diagnostics(HEAD + "def @main(%x: bool) {" + sign * n)
+        assert module is None and 0 < len(found) < 100
+
+    read(20_000)
+    assert steps(lambda: read(1600)) < 9 * steps(lambda: read(200))
 
 
-def test_a_large_text_is_read_at_the_speed_of_a_small_one():
-    def speed(copies: int) -> float:
-        text = HEAD + "".join(chain(200).replace("@main", f"@f{i}") for i in range(copies))
-        start = time.process_time()
-        parse(text)
-        return len(text) / (time.process_time() - start)
+def test_a_large_text_takes_as_much_work_for_each_character_as_a_small_one():
+    def work(copies: int) -> float:
+        text = HEAD + "".join(chain(20).replace("@main", f"@f{i}") for i in range(copies))
+        return steps(lambda: parse(text)) / len(text)
 
-    speed(1)
-    small = max(speed(5) for _ in range(3))
-    assert max(speed(200) for _ in range(2)) > 0.5 * small
+    work(1)
+    assert work(200) < 1.1 * work(5)
 
 
 def test_large_constants_are_not_copied():
