@@ -50,7 +50,7 @@ def emit_files(prepared: Module, source: Module, options: Options, scratch: Path
         files[made.weights] = text.weights
     extra: list[str] = []
     if options.api == "tvm" or options.emit == "mlf":
-        interface = write_tvm_interface(name, entry, text.arena_bytes)
+        interface = write_tvm_interface(name, entry, text.arena_bytes, bool(text.weights))
         files[f"{interface.stem}.h"] = [interface.header.encode()]
         files[f"{interface.stem}.c"] = [interface.source.encode()]
         extra.append(f"{interface.stem}.c")

@@ -21,6 +21,8 @@ HOSTILE = [
     "x", "X", "x!", 'x"; system("true"); //', "int", "é", "x y", "x_y", "arena", "ARENA_SIZE", "size", "base", "out",
     "OUT", "NULL", "INT32_MAX", "uint8_t", "memcpy", "model_run", "model_main", "model_storage", "irt_max_float32",
     "stdin", "weights", "_x", "1x", "model", "if", "*/", "??/", "tvmgen_model_fused_add",
+    "EXIT_SUCCESS", "M_PI", "SIGINT", "FLT_EPSILON", "PRId64", "ERANGE", "LC_ALL", "workspace", "output", "output2",
+    "y", "Y", "y_2", "malloc", "printf", "isnan",
 ]  # fmt: skip
 
 
@@ -63,6 +65,9 @@ def test_an_arena_too_small_leaves_the_outputs_alone(tmp_path: Path) -> None:
         assert (out == 7).all() == bool(code)
 
 
+STANDARD_HEADERS = ("cstdlib", "cmath", "cfloat", "csignal", "cinttypes", "clocale", "cerrno", "cstdio", "ctime")
+
+
 def test_any_names_make_a_program_that_compiles(tmp_path: Path) -> None:
     params = [Var(n, TensorType((4,))) for n in HOSTILE]
     body = params[0]
@@ -77,7 +82,9 @@ def test_any_names_make_a_program_that_compiles(tmp_path: Path) -> None:
         assert file.read_bytes().isascii() and b"system" not in file.read_bytes().replace(b"x___system__true_____", b"")
     program = compile_c(tmp_path, "test", "model.c", "model_test.c", "tvmgen_model.c")
     assert run(program).returncode == 0
-    (tmp_path / "use.cpp").write_text('#include "model.h"\n#include "tvmgen_model.h"\n')
+    (tmp_path / "use.cpp").write_text(
+        "".join(f"#include <{h}>\n" for h in STANDARD_HEADERS) + '#include "model.h"\n#include "tvmgen_model.h"\n'
+    )
     compile_c(tmp_path, "use.o", "-c", "use.cpp", cc="c++", flags=["-Wall", "-Wextra", "-Werror"])
 
 

@@ -83,10 +83,10 @@ def entry_points(program: Program, name: str, names: Names) -> list[EntryPoint]:
 
 def _parameter(slot: Slot, wanted: str, prefix: str, local: Names, macros: Names) -> Parameter:
     name = local.fresh(wanted)
-    return Parameter(slot, name, _macro(f"{prefix}_{name.upper()}", macros))
+    return Parameter(slot, name, free_macro(f"{prefix}_{name.upper()}", macros))
 
 
-def _macro(wanted: str, macros: Names) -> str:
+def free_macro(wanted: str, macros: Names) -> str:
     """A prefix of which no macro made (`_SIZE`, `_NDIM`, `_SHAPE`) is one that exists; `x` and `X` differ in C."""
     made, n = wanted, 1
     while macros.taken(f"{made}_SIZE") or macros.taken(f"{made}_NDIM") or macros.taken(f"{made}_SHAPE"):

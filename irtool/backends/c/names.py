@@ -142,8 +142,11 @@ _RESERVED = frozenset(
 )
 
 
-_STANDARD_MACRO = re.compile(r"U?INT\w*_C|\w+_(MAX|MIN)|u?int\w*_t")
-"""Names that the standard headers may define."""
+_STANDARD_MACRO = re.compile(
+    r"U?INT\w*_C|\w+_(MAX|MIN)|u?int\w*_t|(PRI|SCN)[dioxuX]\w*|SIG(INT|TERM|ABRT|FPE|ILL|SEGV|_[A-Z]+)|EDOM|ERANGE|EILSEQ"
+    r"|(FLT|DBL|LDBL|FP|LC|SEEK|EXIT|CLOCKS|MATH|HUGE|M)_[A-Z0-9_]+|BUFSIZ|CHAR_BIT|stdin|stdout|stderr"
+)
+"""Names that the standard headers may define: a program may include them before the header that has our names."""
 
 
 def sanitize(text: str) -> str:
@@ -176,6 +179,8 @@ class Names:
     def fresh(self, text: str) -> str:
         """A new identifier that resembles `text`."""
         stem = sanitize(text)
+        if _STANDARD_MACRO.fullmatch(f"{stem}_2"):  # no number makes it another kind of name
+            stem = f"v{stem}"
         name = stem
         while name in self._taken or name in _RESERVED or _STANDARD_MACRO.fullmatch(name):
             n = self._counts[stem] = self._counts.get(stem, 1) + 1

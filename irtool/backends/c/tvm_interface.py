@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .interface import EntryPoint
+from .interface import EntryPoint, free_macro
 from .names import Names, sanitize
 from .scalars import stored_type
 
@@ -18,24 +18,29 @@ class TvmInterface:
     source: str
 
 
-def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int) -> TvmInterface:
-    """The interface of one entry point. Fields have the parameters' names; outputs are `output`, or `output0`, …"""
+def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weights: bool = False) -> TvmInterface:
+    """The interface of one entry point. Fields have the parameters' names; outputs are `output`, or `output0`, …
+
+    With `has_weights`, they are in a file that must be loaded first.
+    """
     stem = f"tvmgen_{name.lower()}"
     upper = stem.upper()
     fields = Names()
     inputs = [fields.fresh(sanitize(p.slot.name)) for p in entry.inputs]
     fields = Names()
     outputs = [fields.fresh("output" if len(entry.outputs) == 1 else f"output{n}") for n in range(len(entry.outputs))]
+    macros = Names(f"{upper}_WORKSPACE_SIZE")
     lines = [f"#ifndef {upper}_H_", f"#define {upper}_H_", "#include <stdint.h>", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     for what, tensors, names in (("Input", entry.inputs, inputs), ("Output", entry.outputs, outputs)):
         for p, n in zip(tensors, names):
             lines += [f"/* {what} tensor {n}: bytes of {p.slot.dtype}[{p.shape}]. */"]
-            lines += [f"#define {upper}_{n.upper()}_SIZE {p.slot.nbytes}"]
+            lines += [f"#define {free_macro(f'{upper}_{n.upper()}', macros)}_SIZE {p.slot.nbytes}"]
         lines += ["", f"/* {what} tensor pointers. */", f"struct {stem}_{what.lower()}s {{"]
         lines += [f"  void *{n};" for n in names] or ["  void *unused; /* there are none */"]
         lines += ["};", ""]
     lines += [
+        *([f"/* The weights are in a file: call {name}_load_weights (see {name}.h) first. */"] if has_weights else []),
         "/* Runs the network. Returns 0 on success. */",
         f"int32_t {stem}_run(struct {stem}_inputs *inputs, struct {stem}_outputs *outputs);",
         "",
