@@ -202,11 +202,6 @@ def built(text: str, **options: Any) -> irtool.driver.Artifact:
     return irtool.build(parse(text), cache=False, **options)
 
 
-def text_of(source: str, folder: Path, **options: Any) -> str:
-    built(source, out_dir=folder, emit="c", **options)
-    return (folder / "model.c").read_text()
-
-
 SANITIZE = ["-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 CLEAN = ["-O1", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
@@ -253,3 +248,76 @@ def test_nothing_recurses_in_a_loop(name: str, tmp_path: Path) -> None:
 def test_frames_where_there_is_more_to_do(name: str, tmp_path: Path) -> None:
     built(PROGRAMS[name], out_dir=tmp_path, emit="c")
     assert "so deep a recursion" in (tmp_path / "model.h").read_text()
+
+
+def test_as_many_turns_as_one_likes() -> None:
+    artifact = built(PROGRAMS["the next value beside the last"])
+    turns = 3_000_000
+    a, b = 0, 1
+    for _ in range(turns):
+        a, b = b, (a + b) & 0xFFFFFFFF
+    assert artifact.arena_bytes < 1000
+    got = artifact.run([np.array(turns, "int32")])
+    assert [int(x) & 0xFFFFFFFF for x in got] == [a, b]
+
+
+def test_the_workspace_does_not_grow_with_what_loops_call(tmp_path: Path) -> None:
+    """A loop around a recursion has one frame; those of the recursion follow it."""
+    report = built(PROGRAMS["a loop around a recursion"], out_dir=tmp_path).report
+    assert report["arena_bytes"] < 300_000
+    m = parse(PROGRAMS["a loop around a recursion"])
+    assert "for (;;) {" in (tmp_path / "model.c").read_text()
+    inputs = inputs_of(m, 12)
+    got = irtool.build(m).run(inputs)
+    np.testing.assert_allclose(got, irtool.evaluate(m, inputs), rtol=1e-5)
+
+
+def test_a_recursion_that_is_too_deep_says_so() -> None:
+    artifact = built(PROGRAMS["more to do after the call"])
+    x = np.ones(5, "float32")
+    with pytest.raises(ToolError, match="workspace is too small"):
+        artifact.run([np.array(1_000_000, "int32"), x])
+    np.testing.assert_array_equal(artifact.run([np.array(4, "int32"), x]), 24 * x)
+
+
+def test_a_recursion_without_end_or_memory_of_its_own_meets_the_end_of_the_workspace() -> None:
+    artifact = built(
+        f"def @f(%x: {T}, %y: {T}) -> ({T}, {T}) {{ let %r = @f(%y, %x); (%r.1, %r.0) }}\n"
+        f"def @main(%x: {T}) {{ @f(%x, %x) }}"
+    )
+    with pytest.raises(ToolError, match="workspace is too small"):
+        artifact.run([np.ones(5, "float32")])
+
+
+ENTRIES = f"""
+def @loop(%i: int32, %x: {T}) -> {T} {{
+  if (greater(%i, 0)) {{ @loop(subtract(%i, 1), add(%x, %x)) }} else {{ %x }}
+}}
+def @main(%n: int32, %x: {T}) {{ negative(@loop(%n, %x)) }}
+def @twice(%n: int32, %x: {T}) {{ let %y = @loop(%n, %x); (@loop(%n, %y), %y) }}
+"""
+
+
+def test_several_entries_call_one_loop(tmp_path: Path) -> None:
+    m = parse(ENTRIES)
+    artifact = built(ENTRIES, entry=["main", "twice", "loop"], out_dir=tmp_path)
+    x = np.linspace(-1, 1, 5).astype("float32")
+    for turns in (0, 1, 4):
+        inputs = [np.array(turns, "int32"), x]
+        for entry in ("main", "twice", "loop"):
+            assert_close(leaves(artifact.run(inputs, entry)), leaves(irtool.evaluate(m, inputs, entry=entry)), 1e-5)
+
+
+def test_the_end_of_the_workspace_is_looked_for_before_anything_is_written(tmp_path: Path) -> None:
+    """A workspace of one byte less than a loop needs."""
+    built(PROGRAMS["a loop in a loop"], out_dir=tmp_path, emit="c")
+    (tmp_path / "main.c").write_text(
+        '#include "model.h"\n#include <stdlib.h>\nint main(void) {\n'
+        "  static float x[5], y[5], out[5] = {7};\n  int32_t n = 3;\n"
+        "  unsigned char *arena = malloc(MODEL_ARENA_SIZE - 1);\n"
+        "  if (model_run_with(arena, MODEL_ARENA_SIZE - 1, &n, x, y, out) != 1 || out[0] != 7) return 1;\n"
+        "  free(arena);\n  return model_run(&n, x, y, out);\n}\n"
+    )
+    command = ["cc", "-std=c99", *CLEAN, *SANITIZE, "-o", "all", "main.c", "model.c", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run(["./all"], cwd=tmp_path, check=True, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})

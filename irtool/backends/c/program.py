@@ -10,6 +10,7 @@ from typing import Any
 from ...tir import dtypes
 from ...tir.program import Program, Slot
 from . import room, vector_math, vectors, weights
+from .braces import without_needless_braces
 from .hosting import HostWriter
 from .interface import ALIGNMENT, EntryPoint, entry_points, write_header
 from .names import Names
@@ -152,7 +153,7 @@ class _Writer:
                 called = f"tvmgen_{self.name}_{called[len(_GENERIC_PREFIX) :]}"
             writer = KernelWriter(k, self.names.fresh(called), self.support, self.math == "strict")
             self.kernels[k] = writer
-            text = _with_unused(writer, writer.write())
+            text = _with_unused(writer, without_needless_braces(writer.write()))
             about = ", ".join(k.attrs.get("operators", [])) or "a kernel"
             made.append((writer.signature, f"/* {about}: {k.attrs.get('strategy', 'loops')} */\n{text}"))
         return made
