@@ -100,13 +100,13 @@ def build(
             from .prepare import is_dynamic, prepare_entries
             from .refusals import located
 
-            source = module() if callable(module) else module
-            source = bind_weights(source, (params() if callable(params) else params) or {}, options.entries, inputs)
+            given = module() if callable(module) else module
+            source = bind_weights(given, (params() if callable(params) else params) or {}, options.entries, inputs)
             prepared = prepare_entries(source, options, instruments)
             if out_dir is None and is_dynamic(prepared):
                 return _deferred(source, options)
             try:
-                made = emit_files(prepared, source, options, Path(work))
+                made = emit_files(prepared, source, given, options, Path(work))
             except IrError as error:
                 if out_dir is None and isinstance(error, DependsOnValues):
                     return _deferred(source, options)
@@ -159,7 +159,7 @@ def _deferred(module: Module, options: Options) -> Artifact:
         if is_dynamic(prepared):
             lower_module(prepared, options.entries)  # names the first tensor whose shape is not known
         with tempfile.TemporaryDirectory(prefix="irtool-") as work:
-            return _deliver(emit_files(prepared, special, options, Path(work)), options, None)
+            return _deliver(emit_files(prepared, special, special, options, Path(work)), options, None)
 
     return Artifact.deferred(options.name, Specializer(module, options.entries[0], compile))
 

@@ -26,12 +26,13 @@ from .refusals import refuse_oversized
 from .report import count_macs, make_report
 
 
-def emit_files(prepared: Module, source: Module, options: Options, scratch: Path) -> Emission:
+def emit_files(prepared: Module, source: Module, given: Module, options: Options, scratch: Path) -> Emission:
     """All files of a build.
 
     Args:
         prepared: the module after its passes, entries under their names.
         source: the module before them, with its weights: what a test bench expects.
+        given: the same without its weights: what an archive shows.
         scratch: an empty folder to compile in.
     """
     start = time.perf_counter()
@@ -78,7 +79,9 @@ def emit_files(prepared: Module, source: Module, options: Options, scratch: Path
     elif options.emit == "mlf":
         from .model_library import pack
 
-        made.files = {f"{name}.tar": [pack(made, text, program, prepared, source, options)]}
+        archive = f"{name}.tar"
+        pack(scratch / archive, made, text, program, prepared, given, options)
+        made.files = {archive: scratch / archive}
         made.weights = ""
     made.report["storage"] = storage_report(prepared, options.entries)
     made.report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import tarfile
 import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..backends.c.program import CText
@@ -15,7 +16,7 @@ from ..parser.params import encode_params
 from ..printer import to_text
 from ..tir.program import Program, RunKernel, steps
 from .options import Options
-from .outputs import chunks
+from .outputs import Content, chunks
 
 if TYPE_CHECKING:
     from .emission import Emission
@@ -24,8 +25,10 @@ _VERSION = 7
 _CPU = 1
 
 
-def pack(made: Emission, text: CText, program: Program, prepared: Module, source: Module, options: Options) -> bytes:
-    """The archive of a build.
+def pack(
+    target: Path, made: Emission, text: CText, program: Program, prepared: Module, given: Module, options: Options
+) -> None:
+    """Writes the archive of a build; `given` is the module as it was handed over, without its weights.
 
     ::
 
@@ -34,15 +37,14 @@ def pack(made: Emission, text: CText, program: Program, prepared: Module, source
         codegen/host/src/NAME_lib*.c      sources; they need libc and libm only
         executor-config/graph/NAME.graph  where the network is a graph
         parameters/NAME.params            the weights by name (or NAME.bin, which NAME_load_weights takes)
-        src/NAME.relay                    the module that was built
+        src/NAME.relay                    the module that was built, its weights being parameters
 
     It is the same for the same build: its times are those of SOURCE_DATE_EPOCH, or the epoch.
     """
     name = options.name
-    entries: dict[str, bytes] = {}
+    entries: dict[str, Content] = {}
     n = 0
-    for file, content in made.files.items():
-        data = b"".join(chunks(content))
+    for file, data in made.files.items():
         if file.endswith(".h"):
             entries[f"codegen/host/include/{file}"] = data
         elif file.endswith(".c") and not file.endswith("_test.c"):
@@ -53,13 +55,14 @@ def pack(made: Emission, text: CText, program: Program, prepared: Module, source
         else:
             entries[f"parameters/{file}"] = data
     constants = {} if made.weights else {c.name: c.data for c in program.constants}
-    entries[f"parameters/{name}.params"] = encode_params(constants)
-    entries[f"src/{name}.relay"] = to_text(source).encode()
+    entries[f"parameters/{name}.params"] = [encode_params(constants)]
+    entries[f"src/{name}.relay"] = [to_text(given).encode()]
     graph = _graph(prepared, options.entries[0])
     if graph:
-        entries[f"executor-config/graph/{name}.graph"] = graph.encode()
-    entries["metadata.json"] = json.dumps(_metadata(text, program, options, graph), indent=2, sort_keys=True).encode()
-    return _archive(entries)
+        entries[f"executor-config/graph/{name}.graph"] = [graph.encode()]
+    about = json.dumps(_metadata(text, program, options, graph), indent=2, sort_keys=True)
+    entries["metadata.json"] = [about.encode()]
+    _archive(target, entries)
 
 
 def _graph(prepared: Module, entry: str) -> str:
@@ -144,10 +147,9 @@ def _now() -> int:
         return 0
 
 
-def _archive(entries: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
+def _archive(target: Path, entries: Mapping[str, Content]) -> None:
     folders: set[str] = set()
-    with tarfile.open(fileobj=out, mode="w") as tar:
+    with tarfile.open(target, mode="w") as tar:
         for name in sorted(entries):
             parts = name.split("/")
             for n in range(1, len(parts)):
@@ -155,10 +157,28 @@ def _archive(entries: dict[str, bytes]) -> bytes:
                 if folder not in folders:
                     folders.add(folder)
                     tar.addfile(_item(f"./{folder}", tarfile.DIRTYPE, 0o755))
+            buffers = [memoryview(b).cast("B") for b in chunks(entries[name]) if len(b)]
             item = _item(f"./{name}", tarfile.REGTYPE, 0o644)
-            item.size = len(entries[name])
-            tar.addfile(item, io.BytesIO(entries[name]))
-    return out.getvalue()
+            item.size = sum(map(len, buffers))
+            tar.addfile(item, _Reader(buffers))  # type: ignore[arg-type]
+
+
+class _Reader:
+    """Buffers as a file: weights are not copied into one piece."""
+
+    def __init__(self, buffers: Sequence[memoryview]) -> None:
+        self._left = list(reversed(buffers))
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, `size` of them where there are as many."""
+        found = bytearray()
+        while self._left and len(found) < size:
+            part = self._left.pop()
+            taken = part[: size - len(found)]
+            if len(taken) < len(part):
+                self._left.append(part[len(taken) :])
+            found += taken
+        return bytes(found)
 
 
 def _item(name: str, kind: bytes, mode: int) -> tarfile.TarInfo:

@@ -99,7 +99,18 @@ def test_the_model_library_stands_alone(tmp_path: Path) -> None:
         compile_c(host, f"{source.stem}.o", "-Iinclude", "-c", f"src/{source.name}")
     graph = json.loads((tmp_path / "x" / "executor-config" / "graph" / "net.graph").read_text())
     assert len(graph["node_row_ptr"]) == len(graph["nodes"]) + 1
-    assert irtool.parse((tmp_path / "x" / "src" / "net.relay").read_text())["main"].params[0].name == "x"
+    given = irtool.parse((tmp_path / "x" / "src" / "net.relay").read_text())
+    assert [p.name for p in given["main"].params] == ["x", "w", "b"]
+
+
+def test_weights_go_into_the_model_library_as_they_are(tmp_path: Path) -> None:
+    m, weights, _ = dense()
+    made = irtool.build(m, weights, out_dir=tmp_path / "a", name="net", emit="c", weights="file")
+    irtool.build(m, weights, out_dir=tmp_path, name="net", emit="mlf", weights="file")
+    with tarfile.open(tmp_path / "net.tar") as tar:
+        kept = tar.extractfile("./parameters/net.bin")
+        assert kept is not None and kept.read() == (tmp_path / "a" / "net.bin").read_bytes()
+    assert made.report["weight_bytes"] == 4 * (16 * 32 + 32)
 
 
 def test_the_graph_is_one_that_the_peers_executor_reads() -> None:
