@@ -3,8 +3,8 @@
     parallel for i in 2: for j in 56: out[i, j] = …        ⇒      parallel for i in 2: parallel for j in 56: out[i, j] = …
 
 A parallel loop right inside of a parallel loop is one loop over both of their variables. Threads take its iterations in
-parts, `SHARES` of them or a few more, each thread the next one when it is done with its last: so that a thread which began
-late, or whose core also does other work, does less of them, and the others do not wait for it.
+parts, each thread the next one when it is done with its last: so that a thread which began late, or whose core also does
+other work, does less of them, and the others do not wait for it.
 
 The outer loop's iterations are independent already. Those of the inner one are if they write, and read of what is written,
 separate elements. With places as sums of coefficients times variables, and c the coefficient of the inner loop's variable,
@@ -19,11 +19,27 @@ from collections.abc import Sequence
 
 from ..tir.expr import Const, Expr, Load, Var, post_order
 from ..tir.simplify import Simplifier
-from ..tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Let, Stmt, Store, expressions, pre_order, rewrite_stmt
+from ..tir.stmt import (
+    PARALLEL,
+    SERIAL,
+    Allocate,
+    Buffer,
+    For,
+    Let,
+    Stmt,
+    Store,
+    children,
+    expressions,
+    pre_order,
+    rewrite_stmt,
+)
 from .nests import simplifier
 
 SHARES = 32
-"""Parts of a loop: several for each of a processor's cores, and each large beside the time it takes to be handed out."""
+"""Parts of a loop, if it has the work for them: several for each of a processor's cores."""
+_LEAST_SHARES = 4
+_LEAST_WORK = 1 << 14
+"""Stores to registers or memory in a part: a microsecond or so, which is large beside the time it takes to be handed out."""
 
 
 def share_loops(root: Stmt) -> Stmt:
@@ -41,6 +57,25 @@ def shared_loops(outer: For) -> list[For]:
     found = [outer]
     while isinstance(found[-1].body, For) and found[-1].body.kind == PARALLEL:
         found.append(found[-1].body)
+    return found
+
+
+def share_size(loops: Sequence[For]) -> int:
+    """How many iterations of loops that are one make a part."""
+    total = math.prod(max(1, _extent(s)) for s in loops)
+    parts = total * _work(loops[-1].body) // _LEAST_WORK
+    return max(1, total // min(max(parts, _LEAST_SHARES), SHARES))
+
+
+def _work(root: Stmt) -> int:
+    """Stores that a statement makes; loops of unknown extents are counted once."""
+    found = 0
+    stack = [(root, 1)]
+    while stack:
+        s, times = stack.pop()
+        found += times if isinstance(s, Store) else 0
+        times *= max(1, _extent(s)) if isinstance(s, For) else 1
+        stack.extend((k, times) for k in children(s))
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.schedule.threads import SHARES, share_loops, shared_loops
+from irtool.schedule.threads import SHARES, share_loops, share_size, shared_loops
 from irtool.tir.expr import Load, Var, const
 from irtool.tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Let, Store, pre_order, seq
 
@@ -128,3 +128,14 @@ def test_threads_change_no_bit(tmp_path: Path, vector: bool) -> None:
                     assert a.tobytes() == b.tobytes()
     finally:
         openmp.omp_set_num_threads(before)
+
+
+def test_parts_have_work_enough_and_are_not_too_many():
+    def size(extents):
+        root = share_loops(nest(lambda i, j, k: i * 3000 + j * 50 + k, extents))
+        return share_size(shared_loops(root))
+
+    assert size((6400, 60, 50)) == 6400 // SHARES
+    assert size((640, 10, 5)) == 640 // 4  # as much work as two parts should have, but in four
+    assert size((31, 60, 50)) == 31 * 60 // 5
+    assert size((3, 1, 5)) == 1

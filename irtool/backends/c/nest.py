@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from ...schedule.threads import SHARES, shared_loops
+from ...schedule.threads import share_size, shared_loops
 from ...tir.expr import Const, Expr, Load, Select, const, post_order, rewrite
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
@@ -327,13 +327,10 @@ def _registers(stores: Sequence[Store]) -> list[Buffer]:
 def _pragma(loops: Sequence[For]) -> str:
     """What makes threads share the iterations of perfectly nested loops: in parts, each taken by whoever is free.
 
-    With parts of a fixed size for each thread, all would wait for the one whose core has other work to do.
+    With as many iterations for each thread, all would wait for the one whose core has other work to do.
     """
     collapse = f" collapse({len(loops)})" if len(loops) > 1 else ""
-    total = 1
-    for s in loops:
-        total *= int(s.extent.value) if isinstance(s.extent, Const) else 1
-    return f"#pragma omp parallel for{collapse} schedule(dynamic, {max(1, total // SHARES)})"
+    return f"#pragma omp parallel for{collapse} schedule(dynamic, {share_size(loops)})"
 
 
 def _constants(indices: Sequence[Expr]) -> tuple[int, ...]:
