@@ -138,4 +138,4 @@ def test_parts_have_work_enough_and_are_not_too_many():
     assert size((6400, 60, 50)) == 6400 // SHARES
     assert size((640, 10, 5)) == 640 // 4  # as much work as two parts should have, but in four
     assert size((31, 60, 50)) == 31 * 60 // 5
-    assert size((3, 1, 5)) == 1
+    assert size((2, 1, 1)) == 1
