@@ -154,6 +154,7 @@ def command(
     folder = out_dir or f"{name}.out"
     timing = Timing()
     printed: list[str] = []
+    said: list[str] = []
 
     def texts(made: Any) -> dict[str, str]:
         found = []
@@ -166,7 +167,7 @@ def command(
 
     start = time.perf_counter()
     artifact = build(
-        lambda: _module(text, source, shapes, entries[0], missing_constants),
+        lambda: _module(text, source, shapes, entries[0], missing_constants, said),
         params=(lambda: read_arrays(params)) if params else None,
         target=target,
         opt_level=level,
@@ -176,14 +177,17 @@ def command(
         inputs=inputs or None,
         # What is asked of the passes is not in the cache.
         cache=cache and not (time_passes or graph_file),
-        content=repr((text, shapes, missing_constants, params and _digest(params), beside and _digest(beside))).encode(
-            "utf-8", "surrogatepass"
-        ),
+        content=repr(
+            (text, source, shapes, missing_constants, params and _digest(params), beside and _digest(beside))
+        ).encode("utf-8", "surrogatepass"),
         instruments=(timing,),
         also=texts,
+        warnings=said,
         **options,
     )
     seconds = time.perf_counter() - start
+    for warning in artifact.report["warnings"][len(said) :]:  # what an earlier build, from the cache, had to say
+        click.echo(warning, err=True)
     if time_passes:
         click.echo(timing.table(), err=True)
     for text in printed:
@@ -195,12 +199,14 @@ def command(
         _summary(artifact, seconds)
 
 
-def _module(text: str, source: str, shapes: tuple[str, ...], entry: str, missing_constants: str) -> Any:
+def _module(
+    text: str, source: str, shapes: tuple[str, ...], entry: str, missing_constants: str, said: list[str]
+) -> Any:
     from ..infer import infer_types
     from ..passes.bind import fill_missing_constants, pin_shapes
     from .source import parse_text
 
-    module = parse_text(text, source)
+    module = parse_text(text, source, said)
     if shapes:
         module = pin_shapes(module, shapes, entry)
     return infer_types(fill_missing_constants(module, missing_constants))

@@ -36,13 +36,16 @@ def read_module(path: str) -> Module:
     return parse_text(*read_text(path))
 
 
-def parse_text(text: str, name: str) -> Module:
-    """Parses the text of a file that goes by that name in messages; warnings go to standard error."""
+def parse_text(text: str, name: str, said: list[str] | None = None) -> Module:
+    """Parses the text of a file that goes by that name in messages; warnings go to standard error, and to `said`."""
     module, found = examine_text(text, name)
     if module is None or any(d.level == "error" for d in found):
         raise IrError(found)
     if found:
-        print(render(found), file=sys.stderr)
+        warnings = render(found)
+        print(warnings, file=sys.stderr)
+        if said is not None:
+            said.append(warnings)
     return module
 
 

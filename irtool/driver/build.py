@@ -40,6 +40,7 @@ def build(
     content: bytes | None = None,
     instruments: Iterable[Any] = (),
     also: Callable[[Emission], Mapping[str, str]] | None = None,
+    warnings: Sequence[str] = (),
 ) -> Artifact:
     """Compiles a module.
 
@@ -68,6 +69,7 @@ def build(
         content: what `module` and `params` are made from; needed for caching where they are functions.
         instruments: instruments for the passes.
         also: gives further text files by path, of what the build made; they are written with the others, or nothing is.
+        warnings: what was said when `module` was called; kept in the report, and so in the cache.
 
     Raises:
         IrError: the module is rejected, or something in it cannot be compiled (all of it is listed).
@@ -111,6 +113,7 @@ def build(
                 if out_dir is None and isinstance(error, DependsOnValues):
                     return _deferred(source, options)
                 raise type(error)(located(d, source, options.entries[0]) for d in error.diagnostics) from error
+            made.report["warnings"] = list(warnings)
             if key and made.failure is None and not any(f.gives_data for f in made.entries.values()):
                 _keep(key, made)
         return _deliver(made, options, out_dir, also)

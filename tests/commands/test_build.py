@@ -77,6 +77,13 @@ def test_report_and_graph_are_json(irtool, tmp_path: Path) -> None:
     assert set(graph) == {"nodes", "arg_nodes", "heads", "attrs", "node_row_ptr"}
 
 
+def test_a_rebuild_warns_again(irtool, tmp_path: Path) -> None:
+    (tmp_path / "old.relay").write_text("def @main(%x: Tensor[(4), float32]) { exp(%x) }\n")
+    first, second = (irtool("build", "old.relay", "--emit=c", "--report", f"{n}.json", "-q") for n in "ab")
+    assert first.stderr == second.stderr and first.stderr.count("old.relay:1:1: warning") == 1
+    assert (tmp_path / "a.json").read_text() == (tmp_path / "b.json").read_text()
+
+
 def test_reports_and_graphs_are_written_with_the_rest_or_nothing_is(irtool, tmp_path: Path) -> None:
     (tmp_path / "branch.relay").write_text(
         '#[version = "0.0.5"]\ndef @main(%c: bool, %x: Tensor[(4), float32]) { if (%c) { exp(%x) } else { %x } }\n'
@@ -218,7 +225,7 @@ def test_help_names_every_option_of_build(irtool) -> None:
 
     text = irtool("build", "--help").stdout
     renamed = {"opt_level": "-O", "out_dir": "-o", "inputs": "--input"}
-    hidden = {"module", "content", "instruments", "also"}
+    hidden = {"module", "content", "instruments", "also", "warnings"}
     for name in inspect.signature(build).parameters:
         if name not in hidden:
             assert renamed.get(name, f"--{name}") in text, name
