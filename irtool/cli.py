@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -14,7 +15,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments == ["--version"]:  # answered before click is imported, which takes longer than anything else
         print(f"irtool {__version__}")
         sys.exit(0)
+    signal.signal(signal.SIGTERM, _stop)
     sys.exit(run(arguments))
+
+
+def _stop(number: int, frame: object) -> None:
+    """Ends as an interrupted command does: what it was writing is removed."""
+    sys.exit(128 + number)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -248,3 +250,26 @@ def test_a_full_disk_is_no_bug(irtool, tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert_refused(done, 1, "File too large")
     assert "bug" not in done.stderr and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupted_build_leaves_nothing(name: str, environment: dict[str, str], tmp_path: Path) -> None:
+    """The C compiler is a script that says that it runs, and then does not end."""
+    compiler = tmp_path / "slow"
+    compiler.write_text(
+        f"#!/bin/sh\ncase $* in *.unit.o*) touch {tmp_path}/running; exec sleep 30;; *) exec cc $*;; esac\n"
+    )
+    compiler.chmod(0o755)
+    (tmp_path / "tmp").mkdir()
+    command = [sys.executable, "-m", "irtool", "build", MLP, "--cc", str(compiler), "-o", str(tmp_path / "out")]
+    with subprocess.Popen(
+        command, env={**environment, "TMPDIR": str(tmp_path / "tmp")}, stderr=subprocess.PIPE, start_new_session=True
+    ) as running:
+        for _ in range(600):
+            if (tmp_path / "running").exists():
+                break
+            time.sleep(0.05)
+        os.killpg(running.pid, getattr(signal, name))
+        running.communicate(timeout=60)
+    assert running.returncode == (130 if name == "SIGINT" else 143)
+    assert not (tmp_path / "out").exists() and not list((tmp_path / "tmp").iterdir())
