@@ -1,4 +1,4 @@
-"""Tables of patterns by name: the files of the folder `tables`, and registered ones."""
+"""Tables of patterns by name: the files of the folder `tables`, those of `libraries`, and registered ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,14 @@ def register_pattern_table(name: str, entries: Iterable[Sequence[Any]]) -> None:
 
 def table_names() -> list[str]:
     """The names of all tables."""
-    return sorted({*_registered, *(p.stem for p in _TABLES.glob("*.patterns"))})
+    from .libraries import libraries
+
+    return sorted({*_registered, *libraries(), *(p.stem for p in _TABLES.glob("*.patterns"))})
+
+
+def read_table(name: str) -> list[tuple[str, DFPattern]]:
+    """The patterns of a file of the folder `tables`, with their names."""
+    return _read(_TABLES / f"{name}.patterns", f"{name}.patterns")
 
 
 def pattern_table(table: str | Sequence[Any]) -> list[Entry]:
@@ -44,23 +51,27 @@ def pattern_table(table: str | Sequence[Any]) -> list[Entry]:
 def _named(name: str) -> list[Entry]:
     if name in _registered:
         return _registered[name]
+    from .libraries import libraries
+
+    if name in libraries():
+        return list(libraries()[name].composites())
     if name in table_names():
-        return _read(_TABLES / f"{name}.patterns", f"{name}.patterns")
+        return [_entry(e) for e in read_table(name)]
     if name.endswith(".patterns") or Path(name).is_file():
-        return _read(Path(name), name)
+        return [_entry(e) for e in _read(Path(name), name)]
     have = ", ".join(table_names())
     message = f"there is no table of patterns {name} (there are {have}, and files that end in .patterns)"
     raise UsageError(message, help=nearest(name, table_names()))
 
 
-def _read(path: Path, shown: str) -> list[Entry]:
+def _read(path: Path, shown: str) -> list[tuple[str, DFPattern]]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot read {shown}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {shown}: it is not UTF-8 ({error.reason})") from None
-    return [_entry(e) for e in read_patterns(text, shown)]
+    return read_patterns(text, shown)
 
 
 def _entry(item: Any) -> Entry:

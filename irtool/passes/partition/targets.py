@@ -1,7 +1,7 @@
 """What a target supports, as data: a table of rules.
 
-`targets.json` beside this file holds the targets that come with irtool. A file of the same form adds others or replaces
-them; `register_target` does so from Python::
+`targets.json` beside this file holds targets that come with irtool; `libraries` holds those whose conditions a table cannot
+say. A file of the same form adds others or replaces them; `register_target` does so from Python::
 
     {"npu": {"rules": [
         {"operators": ["nn.relu", "clip"]},
@@ -15,13 +15,14 @@ A call is supported if one of the rules that name its operator accepts it. Of a 
 - `attributes`: each of these attributes has one of the values listed;
 - `constants`: the arguments at these positions are constants.
 
-`optimize`, which may be left out, is a pipeline that runs on each function made for the target.
+A `Rule` made in Python may have a `check(call)` as well. `optimize`, which may be left out, is a pipeline that runs on each
+function made for the target.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -42,6 +43,7 @@ class Rule:
     excluded_dtypes: tuple[str, ...] = ()
     attributes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     constants: tuple[int, ...] = ()
+    check: Callable[[Call], bool] | None = None
 
     def accepts(self, call: Call) -> bool:
         """Whether the call of one of the operators meets the conditions; its arguments are typed."""
@@ -52,7 +54,9 @@ class Rule:
             return False
         if any(getattr(call.attrs, name, None) not in values for name, values in self.attributes.items()):
             return False
-        return all(i < len(call.args) and isinstance(call.args[i], Constant) for i in self.constants)
+        if not all(i < len(call.args) and isinstance(call.args[i], Constant) for i in self.constants):
+            return False
+        return self.check is None or self.check(call)
 
 
 @dataclass(frozen=True)
@@ -82,12 +86,22 @@ def register_target(name: str, rules: Iterable[Rule | Mapping[str, Any]], optimi
 def known_targets(context: PassContext) -> Targets:
     """Every target by name: those of irtool, registered ones, and those of the file that the context's options name."""
     path = context.option("irtool.partition.targets", "")
-    return {**_builtin(), **_registered, **(read_targets(path) if path else {})}
+    return {**_libraries(), **_builtin(), **_registered, **(read_targets(path) if path else {})}
 
 
 @cache
 def _builtin() -> Targets:
     return read_targets(str(Path(__file__).with_name("targets.json")))
+
+
+@cache
+def _libraries() -> Targets:
+    from .libraries import libraries
+
+    return {
+        name: TargetTable(tuple(Rule((o,), check=check) for o, check in library.operators.items()), library.optimize)
+        for name, library in libraries().items()
+    }
 
 
 def read_targets(path: str) -> Targets:
@@ -125,7 +139,7 @@ def _read_rule(target: str, rule: Any, where: str) -> Rule:
         _check_items(value, _KINDS[key], f"{where}: {key} of a rule of target {target}")
     for name in rule["operators"]:
         op(name)
-    lists = {k: tuple(v) for k, v in rule.items() if k != "attributes"}
+    lists: dict[str, Any] = {k: tuple(v) for k, v in rule.items() if k != "attributes"}
     return Rule(**lists, attributes=dict(rule.get("attributes", {})))
 
 

@@ -1,0 +1,23 @@
+"""Libraries whose conditions take more than a table to say, one per module: what each computes in one go, and what by itself.
+
+A module defines `LIBRARY`; it is found by its file, which has the library's name with `_` for `-`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+
+from .library import Library
+
+
+@cache
+def libraries() -> dict[str, Library]:
+    """Every library by name."""
+    modules = [m.name for m in pkgutil.iter_modules(__path__) if m.name != "library"]
+    found = [importlib.import_module(f"{__name__}.{name}").LIBRARY for name in sorted(modules)]
+    return {library.name: library for library in found}
+
+
+__all__ = ["Library", "libraries"]

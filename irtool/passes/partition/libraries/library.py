@@ -1,0 +1,85 @@
+"""What a library is, and questions that several of them ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....ir import Call, Expr, Op, TensorType, TupleGetItem
+from ....ops.layout import Layout
+from ...dataflow import DFPattern, is_constant, is_op
+
+Check = Callable[[Call], bool]
+"""Says of a call, whose arguments are typed, whether the library takes it."""
+
+Composite = tuple[str, DFPattern, Callable[[Any], bool]]
+"""The name of a composite function, its pattern, and whether the node that it matched is wanted."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """What a library takes over.
+
+    Attributes:
+        name: the name of the target, and of the table of patterns.
+        composites: makes the composite functions, in the order in which they are tried.
+        operators: the operators that it takes by themselves, each with its condition.
+        optimize: the pipeline for functions made for the library.
+    """
+
+    name: str
+    composites: Callable[[], Sequence[Composite]]
+    operators: Mapping[str, Check] = field(default_factory=dict)
+    optimize: str = ""
+
+
+def biased(y: DFPattern) -> DFPattern:
+    """`y` with a constant bias behind it."""
+    return is_op("nn.bias_add")(y, is_constant())
+
+
+def always(e: Expr) -> bool:
+    """No condition."""
+    return True
+
+
+def tensor(e: Expr) -> TensorType:
+    """The type of a tensor."""
+    t = e.checked_type
+    assert isinstance(t, TensorType)
+    return t
+
+
+def dtype(e: Expr) -> str:
+    """The element type of a tensor; empty for anything else."""
+    return e.checked_type.dtype if isinstance(e.checked_type, TensorType) else ""
+
+
+def name_of(e: Expr) -> str:
+    """The operator that is called; empty where none is."""
+    return e.op.name if isinstance(e, Call) and isinstance(e.op, Op) else ""
+
+
+def find_call(e: Expr, *names: str) -> Call:
+    """The first call of one of these operators, from `e` along first arguments; a pattern has said that there is one."""
+    while name_of(e) not in names:
+        e = e.tuple if isinstance(e, TupleGetItem) else e.args[0]  # type: ignore[attr-defined]
+    assert isinstance(e, Call)
+    return e
+
+
+def is_depthwise(conv: Call) -> bool:
+    """Whether a convolution has one output channel for each input channel, and a group for each."""
+    data, weight, at = tensor(conv.args[0]), tensor(conv.args[1]), conv.attrs
+    channels = _extent(data, at.data_layout, "C")
+    return channels == _extent(weight, at.kernel_layout, "O") == at.groups
+
+
+def _extent(t: TensorType, layout: str, letter: str) -> Any:
+    """The extent of an axis, its blocks taken together."""
+    product: Any = 1
+    for axis, extent in zip(Layout.parse(layout).axes, t.shape, strict=True):
+        if axis.primal == letter:
+            product = product * extent
+    return product
