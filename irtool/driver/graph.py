@@ -38,9 +38,12 @@ def graph_json(module: Module, entry: str = "main") -> str:
     A parameter or a constant is a `null` node (constants are `p0`, `p1`, …); the call of a primitive function is a `tvm_op`
     node. Raises IrError for a function that is no graph: one with branches, or calls of other functions.
     """
-    function = module.functions.get(entry)
-    if not isinstance(function, Function):
+    from ..infer import infer_types
+    from ..passes import run_passes
+
+    if not isinstance(module.functions.get(entry), Function):
         raise IrError(f"there is no function @{entry} to make a graph of")
+    function = infer_types(run_passes(module, "LabelOps"))[entry]  # what is said of kernels beside their names
     return _Graph(function).write()
 
 
@@ -121,12 +124,13 @@ class _Graph:
         function = self._kernel(e)
         node = function if function != "__nop" else "reshape_nop"
         seen = self.node_names[node] = self.node_names.get(node, -1) + 1
+        said = e.op.attrs if isinstance(e.op, Function) else {}
         attrs = {
             "num_outputs": str(len(_tensors(e.checked_type))),
             "num_inputs": str(len(inputs)),
             "flatten_data": "0",
             "func_name": function,
-            "hash": f"{structural_hash(e.op) & 0xFFFFFFFFFFFFFFFF:016x}",
+            **{k: v for k, v in said.items() if isinstance(v, str)},
         }
         name = f"{node}{seen}" if seen else node
         self._node(e, {"op": "tvm_op", "name": name, "attrs": attrs, "inputs": inputs}, stored)

@@ -142,6 +142,18 @@ def @main(%x: Tensor[(4, 4), float32]) {
     assert len(softmaxes) == len(set(softmaxes)) == 2  # of different shapes
 
 
+def test_the_graph_says_of_kernels_what_the_peer_does() -> None:
+    """The hash is the peer's own for this softmax; what operators say of their layouts goes with it."""
+    text = (
+        'def @main(%x: Tensor[(1, 10), float32]) { nn.softmax(layout_transform(%x, src_layout="NC", dst_layout="CN")) }'
+    )
+    prepared = run_passes(parse(text), "FuseOps{fuse_opt_level=0}")
+    layout, _ = [n["attrs"] for n in json.loads(graph_json(prepared))["nodes"] if n["op"] == "tvm_op"]
+    assert (layout["src_layout"], layout["dst_layout"]) == ("NC", "CN") and len(layout["hash"]) == 16
+    fused = run_passes(parse("def @main(%x: Tensor[(1, 10), float32]) { nn.softmax(%x) }"), "FuseOps")
+    assert [n["attrs"]["hash"] for n in json.loads(graph_json(fused))["nodes"] if "attrs" in n] == ["0cc19816e7a3c070"]
+
+
 def test_a_branch_is_no_graph() -> None:
     m = parse("def @main(%x: Tensor[(4), float32], %b: bool) { if (%b) { %x } else { exp(%x) } }")
     with pytest.raises(IrError, match="a branch cannot stand in the graph"):
