@@ -62,6 +62,18 @@ def test_partitioning_keeps_values(m: Module, everything: bool) -> None:
     assert "annotation.compiler" not in irtool.to_text(after)
 
 
+def test_what_goes_through_a_variable_is_kept_in_order() -> None:
+    """`%0` leads to `%t` by way of a reference, and `%1` needs both: no function can do `%0` and `%1` at once."""
+    m = module(
+        "def @main(%x: Tensor[(2, 3), float32]) { let %t = let %r = ref(%x); %0 = abs(%x);"
+        " let %u = ref_write(%r, %0); ref_read(%r); multiply(%0, tanh(%t)) }"
+    )
+    options = {"targets": ["npu"], "include_non_call_ops": False}
+    x = np.array([[-1, 0, 1], [2, 3, 4]], "float32")
+    after = irtool.run_passes(m, [("AnnotateTarget", options), PIPELINE])
+    np.testing.assert_array_equal(irtool.evaluate(after, [x]), irtool.evaluate(m, [x]))
+
+
 def test_supported_operators_of_one_compiler_end_in_one_function() -> None:
     m = module("def @main(%x: Tensor[(2, 3), float32]) { exp(add(nn.relu(tanh(%x)), %x)) }")
     after = irtool.run_passes(m, [("AnnotateTarget", {"targets": "npu"}), PIPELINE])
