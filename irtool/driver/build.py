@@ -10,8 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..diagnostics import IrError, ToolError
+from ..diagnostics import IrError, ToolError, UsageError
 from ..ir import Module
+from ..ir.target import Target
 from .artifact import Artifact
 from .options import Options
 from .outputs import Content, Emission, write_files
@@ -54,8 +55,8 @@ def build(
         entry: the function that `NAME_run` calls; of several, the others are `NAME_run_ENTRY`.
         emit: `c` (sources only), `obj`, `so` (a shared library), `exe` (a program that reads and writes raw files) or `mlf`
             (an archive in the peer's model library format).
-        mcpu: processor, as the compiler takes it; `native` is this one (of a cross compiler: its default), `none` leaves it
-            to the compiler.
+        mcpu: processor, as the compiler takes it; `native` is the target's `-mcpu=…`, else this one (of a cross compiler: its
+            default), `none` leaves it to the compiler.
         vector: vector types where the compiler has them, or (False, `none`) scalar code only.
         openmp: compile with OpenMP threads.
         math: `fast`, own vector exp, tanh … (4 units in the last place), or `strict`, those of the C library.
@@ -82,7 +83,7 @@ def build(
         name=name,
         entries=(entry,) if isinstance(entry, str) else tuple(entry),
         emit=emit,
-        mcpu=mcpu,
+        mcpu=(mcpu == "native" and Target.parse(target).option("mcpu")) or mcpu,
         vector=vector not in (False, "none"),
         openmp=openmp,
         math=math,
@@ -109,6 +110,8 @@ def build(
                 return _deferred(source, options)
             try:
                 made = emit_files(prepared, source, given, options, Path(work))
+            except UsageError:
+                raise  # of no place in the module
             except IrError as error:
                 if out_dir is None and isinstance(error, DependsOnValues):
                     return _deferred(source, options)

@@ -210,6 +210,9 @@ def test_problems_with_the_compiler_are_exit_code_4(irtool, tmp_path: Path) -> N
     assert {p.name for p in (tmp_path / "mlp.out").iterdir()} == {"mlp.c", "mlp.h"}
     assert_refused(irtool("build", MLP, CC="false"), 4, "false")
     assert_refused(irtool("build", MLP, "--mcpu=z80", "-o", "z"), 2, "z80")
+    assert_refused(irtool("build", MLP, "--target", "c -mcpu=z80", "-o", "z"), 2, "error: cc does not know", "z80")
+    assert_refused(irtool("build", MLP, "--cc", "'gcc", "-o", "z"), 2, "no closing quotation")
+    assert_refused(irtool("build", MLP, "-o", "z", CFLAGS='-D"'), 2, "CFLAGS")
     assert not (tmp_path / "z").exists()
 
 

@@ -40,13 +40,13 @@ class Compiler:
     @property
     def command(self) -> list[str]:
         """The compiler as an argument list."""
-        return shlex.split(self.cc or os.environ.get("CC", "")) or ["cc"]
+        return _words(self.cc or os.environ.get("CC", ""), "the name of the C compiler") or ["cc"]
 
     @property
     def flags(self) -> list[str]:
         """irtool's own, the processor's, then `CFLAGS`."""
         own = [*DEFAULT_FLAGS, "-ffp-contract=off" if self.strict else "-ffp-contract=fast", *self.processor_flags]
-        return [*own, *(["-fopenmp"] if self.openmp else []), *shlex.split(os.environ.get("CFLAGS", ""))]
+        return [*own, *(["-fopenmp"] if self.openmp else []), *_words(os.environ.get("CFLAGS", ""), "CFLAGS")]
 
     @property
     def processor_flags(self) -> list[str]:
@@ -119,6 +119,13 @@ class Compiler:
         if done.returncode != 0:
             said = done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}"
             raise ToolError(f"the C compiler failed: {said[:_SHOWN]}", notes=(shlex.join(full),))
+
+
+def _words(text: str, what: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"cannot read {what}, {text!r}: {str(error)[:1].lower()}{str(error)[1:]}") from None
 
 
 @cache
