@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..ir import Expr
 from ..tir.program import CopySlot, Slot, Step
 from .values import Value
+
+Known = tuple[dict[Expr, Value], list[list[tuple[Expr, Value | None]]]]
 
 
 class Blocks:
@@ -17,9 +20,10 @@ class Blocks:
 
     def __init__(self) -> None:
         self.steps: list[list[Step]] = [[]]
-        self.known: list[dict[Expr, Value]] = [{}]
         self._made: list[set[Slot]] = [set()]
         self._count = 0
+        # The values that are known, and for each block what was known instead before it.
+        self._known: Known = ({}, [[]])
 
     @property
     def depth(self) -> int:
@@ -33,25 +37,38 @@ class Blocks:
     def open(self) -> None:
         """Begins a branch's arm."""
         self.steps.append([])
-        self.known.append({})
         self._made.append(set())
+        self._known[1].append([])
 
     def close(self) -> list[Step]:
         """Ends the innermost arm; its steps."""
-        self.known.pop()
         self._made.pop()
+        values, learned = self._known
+        for e, before in reversed(learned.pop()):
+            if before is None:
+                del values[e]
+            else:
+                values[e] = before
         return self.steps.pop()
 
     def learn(self, e: Expr, value: Value) -> None:
         """Notes the value of an expression, for the innermost block."""
-        self.known[-1][e] = value
+        values, learned = self._known
+        learned[-1].append((e, values.get(e)))
+        values[e] = value
 
     def find(self, e: Expr) -> Value | None:
         """The value of an expression, if it is known here."""
-        for scope in reversed(self.known):
-            if e in scope:
-                return scope[e]
-        return None
+        return self._known[0].get(e)
+
+    def know_only(self, values: Mapping[Expr, Value]) -> Known:
+        """Begins the body of another function in the same block, where these are known alone; what to `restore` after it."""
+        before, self._known = self._known, (dict(values), [[]])
+        return before
+
+    def restore(self, known: Known) -> None:
+        """Ends the body of another function."""
+        self._known = known
 
     def fresh(self, shape: Any, dtype: str, level: int = -1) -> Slot:
         """A temporary of the innermost block, or of another one."""

@@ -61,7 +61,7 @@ class FunctionLowering:
         self.function = closure.function
         self.captured = captured
         self.blocks = Blocks()
-        self.blocks.known[0].update(closure.captured)
+        self.blocks.know_only(closure.captured)
         # Functions that are being lowered in place, each with how deep in branches that began.
         self.active: list[tuple[Function, int]] = []
 
@@ -261,7 +261,7 @@ class FunctionLowering:
             return self.refuse_value("which constructor this gives depends on the inputs", e)
         if forms[0] != forms[1]:
             return self.refuse_value("the shape that this gives depends on the inputs", e)
-        self.blocks.add(Branch(cond, arms[0], arms[1]))
+        self.blocks.add(Branch(cond, arms[0], arms[1], results))
         return nest(structures[0], iter(results))
 
     def deliver(

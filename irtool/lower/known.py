@@ -46,12 +46,11 @@ def lower_in_place(within: FunctionLowering, e: Call, closure: Closure) -> Gener
         return within.refuse_value(f"how deep {shown} recurses depends on the inputs, and it handles data", e)
     if whole.in_place > _IN_PLACE:
         return within.refuse(f"the recursion of {shown} has no end while compiling", e)
-    around = blocks.known
-    blocks.known = [{**closure.captured, **dict(zip(function.params, values))}]
+    around = blocks.know_only({**closure.captured, **dict(zip(function.params, values))})
     within.active.append((function, blocks.depth))
     value = yield within.value(function.body)
     within.active.pop()
-    blocks.known = around
+    blocks.restore(around)
     return value
 
 
@@ -64,7 +63,8 @@ def lower_match(within: FunctionLowering, e: Match) -> Generator[Any, Any, Value
     for clause in e.clauses:
         bound = matched(clause.pattern, value)
         if bound is not None:
-            within.blocks.known[-1].update(bound)
+            for var, part in bound.items():
+                within.blocks.learn(var, part)
             return (yield within.value(clause.body))
     return within.refuse("no clause of the match fits", e)
 

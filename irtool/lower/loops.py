@@ -134,7 +134,7 @@ class _Looped:
             last = _last(body) if ends else len(body) - 1
             for at, s in enumerate(body[: last + 1]):
                 if isinstance(s, Branch):
-                    branch = Branch(self._place(s.cond), [], [])
+                    branch = Branch(self._place(s.cond), [], [], [self._place(x) for x in s.results])
                     stack += [(s.other, branch.other, ends and at == last), (s.then, branch.then, ends and at == last)]
                     out.append(branch)
                 elif isinstance(s, CallFunction) and s in self.ends:

@@ -130,8 +130,7 @@ class _Frame:
                 self._touch_all(s.carried)
             elif isinstance(s, Branch):
                 self._touch(s.cond, self.clock, True)
-                for slot in _written(s, self.intervals):
-                    self._touch(slot, self.clock)
+                self._touch_all(s.results)
                 self._enter(stack, s.other, ends)
                 self._enter(stack, s.then, ends)
             else:
@@ -199,19 +198,3 @@ def _note_overlaps(s: RunKernel) -> None:
         assert a.offset is not None and b.offset is not None
         if a.offset < b.offset + align(b.nbytes) and b.offset < a.offset + align(a.nbytes):
             found.append((i, o))
-
-
-def _written(branch: Branch, known: dict[Slot, Interval]) -> list[Slot]:
-    """Slots that both arms write: the branch's results. (What only one arm writes is its own.)"""
-
-    def outputs(body: Sequence[Step]) -> dict[Slot, None]:
-        found: dict[Slot, None] = {}
-        for s in steps(body):
-            if isinstance(s, RunKernel | CallFunction):
-                found.update((o.resolve(), None) for o in s.outputs)
-            elif isinstance(s, CopySlot):
-                found[s.target.resolve()] = None
-        return found
-
-    other = outputs(branch.other)
-    return [s for s in outputs(branch.then) if s in other and s not in known]

@@ -79,11 +79,12 @@ class CallFunction:
 
 @dataclass(eq=False)
 class Branch:
-    """`then` where the bool in `cond` is true, else `other`."""
+    """`then` where the bool in `cond` is true, else `other`. Either arm writes the `results`."""
 
     cond: Slot
     then: list[Any]
     other: list[Any]
+    results: list[Slot] = field(default_factory=list)
 
 
 @dataclass(eq=False)

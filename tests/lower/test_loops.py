@@ -167,7 +167,7 @@ class Writer:
                 arm.append(CopySlot(self.pick(inner), result))
             arms.append(arm)
         known.append(result)
-        return Branch(cond, arms[0], arms[1])
+        return Branch(cond, arms[0], arms[1], [result])
 
 
 @st.composite
@@ -283,13 +283,17 @@ def check_offsets(functions: dict[str, HostFunction]) -> None:
 def test_every_pair_of_ways_to_go_on(reads: str, straight: bool) -> None:
     """A value made first, then one of two calls with any of the parameters, that value and a constant, or the end."""
     for first, second in product(product("xytc", repeat=2), repeat=2):
-        of = {"x": slot("x", PARAM), "y": slot("y", PARAM), "t": slot("t"), "c": slot("c", CONSTANT), "u": slot("u")}
-        results = [slot("r0", RESULT), slot("r1", RESULT)]
-        make, choose = kernel("make", [straight] * len(reads)), kernel("choose", [True])
-        begin = [RunKernel(make, [of[n] for n in reads], [of["t"]]), RunKernel(choose, [of["x"]], [of["u"]])]
+        of = {"x": slot("x", PARAM), "y": slot("y", PARAM), "t": slot("t"), "c": slot("c", CONSTANT)}
+        which, results = [slot("u"), slot("v")], [slot("r0", RESULT), slot("r1", RESULT)]
+        make, choose = kernel("make", [straight] * len(reads)), kernel("choose", [True, False])
+        begin = [
+            RunKernel(choose, [of["x"], of["y"]], [which[0]]),
+            RunKernel(choose, [of["y"], of["x"]], [which[1]]),
+            RunKernel(make, [of[n] for n in reads], [of["t"]]),
+        ]
         ends = [CopySlot(of["x"], results[0]), CopySlot(of["y"], results[1])]
-        calls_ = [CallFunction("a", [of[n] for n in way], list(results)) for way in (first, second)]
-        body = [*begin, Branch(of["x"], [calls_[0]], [Branch(of["u"], [calls_[1]], ends)])]
+        ways = [CallFunction("a", [of[n] for n in way], list(results)) for way in (first, second)]
+        body = [*begin, Branch(which[0], [ways[0]], [Branch(which[1], [ways[1]], ends)])]
         functions = {"a": HostFunction("a", [of["x"], of["y"]], results, body)}
         before = Machine(functions, False)
         wanted = before.run("a")
