@@ -292,6 +292,12 @@ def test_a_program_reads_and_writes_raw_files(net, tmp_path):
         same(np.fromfile(tmp_path / name, "float32").reshape(w.shape), w, 1e-4)
     missing = subprocess.run(["./net", *arguments, "none.raw"], cwd=tmp_path, check=False, capture_output=True)
     assert missing.returncode == 3 and b"none.raw" in missing.stderr
+    for size in (4 * x.size - 1, 4 * x.size + 1):
+        (tmp_path / "other.raw").write_bytes(bytes(size))
+        wrong = subprocess.run(["./net", *arguments, "other.raw"], cwd=tmp_path, check=False, capture_output=True)
+        assert wrong.returncode == 3 and b"other.raw: expected" in wrong.stderr
+    many = subprocess.run(["./net", *arguments, *["x.raw"] * 4], cwd=tmp_path, check=False, capture_output=True)
+    assert many.returncode == 4 and b"usage: net" in many.stderr
     with pytest.raises(UsageError, match="no library"):
         artifact.run([x])
 

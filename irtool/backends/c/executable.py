@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from ...tir.program import HostFunction
 from . import room
+from .names import sanitize
 from .scalars import stored_type
+
+_SHOWN = 1000
+"""Characters of the usage line: C99 asks compilers for 4095 in a string."""
 
 
 def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
@@ -13,10 +17,11 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
         NAME [NAME.bin] x.raw … out.raw …
 
     Without a file for an input, it is zeros; without one for an output, it is not written. Exit code: 0, the network's own
-    error code, or 3 where a file cannot be read or written.
+    error code, 3 where a file cannot be read or written or has another size, or 4 for more files than there are tensors.
     """
     tensors = [(f"in{n}", s, "rb") for n, s in enumerate(entry.params)]
     tensors += [(f"out{n}", s, "wb") for n, s in enumerate(entry.results)]
+    usage = " ".join([f"{name}.bin"] * has_weights + [f"{sanitize(s.name)}.raw" for _, s, _ in tensors])
     lines = [f'#include "{name}.h"', "#include <stdio.h>", ""]
     declared, prepared = room.tensors([(n, stored_type(s.dtype), s.size, s.nbytes) for n, s, _ in tensors])
     lines += [
@@ -27,7 +32,8 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
         "  size_t done;",
         "  if (!file) { perror(path); return 0; }",
         "  done = write ? fwrite(data, 1, size, file) : fread(data, 1, size, file);",
-        "  if (fclose(file) != 0) done = 0;",
+        "  if (!write && fgetc(file) != EOF) done = size + 1;",
+        "  if (fclose(file) != 0) done = size + 1;",
         '  if (done != size) fprintf(stderr, "%s: expected %lu bytes\\n", path, (unsigned long)size);',
         "  return done == size;",
         "}",
@@ -35,6 +41,10 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
         "int main(int argc, char **argv) {",
         "  int next = 1, code;",
         *prepared,
+        f"  if (argc > {1 + has_weights + len(tensors)}) {{",
+        f'    fputs("usage: {name} {usage if len(usage) <= _SHOWN else usage[:_SHOWN] + " ..."}\\n", stderr);',
+        "    return 4;",
+        "  }",
     ]
     if has_weights:
         lines += [
