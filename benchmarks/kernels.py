@@ -20,7 +20,9 @@ from .networks.transformer import bert
 
 _EXPONENTIAL = 20
 _ERROR_FUNCTION = 36
-"""Instructions of an exponential, and of an error function, each in the place of a multiply-add."""
+_LAYER_NORM = 6
+"""Instructions of an exponential, of an error function and, for each element, of a normalisation (a sum; a difference and a
+multiply-add; a difference, a product and a multiply-add), each in the place of a multiply-add."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,8 @@ SMALL = (
     ("nn.max_pool2d (1, 64, 112, 112), row-major", _pool("nn.max_pool2d")),
     ("nn.softmax (12, 128, 128)", _softmax(12, 128, 128), _EXPONENTIAL + 4),
     ("nn.softmax (1024, 1000)", _softmax(1024, 1000), _EXPONENTIAL + 4),
-    ("nn.layer_norm (128, 768)", _layer_norm(128, 768)),
-    ("nn.layer_norm (4096, 768)", _layer_norm(4096, 768)),
+    ("nn.layer_norm (128, 768)", _layer_norm(128, 768), _LAYER_NORM),
+    ("nn.layer_norm (4096, 768)", _layer_norm(4096, 768), _LAYER_NORM),
     ("add, multiply, add, relu (1, 64, 112, 112)", _chain()),
     ("x · (1 + erf(x / √2)) / 2 (128, 3072)", _gelu(), _ERROR_FUNCTION + 5),
 )

@@ -41,7 +41,7 @@ from .nests import Loop, Reduction
 from .splitting import divided_by
 from .tiles import Tile, choose_tile, choose_window
 
-_PARALLEL_WORK = 1 << 16
+_PARALLEL_WORK = 1 << 18
 
 _LONGEST_TILE = 160
 """Updates of accumulators that are written out one after the other."""

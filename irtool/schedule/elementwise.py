@@ -67,10 +67,11 @@ def _used_elsewhere(m: Map, variables: tuple[Var, ...]) -> bool:
     return False
 
 
-def schedule(m: Map, machine: Machine) -> Stmt:
+def schedule(m: Map, machine: Machine, rows: int = 0) -> Stmt:
     """Vectors along the loop in which the first store is contiguous; other loops outside, the outermost in parallel.
 
-    Where conditions on that loop choose what is read (padding, concatenation), it is cut into loops without them.
+    Where conditions on that loop choose what is read (padding, concatenation), it is cut into loops without them. `rows`: if
+    there are so many elements, they are made one by one, each with the row that it belongs to.
     """
     m = flatten_loops(split_for_layouts(m, substituted))
     elements = 1
@@ -79,7 +80,7 @@ def schedule(m: Map, machine: Machine) -> Stmt:
     kind = PARALLEL if elements >= _PARALLEL_ELEMENTS else SERIAL
     widest = max((dtypes.itemsize(s.buffer.dtype) for s in m.stores), default=1)
     lanes = machine.lanes(max(widest, 4))
-    chosen = _vector_loop(m) if lanes > 1 else None
+    chosen = _vector_loop(m) if lanes > 1 and elements != rows else None
     if chosen is None:
         return _around(m.loops, seq(m.stores), kind)
     v, cuts = chosen

@@ -15,17 +15,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..tir import dtypes
-from ..tir.expr import Const, Expr, Load, post_order, rewrite
+from ..tir.expr import Const, Expr, Load, Var, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import (
     PARALLEL,
     SERIAL,
+    UNROLLED,
     Allocate,
     Buffer,
     For,
+    If,
+    Let,
     Seq,
     Stmt,
     Store,
+    While,
     expressions,
     pre_order,
     rewrite_stmt,
@@ -35,6 +39,15 @@ from ..tir.stmt import (
 
 _LARGEST_ROW = 1 << 15
 """Bytes that a step may keep on the stack."""
+
+_ROWS = 4
+"""Rows that a stage does before the next one: what it waits for in one row passes while it does the others."""
+
+_LEAST_STEPS = 32
+"""Steps that must be left to a loop of several rows."""
+
+_IN_CACHE = 1 << 21
+"""Bytes read and written up to which rows are done several at a time. More come from far, and in one stream come fastest."""
 
 Access = tuple[Buffer, Expr, bool]
 """A buffer, the place of an element in it, and whether it is written."""
@@ -150,12 +163,35 @@ def _part(s: Stmt, b: Buffer) -> int:
 
 
 def _joined(group: Sequence[For]) -> Stmt:
+    """One loop, in which each stage does a few rows before the next one does."""
     if len(group) == 1:
         return group[0]
-    first = group[0]
-    bodies = [first.body, *(substitute_stmt(g.body, {g.var: first.var}) for g in group[1:])]
+    extent = int(group[0].extent.value)  # type: ignore[attr-defined]
+    touched = {b for g in group for b, _, _ in _accesses(g, {}) if b.scope == "param"}
+    most = _ROWS if sum(b.nbytes for b in touched) <= _IN_CACHE else 1
+    several = next(n for n in (most, 2, 1) if n == 1 or (n <= most and not extent % n and extent // n >= _LEAST_STEPS))
+    row, step = Var(group[0].var.name), Var("row")
+    bodies: list[Stmt] = []
+    for g in group:
+        if several == 1:
+            bodies.append(substitute_stmt(g.body, {g.var: row}))
+        else:
+            bodies.append(_inside(substitute_stmt(g.body, {g.var: row * several + step}), step, several))
     kind = PARALLEL if any(g.kind == PARALLEL for g in group) else SERIAL
-    return For(first.var, first.extent, seq(bodies), kind)
+    return For(row, extent // several, seq(bodies), kind)
+
+
+def _inside(body: Stmt, step: Var, several: int) -> Stmt:
+    """A loop over a few rows around what is done for one: around its vectors, if that is all there is, so that rows share
+    what is the same for them."""
+    if any(isinstance(s, Allocate | Let | If | While) for s in pre_order(body)):
+        return For(step, several, body)
+    if isinstance(body, Seq):
+        return seq([_inside(s, step, several) for s in body.stmts])
+    if isinstance(body, For) and body.kind == SERIAL:
+        return For(body.var, body.extent, _inside(body.body, step, several))
+    own = Var(step.name)
+    return For(own, several, substitute_stmt(body, {step: own}), UNROLLED)
 
 
 def _with_row(s: Stmt, b: Buffer, part: int) -> Stmt:

@@ -47,6 +47,8 @@ class _Scheduler:
         self.notes: list[Note] = []
         self.buffers: list[Buffer] = []
         """What lies in the workspace."""
+        self.rows = 0
+        """How many rows are summed, where stages are sums of rows or work on their elements."""
 
     def run(self, root: Stmt) -> Stmt:
         s = root
@@ -55,6 +57,7 @@ class _Scheduler:
             s = s.body
         stages = list(s.stmts) if isinstance(s, Seq) and recognise(s) is None else [s]
         forms = [recognise(x) for x in stages]
+        self.rows = max(0, rows.row_count(forms, self.machine)) if self.machine.vector_bytes else 0
         made: list[Stmt] = []
         at = 0
         while at < len(stages):
@@ -88,7 +91,7 @@ class _Scheduler:
         return s
 
     def _map(self, m: Map) -> Stmt:
-        return elementwise.schedule(m, self.machine)
+        return elementwise.schedule(m, self.machine, self.rows)
 
     def _reduction(self, form: Reduction, flat: Reduction) -> Stmt:
         """`flat` is the reduction `form` prepared for schedules."""

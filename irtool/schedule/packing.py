@@ -99,17 +99,23 @@ class _Packing:
     def of(r: Reduction, v: Var, extent: int, e: Load, lanes: int, simplify: Simplifier) -> _Packing | None:
         """None if the operand's indices are not sums of loop variables, or a guard is another than its bounds."""
         forms = [simplify.linear(i)[0] for i in e.indices]
-        if e.source.layout is not None or any(not isinstance(x, Var) or k < 0 for f in forms for x, k in f.items()):
+        if e.source.layout is not None or any(k < 0 for f in forms for x, k in f.items() if isinstance(x, Var)):
             return None
         moving = [n for n, f in enumerate(forms) if v in f]
         if len(moving) != 1:
             return None
         inner = {x for x, _ in r.inner}
         used = {x for f in forms for x in f}
+        # What is no sum of variables (the number of an image in a batch, of a group) must be decided by loops around.
+        others = [x for x in used if not isinstance(x, Var)]
+        fixed = {x for x, _ in r.loops if any(depends(o, x) for o in others)}
+        if v in fixed or any(depends(o, x) for o in others for x in inner):
+            return None
+        used |= fixed
         rows = [
             x
             for x, _ in r.loops
-            if x is not v and x in used and any(x in f and not inner.isdisjoint(f) for f in forms)  # type: ignore[arg-type]
+            if x is not v and x not in fixed and any(x in f and not inner.isdisjoint(f) for f in forms)  # type: ignore[arg-type]
         ]
         row = rows[-1] if rows else None
         outside = {x for x, _ in r.loops if x in used and x is not v and x is not row}
@@ -154,18 +160,22 @@ class _Packing:
             count = -(-rows // fitting[-1])
             self.cut = (row, -(-rows // count))
         elif self.step == 1 and len(self._terms(self.moving)) == 1:
-            widths = range(self.lanes, self.extent + 1, self.lanes)
+            widths = [
+                n for n in range(self.lanes, self.extent + 1, self.lanes) if not 0 < 2 * (self.extent % n) <= self.lanes
+            ]
+            if self._bytes(None) <= _NEXT:
+                widths.append(self.extent)
             near = [n for n in widths if self._bytes((self.v, n)) <= NEAREST and n >= 2 * self.lanes]
-            far = [n for n in widths if self._bytes((self.v, n)) <= _NEXT and n <= 4 * self.lanes]
+            far = [n for n in widths if self._bytes((self.v, n)) <= _NEXT and (n <= 4 * self.lanes or n == self.extent)]
             if not near and not far:
                 return False
-            self.cut = (self.v, near[-1] if near else far[-1])
+            self.cut = (self.v, near[-1] if near else far[0] if far[0] == self.extent else far[-1])
         return self._bytes(self.cut) <= _NEXT
 
     def _terms(self, n: int) -> dict[Var, int]:
         """The terms of an index that the loops within decide."""
         terms, _ = self.simplify.linear(self.operand.indices[n])
-        return {x: k for x, k in terms.items() if x not in self.outside}  # type: ignore[misc]
+        return {x: k for x, k in terms.items() if isinstance(x, Var) and x not in self.outside}
 
     def _axes(self, cut: tuple[Var, int] | None, place: dict[Expr, Expr]) -> list[Axis]:
         """The operand's axes, the loop that is cut having so many steps; `place` says what stands for variables outside."""

@@ -12,7 +12,7 @@ from .nests import Loop, Map, Reduction
 NEAREST = 1 << 15
 """Bytes of a buffer that is kept on the stack."""
 
-_PARALLEL_WORK = 1 << 16
+_PARALLEL_WORK = 1 << 18
 
 
 @dataclass(frozen=True)

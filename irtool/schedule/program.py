@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ..tir.program import Program, RunKernel, steps
 from ..tir.stmt import PrimFunc
+from .joining import join_kernels
 from .kernel import schedule_kernel
 from .layouts import assign_layouts
 from .machine import Machine
@@ -13,10 +14,11 @@ from .phases import join_phases
 
 
 def schedule_program(program: Program, machine: Machine) -> None:
-    """Chooses layouts, then gives every kernel its schedule. Memory is planned after this."""
+    """Chooses layouts and joins kernels, then gives every kernel its schedule. Memory is planned after this."""
     _replace_kernels(program, join_phases)
     if machine.vector_bytes:
         assign_layouts(program, machine)
+        join_kernels(program, machine)
     _replace_kernels(program, lambda k: schedule_kernel(k, machine))
 
 

@@ -8,6 +8,9 @@ Several vectors are accumulated at once, so that one addition need not wait for 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from ..tir import dtypes
 from ..tir.expr import Binary, Expr, Load, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
@@ -15,7 +18,7 @@ from ..tir.stmt import PARALLEL, SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer,
 from .affine import depends, loads, stride
 from .guards import bounded_loop
 from .machine import Machine
-from .nests import Reduction
+from .nests import Map, Reduction
 
 _PARALLEL_WORK = 1 << 15
 _COMBINED = ("+", "*", "min", "max")
@@ -42,6 +45,20 @@ def applies(r: Reduction, machine: Machine) -> int | None:
         if extent >= lanes and steps and 1 in steps and all(s in (0, 1) for s in steps):
             return n
     return None
+
+
+def row_count(forms: Sequence[Map | Reduction | None], machine: Machine) -> int:
+    """Into how many rows the work of a kernel's stages falls: those of its sums of rows, which are as many in all of them.
+
+    -1 if there is no sum, 0 where sums are of another kind or there is work that is neither.
+    """
+    found = set()
+    for f in forms:
+        if f is None or (isinstance(f, Reduction) and applies(f, machine) is None):
+            return 0
+        if isinstance(f, Reduction):
+            found.add(math.prod(n for _, n in f.loops))
+    return -1 if not found else found.pop() if len(found) == 1 else 0
 
 
 def schedule(r: Reduction, at: int, machine: Machine) -> Stmt:

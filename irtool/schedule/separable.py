@@ -168,7 +168,10 @@ def _windows(r: Reduction, v: Var, extent: int, lanes: int, simplify: Simplifier
     if (update.op == "+" and r.init.value != 0) or value.source.layout is not None or value.source is r.acc:
         return None
     forms = [simplify.linear(i) for i in value.indices]
-    if any(not isinstance(x, Var) for terms, _ in forms for x in terms):
+    # What is no sum of variables (the number of an image in a batch) must be decided by loops around.
+    others = [x for terms, _ in forms for x in terms if not isinstance(x, Var)]
+    fixed = {x for x, _ in (*r.loops, *r.inner) if any(depends(o, x) for o in others)}
+    if v in fixed or any(k in fixed for k, _ in r.inner):
         return None
     moving = [n for n, (terms, _) in enumerate(forms) if v in terms]
     step = stride(simplify, value.source.offset(value.indices), v)
@@ -179,8 +182,12 @@ def _windows(r: Reduction, v: Var, extent: int, lanes: int, simplify: Simplifier
     rows = tuple((k, n) for k, n in r.inner if k not in terms)
     if len(terms) != 1 + len(columns) or not columns or not rows or min(terms.values()) < 0:
         return None
-    over = [(x, n) for x, n in r.loops if x is not v and any(x in t and any(k in t for k, _ in rows) for t, _ in forms)]
-    if not over or any(not any(x in t for t, _ in forms) for x, _ in r.loops):
+    over = [
+        (x, n)
+        for x, n in r.loops
+        if x is not v and x not in fixed and any(x in t and any(k in t for k, _ in rows) for t, _ in forms)
+    ]
+    if not over or any(x not in fixed and not any(x in t for t, _ in forms) for x, _ in r.loops):
         return None
     first, last = 0, value.source.shape[moving[0]] - 1
     kept: list[Expr] = []

@@ -1,0 +1,195 @@
+"""Kernels that work row by row, one after the other, made one kernel: statistics of rows and what is done with them.
+
+    m = mean(x)        (a kernel)
+    v = variance(x, m) (a kernel)         ⇒      for i: m' = mean(x[i, :]); v' = variance(x[i, :], m');
+    y = f(x, m, v)     (a kernel)                       y[i, :] = f(x[i, :], m', v')
+
+A row is then in the nearest cache when it is read again, and what passes from one to the other needs memory for one row.
+Kernels are joined only if one loop over rows comes of it, in which every result between them is a local row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..tir.expr import Load, post_order
+from ..tir.program import TEMP, Branch, CallFunction, CopySlot, HostFunction, Loop, Program, RunKernel, Slot, steps
+from ..tir.simplify import Simplifier
+from ..tir.stmt import Allocate, Buffer, For, PrimFunc, Stmt, Store, pre_order, seq
+from .kernel import schedule_kernel
+from .machine import Machine
+from .nests import Map, buffers_read, recognise, with_buffers
+from .rows import row_count
+from .wishes import stages
+
+
+def join_kernels(program: Program, machine: Machine) -> None:
+    """Joins what can be joined in every function of the program."""
+    joiner = _Joiner(machine)
+    for f in program.functions.values():
+        mentions = _mentions(f)
+        for body in _bodies(f):
+            body[:] = joiner.joined(body, mentions)
+    used = {s.kernel: None for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
+    program.kernels = list(used)
+
+
+def _bodies(f: HostFunction) -> Iterator[list]:
+    """Lists of steps that run one after the other."""
+    yield f.body
+    for s in steps(f.body):
+        if isinstance(s, Branch):
+            yield s.then
+            yield s.other
+        elif isinstance(s, Loop):
+            yield from s.bodies
+
+
+def _mentions(f: HostFunction) -> dict[Slot, set[int]]:
+    """For each slot the steps, by identity, that name it; parameters and results name theirs too."""
+    found: dict[Slot, set[int]] = {}
+    for s in steps(f.body):
+        named: Sequence[Slot] = ()
+        if isinstance(s, RunKernel | CallFunction):
+            named = (*s.inputs, *s.outputs)
+        elif isinstance(s, CopySlot):
+            named = (s.source, s.target)
+        elif isinstance(s, Branch):
+            named = (s.cond,)
+        elif isinstance(s, Loop):
+            named = s.carried
+        for slot in named:
+            found.setdefault(slot.resolve(), set()).add(id(s))
+    for slot in (*f.params, *f.results):
+        found.setdefault(slot.resolve(), set()).add(0)
+    return found
+
+
+class _Joiner:
+    """Joins kernels; of equal pairs one kernel is made."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._made: dict[tuple, PrimFunc | None] = {}
+        self._rows: dict[PrimFunc, int] = {}
+
+    def joined(self, body: Sequence, mentions: dict[Slot, set[int]]) -> list:
+        """The steps, with as few kernels as can be."""
+        made: list = []
+        for s in body:
+            both = None
+            if made and isinstance(s, RunKernel) and isinstance(made[-1], RunKernel):
+                both = self._join(made[-1], s, mentions)
+            if both is None:
+                made.append(s)
+                continue
+            for slot in (*both.inputs, *both.outputs):
+                names = mentions[slot.resolve()]
+                names -= {id(made[-1]), id(s)}
+                names.add(id(both))
+            made[-1] = both
+        return made
+
+    def _join(self, a: RunKernel, b: RunKernel, mentions: dict[Slot, set[int]]) -> RunKernel | None:
+        own = [x.resolve() for x in a.outputs]
+        passed = [x for x in own if any(x is y.resolve() for y in b.inputs)]
+        rows = self._row_count(a.kernel)
+        if not passed or not rows or self._row_count(b.kernel) not in (rows, -1) or rows == -1:
+            return None
+        pair = {id(a), id(b)}
+        inner = {x for x in passed if x.kind == TEMP and mentions[x] == pair}
+        inputs = list(dict.fromkeys(x.resolve() for x in (*a.inputs, *b.inputs) if x.resolve() not in own))
+        outputs = [x.resolve() for x in (*a.outputs, *b.outputs) if x.resolve() not in inner]
+        if set(inputs) & set(outputs):
+            return None
+        order = {x: n for n, x in enumerate((*inputs, *outputs, *inner))}
+        wiring = tuple(order[x.resolve()] for s in (a, b) for x in (*s.inputs, *s.outputs))
+        key = (a.kernel, b.kernel, wiring, len(inputs), len(outputs))
+        if key not in self._made:
+            self._made[key] = self._one_kernel(a, b, inputs, outputs, inner)
+        kernel = self._made[key]
+        return RunKernel(kernel, inputs, outputs) if kernel is not None else None
+
+    def _row_count(self, kernel: PrimFunc) -> int:
+        """Into how many rows the kernel's work falls; -1 if it is all element by element, 0 if it does something else."""
+        if kernel not in self._rows:
+            self._rows[kernel] = row_count([recognise(s) for s in stages(kernel.body)], self.machine)
+        return self._rows[kernel]
+
+    def _one_kernel(
+        self, first: RunKernel, second: RunKernel, inputs: list[Slot], outputs: list[Slot], inner: set[Slot]
+    ) -> PrimFunc | None:
+        buffers: dict[Slot, Buffer] = {}
+        names = {x: f"p{n}" for n, x in enumerate(inputs)}
+        parts: list[Stmt] = []
+        temporaries: list[Buffer] = []
+        for s in (first, second):
+            replaced: dict[Buffer, Buffer] = {}
+            for slot, old in zip((*s.inputs, *s.outputs), s.kernel.params):
+                x = slot.resolve()
+                scope = "arena" if x in inner else old.scope
+                name = _result(s.kernel) if x in inner else names.get(x, old.name)
+                new = buffers.setdefault(x, Buffer(name, old.shape, old.dtype, scope, old.layout))
+                if new.shape != old.shape or new.layout != old.layout:
+                    return None
+                replaced[old] = new
+            root = s.kernel.body
+            while isinstance(root, Allocate) and root.buffer.scope == "arena":
+                temporaries.append(root.buffer)
+                root = root.body
+            parts += [with_buffers(x, replaced) for x in stages(root)]
+        between = [buffers[x] for x in buffers if x in inner]
+        body = seq(parts)
+        for b in (*between, *temporaries):
+            body = Allocate(b, body)
+        params = [buffers[x] for x in (*inputs, *outputs)]
+        made = PrimFunc(_name(first.kernel, second.kernel), params, body, len(outputs))
+        made.attrs["operators"] = [o for s in (first, second) for o in s.kernel.attrs.get("operators", [])]
+        made.attrs["macs"] = sum(s.kernel.attrs.get("macs", 0) for s in (first, second))
+        made.attrs["copies"] = None
+        made.attrs["in_place"] = _in_place(made, parts)
+        return made if _is_one_loop(schedule_kernel(made, self.machine)) else None
+
+
+def _name(a: PrimFunc, b: PrimFunc) -> str:
+    prefix = "tvmgen_default_fused"
+    return a.name + (b.name[len(prefix) :] if b.name.startswith(prefix) else f"_{b.name}")
+
+
+def _result(kernel: PrimFunc) -> str:
+    """A name for the kernel's result: that of its last operator."""
+    operators = kernel.attrs.get("operators", [])
+    return operators[-1].split(".")[-1] if operators else "value"
+
+
+def _is_one_loop(kernel: PrimFunc) -> bool:
+    """True if all of the kernel is one loop, and nothing lies in the workspace."""
+    return isinstance(kernel.body, For)
+
+
+def _in_place(kernel: PrimFunc, parts: Sequence[Stmt]) -> list[tuple[int, int]]:
+    """Pairs (input, output) that may share memory when the parts run one after the other, or row by row: the part that
+    writes the output reads the input at the same place, and those after it do not read it."""
+    found = []
+    for o, out in enumerate(kernel.outputs):
+        writers = [n for n, s in enumerate(parts) if any(x.buffer is out for x in _stores(s))]
+        if len(writers) != 1:
+            continue
+        form = recognise(parts[writers[0]])
+        if not isinstance(form, Map) or len(form.stores) != 1:
+            continue
+        store = form.stores[0]
+        simplify = Simplifier({v: (0, n - 1) for v, n in form.loops})
+        place = simplify(out.offset(store.indices))
+        for i, source in enumerate(kernel.inputs):
+            if source.nbytes != out.nbytes or source.dtype != out.dtype:
+                continue
+            reads = [e for e in post_order(store.value) if isinstance(e, Load) and e.source is source]
+            later = any(source in buffers_read(s) for s in parts[writers[0] + 1 :])
+            if reads and not later and all(simplify(source.offset(e.indices)) is place for e in reads):
+                found.append((i, o))
+    return found
+
+
+def _stores(s: Stmt) -> list[Store]:
+    return [x for x in pre_order(s) if isinstance(x, Store)]

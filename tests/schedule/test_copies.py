@@ -1,0 +1,122 @@
+"""Reductions that read a copy of an operand, or combine windows row by row: what they compute, and that they do so."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import irtool
+
+MACHINES = ["x86-64-v3", "native"]
+
+
+@pytest.fixture(autouse=True)
+def quick_compiles(monkeypatch):
+    monkeypatch.setenv("CFLAGS", "-O1")
+
+
+def compiled(text: str, shapes: dict, exact: bool = False, dtype: str = "float32", **options) -> str:
+    """Compares the compiled network with the interpreter; its kernels' strategies."""
+    generator = np.random.RandomState(5)
+    inputs = {}
+    for name, shape in shapes.items():
+        values = generator.randn(*shape) * (50 if dtype.startswith("int") else 1)
+        inputs[name] = values.astype(dtype)
+    params = ", ".join(f"%{n}: Tensor[{s}, {dtype}]" for n, s in shapes.items())
+    module = irtool.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{ {text} }}\n')
+    artifact = irtool.build(module, **options)
+    want, got = irtool.evaluate(module, inputs), artifact.run(inputs)
+    if exact:
+        np.testing.assert_array_equal(got, want)
+    else:
+        np.testing.assert_allclose(got, want, atol=1e-5 * max(1.0, float(np.abs(want).max())), rtol=0)
+    return " ".join(k["strategy"] for k in artifact.report["kernels"])
+
+
+@pytest.mark.parametrize("mcpu", MACHINES)
+@pytest.mark.parametrize(
+    "shape, attributes",
+    [
+        ((1, 4, 56, 56), "pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1]"),
+        ((2, 3, 28, 28), "pool_size=[3, 3], padding=[1, 1, 1, 1]"),
+        ((1, 3, 27, 27), "pool_size=[3, 3], strides=[2, 2], ceil_mode=True"),
+        ((1, 3, 30, 19), "pool_size=[2, 3], strides=[1, 2], padding=[0, 1, 1, 0]"),
+        ((1, 2, 20, 20), "pool_size=[3, 3], padding=[2, 2, 2, 2], dilation=[2, 2]"),
+        ((1, 2, 33, 40), "pool_size=[5, 5], strides=[2, 2], padding=[2, 2, 2, 2]"),
+    ],
+)
+def test_windows_are_combined_row_by_row(shape, attributes, mcpu):
+    assert compiled(f"nn.max_pool2d(%x, {attributes})", {"x": shape}, exact=True, mcpu=mcpu) == "packed_tile"
+    if "dilation" not in attributes:
+        assert compiled(f"nn.avg_pool2d(%x, {attributes})", {"x": shape}, mcpu=mcpu) == "packed_tile"
+
+
+def test_windows_of_volumes_and_of_sequences():
+    assert (
+        compiled(
+            "nn.max_pool3d(%x, pool_size=[3, 3, 3], strides=[2, 2, 2], padding=[1, 1, 1, 1, 1, 1])",
+            {"x": (1, 2, 9, 12, 20)},
+            exact=True,
+        )
+        == "packed_tile"
+    )
+    compiled("nn.avg_pool1d(%x, pool_size=[3], strides=[2], padding=[1, 1])", {"x": (2, 3, 50)})
+
+
+def test_integers_are_pooled_exactly():
+    compiled(
+        "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1])",
+        {"x": (1, 3, 20, 20)},
+        exact=True,
+        dtype="int32",
+    )
+
+
+@pytest.mark.parametrize("mcpu", MACHINES)
+@pytest.mark.parametrize("size, stride", [(14, 1), (15, 1), (28, 2), (29, 2), (7, 1)])
+def test_depthwise_convolutions_read_padded_rows(size, stride, mcpu):
+    strategy = compiled(
+        f"nn.conv2d(%x, %w, strides=[{stride}, {stride}], padding=[1, 1, 1, 1], groups=6, channels=6, kernel_size=[3, 3])",
+        {"x": (1, 6, size, size), "w": (6, 1, 3, 3)},
+        mcpu=mcpu,
+    )
+    assert strategy == "packed_tile"
+
+
+@pytest.mark.parametrize("mcpu", MACHINES)
+@pytest.mark.parametrize("m, n, k", [(32, 48, 40), (17, 23, 31), (64, 130, 65), (40, 33, 700), (9, 200, 1100)])
+def test_products_with_a_matrix_that_is_not_constant(m, n, k, mcpu):
+    text = f"nn.dense(%x, %w, units={n})"
+    assert compiled(text, {"x": (m, k), "w": (n, k)}, mcpu=mcpu) == "packed_tile"
+
+
+def test_products_of_batches():
+    text = "nn.batch_matmul(%x, %y, transpose_b=True)"
+    assert compiled(text, {"x": (3, 20, 24), "y": (3, 37, 24)}) == "packed_tile"
+
+
+def test_a_row_times_a_matrix_is_not_copied():
+    assert compiled("nn.dense(%x, %w, units=64)", {"x": (1, 96), "w": (64, 96)}) == "row_reduction"
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 13, 16, 21, 37])
+@pytest.mark.parametrize("mcpu", MACHINES)
+def test_padding_and_concatenation_are_cut_into_loops_without_conditions(width, mcpu):
+    compiled("nn.pad(%x, 1.5f, pad_width=[[0, 0], [2, 1], [1, 3]])", {"x": (2, 3, width)}, exact=True, mcpu=mcpu)
+    compiled("concatenate((%x, %y, %x), axis=-1)", {"x": (3, width), "y": (3, 9)}, exact=True, mcpu=mcpu)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.tuples(st.integers(1, 3), st.integers(5, 24), st.integers(8, 40)),
+    st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
+    st.booleans(),
+)
+def test_windows_of_any_form(shape, window, strides, padding, average):
+    padding = [min(p, window[n % 2] - 1) for n, p in enumerate(padding)]
+    op, more = ("nn.avg_pool2d", ", count_include_pad=True") if average else ("nn.max_pool2d", "")
+    compiled(
+        f"{op}(%x, pool_size={list(window)}, strides={list(strides)}, padding={padding}{more})", {"x": (1, *shape)}
+    )
