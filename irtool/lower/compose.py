@@ -66,9 +66,14 @@ def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
     return found
 
 
+_HELD = {"bool": (1,), "float": (16, 32, 64), "bfloat": (16,), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
+"""Widths in bits of the numbers that C has, or that are held as integers of that width."""
+
+
 def _is_scalar_dtype(dtype: str) -> bool:
     try:
-        return dtypes.bits(dtype) in (1, 8, 16, 32, 64)
+        kind, width = dtypes.parts(dtype)
+        return width in _HELD[kind]
     except TypeError:
         return False
 

@@ -130,3 +130,10 @@ def test_what_no_memory_holds_is_named_with_its_place() -> None:
     )
     found = unsupported(m)
     assert [(d.span.line, d.message.split(" is ")[0]) for d in found] == [(3, "add in @main"), (4, "sort in @main")]
+
+
+@pytest.mark.parametrize("dtype", ["float8", "int1", "int4", "int24", "uint12", "float32x4"])
+def test_numbers_that_c_has_not_are_refused_where_they_stand(dtype: str) -> None:
+    m = parse(f"def @main(%x: Tensor[(4), float32],\n  %z: Tensor[(4), {dtype}]) {{ exp(%x) }}")
+    (found,) = unsupported(m)
+    assert found.message == f"tensors of {dtype} cannot be compiled to C" and found.span.line == 3
