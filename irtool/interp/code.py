@@ -123,20 +123,6 @@ class Block:
         """Slots of outer blocks that are read in this block or below."""
 
 
-def common(a: Block, b: Block) -> Block:
-    """The nearest block that is at or above both."""
-    if a.depth < b.depth:
-        a, b = b, a
-    while a.depth > b.depth:
-        a = a.jump if a.jump.depth >= b.depth else a.parent  # type: ignore[assignment]
-    while a is not b:
-        if a.jump is not b.jump:
-            a, b = a.jump, b.jump
-        else:
-            a, b = a.parent, b.parent  # type: ignore[assignment]
-    return a
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Clause:
     """A clause of `match`: the pattern, the slots of the variables it binds, the block."""

@@ -8,7 +8,8 @@ when it is first needed. A node shared between a function literal and its surrou
 from __future__ import annotations
 
 from ..ir import Expr, Function, If, Let, Match, Var, bound_vars, children, post_order
-from .code import Block, common
+from ..ir.scope import common_scope
+from .code import Block
 
 
 class Places:
@@ -78,7 +79,7 @@ class Places:
                 if known is None:
                     homes[k] = use
                 elif known is not use:
-                    shared = homes[k] = common(known, use)
+                    shared = homes[k] = common_scope(known, use)
                     if shared is use:
                         below_only.discard(k)
                     elif shared is not known:

@@ -8,7 +8,7 @@ tree of scopes, of the places it is used from.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from .expr import Call, Expr, Function, If, Let, Match, Op, Tuple, TupleGetItem, children
 
@@ -28,8 +28,19 @@ class Scope:
             self.jump = over.jump if far else parent
 
 
-def common_scope(a: Scope, b: Scope) -> Scope:
-    """The innermost scope that encloses both."""
+class Nested(Protocol):
+    """What lies in another of its kind, all in one outermost: `jump` is one of those around it, as in `Scope`."""
+
+    depth: int
+    parent: Any
+    jump: Any
+
+
+N = TypeVar("N", bound=Nested)
+
+
+def common_scope(a: N, b: N) -> N:
+    """The innermost scope that encloses both, in O(log depth) steps."""
     if a.depth < b.depth:
         a, b = b, a
     while a.depth > b.depth:
