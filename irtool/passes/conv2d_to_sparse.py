@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..diagnostics import UsageError
-from ..ir import Call, Constant, Expr, Function, MissingData, Module, Var, rewrite
+from ..ir import Call, Constant, Expr, Function, MissingData, Module, rewrite
 from ..ops.base import call, is_call_to
 from .base import FunctionPass, register_pass
 from .context import PassContext
-from .replaced_weights import by_name, sparse_parameters, with_new_parameters
+from .replaced_weights import by_name, with_sparse_weights
 
 
 @register_pass("Conv2dToSparse", level=4, required=("DeadCodeElimination",))
@@ -34,21 +34,11 @@ class Conv2dToSparse(FunctionPass):
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         known = by_name(self.weight_name, self.weight_shape, (4, 5))
-        made_once: dict[Var, tuple[Var, ...]] = {}
 
-        def leave(old: Expr, new: Expr) -> Expr:
-            if not is_call_to(new, "nn.conv2d") or not isinstance(new, Call):
-                return new
-            weight = new.args[1]
-            if not isinstance(weight, Var) or weight.name not in known:
-                return new
-            if weight not in made_once:
-                made_once[weight] = sparse_parameters(weight, known[weight.name])
-            return _sparse(new.args[0], made_once[weight], self.layout, self.kernel_size)
+        def sparse(data: Expr, *weight: Expr) -> Call:
+            return _sparse(data, weight, self.layout, self.kernel_size)
 
-        made = rewrite(function, leave)
-        assert isinstance(made, Function)
-        return made if made is function else with_new_parameters(made)
+        return with_sparse_weights(function, "nn.conv2d", known, sparse)
 
 
 def _sparse(data: Expr, weight: tuple[Expr, ...], layout: str, kernel_size: int) -> Call:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ir import Call, Expr, Function, Module, Var, rewrite
-from ..ops.base import call, is_call_to
+from ..ir import Call, Expr, Function, Module
+from ..ops.base import call
 from .base import FunctionPass, register_pass
 from .context import PassContext
-from .replaced_weights import by_name, sparse_parameters, with_new_parameters
+from .replaced_weights import by_name, with_sparse_weights
 
 
 @register_pass("DenseToSparse", level=4, required=("InferType",))
@@ -31,18 +31,8 @@ class DenseToSparse(FunctionPass):
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         known = by_name(self.weight_name, self.weight_shape, (5,))
-        made_once: dict[Var, tuple[Var, ...]] = {}
 
-        def leave(old: Expr, new: Expr) -> Expr:
-            if not is_call_to(new, "nn.dense") or not isinstance(new, Call):
-                return new
-            weight = new.args[1]
-            if not isinstance(weight, Var) or weight.name not in known:
-                return new
-            if weight not in made_once:
-                made_once[weight] = sparse_parameters(weight, known[weight.name])
-            return call("nn.sparse_dense", new.args[0], *made_once[weight], sparse_lhs=False)
+        def sparse(data: Expr, *weight: Expr) -> Call:
+            return call("nn.sparse_dense", data, *weight, sparse_lhs=False)
 
-        made = rewrite(function, leave)
-        assert isinstance(made, Function)
-        return made if made is function else with_new_parameters(made)
+        return with_sparse_weights(function, "nn.dense", known, sparse)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import IrError, UsageError
-from ..ir import Function, Var, free_variables, with_function
+from ..ir import Call, Expr, Function, Var, free_variables, rewrite, with_function
+from ..ops.base import is_call_to
 
 
 def with_new_parameters(function: Function) -> Function:
@@ -15,6 +16,31 @@ def with_new_parameters(function: Function) -> Function:
     used = free_variables(function.body)
     kept = [v for v in used if v not in added]
     return with_function(function, params=(*kept, *added))
+
+
+def with_sparse_weights(
+    function: Function, operator: str, extents: Mapping[str, tuple[int, ...]], make: Callable[..., Call]
+) -> Function:
+    """`function` with parameters for the sparse forms of weights in place of the weights.
+
+    `extents` maps names of weights to what `sparse_parameters` takes. `make(data, blocks, indices, pointers)` is what takes
+    the place of a call of `operator` with such a weight.
+    """
+    made_once: dict[Var, tuple[Var, Var, Var]] = {}
+
+    def leave(old: Expr, new: Expr) -> Expr:
+        if not is_call_to(new, operator) or not isinstance(new, Call):
+            return new
+        weight = new.args[1]
+        if not isinstance(weight, Var) or weight.name not in extents:
+            return new
+        if weight not in made_once:
+            made_once[weight] = sparse_parameters(weight, extents[weight.name])
+        return make(new.args[0], *made_once[weight])
+
+    made = rewrite(function, leave)
+    assert isinstance(made, Function)
+    return made if made is function else with_new_parameters(made)
 
 
 def by_name(names: Sequence[str], shapes: Sequence[Any], lengths: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
