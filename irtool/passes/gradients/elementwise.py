@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from ...ir import Expr
 from ...ops.base import call
+from ..arithmetic import add, divide, multiply, negative, subtract
 from ..constants import scalar_constant
-from .rule import Site, add, divide, gradient, multiply, negative, ones_like, subtract, sum_like, zeros_like
+from .rule import Site, gradient, ones_like, sum_like, zeros_like
 
 
 @gradient("log")

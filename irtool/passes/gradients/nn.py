@@ -5,8 +5,9 @@ from __future__ import annotations
 from ...diagnostics import IrError
 from ...ir import Expr, TensorType
 from ...ops.base import call
+from ..arithmetic import divide, multiply, negative
 from ..constants import scalar_constant
-from .rule import Site, divide, gradient, multiply, negative, sum_like
+from .rule import Site, gradient, sum_like
 
 
 @gradient("nn.bias_add")

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from ...ir import Expr
 from ...ops.base import call
+from ..arithmetic import divide, multiply, subtract
 from ..constants import scalar_constant
-from .rule import Site, divide, gradient, multiply, subtract, zeros_like
+from .rule import Site, gradient, zeros_like
 
 
 def _axes(s: Site) -> list[int] | None:

@@ -81,31 +81,6 @@ def ones_like(e: Expr) -> Expr:
     return call("ones_like", e)
 
 
-def multiply(a: Expr, b: Expr) -> Expr:
-    """`a * b`."""
-    return call("multiply", a, b)
-
-
-def divide(a: Expr, b: Expr) -> Expr:
-    """`a / b`."""
-    return call("divide", a, b)
-
-
-def add(a: Expr, b: Expr) -> Expr:
-    """`a + b`."""
-    return call("add", a, b)
-
-
-def subtract(a: Expr, b: Expr) -> Expr:
-    """`a - b`."""
-    return call("subtract", a, b)
-
-
-def negative(a: Expr) -> Expr:
-    """`-a`."""
-    return call("negative", a)
-
-
 def sum_like(grad: Expr, argument: Expr) -> Expr:
     """`grad` summed over the axes along which `argument` was broadcast."""
     return call("collapse_sum_like", grad, argument)

@@ -8,8 +8,9 @@ from typing import Any
 from ...diagnostics import IrError
 from ...ir import Call, Expr, Function, If, Let, TensorType, Tuple, TupleGetItem, TupleType, Var
 from ...ops.base import call
+from ..arithmetic import add, multiply
 from ..constants import array_constant, scalar_constant, tensor_constant
-from .rule import Site, add, gradient, multiply, zeros_like
+from .rule import Site, gradient, zeros_like
 
 
 @gradient("reshape", "contrib_reverse_reshape", "squeeze", "nn.batch_flatten")

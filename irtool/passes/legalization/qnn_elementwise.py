@@ -10,10 +10,10 @@ from ...diagnostics import IrError
 from ...ir import Expr, Tuple, TupleGetItem, TupleType
 from ...ir.types import TensorType
 from ...ops.base import call
+from ..arithmetic import add, multiply, subtract
 from ..axes import expand_to_axis
 from ..constants import array_constant, scalar_constant
 from .quantities import (
-    add,
     along_axis,
     cast,
     clip_cast,
@@ -22,11 +22,9 @@ from .quantities import (
     int32,
     is_scalar,
     is_zero,
-    multiply,
     requantize,
     same_parameters,
     scale_product,
-    subtract,
 )
 from .rule import QNN_CANONICALIZE, Site, legalization
 

@@ -12,9 +12,10 @@ from typing import Any
 from ...diagnostics import IrError
 from ...ir import Expr
 from ...ops.base import call
+from ..arithmetic import add, multiply, subtract
 from ..axes import expand_to_axis
 from ..constants import same_scalar, scalar_constant
-from .quantities import add, cast, int32, is_scalar, is_zero, multiply, subtract
+from .quantities import cast, int32, is_scalar, is_zero
 from .rule import QNN_CANONICALIZE, Site, legalization
 
 

@@ -12,8 +12,9 @@ from ...diagnostics import IrError
 from ...ir import Constant, Expr
 from ...ir.target import Target
 from ...ops.base import call
+from ..arithmetic import add, subtract
 from ..constants import array_constant, scalar_constant
-from .quantities import add, cast, int32, is_scalar, is_x86_with_sse4, number, subtract
+from .quantities import cast, int32, is_scalar, is_x86_with_sse4, number
 from .rule import QNN_LEGALIZE, Site, legalization
 
 

@@ -11,6 +11,7 @@ from ...ir import Constant, Dim, Expr, MissingData
 from ...ir.target import Target
 from ...ops.base import call
 from ...ops.qnn.fixed_point import limits, multiplier_and_shift
+from ..arithmetic import add, multiply, subtract
 from ..axes import expand_to_axis
 from ..constants import array_constant, same_scalar, scalar_constant
 
@@ -23,21 +24,6 @@ def int32(value: int) -> Constant:
 def cast(e: Expr, dtype: str) -> Expr:
     """`cast(e, dtype)`."""
     return call("cast", e, dtype=dtype)
-
-
-def add(a: Expr, b: Expr) -> Expr:
-    """`a + b`."""
-    return call("add", a, b)
-
-
-def subtract(a: Expr, b: Expr) -> Expr:
-    """`a - b`."""
-    return call("subtract", a, b)
-
-
-def multiply(a: Expr, b: Expr) -> Expr:
-    """`a * b`."""
-    return call("multiply", a, b)
 
 
 def is_scalar(e: Expr) -> bool:
