@@ -13,7 +13,6 @@ from ..ir import (
     Expr,
     Function,
     FuncType,
-    Let,
     Module,
     Op,
     TensorType,
@@ -28,7 +27,7 @@ from ..trampoline import trampoline
 from .base import ModulePass, register_pass
 from .context import PassContext
 from .gradients.rule import Site, find_rule
-from .let_binding import Names
+from .let_binding import LetList, Names
 
 Steps = Generator[Any, Any, Any]
 
@@ -97,19 +96,10 @@ class _Value:
         self.fields = fields
 
 
-_Lets = list[tuple[Var, Expr]]
-
-
-def _wrap(lets: _Lets, body: Expr) -> Expr:
-    for var, value in reversed(lets):
-        body = Let(var, value, body)
-    return body
-
-
 class _ReverseMode:
     def __init__(self) -> None:
         self.names = Names()
-        self.lets: _Lets = []
+        self.lets = LetList(self.names)
         self.backward: list[Callable[[], None]] = []
         self.memo: dict[Expr, _Value] = {}
 
@@ -118,20 +108,18 @@ class _ReverseMode:
         for p, a in zip(f.params, arguments, strict=True):
             self.memo[p] = a
         result: _Value = trampoline(self.visit(f.body))
-        forward, self.lets = self.lets, []
+        forward, self.lets = self.lets, LetList(self.names)
         if result.fields:
             self.add(result, _filled(result.forward, result.type, "ones"))
         else:
             result.reverse = _filled(result.forward, result.type, "ones")
         for action in reversed(self.backward):
             action()
-        gradients = _wrap(self.lets, Tuple(tuple(map(self.gradient, arguments))))
-        return _wrap(forward, Tuple((result.forward, gradients)))
+        gradients = self.lets.wrap(Tuple(tuple(map(self.gradient, arguments))))
+        return forward.wrap(Tuple((result.forward, gradients)))
 
     def push(self, e: Expr) -> Var:
-        var = self.names.fresh()
-        self.lets.append((var, e))
-        return var
+        return self.lets.push(e)
 
     def value(self, e: Expr, t: Type) -> _Value:
         forward = self.push(e)

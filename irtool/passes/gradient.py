@@ -22,7 +22,6 @@ from ..ir import (
     FuncType,
     GlobalVar,
     If,
-    Let,
     Module,
     Op,
     RefCreate,
@@ -52,7 +51,7 @@ from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .first_order_gradient import differentiate, gradient_type
 from .gradients.rule import Site, find_rule
-from .let_binding import Names, bind
+from .let_binding import LetList, Names, bind
 from .sharing import require_tree
 
 Steps = Generator[Any, Any, Any]
@@ -120,27 +119,7 @@ def reverse_type(t: Type) -> Type:
     return trampoline(convert(t))
 
 
-class _Lets:
-    """`let` bindings in order."""
-
-    def __init__(self, names: Names) -> None:
-        self.names = names
-        self.items: list[tuple[Var, Expr]] = []
-
-    def push(self, value: Expr, type: Type | None = None) -> Var:
-        var = self.names.fresh()
-        if type is not None:
-            var = Var(var.name, type)
-        self.items.append((var, value))
-        return var
-
-    def wrap(self, body: Expr) -> Expr:
-        for var, value in reversed(self.items):
-            body = Let(var, value, body)
-        return body
-
-
-def _lift(make: Callable[[Expr], Expr], t: Type, e: Expr, lets: _Lets) -> Expr:
+def _lift(make: Callable[[Expr], Expr], t: Type, e: Expr, lets: LetList) -> Expr:
     """`make` applied to each tensor of a value of type `t`, the structure kept; the results are named."""
 
     def lift(t: Type, e: Expr) -> Steps:
@@ -156,22 +135,22 @@ def _lift(make: Callable[[Expr], Expr], t: Type, e: Expr, lets: _Lets) -> Expr:
     return trampoline(lift(t, e))
 
 
-def _paired(t: Type, e: Expr, lets: _Lets) -> Expr:
+def _paired(t: Type, e: Expr, lets: LetList) -> Expr:
     """A value with gradients of zero."""
     return _lift(lambda x: Tuple((x, RefCreate(call("zeros_like", x)))), t, e, lets)
 
 
-def _value(t: Type, e: Expr, lets: _Lets) -> Expr:
+def _value(t: Type, e: Expr, lets: LetList) -> Expr:
     """The value of a pair."""
     return _lift(lambda x: TupleGetItem(x, 0), t, e, lets)
 
 
-def _gradient(t: Type, e: Expr, lets: _Lets) -> Expr:
+def _gradient(t: Type, e: Expr, lets: LetList) -> Expr:
     """The gradient that a pair holds now."""
     return _lift(lambda x: RefRead(TupleGetItem(x, 1)), t, e, lets)
 
 
-def _accumulate(t: Type, pair: Expr, grad: Expr, lets: _Lets) -> None:
+def _accumulate(t: Type, pair: Expr, grad: Expr, lets: LetList) -> None:
     """Adds a gradient to the one that a pair holds."""
 
     def accumulate(t: Type, pair: Expr, grad: Expr) -> Steps:
@@ -188,7 +167,7 @@ def _accumulate(t: Type, pair: Expr, grad: Expr, lets: _Lets) -> None:
     trampoline(accumulate(t, pair, grad))
 
 
-def _transfer(t: Type, source: Expr, target: Expr, lets: _Lets) -> None:
+def _transfer(t: Type, source: Expr, target: Expr, lets: LetList) -> None:
     """Copies the gradients of one pair to another."""
 
     def transfer(t: Type, source: Expr, target: Expr) -> Steps:
@@ -269,7 +248,7 @@ class _Reverse:
         return with_binders(new, renamed)
 
     def constant(self, e: Constant) -> Steps:
-        lets = _Lets(self.names)
+        lets = LetList(self.names)
         name = lets.push(e)
         return lets.wrap(Tuple((name, RefCreate(call("zeros_like", name)))))
         yield
@@ -309,7 +288,7 @@ class _Reverse:
         rule = find_rule(op.name)
         if rule is None:
             raise IrError(f"operator {op.name} has no gradient", e.span)
-        lets = _Lets(self.names)
+        lets = LetList(self.names)
         pairs = []
         for a in e.args:
             pairs.append(lets.push((yield self.visit(a))))
@@ -317,7 +296,7 @@ class _Reverse:
         plain = tuple(_value(t, p, lets) for t, p in zip(types, pairs, strict=True))
         result = lets.push(_paired(_type(e), lets.push(Call(op, plain, e.attrs, e.type_args, e.span)), lets))
         before = lets.push(RefRead(self.bp))
-        inner = _Lets(self.names)
+        inner = LetList(self.names)
         # A node of its own: what the rule makes of it is computed again when gradients arrive, and kept by no closure.
         out = Call(op, plain, e.attrs, e.type_args, e.span)
         site = Site(plain, types, e.attrs, out, _type(e), _gradient(_type(e), result, inner))
@@ -330,11 +309,11 @@ class _Reverse:
     def checkpoint(self, e: Call) -> Steps:
         """Runs the argument without keeping its intermediate values, and once more, with them, when gradients arrive."""
         x = e.args[0]
-        lets = _Lets(self.names)
+        lets = LetList(self.names)
         value = lets.push(self.on_values(x))
         result = lets.push(_paired(_type(e), value, lets))
         before = lets.push(RefRead(self.bp))
-        inner = _Lets(self.names)
+        inner = LetList(self.names)
         bp = inner.push(_empty_propagator())
         again = _Reverse(self.module, self.added, self.names, bp, self.variables)
         copy = inner.push((yield again.visit(_typed_copy(x))))
@@ -346,7 +325,7 @@ class _Reverse:
 
     def on_values(self, e: Expr) -> Expr:
         """`e` as it was, on the values of the pairs that its variables have become."""
-        lets = _Lets(self.names)
+        lets = LetList(self.names)
         free = set(free_variables(e))
 
         def leave(old: Expr, new: Expr) -> Expr:
@@ -376,8 +355,8 @@ def _higher_order(f: Function, module: Module, added: dict[str, Function]) -> Fu
     require_tree(f, "Gradient")
     _check_operators(f)
     names = Names()
-    lets = _Lets(names)
-    bp = lets.push(_empty_propagator(), BACK_PROPAGATOR)
+    lets = LetList(names)
+    bp = lets.push(_empty_propagator(), Var(names.fresh().name, BACK_PROPAGATOR))
     reverse = trampoline(_Reverse(module, added, names, bp, {}).visit(f))
     pairs = [lets.push(Tuple((p, RefCreate(call("zeros_like", p))))) for p in f.params]
     out = lets.push(Call(reverse, (*pairs, bp)))
@@ -390,7 +369,7 @@ def _higher_order(f: Function, module: Module, added: dict[str, Function]) -> Fu
     return Function(f.params, body, gradient_type(f), (), f.attrs, f.span, None, f.virtual_device)
 
 
-def _seed(out: Expr, t: Type, lets: _Lets) -> None:
+def _seed(out: Expr, t: Type, lets: LetList) -> None:
     """Sets the gradient of the result (of its first tensor) to one."""
     while isinstance(t, TupleType):
         if not t.fields:
@@ -401,7 +380,7 @@ def _seed(out: Expr, t: Type, lets: _Lets) -> None:
     lets.push(RefWrite(TupleGetItem(out, 1), call("ones_like", TupleGetItem(out, 0))))
 
 
-def _final(out: Expr, t: Type, lets: _Lets) -> Expr:
+def _final(out: Expr, t: Type, lets: LetList) -> Expr:
     """The values of a result of pairs."""
 
     def final(out: Expr, t: Type) -> Steps:

@@ -14,7 +14,6 @@ from ..ir import (
     Function,
     GlobalVar,
     If,
-    Let,
     Module,
     Op,
     TensorType,
@@ -37,7 +36,7 @@ from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .grad_cell import grad_cell_module, with_grad_cell
-from .let_binding import Names
+from .let_binding import LetList, Names
 
 Steps = Generator[Any, Any, Any]
 
@@ -188,18 +187,11 @@ class _Lazy:
         return _each(e, t, self.plain)
 
     def wrap(self, f: Function, inner: Function) -> Function:
-        lets: list[tuple[Var, Expr]] = []
-
-        def push(e: Expr) -> Var:
-            lets.append((self.names.fresh(), e))
-            return lets[-1][0]
-
-        arguments = tuple(_each(p, p.checked_type or p.type_annotation, self.raw, push) for p in f.params)  # type: ignore[arg-type]
-        result = push(Call(inner, arguments))
+        lets = LetList(self.names)
+        arguments = tuple(_each(p, p.checked_type or p.type_annotation, self.raw, lets.push) for p in f.params)  # type: ignore[arg-type]
+        result = lets.push(Call(inner, arguments))
         assert f.ret_type is not None
-        body = _each(result, f.ret_type, self.plain, push)
-        for var, value in reversed(lets):
-            body = Let(var, value, body)
+        body = lets.wrap(_each(result, f.ret_type, self.plain, lets.push))
         return Function(f.params, body, f.ret_type, (), {}, f.span)
 
 

@@ -72,6 +72,28 @@ class Block:
         return self.made
 
 
+class LetList:
+    """`let`s in the order in which they are evaluated."""
+
+    __slots__ = ("items", "names")
+
+    def __init__(self, names: Names) -> None:
+        self.items: list[Binding] = []
+        self.names = names
+
+    def push(self, value: Expr, name: Var | None = None) -> Var:
+        """Binds a value, to a fresh variable unless one is given."""
+        name = name or self.names.fresh()
+        self.items.append((name, value))
+        return name
+
+    def wrap(self, body: Expr) -> Expr:
+        """The `let`s around `body`."""
+        for var, value in reversed(self.items):
+            body = Let(var, value, body)
+        return body
+
+
 class Names:
     """Fresh variables `x_0`, `x_1`, …"""
 

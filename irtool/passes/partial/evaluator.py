@@ -40,11 +40,11 @@ from ...ir import (
 )
 from ...trampoline import trampoline
 from ..fold_constant import as_constant
-from ..let_binding import Names
+from ..let_binding import LetList, Names
 from .copying import Identities
 from .fuel import Fuel, fuel_of, meet
 from .store import Store
-from .values import LetList, Partial, Static, StaticData, StaticFunction, StaticRef, StaticTensor, StaticTuple
+from .values import Partial, Static, StaticData, StaticFunction, StaticRef, StaticTensor, StaticTuple
 
 Steps = Generator[Any, Any, Any]
 

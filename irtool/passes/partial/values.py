@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir import Constant, Constructor, Expr, Let, Var
+from ...ir import Constant, Constructor, Expr
 
 
 class Static:
@@ -58,25 +58,3 @@ class Partial:
         self.known = known
         self.dynamic = dynamic
         self.created = created
-
-
-class LetList:
-    """`let`s of the residual program, in order."""
-
-    __slots__ = ("items", "names")
-
-    def __init__(self, names: Any) -> None:
-        self.items: list[tuple[Var, Expr]] = []
-        self.names = names
-
-    def push(self, value: Expr, name: Var | None = None) -> Var:
-        """Binds a value, to a fresh variable unless one is given."""
-        name = name or self.names.fresh()
-        self.items.append((name, value))
-        return name
-
-    def wrap(self, body: Expr) -> Expr:
-        """The `let`s around `body`."""
-        for var, value in reversed(self.items):
-            body = Let(var, value, body)
-        return body
