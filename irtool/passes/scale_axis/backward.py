@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any
 
-from ...ir import Call, Expr, Op, TensorType, post_order, rewrite, use_counts
+from ...ir import Call, Expr, Op, post_order, rewrite, use_counts
 from ...ops.base import call
 from ...trampoline import trampoline
 from ..axes import broadcasts_on_axes, expand_to_axis, squeeze
 from ..constants import never_negative
-from .message import Message, conv_axes, reshape_to_axes, to_axes
+from .message import Message, conv_axes, operand_types, reshape_to_axes, to_axes
 
 
 def fold_backward(root: Expr) -> Expr:
@@ -56,7 +56,7 @@ class _Backward:
         return new
 
     def multiply(self, old: Call, new: Call) -> Expr:
-        types = _types(old)
+        types = operand_types(old)
         at = next((i for i in range(2) if old.args[i] in self.messages), None)
         if at is None:
             return new
@@ -95,7 +95,7 @@ class _Backward:
             if messages[at] is not None:
                 operands.append((yield self.push(arg, message, scale)))  # type: ignore[arg-type]
                 continue
-            wide = to_axes(scale, _types(e)[1 - at].shape, message.axes)
+            wide = to_axes(scale, operand_types(e)[1 - at].shape, message.axes)
             if wide is None:
                 return self.scaled(e, message, scale)
             operands.append(call("multiply", self.memo[arg], wide))
@@ -110,7 +110,7 @@ class _Backward:
         assert axes is not None
         wide: Expr | None
         if axes.is_blocked:
-            wide = reshape_to_axes(scale, _types(e)[1].shape, (axes.outputs, axes.inner_outputs))
+            wide = reshape_to_axes(scale, operand_types(e)[1].shape, (axes.outputs, axes.inner_outputs))
         else:
             wide = expand_to_axis(scale, axes.rank, [axes.outputs])
         if wide is None:
@@ -127,12 +127,6 @@ class _Backward:
         return Call(e.op, (data, call("multiply", weight, scale)), e.attrs, e.type_args)
 
 
-def _types(e: Call) -> tuple[TensorType, TensorType]:
-    left, right = e.args[0].checked_type, e.args[1].checked_type
-    assert isinstance(left, TensorType) and isinstance(right, TensorType)
-    return left, right
-
-
 Offers = list[Message | None]
 
 
@@ -141,7 +135,7 @@ def _offer_of_relu(e: Call, offers: Offers) -> Message | None:
 
 
 def _offer_of_add(e: Call, offers: Offers) -> Message | None:
-    (left, right), (a, b) = _types(e), offers
+    (left, right), (a, b) = operand_types(e), offers
     if a is not None and broadcasts_on_axes(left, right, a.axes) is not None:
         return a
     if b is not None and broadcasts_on_axes(right, left, b.axes) is not None:

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir import Call, Expr, Op, TensorType, Tuple, TupleGetItem, children, post_order, rewrite
+from ...ir import Call, Expr, Op, Tuple, TupleGetItem, children, post_order, rewrite
 from ...ops.base import call
 from ..axes import broadcasts_on_axes, expand_to_axis, squeeze
 from ..constants import never_negative
-from .message import Message, conv_axes, intersect, reshape_to_axes, to_axes
+from .message import Message, conv_axes, intersect, operand_types, reshape_to_axes, to_axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +94,6 @@ def _realized(a: Operand, was: Expr) -> Expr:
     return was if scale is None else call("multiply", a.value, scale)
 
 
-def _types(e: Call) -> tuple[TensorType, TensorType]:
-    left, right = e.args[0].checked_type, e.args[1].checked_type
-    assert isinstance(left, TensorType) and isinstance(right, TensorType)
-    return left, right
-
-
 Asked = list[Message | None]
 
 
@@ -109,7 +103,7 @@ def _ask_through_relu(e: Call, message: Message | None) -> Asked:
 
 def _ask_through_add(e: Call, message: Message | None) -> Asked:
     if message is not None:
-        left, right = _types(e)
+        left, right = operand_types(e)
         if broadcasts_on_axes(left, right, message.axes) is not None:
             return [message, None]
         if broadcasts_on_axes(right, left, message.axes) is not None:
@@ -140,7 +134,7 @@ def _through_add(e: Call, args: list[Operand], message: Message | None) -> Opera
     data, other = args[at], args[1 - at]
     if not isinstance(data, Scaled) or isinstance(other, Scaled):
         return None
-    scale = to_axes(data.scale, _types(e)[at].shape, data.axes)
+    scale = to_axes(data.scale, operand_types(e)[at].shape, data.axes)
     if scale is None:
         return None
     pair = [data.value, data.value]
@@ -152,7 +146,7 @@ def _from_multiply(e: Call, args: list[Operand], message: Message | None) -> Ope
     """Gives one operand away as the scale of the other."""
     if message is None or not message.axes:
         return None
-    types = _types(e)
+    types = operand_types(e)
     for at in range(2):
         value, scale = args[at], args[1 - at]
         if isinstance(value, Scaled) or isinstance(scale, Scaled):
@@ -174,7 +168,7 @@ def _into_conv(e: Call, args: list[Operand], message: Message | None) -> Operand
     outer, inner = (axes.outputs, axes.inner_outputs) if axes.depthwise else (axes.inputs, axes.inner_inputs)
     scale: Expr | None
     if axes.is_blocked:
-        scale = reshape_to_axes(data.scale, _types(e)[1].shape, (outer, inner))
+        scale = reshape_to_axes(data.scale, operand_types(e)[1].shape, (outer, inner))
     else:
         scale = expand_to_axis(data.scale, axes.rank, [outer])
     if scale is None:

@@ -31,6 +31,13 @@ def intersect(a: Message | None, b: Message | None) -> Message | None:
     return Message(tuple(x for x in a.axes if x in b.axes), a.require_positive or b.require_positive)
 
 
+def operand_types(e: Call) -> tuple[TensorType, TensorType]:
+    """The types of a call's first two arguments."""
+    left, right = e.args[0].checked_type, e.args[1].checked_type
+    assert isinstance(left, TensorType) and isinstance(right, TensorType)
+    return left, right
+
+
 def reshape_to_axes(scale: Expr, shape: Sequence[Dim], axes: Sequence[int]) -> Expr | None:
     """`scale` reshaped to 1 everywhere but at `axes` of `shape`; None if one of those is no number."""
     extents: list[int] = []
