@@ -55,12 +55,7 @@ class _Merger:
     def run(self) -> None:
         for e in self.regions.order:
             if is_end(e):
-                trampoline(self._visit(self._region(e)))
-
-    def _region(self, e: Expr) -> Region:
-        region = self.regions.of(e)
-        assert region is not None
-        return region
+                trampoline(self._visit(self.regions.at(e)))
 
     def _visit(self, region: Region) -> Generator[Any, Any, None]:
         if region in self.visited:
@@ -70,15 +65,15 @@ class _Merger:
         for begin in list(region.inputs):
             source = begin.args[0]
             if self.regions.of(source) is not None:
-                yield self._visit(self._region(source))
+                yield self._visit(self.regions.at(source))
             for end in self.ends_above.get(source, ()):
                 beside.append(end)
-                yield self._visit(self._region(end))
+                yield self._visit(self.regions.at(end))
         if region.merged_into is not None:
             return
         direct = [self.regions.of(b.args[0]) for b in region.inputs]
         parents = dict.fromkeys(p for p in direct if p is not None and p is not region)
-        indirect = dict.fromkeys(r for r in map(self._region, beside) if r is not region)
+        indirect = dict.fromkeys(r for r in map(self.regions.at, beside) if r is not region)
         for upstream in {**parents, **indirect}:
             for other in self.apart[upstream]:
                 self._keep_apart(region, other)

@@ -142,26 +142,21 @@ class _Partitioner:
                 stack.append((e, True))
                 below = children(e)
                 if is_end(e):
-                    below = (*below, *(o.args[0] for o in self._region(e).outputs))
+                    below = (*below, *(o.args[0] for o in self.regions.at(e).outputs))
                 stack.extend((c, False) for c in reversed(below) if c not in self.done)
-
-    def _region(self, mark: Call) -> Region:
-        region = self.regions.of(mark)
-        assert region is not None
-        return region
 
     def _leave(self, e: Expr) -> Expr:
         if is_begin(e):
             return self._input(e)
         if is_end(e):
-            outline = self.outlines[self._region(e)]
+            outline = self.outlines[self.regions.at(e)]
             if not outline.results:
-                self._outline(self._region(e), outline)
+                self._outline(self.regions.at(e), outline)
             return outline.results[e.args[0]]
         return rebuild(e, [self.done[c] for c in children(e)])
 
     def _input(self, begin: Call) -> Expr:
-        region = self._region(begin)
+        region = self.regions.at(begin)
         if is_empty(region, begin):
             return self.done[begin.args[0]]
         outline = self.outlines[region]

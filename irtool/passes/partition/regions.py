@@ -64,6 +64,12 @@ class Regions:
             passed.merged_into = region
         return region
 
+    def at(self, mark: Expr) -> Region:
+        """The region that a mark borders."""
+        region = self.of(mark)
+        assert region is not None
+        return region
+
     def merge(self, source: Region, into: Region) -> None:
         """Makes one region of two. What one gives to the other is no longer an input or an output."""
         if source is into:
