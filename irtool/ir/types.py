@@ -242,6 +242,18 @@ def type_leaves(root: Type) -> Iterator[Type]:
             stack.extend(reversed(kids))
 
 
+def quantified(root: Type) -> set[TypeVar]:
+    """The type variables that function types in `root` bind."""
+    found: set[TypeVar] = set()
+    stack = [root]
+    while stack:
+        t = stack.pop()
+        if isinstance(t, FuncType):
+            found.update(t.type_params)
+        stack.extend(type_children(t))
+    return found
+
+
 def tuple_leaves(root: Type) -> Iterator[Type]:
     """The types in a tuple, nested tuples taken apart, left to right, each as often as it occurs; another type itself."""
     stack = [root]

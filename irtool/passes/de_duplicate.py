@@ -9,7 +9,6 @@ from ..ir import (
     Call,
     Expr,
     Function,
-    FuncType,
     Module,
     Type,
     TypeVar,
@@ -18,9 +17,9 @@ from ..ir import (
     post_order,
     rewrite,
     rewrite_type,
-    type_children,
     with_binders,
 )
+from ..ir.types import quantified
 from ..ir.verify import verify
 from .base import ModulePass, register_pass
 from .bind import untyped
@@ -66,7 +65,7 @@ def fresh_variables(root: Expr) -> Expr:
     def renamed(type: Type | None) -> Type | None:
         if type is None or not types:
             return type
-        own = _quantified(type)
+        own = quantified(type)
         return rewrite_type(type, lambda t: types.get(t, t) if isinstance(t, TypeVar) and t not in own else t)
 
     fresh = {
@@ -86,15 +85,3 @@ def fresh_variables(root: Expr) -> Expr:
 
     memo: dict[Expr, Expr] = dict(fresh)  # type: ignore[arg-type]
     return rewrite(root, leave, memo=memo)
-
-
-def _quantified(type: Type) -> set[TypeVar]:
-    """The type variables that a type binds itself, for which it needs nothing from outside."""
-    found: set[TypeVar] = set()
-    stack = [type]
-    while stack:
-        t = stack.pop()
-        if isinstance(t, FuncType):
-            found.update(t.type_params)
-        stack.extend(type_children(t))
-    return found

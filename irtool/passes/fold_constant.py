@@ -30,6 +30,8 @@ from .base import FunctionPass, register_pass
 from .constants import array_constant
 from .context import PassContext
 from .let_inlining import rewrite_lets
+from .lexical_devices import without_device
+from .primitive_functions import is_primitive
 
 _NEVER_FOLDED = ("device_copy", "shape_of", "vm.shape_of", "ndarray_size")
 """Calls that stay even over constants (the shapes of static tensors are folded by their types)."""
@@ -74,7 +76,7 @@ class ConstantFolder:
         self.fold_qnn = fold_qnn
 
     def run(self, root: Expr) -> Expr:
-        self.inside = {e for f in post_order(root) if _is_primitive(f) for e in post_order(f.body)}  # type: ignore[attr-defined]
+        self.inside = {e for f in post_order(root) if is_primitive(f) for e in post_order(f.body)}  # type: ignore[attr-defined]
         return rewrite_lets(root, lambda var, value: value if is_constant(value) else None, self.fold)
 
     def fold(self, old: Expr, new: Expr) -> Expr:
@@ -84,7 +86,7 @@ class ConstantFolder:
         if isinstance(old, Call):
             return self.call(old, new)  # type: ignore[arg-type]
         if isinstance(old, TupleGetItem):
-            made = _without_device(new.tuple)  # type: ignore[attr-defined]
+            made = without_device(new.tuple)  # type: ignore[attr-defined]
             return made.fields[old.index] if isinstance(made, Tuple) else new
         if isinstance(old, If):
             return _branch(new)  # type: ignore[arg-type]
@@ -108,7 +110,7 @@ class ConstantFolder:
     def evaluate(self, old: Call, new: Call) -> Expr:
         from ..interp import evaluate_expr
 
-        bare = Call(new.op, tuple(map(_without_device, new.args)), new.attrs, new.type_args, new.span)
+        bare = Call(new.op, tuple(map(without_device, new.args)), new.attrs, new.type_args, new.span)
         try:
             value = evaluate_expr(bare, self.module)
         except IrError:
@@ -116,20 +118,9 @@ class ConstantFolder:
         return as_constant(value, old.checked_type)
 
 
-def _is_primitive(e: Expr) -> bool:
-    return isinstance(e, Function) and bool(e.attrs.get("Primitive"))
-
-
-def _without_device(e: Expr) -> Expr:
-    """`e` without the annotation that says where it lives."""
-    while is_call_to(e, "on_device"):
-        e = e.args[0]  # type: ignore[attr-defined]
-    return e
-
-
 def is_constant(e: Expr) -> bool:
     """A constant with known data, perhaps annotated with a device."""
-    e = _without_device(e)
+    e = without_device(e)
     return isinstance(e, Constant) and not isinstance(e.data, MissingData)
 
 
@@ -137,7 +128,7 @@ def is_constant_tree(root: Expr) -> bool:
     """A constant, or a tuple (of tuples …) of constants."""
     stack = [root]
     while stack:
-        e = _without_device(stack.pop())
+        e = without_device(stack.pop())
         if isinstance(e, Tuple):
             stack.extend(e.fields)
         elif not is_constant(e):
@@ -164,7 +155,7 @@ def _static_shape_query(old: Call) -> Expr | None:
 
 
 def _branch(e: If) -> Expr:
-    cond = _without_device(e.cond)
+    cond = without_device(e.cond)
     if not isinstance(cond, Constant) or isinstance(cond.data, MissingData):
         return e
     return e.true_branch if cond.data.reshape(-1)[0] else e.false_branch

@@ -9,6 +9,7 @@ from typing import Any
 from ..ir import Call, Expr, Function, GlobalVar, Module, Tuple, Var
 from ..ir.meta import MetaNode
 from ..ops.base import is_call_to
+from .primitive_functions import is_primitive
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def kernel_call(e: Expr, module: Module, bound: Mapping[Var, Expr]) -> KernelCal
         function = module.functions.get(function.name)
     elif isinstance(function, Var):
         function = bound.get(function)
-    if not isinstance(function, Function) or not function.attrs.get("Primitive"):
+    if not isinstance(function, Function) or not is_primitive(function):
         return None
     return KernelCall(e.op, e.args, function.attrs, {})
 

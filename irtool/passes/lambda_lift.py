@@ -23,12 +23,12 @@ from ..ir import (
     with_function,
 )
 from ..ir.peer_hash import peer_hash
-from ..ir.types import FuncType, type_children, type_leaves
+from ..ir.types import quantified, type_leaves
 from .base import ModulePass, register_pass
 from .context import PassContext
 from .function_keys import DEEPEST, FunctionKeys, nesting
 from .lexical_devices import fix_device, is_fixed
-from .primitive_functions import separate_primitives
+from .primitive_functions import is_primitive, separate_primitives
 
 
 @register_pass("LambdaLift", level=1)
@@ -101,7 +101,7 @@ class _Lifter:
         memo: dict[Expr, Expr] = {p.own_name: p.value() for p in self.plans.values() if p.own_name is not None}
 
         def enter(old: Expr) -> Expr | None:
-            return old if isinstance(old, Function) and old.attrs.get("Primitive") and old is not function else None
+            return old if is_primitive(old) and old is not function else None
 
         def leave(old: Expr, new: Expr) -> Expr:
             if is_fixed(old):
@@ -134,7 +134,7 @@ class _Lifter:
         own_names = {
             e.value: e.var
             for e in post_order(root)
-            if isinstance(e, Let) and isinstance(e.value, Function) and not e.value.attrs.get("Primitive")
+            if isinstance(e, Let) and isinstance(e.value, Function) and not is_primitive(e.value)
         }
         keys = FunctionKeys(root)
         depths = nesting(root)
@@ -222,17 +222,5 @@ def _type_variables(function: Function) -> list[TypeVar]:
         for t in types:
             if t is not None:
                 found.update(dict.fromkeys(u for u in type_leaves(t) if isinstance(u, TypeVar)))
-                bound.update(_quantified(t))
+                bound.update(quantified(t))
     return [v for v in found if v not in bound]
-
-
-def _quantified(t: Type) -> list[TypeVar]:
-    """Type variables that a type binds itself."""
-    stack: list[Type] = [t]
-    found: list[TypeVar] = []
-    while stack:
-        t = stack.pop()
-        if isinstance(t, FuncType):
-            found += t.type_params
-        stack.extend(type_children(t))
-    return found

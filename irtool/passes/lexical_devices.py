@@ -17,6 +17,13 @@ def known(device: Device) -> Device:
     return None if device is None or device.is_unconstrained else device
 
 
+def without_device(e: Expr) -> Expr:
+    """What `e` is without the annotations around it that say where it is."""
+    while is_call_to(e, "on_device"):
+        e = e.args[0]  # type: ignore[attr-defined]
+    return e
+
+
 def is_fixed(e: Expr) -> bool:
     """Whether `e` is an `on_device` that says where both its body and its value are."""
     return is_call_to(e, "on_device") and e.attrs.constrain_body and e.attrs.constrain_result  # type: ignore[attr-defined]

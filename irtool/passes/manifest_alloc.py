@@ -43,6 +43,7 @@ from .context import PassContext
 from .devices.configuration import UNKNOWN, Configuration, read_device
 from .kernel_calls import KernelCall, kernel_call
 from .lexical_devices import LexicalDevices, fix_device, is_fixed
+from .primitive_functions import is_primitive
 from .sharing import require_tree
 
 ALIGNMENT = 64
@@ -123,7 +124,7 @@ class _Allocator:
             device = self.devices.of(value)
             self.devices.bind(e.var, device)
             inner = value.args[0] if is_call_to(value, "on_device") else value  # type: ignore[attr-defined]
-            if isinstance(inner, Function) and inner.attrs.get("Primitive"):
+            if is_primitive(inner):
                 self.kernels[e.var] = inner
             new = yield self.visit(value)
             lets.append(self.bind(e.var, new if new is value else fix_device(new, device)))

@@ -32,6 +32,7 @@ from ..trampoline import trampoline
 from .base import FunctionPass, register_pass
 from .context import PassContext
 from .let_inlining import rewrite_lets
+from .lexical_devices import without_device
 
 
 @register_pass("ManifestLifetimes", level=0)
@@ -71,15 +72,9 @@ def _not_normal(e: Expr) -> IrError:
     )
 
 
-def _without_annotation(e: Expr) -> Expr:
-    while is_call_to(e, "on_device"):
-        e = e.args[0]  # type: ignore[attr-defined]
-    return e
-
-
 def _without_second_names(function: Function) -> Function:
     def first_name(var: Var, value: Expr) -> Expr | None:
-        value = _without_annotation(value)
+        value = without_device(value)
         if is_call_to(value, "device_copy"):
             assert isinstance(value, Call)
             ends = (value.attrs.src_virtual_device, value.attrs.dst_virtual_device)
@@ -92,7 +87,7 @@ def _without_second_names(function: Function) -> Function:
     names: dict[Var, Expr] = {}
     for e in post_order(function):
         if isinstance(e, Match):
-            data = _without_annotation(e.data)
+            data = without_device(e.data)
             if isinstance(data, Var):
                 names.update({c.pattern.var: data for c in e.clauses if isinstance(c.pattern, PatternVar)})
     for var, first in names.items():
@@ -131,11 +126,11 @@ class _Lifetimes:
     def _block(self, e: Expr) -> Steps:
         """From what is live after the block to what is live before it."""
         lets, body = let_chain(e)
-        if isinstance(_without_annotation(body), If | Match):
+        if isinstance(without_device(body), If | Match):
             raise _not_normal(body)
         self._use(_used(body))
         for let in reversed(lets):
-            inner = _without_annotation(let.value)
+            inner = without_device(let.value)
             if isinstance(inner, If):
                 yield self._branches([(inner.true_branch, ()), (inner.false_branch, ())])
             elif isinstance(inner, Match):
@@ -175,7 +170,7 @@ def _bound_here(e: Expr) -> tuple[Var, ...]:
 
 def _used(value: Expr) -> list[Var]:
     """The variables that a binding itself needs: of a branch the condition only; of a function what it captures."""
-    inner = _without_annotation(value)
+    inner = without_device(value)
     root = inner.cond if isinstance(inner, If) else inner.data if isinstance(inner, Match) else inner
     found: dict[Var, None] = {}
     for e in post_order(root, enter=lambda e: not isinstance(e, Function)):

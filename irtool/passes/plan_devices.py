@@ -10,7 +10,8 @@ from .base import ModulePass, register_pass
 from .context import PassContext
 from .devices.capture import Capture
 from .devices.configuration import configure, mentioned_devices
-from .devices.constraints import Constraints, is_kernel, is_planned
+from .devices.constraints import Constraints, is_planned
+from .primitive_functions import is_primitive
 
 
 @register_pass("PlanDevices", level=0, required=("InferType",), config={"relay.fallback_device_type": int})
@@ -69,7 +70,7 @@ def _prepared(function: object, module: Module) -> object:
     an annotated tuple is annotated itself, so that the field is copied and not the tuple; and everything may be copied
     before and after the call of a lowered kernel.
     """
-    if not is_planned(function) or is_kernel(function):  # type: ignore[arg-type]
+    if not is_planned(function) or is_primitive(function):  # type: ignore[arg-type]
         return function
 
     def leave(old: Expr, new: Expr) -> Expr:
@@ -80,7 +81,7 @@ def _prepared(function: object, module: Module) -> object:
             return Call(annotation.op, (field,), annotation.attrs, (), new.span)
         if isinstance(new, Let) and _is_open(new.value):
             return rebuild(new, (_fixed(new.value), new.body))
-        if isinstance(new, Function) and not is_kernel(new) and _is_open(new.body):
+        if isinstance(new, Function) and not is_primitive(new) and _is_open(new.body):
             return rebuild(new, (_fixed(new.body),))
         if is_call_to(new, "call_lowered") and _is_lowered(new, module):
             assert isinstance(new, Call)
@@ -88,7 +89,7 @@ def _prepared(function: object, module: Module) -> object:
             return _may_be_copied(rebuild(new, (new.op, new.args[0], Tuple(fields, new.args[1].span))))
         return new
 
-    return rewrite(function, leave, lambda e: e if is_kernel(e) else None)  # type: ignore[arg-type]
+    return rewrite(function, leave, lambda e: e if is_primitive(e) else None)  # type: ignore[arg-type]
 
 
 def _is_open(e: Expr) -> bool:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from ..ir import Expr, Function, binders, children, post_order, refresh, rewrite
 
 
+def is_primitive(e: Expr) -> bool:
+    """Whether `e` is a kernel: a function that becomes one loop nest, and whose inside is on one device."""
+    return isinstance(e, Function) and bool(e.attrs.get("Primitive"))
+
+
 def is_finished(e: Expr) -> bool:
     """Whether `e` is a kernel, or a function for another compiler."""
-    return isinstance(e, Function) and bool(e.attrs.get("Primitive") or "Compiler" in e.attrs)
+    return is_primitive(e) or (isinstance(e, Function) and "Compiler" in e.attrs)
 
 
 def separate_primitives(root: Function) -> Function:

@@ -6,6 +6,7 @@ from collections import Counter
 
 from ..diagnostics import IrError
 from ..ir import Expr, Function, children, post_order
+from .primitive_functions import is_primitive
 
 
 def is_tree(e: Expr) -> bool:
@@ -26,7 +27,7 @@ def require_tree(f: Function, name: str) -> None:
 
 def _shared(root: Expr) -> Expr | None:
     def enter(e: Expr) -> bool:
-        return not (isinstance(e, Function) and e.attrs.get("Primitive"))
+        return not is_primitive(e)
 
     uses: Counter[Expr] = Counter()
     for e in post_order(root, enter=enter):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from ...ir import Call, Constructor, Expr, Function, Let, Op, Tuple, Var, children, post_order, rebuild, rewrite
 from ...ir.meta import VirtualDevice
 from ...ops.base import call, is_call_to
-from ..lexical_devices import fix_device
+from ..lexical_devices import fix_device, without_device
+from ..primitive_functions import is_primitive
 from .configuration import UNKNOWN
-from .constraints import Constraints, callee_and_arguments, is_kernel
+from .constraints import Constraints, callee_and_arguments
 
 
 class Capture:
@@ -23,11 +24,11 @@ class Capture:
 
     def run(self, function: Function) -> Function:
         """The function with its devices written down."""
-        for e in post_order(function, enter=lambda e: not is_kernel(e)):
-            if isinstance(e, Function) and not is_kernel(e):
+        for e in post_order(function, enter=lambda e: not is_primitive(e)):
+            if isinstance(e, Function) and not is_primitive(e):
                 for p in e.params:
                     self.memo[p] = self._parameter(p)
-        return rewrite(function, self._leave, lambda e: e if is_kernel(e) else None, self.memo)  # type: ignore[return-value]
+        return rewrite(function, self._leave, lambda e: e if is_primitive(e) else None, self.memo)  # type: ignore[return-value]
 
     def _parameter(self, p: Var) -> Var:
         device = self.constraints.device(p)
@@ -35,9 +36,7 @@ class Capture:
 
     def _seen(self, e: Expr) -> VirtualDevice:
         """The device of what will stand in the place of `e`, once annotations are gone."""
-        while is_call_to(e, "on_device"):
-            e = e.args[0]  # type: ignore[attr-defined]
-        return self.constraints.device(e)
+        return self.constraints.device(without_device(e))
 
     def _leave(self, old: Expr, new: Expr) -> Expr:
         if is_call_to(old, "on_device"):

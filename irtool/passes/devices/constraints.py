@@ -28,6 +28,7 @@ from ...ir import (
 from ...ir.meta import VirtualDevice
 from ...ops.base import is_call_to
 from ..lexical_devices import known
+from ..primitive_functions import is_primitive
 from .configuration import Configuration, show_device
 from .domains import Domain, Domains
 
@@ -44,11 +45,6 @@ def callee_and_arguments(call: Call) -> tuple[Expr, tuple[Expr, ...]]:
     if is_call_to(call, "call_lowered") and isinstance(call.args[1], Tuple):
         return call.args[0], call.args[1].fields
     return call.op, call.args
-
-
-def is_kernel(e: Expr) -> bool:
-    """Whether `e` is a primitive function, whose inside is on one device whatever that is."""
-    return isinstance(e, Function) and bool(e.attrs.get("Primitive"))
 
 
 class Constraints:
@@ -73,7 +69,7 @@ class Constraints:
         """Collects the constraints, then decides on a device for everything that is left open."""
         for name, function in self.functions.items():
             self._require(function, self._domain(name, function.checked_type), self.domain(function))
-            for e in post_order(function, enter=lambda e: not is_kernel(e)):
+            for e in post_order(function, enter=lambda e: not is_primitive(e)):
                 self._collect(e)
         for function in self.functions.values():
             self._close_copies(function)
@@ -207,7 +203,7 @@ class Constraints:
 
     def _close_copies(self, function: Function) -> None:
         """Where a copy is allowed but nothing asks for one, both sides are put on one device if that is possible."""
-        for e in post_order(function, enter=lambda e: not is_kernel(e)):
+        for e in post_order(function, enter=lambda e: not is_primitive(e)):
             if is_call_to(e, "on_device") and not (e.attrs.constrain_body or e.attrs.constrain_result):  # type: ignore[attr-defined]
                 self.domains.unify_if_possible(self.domain(e), self.domain(e.args[0]))  # type: ignore[attr-defined]
 
@@ -218,7 +214,7 @@ class Constraints:
         stack: list[Expr] = [function]
         while stack:
             e = stack.pop()
-            if e in seen or is_kernel(e):
+            if e in seen or is_primitive(e):
                 continue
             seen.add(e)
             if isinstance(e, Function):

@@ -17,6 +17,7 @@ from ...ir.target import Target
 from ...ops.base import Pattern, is_call_to
 from ...trampoline import trampoline
 from ..lexical_devices import LexicalDevices, is_fixed
+from ..primitive_functions import is_primitive
 
 BUFFER = "global"
 TEXTURE = "global.texture"
@@ -112,7 +113,7 @@ class _Finder:
                 yield self.walk(k)
 
     def call(self, e: Call) -> Steps:
-        if isinstance(e.op, Function) and e.op.attrs.get("Primitive"):
+        if isinstance(e.op, Function) and is_primitive(e.op):
             on_textures = self.on_textures(e.op)
             if on_textures:
                 self.kernel(e, e.op)
