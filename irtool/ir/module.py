@@ -64,10 +64,6 @@ class Module:
         """The same module with one function replaced or added."""
         return self.with_functions({**self.functions, name: function})
 
-    def with_attrs(self, attrs: Mapping[str, Any]) -> Module:
-        """The same module with other attributes."""
-        return Module(self.functions, self.type_definitions, attrs, self.metadata)
-
     def with_types(self, type_definitions: Mapping[str, TypeData]) -> Module:
         """The same module with other type definitions."""
         return Module(self.functions, type_definitions, self.attrs, self.metadata)

@@ -158,7 +158,6 @@ from .reduction import (
 from .tensor import Compute, Extern, Operation, Placeholder, Tensor
 
 min2, max2 = minimum, maximum
-trunc_div, trunc_mod, indexdiv, indexmod = truncdiv, truncmod, floordiv, floormod
 
 
 def all(*conditions):
