@@ -13,9 +13,7 @@ from irtool.diagnostics import IrError, ToolError, UsageError
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1"]
 
 
-@pytest.fixture(autouse=True)
-def quick_compiles(monkeypatch):
-    monkeypatch.setenv("CFLAGS", "-O1")
+pytestmark = pytest.mark.usefixtures("quick_compiles")
 
 
 def module(body: str, header: str = "") -> irtool.Module:

@@ -18,9 +18,7 @@ CONVOLUTIONS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def quick_compiles(monkeypatch):
-    monkeypatch.setenv("CFLAGS", "-O1")
+pytestmark = pytest.mark.usefixtures("quick_compiles")
 
 
 def build_and_compare(text: str, weights: dict, inputs: dict, vector: bool) -> "object":

@@ -20,9 +20,7 @@ def @hd[A](%l: List[A]) -> A { match? (%l) { Cons(%x, _) => { %x }, } }
 X = np.array([1.0, -2.0, 0.5], "float32")
 
 
-@pytest.fixture(autouse=True)
-def quick_compiles(monkeypatch):
-    monkeypatch.setenv("CFLAGS", "-O0")
+pytestmark = pytest.mark.usefixtures("quick_compiles")
 
 
 def module(main: str) -> irtool.Module:

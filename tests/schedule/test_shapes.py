@@ -8,9 +8,7 @@ import irtool
 HEAD = '#[version = "0.0.5"]\n'
 
 
-@pytest.fixture(autouse=True)
-def quick_compiles(monkeypatch):
-    monkeypatch.setenv("CFLAGS", "-O1")
+pytestmark = pytest.mark.usefixtures("quick_compiles")
 
 
 def compiled(text: str, weights: dict, inputs: dict, **options) -> dict:
