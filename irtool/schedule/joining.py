@@ -97,7 +97,7 @@ class _Joiner:
         if not passed or not rows or self._row_count(b.kernel) not in (rows, -1) or rows == -1:
             return None
         pair = {id(a), id(b)}
-        inner = {x for x in passed if x.kind == TEMP and mentions[x] == pair}
+        inner = [x for x in dict.fromkeys(passed) if x.kind == TEMP and mentions[x] == pair]
         inputs = list(dict.fromkeys(x.resolve() for x in (*a.inputs, *b.inputs) if x.resolve() not in own))
         outputs = [x.resolve() for x in (*a.outputs, *b.outputs) if x.resolve() not in inner]
         if set(inputs) & set(outputs):
@@ -117,7 +117,7 @@ class _Joiner:
         return self._rows[kernel]
 
     def _one_kernel(
-        self, first: RunKernel, second: RunKernel, inputs: list[Slot], outputs: list[Slot], inner: set[Slot]
+        self, first: RunKernel, second: RunKernel, inputs: list[Slot], outputs: list[Slot], inner: list[Slot]
     ) -> PrimFunc | None:
         buffers: dict[Slot, Buffer] = {}
         names = {x: f"p{n}" for n, x in enumerate(inputs)}

@@ -160,9 +160,8 @@ class _Packing:
             count = -(-rows // fitting[-1])
             self.cut = (row, -(-rows // count))
         elif self.step == 1 and len(self._terms(self.moving)) == 1:
-            widths = [
-                n for n in range(self.lanes, self.extent + 1, self.lanes) if not 0 < 2 * (self.extent % n) <= self.lanes
-            ]
+            # What is left over must be enough for a narrow vector.
+            widths = [n for n in range(self.lanes, self.extent + 1, self.lanes) if not 0 < self.extent % n < 4]
             if self._bytes(None) <= _NEXT:
                 widths.append(self.extent)
             near = [n for n in widths if self._bytes((self.v, n)) <= NEAREST and n >= 2 * self.lanes]
