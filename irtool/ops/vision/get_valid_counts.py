@@ -1,0 +1,86 @@
+"""Boxes whose score is high enough: `vision.get_valid_counts`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import te
+from ...ir import TensorType, TupleType, Type
+from ..base import Operator, Pattern, Reporter, operator
+from ..shapes import require_rank, tensor
+
+
+@operator(
+    "vision.get_valid_counts",
+    "data",
+    "score_threshold",
+    pattern=Pattern.OPAQUE,
+    attrs="GetValidCountsAttrs",
+    level=5,
+    declares_attrs=False,
+)
+@dataclass(frozen=True)
+class GetValidCounts(Operator):
+    """The boxes of each batch with a score above the threshold (and a class not below 0) moved to the front.
+
+    The result is their number, the boxes, and where each came from; the rest is filled with -1. The threshold is the
+    second argument; `id_index` and `score_index` say where in a box its class (-1: none) and its score stand.
+    """
+
+    score_threshold: float | None
+    id_index: int = 0
+    score_index: int = 1
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data = tensor(types[0], "data")
+        if data is None:
+            return None
+        require_rank(data, 3, "data")
+        count = TensorType((data.shape[0],), "int32")
+        return TupleType((count, data, TensorType(data.shape[:2], "int32")))
+
+    def evaluate(self, data: Any, threshold: Any) -> Any:
+        kept = data[:, :, self.score_index] > threshold.reshape(()).astype(data.dtype)
+        if self.id_index >= 0:
+            kept &= data[:, :, self.id_index] >= 0
+        count = kept.sum(1).astype(np.int32)
+        boxes = np.full_like(data, -1)
+        where = np.full(data.shape[:2], -1, np.int32)
+        for b, n in enumerate(count):
+            chosen = np.flatnonzero(kept[b])
+            boxes[b, :n] = data[b, chosen]
+            where[b, :n] = chosen
+        return count, boxes, where
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, _ = inputs
+        batch, anchors, length = data.shape
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            x, threshold = ins
+            count, boxes, where = outs
+            with ib.for_(batch, name="b") as b:
+                n = ib.local("int32", 0)
+                with ib.for_(anchors) as j:
+                    kept = x[b, j, self.score_index] > te.cast(threshold[()], data.dtype)
+                    if self.id_index >= 0:
+                        kept = te.all(kept, x[b, j, self.id_index] >= te.const(0, data.dtype))
+                    with ib.if_(kept):
+                        with ib.for_(length) as k:
+                            ib.store(boxes, (b, n(), k), x[b, j, k])
+                        ib.store(where, (b, n()), j)
+                        n.set(n() + 1)
+                ib.store(count, (b,), n())
+                with ib.for_(n(), anchors) as j:
+                    with ib.for_(length) as k:
+                        ib.store(boxes, (b, j, k), te.const(-1, data.dtype))
+                    ib.store(where, (b, j), -1)
+
+        types = out_type.fields
+        return te.extern(
+            [t.shape for t in types], inputs, program, dtype=[t.dtype for t in types], name="get_valid_counts"
+        )

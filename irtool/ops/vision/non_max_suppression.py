@@ -1,0 +1,215 @@
+"""Choosing among overlapping boxes: `vision.non_max_suppression`.
+
+Boxes are visited by falling score, ties in the order in which they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import te
+from ...ir import TensorType, TupleType, Type
+from ..base import Operator, Pattern, Reporter, operator
+from ..shapes import require_rank, tensor
+from ..sorting import merge_sort
+from .overlap import overlap, overlap_of
+
+
+@operator(
+    "vision.non_max_suppression",
+    "data",
+    "valid_count",
+    "indices",
+    "max_output_size",
+    "iou_threshold",
+    pattern=Pattern.OPAQUE,
+    attrs="NonMaximumSuppressionAttrs",
+    level=5,
+    declares_attrs=False,
+)
+@dataclass(frozen=True)
+class NonMaxSuppression(Operator):
+    """The boxes by falling score, without those that overlap a better one (of their class) by `iou_threshold` or more.
+
+    Of each batch the first `valid_count` boxes count, of these the best `top_k`; at most `max_output_size` are kept (-1:
+    all). With `return_indices` the result is, for each kept box, its entry of `indices`, and their number; otherwise the
+    boxes, removed ones being -1 (and moved behind the others with `invalid_to_bottom`).
+    """
+
+    force_suppress: bool = False
+    top_k: int = -1
+    coord_start: int = 2
+    score_index: int = 1
+    id_index: int = 0
+    return_indices: bool = True
+    invalid_to_bottom: bool = False
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        data, valid = tensor(types[0], "data"), tensor(types[1], "valid_count")
+        if data is None or valid is None:
+            return None
+        require_rank(data, 3, "data")
+        require_rank(valid, 1, "valid_count")
+        if not self.return_indices:
+            return data
+        batch, anchors, _ = data.shape
+        return TupleType((TensorType((batch, anchors), "int32"), TensorType((batch, 1), "int32")))
+
+    def evaluate(self, data: Any, valid_count: Any, indices: Any, max_output: Any, iou: Any) -> Any:
+        batch, anchors, _ = data.shape
+        boxes = np.full_like(data, -1)
+        places = np.full((batch, anchors), -1, np.int32)
+        threshold, most = iou.reshape(()).astype(data.dtype), int(max_output.reshape(()))
+        for b in range(batch):
+            valid = min(max(int(valid_count[b]), 0), anchors)
+            if threshold > 0:
+                order = np.argsort(-data[b, :valid, self.score_index], kind="stable")
+                keep = self.top_k if 0 < self.top_k < valid else valid
+                boxes[b, :keep] = data[b, order[:keep]]
+                places[b, :keep] = order[:keep]
+                self._suppress(boxes[b, :valid], places[b, :valid], threshold, most)
+            else:
+                boxes[b, :valid] = data[b, :valid]
+                places[b, :valid] = np.arange(valid)
+        if not self.return_indices:
+            return self._sink(boxes) if self.invalid_to_bottom else boxes
+        out = np.full((batch, anchors), -1, np.int32)
+        count = np.zeros((batch, 1), np.int32)
+        for b in range(batch):
+            kept = places[b][places[b] >= 0]
+            named = indices[b, kept]
+            named = named[named >= 0]
+            out[b, : named.size] = named
+            count[b, 0] = named.size
+        return out, count
+
+    def _suppress(self, boxes: Any, places: Any, threshold: Any, most: int) -> None:
+        start, found = self.coord_start, 0
+        for j in range(len(boxes)):
+            if found == most:
+                boxes[j] = -1
+                places[j] = -1
+                continue
+            if not boxes[j, self.score_index] > 0:
+                continue
+            before = boxes[:j]
+            rivals = before[:, self.score_index] > 0
+            if self.id_index >= 0:
+                rivals &= before[:, self.id_index] >= 0
+                if not self.force_suppress:
+                    rivals &= before[:, self.id_index] == boxes[j, self.id_index]
+            near = overlap(boxes[j, start : start + 4], before[rivals, start : start + 4])
+            if (near >= threshold).any():
+                boxes[j] = -1
+                places[j] = -1
+            else:
+                found += 1
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data = inputs[0]
+        dtype = data.dtype
+        batch, anchors, length = data.shape
+        types = out_type.fields if self.return_indices else [out_type]
+
+        def number(value: int) -> Any:
+            return te.const(value, dtype)
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            x, valid_count, indices, most, iou = ins
+            here, there = (ib.allocate((anchors,), "int32", name=n) for n in ("sorted", "merged"))
+            boxes = ib.allocate((anchors, length), dtype, name="boxes")
+            places = ib.allocate((anchors,), "int32", name="places")
+
+            def remove(j: Any) -> None:
+                with ib.for_(length) as k:
+                    ib.store(boxes, (j, k), number(-1))
+                ib.store(places, (j,), -1)
+
+            with ib.for_(batch, name="b") as b:
+                valid = ib.let(te.max2(te.min2(te.cast(valid_count[b], "int32"), anchors), 0))
+                threshold = te.cast(iou[()], dtype)
+
+                def before(p: Any, q: Any, b: Any = b, valid: Any = valid) -> Any:
+                    better = x[b, p, self.score_index] > x[b, q, self.score_index]
+                    return te.any(te.all(p < valid, q >= valid), te.all(p < valid, q < valid, better))
+
+                order = merge_sort(ib, anchors, here, there, before)
+                with ib.for_(anchors) as j:
+                    limit = valid
+                    if self.top_k > 0:
+                        limit = te.select(threshold > number(0), te.min2(valid, self.top_k), valid)
+                    with ib.if_(j < limit):
+                        source = ib.let(te.select(threshold > number(0), order[j], j))
+                        with ib.for_(length) as k:
+                            ib.store(boxes, (j, k), x[b, source, k])
+                        ib.store(places, (j,), source)
+                    with ib.else_():
+                        remove(j)
+                with ib.if_(threshold > number(0)):
+                    self._visit(ib, boxes, places, valid, te.cast(most[()], "int32"), threshold, remove)
+                if self.return_indices:
+                    named, count = outs
+                    n = ib.local("int32", 0)
+                    with ib.for_(anchors) as j:
+                        at = ib.let(places[j])
+                        with ib.if_(at >= 0):
+                            name = ib.let(te.cast(indices[b, te.max2(at, 0)], "int32"))
+                            with ib.if_(name >= 0):
+                                ib.store(named, (b, n()), name)
+                                n.set(n() + 1)
+                    ib.store(count, (b, 0), n())
+                    with ib.for_(n(), anchors) as j:
+                        ib.store(named, (b, j), -1)
+                    return
+                (out,) = outs
+                n = ib.local("int32", 0)
+                with ib.for_(anchors) as j:
+                    stays = boxes[j, 0] >= number(0) if self.invalid_to_bottom else te.const(True, "bool")
+                    with ib.if_(stays):
+                        with ib.for_(length) as k:
+                            ib.store(out, (b, n(), k), boxes[j, k])
+                        n.set(n() + 1)
+                with ib.for_(n(), anchors) as j, ib.for_(length) as k:
+                    ib.store(out, (b, j, k), number(-1))
+
+        made = te.extern(
+            [t.shape for t in types], inputs, program, dtype=[t.dtype for t in types], name="non_max_suppression"
+        )
+        return list(made)
+
+    def _visit(self, ib: Any, boxes: Any, places: Any, valid: Any, most: Any, threshold: Any, remove: Any) -> None:
+        """Writes the loops of `_suppress`."""
+        zero = te.const(0, boxes.dtype)
+        found = ib.local("int32", 0)
+        with ib.for_(valid) as j:
+            with ib.if_(found().equal(most)):
+                remove(j)
+            with ib.else_(), ib.if_(boxes[j, self.score_index] > zero):
+                alone = ib.local("int32", 1)
+                with ib.for_(j) as k:
+                    rival = boxes[k, self.score_index] > zero
+                    if self.id_index >= 0:
+                        rival = te.all(rival, boxes[k, self.id_index] >= zero)
+                        if not self.force_suppress:
+                            rival = te.all(rival, boxes[k, self.id_index].equal(boxes[j, self.id_index]))
+                    with ib.if_(te.all(alone().equal(1), rival)):
+                        start = self.coord_start
+                        near = overlap_of(ib, lambda c: boxes[j, start + c], lambda c: boxes[k, start + c])
+                        with ib.if_(near >= threshold):
+                            alone.set(0)
+                with ib.if_(alone().equal(1)):
+                    found.set(found() + 1)
+                with ib.else_():
+                    remove(j)
+
+    @staticmethod
+    def _sink(boxes: Any) -> Any:
+        out = np.full_like(boxes, -1)
+        for b in range(len(boxes)):
+            kept = boxes[b][boxes[b, :, 0] >= 0]
+            out[b, : len(kept)] = kept
+        return out
