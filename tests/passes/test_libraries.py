@@ -67,6 +67,7 @@ def conv(data: str, weight: str, attributes: str, tail: str = "%0", kind: str = 
 
 
 NHWC = 'data_layout="NHWC", kernel_layout="HWIO"'
+OHWI = 'data_layout="NHWC", kernel_layout="OHWI"'
 CHANNELS = "channels=4, kernel_size=[3, 3], padding=[1, 1, 1, 1]"
 DEPTHWISE = 'data_layout="NHWC", kernel_layout="HWOI", groups=4, channels=4'
 CONVOLUTIONS = [
@@ -92,6 +93,19 @@ CONVOLUTIONS = [
     ("cudnn", conv("1, 3, 6, 6", "4, 3, 3, 3", CHANNELS.replace("1, 1, 1, 1", "0, 0, 1, 1")), []),
     ("cudnn", conv("1, 6, 6, 3", "3, 3, 3, 4", f"{CHANNELS}, {NHWC}"), []),
     ("bnns", conv("1, 3, 6, 6", "4, 3, 3, 3", CHANNELS, "nn.relu(nn.bias_add(%0, %b))"), ["conv2d_bias_relu"]),
+    ("cutlass", conv("1, 6, 6, 3", "4, 3, 3, 3", f"{CHANNELS}, {OHWI}"), ["conv2d"]),
+    ("cutlass", conv("1, 6, 6, 3", "4, 3, 3, 3", f"{CHANNELS}, {OHWI}", "nn.relu(add(%0, %b))"), ["conv2d_bias_relu"]),
+    (
+        "cutlass",
+        conv("1, 6, 6, 3", "4, 3, 3, 3", f"{CHANNELS}, {OHWI}", "%1 = add(%0, %b); multiply(%1, sigmoid(%1))"),
+        ["conv2d_bias_silu"],
+    ),
+    (
+        "cutlass",
+        conv("1, 6, 6, 4", "4, 3, 3, 4", f"{CHANNELS}, {OHWI}", "nn.relu(add(add(%0, %b), %x))"),
+        ["conv2d_bias_residual_add_relu"],
+    ),
+    ("cutlass", conv("1, 6, 6, 3", "3, 3, 3, 4", f"{CHANNELS}, {NHWC}"), []),
     ("bnns", conv("1, 3, 6, 6", "4, 3, 3, 3", CHANNELS, "nn.bias_add(%0, %b, axis=2)", bias=6), ["nn.conv2d"]),
     ("bnns", conv("1, 6, 6, 3", "3, 3, 3, 4", f"{CHANNELS}, {NHWC}", "nn.relu(%0)"), []),
 ]
@@ -144,6 +158,17 @@ OTHERS: list[tuple[str, str, str, dict[str, Any], list[str]]] = [
         [],
     ),
     ("cublas", ROWS, "nn.matmul(%x, %w, units=None)", {"w": ((8, 3), F)}, ["matmul"]),
+    ("cutlass", ROWS, "nn.relu(add(nn.dense(%x, %w, units=None), 1f))", {"w": ((5, 8), F)}, ["dense_bias_relu"]),
+    (
+        "cutlass",
+        ROWS,
+        "%0 = add(nn.dense(%x, %w, units=None), 1f);"
+        "multiply(add(multiply(erf(multiply(%0, 0.70710678f)), 0.5f), 0.5f), %0)",
+        {"w": ((5, 8), F)},
+        ["dense_bias_gelu_fp32"],
+    ),
+    ("cutlass", "%x: Tensor[(2, 4, 8), float32]", "nn.batch_matmul(%x, %x, transpose_b=True)", {}, ["batch_matmul"]),
+    ("cutlass", "%x: Tensor[(2, 4, 4), float32]", "nn.batch_matmul(%x, %x)", {}, []),
     ("cudnn", ROWS, "nn.log_softmax(nn.softmax(%x))", {}, ["softmax", "log_softmax"]),
     ("cudnn", IMAGE, "nn.log_softmax(%x)", {}, []),
     ("bnns", IMAGE, "nn.global_avg_pool2d(%x)", {}, ["nn.global_avg_pool2d"]),

@@ -61,12 +61,24 @@ def name_of(e: Expr) -> str:
     return e.op.name if isinstance(e, Call) and isinstance(e.op, Op) else ""
 
 
+def first_call(e: Expr, *names: str) -> Call | None:
+    """The first call of one of these operators, from `e` along first arguments; None if there is none."""
+    while True:
+        if isinstance(e, TupleGetItem):
+            e = e.tuple
+        elif not isinstance(e, Call) or name_of(e) in names:
+            return e if isinstance(e, Call) else None
+        elif not e.args:
+            return None
+        else:
+            e = e.args[0]
+
+
 def find_call(e: Expr, *names: str) -> Call:
-    """The first call of one of these operators, from `e` along first arguments; a pattern has said that there is one."""
-    while name_of(e) not in names:
-        e = e.tuple if isinstance(e, TupleGetItem) else e.args[0]  # type: ignore[attr-defined]
-    assert isinstance(e, Call)
-    return e
+    """The first such call, where a pattern has said that there is one."""
+    found = first_call(e, *names)
+    assert found is not None
+    return found
 
 
 def is_depthwise(conv: Call) -> bool:
