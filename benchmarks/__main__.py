@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import platform
+import subprocess
 import sys
 from datetime import date
 from pathlib import Path
@@ -17,7 +18,7 @@ def main() -> None:
     for name in chosen:
         if name not in known:
             sys.exit(f"unknown benchmark {name}; there are {', '.join(known)}")
-    print(f"{_processor()}, Python {platform.python_version()}, {date.today().isoformat()}")
+    print(f"{_processor()}, {_compiler()}, Python {platform.python_version()}, {date.today().isoformat()}")
     for name in chosen:
         importlib.import_module(f"benchmarks.{name}").run()
 
@@ -30,6 +31,15 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def _compiler() -> str:
+    """What the C compiler says that it is, in the first line."""
+    try:
+        said = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return "no C compiler"
+    return said.splitlines()[0]
 
 
 if __name__ == "__main__":
