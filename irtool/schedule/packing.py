@@ -312,7 +312,8 @@ def _sum(terms: dict[Var, int]) -> Expr:
 
 def _neutral(r: Reduction, e: Load) -> Const | None:
     """The value of a read with which a step changes nothing; None if there is none."""
-    assert isinstance(r.update, Binary)
+    if not isinstance(r.update, Binary):
+        return None
     if r.update.op in ("max", "min"):
         return const(r.init.value, e.dtype) if r.update.b is e and isinstance(r.init, Const) else None
     if r.update.op != "+":

@@ -33,7 +33,7 @@ class Part:
         """The whole nest, of what fills the buffer and the reader, scheduled."""
         body = seq(list(stages))
         if self.is_near:
-            body = Allocate(self.buffer, rewrite_stmt(body, _serial))
+            body = Allocate(self.buffer, rewrite_stmt(body, _serial) if self.around else body)
         for n, (v, extent) in reversed(list(enumerate(self.around))):
             kind = PARALLEL if n == 0 and self.is_near and work >= _PARALLEL_WORK else SERIAL
             body = For(v, extent, body, kind)

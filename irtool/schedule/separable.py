@@ -32,7 +32,7 @@ def separate(r: Reduction, lanes: int) -> list[Part]:
     for v, extent in reversed(r.loops):
         if extent >= 4 and all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in r.stores):
             windows = _windows(r, v, extent, lanes, simplify)
-            if windows is not None:
+            if windows is not None and windows.reach_data:
                 return list(windows.parts())
     return []
 
@@ -105,6 +105,12 @@ class _Windows:
         """The columns of the buffer that stand for elements of the operand: first, and one after the last."""
         begin = max(0, self.first - self.offset) + self._shift
         return begin, min(self._width, self.last - self.offset + 1 + self._shift)
+
+    @property
+    def reach_data(self) -> bool:
+        """False if all that the windows cover is padding."""
+        begin, end = self._existing()
+        return begin < end
 
     def _margins(self, buffer: Buffer, height: int) -> list[Map]:
         """What stands beside them."""
