@@ -19,6 +19,9 @@ from .nests import Map, Reduction, recognise
 
 _LEAST_WORK = 1 << 12
 
+_LEAST_ROWS = 8
+"""Steps of a loop for which a matrix is worth copying."""
+
 
 def vectors_per_block(vectors: int) -> int:
     """How many vectors of weights lie side by side: as many as a register tile takes, so that it reads one stream."""
@@ -69,12 +72,22 @@ def wishes(kernel: PrimFunc, machine: Machine, constants: frozenset[Buffer]) -> 
         if made is None:
             continue
         independent = sum(1 for e in _operands(r) if not any(_moves(i, v, max(factor, 4)) for i in e.indices))
+        if not independent and factor < full and _is_product(r, v):
+            continue
         packed = sum(1 for b in made if b in constants)
         last = sum(1 for s in r.stores if s.indices and s.indices[-1] is v)
         rank = (packed, min(independent, 1), last, factor)
         if best is None or rank > best[0]:
             best = (rank, made)
     return best[1] if best is not None else _summed(r, full, constants)
+
+
+def _is_product(r: Reduction, v: Var) -> bool:
+    """True if every operand is read again for the steps of another loop than `v`, as in a product of matrices: narrow blocks
+    of such products beside each other are worse than a copy of one matrix."""
+    others = [x for x, n in r.loops if x is not v and n >= _LEAST_ROWS]
+    operands = _operands(r)
+    return len(operands) > 1 and all(any(not any(depends(i, x) for i in e.indices) for x in others) for e in operands)
 
 
 def _padded(r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, Wish]:

@@ -120,3 +120,9 @@ def test_windows_of_any_form(shape, window, strides, padding, average):
     compiled(
         f"{op}(%x, pool_size={list(window)}, strides={list(strides)}, padding={padding}{more})", {"x": (1, *shape)}
     )
+
+
+def test_heads_of_attention_are_no_blocks():
+    """With 12 heads and 37 tokens, blocks of four heads would be possible; a copy of one matrix is better."""
+    text = "nn.batch_matmul(nn.relu(%x), nn.relu(%y), transpose_b=True)"
+    assert "packed_tile" in compiled(text, {"x": (12, 37, 24), "y": (12, 37, 24)})
