@@ -38,7 +38,7 @@ from .affine import coefficients, depends, loads, stride
 from .guards import bounded_loop, free_range
 from .machine import Machine
 from .nests import Loop, Reduction
-from .splitting import divided_by
+from .splitting import divided_by, pieces
 from .tiles import Tile, choose_tile, choose_window
 
 _PARALLEL_WORK = 1 << 18
@@ -376,7 +376,9 @@ def _tiled(r: Reduction, p: Plan, segment: tuple[int, int, int, int], row: tuple
     )
     stores = [Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in r.stores]
     valid = r.loops[p.vector][1] - first
-    if tiles == 1 and valid < vectors * lanes:
+    if _is_turned(stores, lane, inside, simplify):
+        results = _turned(stores[0], inside, lane, lanes, valid if tiles == 1 else vectors * lanes, tile, simplify)
+    elif tiles == 1 and valid < vectors * lanes:
         results = _partial(seq(stores), inside, in_v, lane, lanes, valid)
     else:
         results = tile(seq(stores))
@@ -386,6 +388,41 @@ def _tiled(r: Reduction, p: Plan, segment: tuple[int, int, int, int], row: tuple
     for n, (x, m) in reversed(list(enumerate(kept))):
         made = For(x, m, made, PARALLEL if n == 0 and parallel else SERIAL)
     return made
+
+
+def _is_turned(stores: Sequence[Store], lane: Var, inside: Sequence[Loop], simplify: Simplifier) -> bool:
+    """True if results lie side by side along the tile's rows, not along its vectors."""
+    if len(stores) != 1 or len(inside) < 2 or inside[0][1] < 4:
+        return False
+    place = stores[0].buffer.offset(stores[0].indices)
+    return stride(simplify, place, lane) not in (0, 1) and stride(simplify, place, inside[0][0]) == 1
+
+
+def _turned(
+    store: Store,
+    inside: Sequence[Loop],
+    lane: Var,
+    lanes: int,
+    valid: int,
+    tile: Callable[[Stmt], Stmt],
+    simplify: Simplifier,
+) -> Stmt:
+    """Results by way of an array, from which they are stored along the rows: single elements of a vector, each in a line of
+    its own, would take longer than the sums. The first `valid` elements along the vector axis are results."""
+    (row, steps), (vector, vectors) = inside
+    array = Buffer("turned", (steps, vectors * lanes), store.buffer.dtype, "local")
+    filled = tile(Store(array, (row, vector * lanes + lane if vectors > 1 else lane), store.value))
+    column = Var("col")
+    copies: list[Stmt] = []
+    for first, count, width in pieces(steps, lanes):
+        outer, x = Var(f"{row.name}_o"), Var(f"{row.name}_v")
+        at = simplify((outer * width if count > 1 else const(0)) + x + first)
+        here: dict[Any, Expr] = {row: at, vector: const(0), lane: column}
+        indices = [substitute(i, here) for i in store.indices]
+        kind = VECTORIZED if width > 1 else SERIAL
+        one: Stmt = For(x, width, Store(store.buffer, indices, Load(array, (at, column))), kind)
+        copies.append(For(outer, count, one) if count > 1 else one)
+    return Allocate(array, seq([filled, For(column, min(valid, vectors * lanes), seq(copies))]))
 
 
 def _partial(s: Stmt, inside: list[Loop], in_v: Var, lane: Var, lanes: int, valid: int) -> Stmt:

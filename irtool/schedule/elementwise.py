@@ -13,7 +13,7 @@ from .affine import coefficients, loads, stride
 from .guards import changes
 from .machine import Machine
 from .nests import Loop, Map
-from .splitting import split_for_layouts
+from .splitting import pieces, split_for_layouts
 
 _PARALLEL_ELEMENTS = 1 << 15
 
@@ -88,7 +88,7 @@ def schedule(m: Map, machine: Machine, rows: int = 0) -> Stmt:
     outside = tuple((y, n) for _, y, n in others)
     parts: list[Stmt] = []
     for begin, end in pairwise(cuts):
-        for first, count, width in _pieces(end - begin, lanes):
+        for first, count, width in pieces(end - begin, lanes):
             outer, lane = Var(f"{v.name}_o"), Var(f"{v.name}_v")
             values: dict[Expr, Expr] = {x: y for x, y, _ in others}
             values[v] = (outer * width if count > 1 else const(0)) + lane + (begin + first)
@@ -97,19 +97,6 @@ def schedule(m: Map, machine: Machine, rows: int = 0) -> Stmt:
             body = For(lane, width, seq(inner.stores), VECTORIZED if width > 1 else SERIAL)
             parts.append(_around(steps, body, SERIAL if outside else kind))
     return _around(outside, seq(parts), kind)
-
-
-def _pieces(extent: int, lanes: int) -> list[tuple[int, int, int]]:
-    """The steps of a loop as `(first, vectors, lanes)`: narrower vectors for what is left over, then one by one."""
-    found: list[tuple[int, int, int]] = []
-    first = 0
-    while extent - first >= min(lanes, 4) and lanes > 1:
-        count = (extent - first) // lanes
-        if count:
-            found.append((first, count, lanes))
-        first += count * lanes
-        lanes //= 2
-    return [*found, (first, extent - first, 1)] if first < extent else found
 
 
 def _around(loops: Sequence[Loop], body: Stmt, kind: str) -> Stmt:

@@ -1,4 +1,4 @@
-"""Splits loops where layouts have blocks, so that no place needs a division."""
+"""Splits loops: where layouts have blocks, so that no place needs a division, and into vectors."""
 
 from __future__ import annotations
 
@@ -53,3 +53,16 @@ def divided_by(simplify: Simplifier, places: Sequence[Expr], v: Var, extent: int
                 if terms.get(v) == 1 and extent % c == 0 and extent > c:
                     return c
     return 0
+
+
+def pieces(extent: int, lanes: int) -> list[tuple[int, int, int]]:
+    """The steps of a loop as `(first, vectors, lanes)`: narrower vectors for what is left over, then one by one."""
+    found: list[tuple[int, int, int]] = []
+    first = 0
+    while extent - first >= min(lanes, 4) and lanes > 1:
+        count = (extent - first) // lanes
+        if count:
+            found.append((first, count, lanes))
+        first += count * lanes
+        lanes //= 2
+    return [*found, (first, extent - first, 1)] if first < extent else found
