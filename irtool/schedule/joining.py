@@ -13,7 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..tir.expr import Load, post_order
-from ..tir.program import TEMP, Branch, CallFunction, CopySlot, HostFunction, Loop, Program, RunKernel, Slot, steps
+from ..tir.program import (
+    TEMP,
+    Again,
+    Branch,
+    CallFunction,
+    CopySlot,
+    HostFunction,
+    Loop,
+    Program,
+    RunKernel,
+    Slot,
+    steps,
+)
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, For, PrimFunc, Stmt, Store, pre_order, seq
 from .kernel import schedule_kernel
@@ -55,9 +67,11 @@ def _mentions(f: HostFunction) -> dict[Slot, set[int]]:
         elif isinstance(s, CopySlot):
             named = (s.source, s.target)
         elif isinstance(s, Branch):
-            named = (s.cond,)
+            named = (s.cond, *s.results)
         elif isinstance(s, Loop):
             named = s.carried
+        elif isinstance(s, Again):
+            named = s.kept
         for slot in named:
             found.setdefault(slot.resolve(), set()).add(id(s))
     for slot in (*f.params, *f.results):

@@ -75,3 +75,29 @@ def test_equal_pairs_share_a_kernel():
     text = "(nn.layer_norm(%x, %g, %b), nn.layer_norm(%y, %g, %b))"
     params = NORM.format(rows=40, n=64) + ", %y: Tensor[(40, 64), float32]"
     assert len(kernels(params, text, {"x": (40, 64), "g": (64,), "b": (64,), "y": (40, 64)})) == 1
+
+
+def test_kernels_in_branches_and_loops():
+    text = """
+def @again(%i: int32, %x: Tensor[(40, 64), float32], %g: Tensor[(64), float32], %b: Tensor[(64), float32])
+    -> Tensor[(40, 64), float32] {
+  if (less(%i, 3)) {
+    %0 = mean(%x, axis=[1], keepdims=True);
+    %1 = subtract(%x, %0);
+    @again(add(%i, 1), add(%1, nn.layer_norm(%x, %g, %b)), %g, %b)
+  } else {
+    nn.layer_norm(%x, %g, %b)
+  }
+}
+def @main(%n: int32, %x: Tensor[(40, 64), float32], %g: Tensor[(64), float32], %b: Tensor[(64), float32]) {
+  @again(%n, %x, %g, %b)
+}
+"""
+    module = irtool.parse('#[version = "0.0.5"]\n' + text)
+    artifact = irtool.build(module)
+    generator = np.random.RandomState(5)
+    arrays = [generator.randn(*s).astype("float32") for s in ((40, 64), (64,), (64,))]
+    for n in (0, 2, 3):
+        inputs = [np.int32(n), *arrays]
+        np.testing.assert_allclose(artifact.run(inputs), irtool.evaluate(module, inputs), atol=1e-4, rtol=1e-4)
+    assert any("variance" in k["operators"] and len(k["operators"]) > 2 for k in artifact.report["kernels"])
