@@ -88,6 +88,25 @@ def flatten_loops(r: Reduction) -> Reduction:
     return r
 
 
+def flatten_sums(r: Reduction) -> Reduction:
+    """Fuses neighbouring loops of the sum through which every place moves as through one loop (height and width of an image of
+    which the mean is taken)."""
+    at = len(r.inner) - 1
+    while at > 0:
+        (outer, n), (inner, m) = r.inner[at - 1], r.inner[at]
+        simplify = _bounds(r.loops, r.inner)
+        guarded = any(depends(g, v) for g in r.guards for v in (outer, inner))
+        places = [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
+        moved = [coefficients(simplify, i, (outer, inner)) for i in places]
+        if not guarded and all(a is not None and b is not None and a == b * m for a, b in moved):
+            fused = Var(f"{outer.name}{inner.name}")
+            inside = (*r.inner[: at - 1], (fused, n * m), *r.inner[at + 1 :])
+            joined = Reduction(r.loops, r.acc, r.init, inside, r.update, r.stores, r.guards)
+            r = _substituted(joined, {outer: fused // m, inner: fused % m}, r.loops)
+        at -= 1
+    return r
+
+
 def split_loops(r: Reduction) -> Reduction:
     """Loops split where operands lie in blocks: `for c: x[c // 16, …, c % 16]  ⇒  for c_b, …, c_i`."""
     for v, extent in r.inner:

@@ -79,7 +79,8 @@ class _Scheduler:
 
     def _stage(self, s: Stmt, form: Map | Reduction | None) -> Stmt:
         if isinstance(form, Reduction):
-            flat = contract.flatten_loops(take_guards(contract.split_groups(contract.split_loops(form))))
+            split = contract.split_groups(contract.split_loops(form))
+            flat = contract.flatten_sums(contract.flatten_loops(take_guards(split)))
             return self._reduction(form, flat)
         if isinstance(form, Map):
             size = 1

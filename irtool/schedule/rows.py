@@ -16,6 +16,7 @@ from ..tir.expr import Binary, Expr, Load, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import PARALLEL, SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer, For, If, Stmt, Store, seq
 from .affine import depends, loads, stride
+from .contract import flatten_sums
 from .guards import bounded_loop
 from .machine import Machine
 from .nests import Map, Reduction
@@ -42,9 +43,16 @@ def applies(r: Reduction, machine: Machine) -> int | None:
         steps = [stride(simplify, e.source.offset(e.indices), v) for e in loads(update.b)]
         if any(depends(g, v) for g in r.guards):
             continue
-        if extent >= lanes and steps and 1 in steps and all(s in (0, 1) for s in steps):
+        if extent >= _width(extent, lanes) and steps and 1 in steps and all(s in (0, 1) for s in steps):
             return n
     return None
+
+
+def _width(extent: int, lanes: int) -> int:
+    """Lanes for a row: those of the processor's vectors, or fewer for a short one."""
+    while lanes > 4 and extent < lanes:
+        lanes //= 2
+    return lanes
 
 
 def row_count(forms: Sequence[Map | Reduction | None], machine: Machine) -> int:
@@ -54,7 +62,7 @@ def row_count(forms: Sequence[Map | Reduction | None], machine: Machine) -> int:
     """
     found = set()
     for f in forms:
-        if f is None or (isinstance(f, Reduction) and applies(f, machine) is None):
+        if f is None or (isinstance(f, Reduction) and applies(flatten_sums(f), machine) is None):
             return 0
         if isinstance(f, Reduction):
             found.add(math.prod(n for _, n in f.loops))
@@ -63,8 +71,8 @@ def row_count(forms: Sequence[Map | Reduction | None], machine: Machine) -> int:
 
 def schedule(r: Reduction, at: int, machine: Machine) -> Stmt:
     """The nest with inner loop number `at` in vectors."""
-    lanes = machine.lanes(dtypes.itemsize(r.acc.dtype))
     v, extent = r.inner[at]
+    lanes = _width(extent, machine.lanes(dtypes.itemsize(r.acc.dtype)))
     whole = extent // lanes
     several = next(n for n in (4, 2, 1) if whole >= n)
     tiles, rest = divmod(whole, several)

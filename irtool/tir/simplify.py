@@ -5,6 +5,7 @@ Sums are kept as linear forms (atoms with coefficients, and a constant). On thes
     (4*i + j) floordiv 4  ⇒  i          where 0 <= j < 4
     (4*i + j) floormod 4  ⇒  j
     4*(i floordiv 4) + i floormod 4  ⇒  i
+    (i floormod 8) floordiv 4  ⇒  (i floordiv 4) floormod 2
     i < 8  ⇒  True                       where 0 <= i < 8
 
 Only int32 and int64 are treated so; a claim about a range is made only where nothing can wrap.
@@ -210,8 +211,9 @@ class Simplifier:
                 continue
             assert isinstance(mod, Binary) and isinstance(mod.b, Const)
             c = int(mod.b.value)
-            quotient = self._interned.get(("floordiv", mod.dtype, (id(mod.a), id(mod.b))))
-            if quotient is not None and form[0].get(quotient) == k * c:
+            # Of x = y floordiv n the quotient is y floordiv (n*c).
+            quotient = self._intern(self._change_binary(Binary("floordiv", mod.a, mod.b, mod.dtype)))
+            if form[0].get(quotient) == k * c:
                 rest = {t: v for t, v in form[0].items() if t is not mod and t is not quotient}
                 form = self._combine((rest, form[1]), self._form(mod.a), k)
         return form
@@ -377,6 +379,13 @@ class Simplifier:
                 if left.b.value > 0:
                     inner = self._intern(const(int(left.b.value) * c, dtype))
                     return self._change_binary(Binary("floordiv", left.a, inner, dtype))
+            if isinstance(left, Binary) and left.op == "floormod" and isinstance(left.b, Const):
+                n = int(left.b.value)
+                if n > 0 and n % c == 0:
+                    inside = self._intern(self._change_binary(Binary(op, left.a, self._intern(e.b), dtype)))
+                    if op == "floormod":
+                        return inside
+                    return self._change_binary(Binary("floormod", inside, self._intern(const(n // c, dtype)), dtype))
             common = math.gcd(c, form[1], *form[0].values()) if form[0] else 1
             if common > 1:
                 small = self._sum(({t: k // common for t, k in form[0].items()}, form[1] // common), dtype)

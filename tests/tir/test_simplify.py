@@ -90,6 +90,15 @@ def test_divisions_of_blocked_indices_vanish() -> None:
     assert repr(simplify(c // 64)) == repr(simplify(I // 4))
 
 
+def test_three_loops_run_as_one() -> None:
+    simplify = Simplifier()
+    fused = Var("f")
+    simplify.bind(fused, 0, 15 * 18 * 23 - 1)
+    i, jk = fused // (18 * 23), fused % (18 * 23)
+    assert simplify((i * 18 + jk // 23) * 23 + jk % 23) is fused
+    assert repr(simplify(i * 18 + jk // 23)) == repr(simplify(fused // 23))
+
+
 def test_guards_that_shapes_decide_vanish() -> None:
     simplify = Simplifier()
     always, never = simplify(I * 16 + J < 80), simplify(I * 16 + J >= 80)
