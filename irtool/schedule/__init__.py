@@ -5,8 +5,10 @@ phases       strided transposed convolutions              ⇒ a reduction for ea
 wishes       which blocks the largest reduction of a kernel wants its operands in
 layouts      those wishes                                 ⇒ a layout for every temporary and weight
 joining      kernels that work row by row                 ⇒ one kernel
+flatten      loops of a sum                               ⇒ fewer and longer ones
 kernel       every stage of a kernel                      ⇒ its schedule, of these:
-  contract     sums and extremes with a spatial axis for vectors: a tile of results in registers (`tiles` chooses it)
+  contract     sums and extremes with a spatial axis for vectors: a tile of results in registers (`plans` and `tiles`
+               choose it, `sliding` and `results` say how it reads windows and where its results go)
   packing      those whose operand is in the way of vectors: it is copied into the order in which it is read
   separable    windows that are combined along one axis at a time
   rows         sums and extremes of rows: vectors along the row

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..tir.expr import Expr, Load, Var, post_order
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer
+from .nests import Loop
 
 
 def coefficients(simplify: Simplifier, index: Expr, variables: Sequence[Var]) -> list[int | None]:
@@ -32,3 +33,8 @@ def loads(*roots: Expr) -> list[Load]:
 def depends(e: Expr, variable: Var) -> bool:
     """True if the variable occurs in `e`."""
     return any(x is variable for x in post_order(e))
+
+
+def simplifier(*groups: Sequence[Loop]) -> Simplifier:
+    """A simplifier that knows the ranges of these loops' variables."""
+    return Simplifier({v: (0, n - 1) for g in groups for v, n in g})

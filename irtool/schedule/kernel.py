@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..tir import dtypes
 from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, seq
-from . import contract, elementwise, rows
+from . import contract, elementwise, flatten, rows
 from .affine import loads
 from .bands import Banded, choose_band, cut
 from .fusion import fuse_stages
@@ -15,6 +15,7 @@ from .machine import Machine
 from .nests import Map, Reduction, buffers_read, recognise
 from .packing import pack
 from .parts import Part, reuse
+from .plans import Plan, plan
 from .separable import separate
 from .threads import share_loops
 
@@ -79,8 +80,8 @@ class _Scheduler:
 
     def _stage(self, s: Stmt, form: Map | Reduction | None) -> Stmt:
         if isinstance(form, Reduction):
-            split = contract.split_groups(contract.split_loops(form))
-            flat = contract.flatten_sums(contract.flatten_loops(take_guards(split)))
+            split = flatten.split_groups(flatten.split_loops(form))
+            flat = flatten.flatten_sums(flatten.flatten_loops(take_guards(split)))
             return self._reduction(form, flat)
         if isinstance(form, Map):
             size = 1
@@ -99,13 +100,13 @@ class _Scheduler:
         machine = self.machine
         lanes = machine.lanes(dtypes.itemsize(flat.acc.dtype))
         row = rows.applies(flat, machine)
-        plan = self._plan(flat)
-        if row is not None and (plan is None or plan.lanes * plan.tile.rows * plan.tile.vectors < 4 * machine.lanes(4)):
-            plan = None
+        tiled = self._plan(flat)
+        if row is not None and (tiled is None or tiled.lanes * tiled.tile.points < 4 * machine.lanes(4)):
+            tiled = None
         else:
             row = None
         parts = separate(flat, lanes) if lanes > 1 and row is None else []
-        if not parts and plan is None and lanes > 1:
+        if not parts and tiled is None and lanes > 1:
             parts = pack(flat, lanes)
             if reuse(flat, parts) < (_LEAST_REUSE if row is None else _MUCH_REUSE):
                 parts = []
@@ -118,19 +119,19 @@ class _Scheduler:
         if row is not None:
             self.notes.append((form.work, "row_reduction", f"vectors along the summed axis {flat.inner[row][0].name}"))
             return rows.schedule(flat, row, machine)
-        if plan is not None:
-            self.notes.append((form.work, "register_tile", plan.reason))
-            return contract.schedule(flat, plan, machine)
+        if tiled is not None:
+            self.notes.append((form.work, "register_tile", tiled.reason))
+            return contract.schedule(flat, tiled)
         reason = "no spatial axis along which all operands are contiguous or constant"
         self.notes.append((form.work, "scalar_reduction", reason))
         return contract.plain(form)
 
-    def _plan(self, r: Reduction) -> contract.Plan | None:
+    def _plan(self, r: Reduction) -> Plan | None:
         """How to tile a reduction; results may be made twice unless they replace what they are made from."""
         written = {s.buffer for s in r.stores}
         read = {e.source for e in loads(r.update, *(s.value for s in r.stores))}
         again = not any(a in read and b in written for a, b in self.same)
-        return contract.plan(r, self.machine, again)
+        return plan(r, self.machine, again)
 
     def _in_parts(self, r: Reduction, parts: Sequence[Part]) -> tuple[Stmt, str] | None:
         """The parts one after the other, and which tile they have; None if there are none, or one cannot be vectorized."""
@@ -142,12 +143,12 @@ class _Scheduler:
                 if isinstance(form, Map):
                     stages.append(self._map(form))
                     continue
-                plan = self._plan(form)
-                if plan is None:
+                tiled = self._plan(form)
+                if tiled is None:
                     return None
-                stages.append(contract.schedule(form, plan, self.machine))
+                stages.append(contract.schedule(form, tiled))
                 if form is p.reader:
-                    reason = reason or f"a buffer of {p.buffer.nbytes} bytes, {plan.reason}"
+                    reason = reason or f"a buffer of {p.buffer.nbytes} bytes, {tiled.reason}"
             made.append(p.assemble(stages, r.work))
         return (seq(made), reason) if made else None
 

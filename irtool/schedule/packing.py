@@ -208,7 +208,16 @@ class _Packing:
     def _shape(self, cut: tuple[Var, int] | None) -> list[int]:
         axes = self._axes(cut, {})
         heights = [a.reach + 1 for n, a in enumerate(axes) if n != self.moving and a.terms]
-        return [*heights, *([self.step] if self.step > 1 else []), self._columns(cut)]
+        columns = self._shift(cut) + self._columns(cut)
+        # Rows begin where vectors do.
+        return [*heights, *([self.step] if self.step > 1 else []), -(-columns // self.lanes) * self.lanes]
+
+    def _shift(self, cut: tuple[Var, int] | None) -> int:
+        """Columns before the first one, so that the first that exists in the operand is at the beginning of a vector."""
+        fixed = self._axes(cut, {})[self.moving].fixed
+        if self.step > 1 or not isinstance(fixed, Const):
+            return 0
+        return -max(0, self.limits[self.moving][0] - int(fixed.value)) % self.lanes
 
     def _bytes(self, cut: tuple[Var, int] | None) -> int:
         return Buffer("", self._shape(cut), self.operand.dtype).nbytes
@@ -240,20 +249,23 @@ class _Packing:
         nbytes = Buffer("", shape, self.operand.dtype).nbytes
         buffer = Buffer("packed", shape, self.operand.dtype, "local" if nbytes <= NEAREST else "arena")
         axes = self._axes(cut, {**place, **start})
-        fill = tuple(self._copy(buffer, axes, phase, around) for phase in range(self.step))
+        columns, shift = self._columns(cut), self._shift(cut)
+        fill = tuple(self._copy(buffer, axes, phase, around, columns, shift) for phase in range(self.step))
         loops = tuple(
             (x, cut[1] if cut is not None and x is cut[0] else n) for x, n in r.loops if x not in self.outside
         )
-        return Part(tuple(around), fill, self._reader(buffer, axes, loops, place, start), buffer)
+        return Part(tuple(around), fill, self._reader(buffer, axes, loops, place, start, shift), buffer)
 
-    def _copy(self, buffer: Buffer, axes: list[Axis], phase: int, around: Sequence[Loop]) -> Map:
+    def _copy(
+        self, buffer: Buffer, axes: list[Axis], phase: int, around: Sequence[Loop], columns: int, shift: int
+    ) -> Map:
         """Elements with that remainder of the stride."""
         loops: list[Loop] = []
         source: list[Expr] = []
         at: list[Expr] = []
         conditions: list[Expr] = []
         column = Var("col")
-        ranges = Simplifier({x: (0, n - 1) for x, n in (*around, (column, buffer.shape[-1]))})
+        ranges = Simplifier({x: (0, n - 1) for x, n in (*around, (column, columns))})
         for n, a in enumerate(axes):
             index = a.fixed
             if n == self.moving:
@@ -271,7 +283,7 @@ class _Packing:
         value: Expr = Load(self.operand.source, tuple(source))
         if conditions:
             value = if_then_else(all_of(conditions), value, self.neutral)
-        return Map((*loops, (column, buffer.shape[-1])), (Store(buffer, (*at, column), value),))
+        return Map((*loops, (column, columns)), (Store(buffer, (*at, column + shift), value),))
 
     def _reader(
         self,
@@ -280,6 +292,7 @@ class _Packing:
         loops: tuple[Loop, ...],
         place: dict[Expr, Expr],
         start: dict[Expr, Expr],
+        shift: int,
     ) -> Reduction:
         r = self.r
         simplify = Simplifier({x: (0, n - 1) for x, n in (*loops, *r.inner)})
@@ -290,7 +303,7 @@ class _Packing:
         beyond = _sum({x: k for x, k in axes[self.moving].terms.items() if x is not self.v})
         if self.step > 1:
             at.append(beyond % self.step)
-        at.append(self.v + beyond // self.step)
+        at.append(self.v + beyond // self.step + shift)
         read = Load(buffer, tuple(simplify(i) for i in at))
         memo: dict[Expr, Expr] = {**place, self.operand: read}
         memo.update({x: simplify(x + s) for x, s in start.items()})  # type: ignore[operator]

@@ -49,5 +49,5 @@ def reuse(r: Reduction, parts: list[Part]) -> float:
     filled = 0
     for p in parts:
         times = math.prod(n for _, n in p.around)
-        filled += times * p.buffer.size
+        filled += times * sum(math.prod(n for _, n in form.loops) for form in p.fill)
     return r.work / max(1, filled)

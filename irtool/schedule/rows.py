@@ -16,7 +16,7 @@ from ..tir.expr import Binary, Expr, Load, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import PARALLEL, SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer, For, If, Stmt, Store, seq
 from .affine import depends, loads, stride
-from .contract import flatten_sums
+from .flatten import flatten_sums
 from .guards import bounded_loop
 from .machine import Machine
 from .nests import Map, Reduction
@@ -40,10 +40,13 @@ def applies(r: Reduction, machine: Machine) -> int | None:
     simplify = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
     for n in range(len(r.inner) - 1, -1, -1):
         v, extent = r.inner[n]
-        steps = [stride(simplify, e.source.offset(e.indices), v) for e in loads(update.b)]
-        if any(depends(g, v) for g in r.guards):
+        moving = {e: stride(simplify, e.source.offset(e.indices), v) for e in loads(update.b)}
+        if any(depends(g, v) for g in r.guards) or extent < _width(extent, lanes):
             continue
-        if extent >= _width(extent, lanes) and steps and 1 in steps and all(s in (0, 1) for s in steps):
+        if 1 not in moving.values() or any(s not in (0, 1) for s in moving.values()):
+            continue
+        # Short rows that overlap, or are read many times, are not worth it.
+        if extent >= lanes or all(e.source.size >= r.work for e, s in moving.items() if s):
             return n
     return None
 

@@ -21,6 +21,11 @@ class Tile:
     rows: int
     vectors: int
 
+    @property
+    def points(self) -> int:
+        """Accumulators."""
+        return self.rows * self.vectors
+
 
 @lru_cache(maxsize=4096)
 def choose_tile(rows: int, vectors: int, registers: int, shared_rows: bool = True, block: int = 0) -> Tile:
@@ -44,7 +49,7 @@ def choose_tile(rows: int, vectors: int, registers: int, shared_rows: bool = Tru
 def choose_window(rows: int, vectors: int, registers: int) -> Tile:
     """The tile where results share nothing but neighbouring elements: a few rows of one vector, more vectors where there
     are few rows."""
-    most = 10 if registers >= 32 else 5
+    most = 14 if registers >= 32 else 7
     parts = -(-rows // min(rows, most))
     a = -(-rows // parts)
     return Tile(a, min(vectors, max(1, 4 // a)))

@@ -84,6 +84,19 @@ def test_depthwise_convolutions_read_padded_rows(size, stride, mcpu):
 
 
 @pytest.mark.parametrize("mcpu", MACHINES)
+@pytest.mark.parametrize(
+    "window, strides, dilation", [((5, 5), (1, 1), 1), ((7, 3), (2, 2), 1), ((3, 3), (3, 3), 1), ((3, 5), (1, 2), 2)]
+)
+def test_depthwise_windows_slide(window, strides, dilation, mcpu):
+    compiled(
+        f"nn.conv2d(%x, %w, strides={list(strides)}, padding=[2, 2, 2, 2], dilation=[{dilation}, {dilation}], groups=3, "
+        f"channels=3, kernel_size={list(window)})",
+        {"x": (1, 3, 30, 33), "w": (3, 1, *window)},
+        mcpu=mcpu,
+    )
+
+
+@pytest.mark.parametrize("mcpu", MACHINES)
 @pytest.mark.parametrize("m, n, k", [(32, 48, 40), (17, 23, 31), (64, 130, 65), (40, 33, 700), (9, 200, 1100)])
 def test_products_with_a_matrix_that_is_not_constant(m, n, k, mcpu):
     text = f"nn.dense(%x, %w, units={n})"

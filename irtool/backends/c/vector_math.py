@@ -31,6 +31,17 @@ _SQRT = """static inline {t} irt_vsqrt_{n}({t} x) {{
 }}"""
 _RSQRT = "static inline {t} irt_vrsqrt_{n}({t} x) {{ return {one} / irt_vsqrt_{n}(x); }}"
 
+# A vector that is used several times: gcc for x86 would read it again for each use.
+_LOAD = """static inline {t} irt_vload_{n}(const {e} *p) {{
+  {t} v = *(const {t}_u *)p;
+#if defined(__x86_64__) && defined(__AVX512F__)
+  __asm__("" : "+v"(v));
+#elif defined(__x86_64__)
+  __asm__("" : "+x"(v));
+#endif
+  return v;
+}}"""
+
 # Every second element, from two vectors of neighbours; the second one ends with the last element that is wanted.
 _EVEN = """static inline {t} irt_veven_{n}(const {e} *p) {{
   const {t} a = *(const {t}_u *)p, b = *(const {t}_u *)(p + {lanes} - 1);
@@ -137,7 +148,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
 EXACT = ("fabs", "sqrt", "rsqrt")
 """Those that give what the C library's functions give."""
 
-_ON_EVERY_TYPE = {"select": _SELECT, "min": _EXTREME, "max": _EXTREME, "even": _EVEN, "put": _PUT}
+_ON_EVERY_TYPE = {"select": _SELECT, "min": _EXTREME, "max": _EXTREME, "even": _EVEN, "load": _LOAD, "put": _PUT}
 
 _NEEDS = {
     "rsqrt": ("sqrt",),

@@ -118,6 +118,9 @@ class VectorWriter:
         value = self._value(s.value, lines, {})
         register = self.register(s)
         if register is not None:
+            if isinstance(s.value, Load) and value.startswith("*"):
+                self.functions[("load", dtype, self.lanes)] = None
+                value = f"irt_vload_{t[4:]}({value.split(')', 1)[1]})"
             return [*lines, f"{register} = {_bare(value)};"]
         index = s.indices[0] if s.indices else const(0)
         step = self._stride(index)

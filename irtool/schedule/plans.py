@@ -1,0 +1,161 @@
+"""How to schedule a reduction: along which loop its vectors lie, and which tile of results is kept in registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..tir import dtypes
+from ..tir.expr import Expr, Select, Var, post_order
+from ..tir.simplify import Simplifier
+from .affine import coefficients, depends, loads, simplifier, stride
+from .flatten import substituted
+from .machine import Machine
+from .nests import Loop, Reduction
+from .tiles import Tile, choose_tile, choose_window
+
+_LONGEST_TILE = 160
+"""Updates of accumulators that are written out one after the other."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which loop is vectorized with how many lanes, which is tiled, and the tile."""
+
+    vector: int
+    lanes: int
+    row: int | None
+    tile: Tile
+    reason: str
+    shared: bool = True
+    """Whether the steps of the tile's rows share an operand; otherwise what they share is in neighbouring elements."""
+
+    again: bool = False
+    """Whether results may be made twice: the last vector then overlaps the one before."""
+
+
+def plan(r: Reduction, machine: Machine, again: bool = False) -> Plan | None:
+    """How to schedule a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice."""
+    lanes = machine.lanes(dtypes.itemsize(r.acc.dtype))
+    if lanes < 2 or r.acc.dtype not in ("float32", "float64", "int32"):
+        return None
+    best: tuple[float, Plan] | None = None
+    for n in range(len(r.loops)):
+        made = None
+        width = lanes
+        while made is None and width >= 4:  # blocks may be narrower than a vector
+            made = _plan_along(r, n, width, machine, again)
+            width //= 2
+        if made is not None and (best is None or made[0] < best[0]):
+            best = made
+    return best[1] if best is not None else None
+
+
+def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine, again: bool) -> tuple[float, Plan] | None:
+    v, extent = r.loops[n]
+    padded = is_padded(r, v, -(-extent // lanes) * lanes)
+    if not padded and (extent < lanes or (not again and extent % lanes * 4 > extent)):
+        return None
+    if 2 * extent <= lanes:
+        return None
+    outer, inner = Var(v.name), Var(f"{v.name}v")
+    loops = [*r.loops[:n], (outer, extent // lanes), *r.loops[n + 1 :], (inner, lanes)]
+    split = substituted(r, {v: outer * lanes + inner}, tuple(loops))
+    simplify = simplifier(loops, r.inner)
+    contiguous = apart = 0
+    for e in loads(split.update):
+        if e.source is r.acc:
+            continue
+        s = stride(simplify, e.source.offset(e.indices), inner)
+        if s not in (0, 1, 2):
+            return None
+        contiguous += s > 0
+        apart += s == 2
+    if not contiguous or not _uniform_guards(split.update, inner):
+        return None
+    scattered = sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)
+    row, shared = _row(split, n, outer)
+    rows = split.loops[row][1] if row is not None else 1
+    if any(depends(g, v) for g in r.guards):
+        return None
+    vectors = -(-extent // lanes) if padded else extent // lanes
+    if shared or row is None:
+        tile = choose_tile(rows, vectors, machine.registers, shared, _block(r, v) // lanes)
+    else:
+        tile = choose_window(rows, vectors, machine.registers)
+    if row is not None:
+        tile = _bounded(r, row, tile)
+    points = tile.points
+    leftover: float = 0 if padded else extent % lanes / extent
+    if again and leftover:
+        leftover = (lanes - extent % lanes) / extent / lanes
+    inner_steps = 1
+    for _, m in r.inner:
+        inner_steps *= m
+    cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
+    cost += scattered * 2 / max(1, inner_steps) + apart
+    reason = f"vector axis {v.name} of {extent}, tile {tile.rows} x {tile.vectors} x {lanes}"
+    return cost, Plan(n, lanes, row, tile, reason, shared, again)
+
+
+def is_padded(r: Reduction, v: Var, extent: int) -> bool:
+    """True if every operand that moves with `v` has that many elements along it, more than there are results."""
+    found = False
+    simplify = Simplifier({x: (0, (extent if x is v else n) - 1) for x, n in (*r.loops, *r.inner)})
+    for e in loads(r.update):
+        for axis, i in enumerate(e.indices):
+            if e.source is not r.acc and depends(i, v):
+                if not stride(simplify, i, v) or simplify.range(i)[1] >= e.source.shape[axis]:
+                    return False
+                found = True
+    return found
+
+
+def _bounded(r: Reduction, row: int, tile: Tile) -> Tile:
+    """The tile, with fewer rows where the loops that must be unrolled for its guards would make it too long."""
+    steps = 1
+    for _, m in decided(r, row, []):
+        steps *= m
+    return Tile(max(1, min(tile.rows, _LONGEST_TILE // (steps * tile.vectors))), tile.vectors)
+
+
+def decided(r: Reduction, row: int | None, inner: list[Loop]) -> list[Loop]:
+    """Inner loops that guards connect with the rows of the tile; `inner` are the loops to choose from (default: its own)."""
+    if row is None:
+        return []
+    x = r.loops[row][0]
+    together = [g for g in r.guards if depends(g, x)]
+    return [loop for (k, _), loop in zip(r.inner, inner or r.inner) if any(depends(g, k) for g in together)]
+
+
+def _block(r: Reduction, v: Var) -> int:
+    """Elements that lie side by side along `v` in an operand stored in blocks; 0 if none is."""
+    sizes = [0]
+    for e in loads(r.update):
+        layout = e.source.layout
+        if layout is not None and e.source is not r.acc and e.indices[layout[-1][0]] is v:
+            sizes.append(layout[-1][2])
+    return max(sizes)
+
+
+def _uniform_guards(e: Expr, inner: Var) -> bool:
+    """No branch of an `if_then_else` depends on the lane."""
+    return not any(
+        isinstance(x, Select) and x.lazy and any(y is inner for y in post_order(x.cond)) for x in post_order(e)
+    )
+
+
+def _row(r: Reduction, vector: int, outer: Var) -> tuple[int | None, bool]:
+    """The loop whose steps share the vector operand best: an operand that moves with the vector axis does not move with
+    it. Innermost such loop first; without one, any loop (nothing is shared then)."""
+    simplify = simplifier(r.loops, r.inner)
+    lane = r.loops[-1][0]
+    places = [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
+    candidates = [n for n in range(len(r.loops) - 1) if n != vector and r.loops[n][1] > 1]
+    for n in reversed(candidates):
+        x = r.loops[n][0]
+        moved = [coefficients(simplify, p, (lane, x)) for p in places]
+        if any(a and b == 0 for a, b in moved):
+            return n, not any(a and b for a, b in moved)
+    if candidates:
+        return candidates[-1], False
+    return None, True

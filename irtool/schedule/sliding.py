@@ -1,0 +1,82 @@
+"""Windows that slide over rows: depthwise convolutions along a contiguous axis.
+
+The rows of a tile read the same elements at other steps of the window:
+
+    for t, k: acc[t] += x[t + k] * w[k]   ⇒   for each row y of x: near = x[y]; for k: acc[y - k] += near * w[k]
+
+so that every element is read from memory once for a tile, not once for each row of the window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from ..tir.expr import Load, const, rewrite
+from ..tir.simplify import Simplifier
+from ..tir.stmt import Allocate, Buffer, Stmt, Store, seq, substitute_stmt
+from .affine import coefficients, loads
+from .nests import Loop
+
+WINDOW = 8
+"""Steps of a loop that is unrolled so that neighbouring results share what they read."""
+
+_MOST_UPDATES = 640
+"""Updates that are written out one after the other."""
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """A loop over a window along which the rows of a tile read the same elements: of the operand `read`, row `t` at step `k`
+    has what lies at `row * t + step * k`."""
+
+    loop: Loop
+    read: Load
+    row: int
+    step: int
+
+    def shared(self, rows: Loop) -> dict[int, list[tuple[int, int]]]:
+        """By place, in order: the rows and steps that read it."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for t, k in product(range(rows[1]), range(self.loop[1])):
+            found.setdefault(self.row * t + self.step * k, []).append((t, k))
+        return dict(sorted(found.items()))
+
+    def columns(self, rows: Loop, inner: Sequence[Loop], simplify: Simplifier) -> list[Loop]:
+        """Other loops over the window that should be written out: which element is read is no sum of their steps."""
+        place = self.read.source.offset(self.read.indices)
+        found = [(k, m) for k, m in inner if m > 1 and coefficients(simplify, place, (k,))[0] is None]
+        updates = rows[1] * self.loop[1] * math.prod(m for _, m in found)
+        return found if updates <= _MOST_UPDATES else []
+
+    def written(self, update: Store, rows: Loop, tile: Callable[[Stmt], Stmt]) -> Stmt:
+        """The updates of a tile, place by place. Each place is read once, into a register."""
+        near = Buffer(f"{self.read.source.name}_near", update.buffer.shape[1:], self.read.dtype, "register")
+        at = update.indices[1:]
+        value = rewrite(update.value, lambda e: Load(near, at) if e is self.read else e, {})
+        made: list[Stmt] = []
+        for pairs in self.shared(rows).values():
+            steps = [{rows[0]: const(t), self.loop[0]: const(k)} for t, k in sorted(pairs, key=lambda p: p[1])]
+            made.append(tile(substitute_stmt(Store(near, at, self.read), steps[0])))
+            made += [tile(substitute_stmt(Store(update.buffer, update.indices, value), here)) for here in steps]
+        return Allocate(near, seq(made))
+
+
+def choose_sliding(update: Store, rows: Loop, inner: Sequence[Loop], simplify: Simplifier) -> Sliding | None:
+    """The loop over a window along which the tile's rows have most in common; None if they have nothing."""
+    best: tuple[int, Sliding] | None = None
+    for k, m in inner:
+        if not 1 < m <= WINDOW:
+            continue
+        for e in loads(update.value):
+            if e.source is update.buffer or e.dtype != update.buffer.dtype:
+                continue
+            a, b = coefficients(simplify, e.source.offset(e.indices), (rows[0], k))
+            if a and b:
+                made = Sliding((k, m), e, a, b)
+                saved = rows[1] * m - len(made.shared(rows))
+                if saved and (best is None or saved > best[0]):
+                    best = saved, made
+    return best[1] if best is not None else None

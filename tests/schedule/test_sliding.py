@@ -1,0 +1,52 @@
+"""Windows that slide over the rows of a tile: every element is read once, and the sums are right."""
+
+from itertools import product
+
+import pytest
+
+from irtool.schedule.sliding import choose_sliding
+from irtool.tir.expr import Binary, Const, Load, Var, const, post_order
+from irtool.tir.simplify import Simplifier
+from irtool.tir.stmt import VECTORIZED, Buffer, For, Store, expressions, pre_order
+
+ROWS, STEPS, LANES = 5, 3, 8
+T, K, X = Var("t"), Var("k"), Var("x")
+
+
+def update(stride: int, dilation: int) -> Store:
+    image = Buffer("image", (64, 32), "float32")
+    weights = Buffer("weights", (STEPS,), "float32")
+    acc = Buffer("acc", (ROWS, 1, LANES), "float32", "register")
+    place = (T, const(0), X)
+    product_ = Binary("*", Load(image, (T * stride + K * dilation, X)), Load(weights, (K,)), "float32")
+    return Store(acc, place, Binary("+", Load(acc, place), product_, "float32"))
+
+
+@pytest.mark.parametrize("stride, dilation", [(1, 1), (2, 1), (1, 2), (3, 1)])
+def test_every_row_is_read_once(stride: int, dilation: int) -> None:
+    simplify = Simplifier({T: (0, ROWS - 1), K: (0, STEPS - 1), X: (0, LANES - 1)})
+    store = update(stride, dilation)
+    sliding = choose_sliding(store, (T, ROWS), [(K, STEPS)], simplify)
+    wanted = {stride * t + dilation * k for t, k in product(range(ROWS), range(STEPS))}
+    if len(wanted) == ROWS * STEPS:
+        assert sliding is None, "the rows have nothing in common"
+        return
+    assert sliding is not None
+    nest = sliding.written(store, (T, ROWS), lambda s: For(X, LANES, s, VECTORIZED))
+    found, updates = [], set()
+    for s in pre_order(nest):
+        if not isinstance(s, Store):
+            continue
+        reads = [e for x in expressions(s) for e in post_order(x) if isinstance(e, Load)]
+        images = [simplify(e.indices[0]) for e in reads if e.source.name == "image"]
+        if s.buffer.name == "acc":
+            assert not images, "an element is read where it is used"
+            row = s.indices[0]
+            step = next(simplify(e.indices[0]) for e in reads if e.source.name == "weights")
+            assert isinstance(row, Const) and isinstance(step, Const)
+            assert stride * row.value + dilation * step.value == found[-1]
+            updates.add((row.value, step.value))
+        else:
+            assert isinstance(images[0], Const)
+            found.append(images[0].value)
+    assert sorted(found) == sorted(wanted) and len(updates) == ROWS * STEPS
