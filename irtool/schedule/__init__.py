@@ -13,6 +13,7 @@ kernel       every stage of a kernel                      ⇒ its schedule, of t
   separable    windows that are combined along one axis at a time
   rows         sums and extremes of rows: vectors along the row
   elementwise  formulas: loops fused, vectors along the contiguous axis
+  turning      those with a transposed operand: a square at a time
 bands        a padded copy and its reader, some rows at a time
 fusion       stages that work row by row, in one loop over the rows
 guards       conditions on what is read                   ⇒ bounds of loops

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..tir.expr import Expr, Load, Var, rewrite
+from ..tir.expr import Const, Expr, Load, Var, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, Stmt, Store, seq
 from .nests import Map, Reduction
+from .parts import NEAREST
 
 _LARGE = 1 << 19
 """Bytes from which a copy is made in bands."""
@@ -48,6 +49,8 @@ def choose_band(copy: Map, reader: Reduction) -> Band | None:
     reads = [e for e in _loads(reader) if e.source is b]
     if len(reads) != 1:
         return None
+    if b.layout is None and _shares_small_steps(copy, reader, reads[0]):
+        return None
     simplify = Simplifier({v: (0, n - 1) for v, n in (*reader.loops, *reader.inner)})
     for axis in range(b.ndim - 1):
         index = copy.stores[0].indices[axis]
@@ -77,6 +80,18 @@ def choose_band(copy: Map, reader: Reduction) -> Band | None:
         if best is not None and best.height * 2 <= b.shape[axis]:
             return best
     return None
+
+
+def _shares_small_steps(copy: Map, reader: Reduction, read: Load) -> bool:
+    """True if copy and reader can share loops over some axes (an image's channels, of which each is read alone), and what is
+    copied in one step of them is small."""
+    own, outside = {v for v, _ in copy.loops}, {v for v, _ in reader.loops}
+    steps = 1
+    for index, i, extent in zip(copy.stores[0].indices, read.indices, read.source.shape):
+        if not ((index in own or isinstance(index, Const)) and (i in outside or isinstance(i, Const))):
+            break
+        steps *= extent
+    return steps > 1 and read.source.nbytes // steps <= NEAREST
 
 
 def _loads(r: Reduction) -> list[Load]:

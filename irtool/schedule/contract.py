@@ -10,7 +10,7 @@ The vector axis is a spatial loop along which every operand is contiguous or con
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -61,10 +61,19 @@ def schedule(r: Reduction, p: Plan) -> Stmt:
     if p.row is not None:
         n = r.loops[p.row][1]
         rows = _row_segments(r, p.row, min(p.tile.rows, n))
+    others: dict[Var, Var] = {x: Var(x.name) for n, (x, _) in enumerate(r.loops) if n not in (p.vector, p.row)}
     for first, tiles, vectors, lanes in segments:
         for start, count, steps in rows:
-            body.append(_tiled(r, p, (first, tiles, vectors, lanes), (start, count, steps)))
-    return seq(body)
+            body.append(_tiled(r, p, others, (first, tiles, vectors, lanes), (start, count, steps)))
+    return _in_one_loop(body)
+
+
+def _in_one_loop(parts: Sequence[Stmt]) -> Stmt:
+    """The nests inside of the loop that all of them have outermost, if they have: threads share it, other stages join it."""
+    loops = [s for s in parts if isinstance(s, For)]
+    if len(parts) < 2 or len(loops) < len(parts) or any(s.var is not loops[0].var for s in loops):
+        return seq(list(parts))
+    return For(loops[0].var, loops[0].extent, seq([s.body for s in loops]), loops[0].kind)
 
 
 def _row_segments(r: Reduction, row: int, size: int) -> list[tuple[int, int, int]]:
@@ -94,7 +103,10 @@ def plain(r: Reduction) -> Stmt:
     return made
 
 
-def _tiled(r: Reduction, p: Plan, segment: tuple[int, int, int, int], row: tuple[int, int, int]) -> Stmt:
+def _tiled(
+    r: Reduction, p: Plan, others: dict[Var, Var], segment: tuple[int, int, int, int], row: tuple[int, int, int]
+) -> Stmt:
+    """The nest for a segment of the vector axis and one of the rows; `others`: the variables of the other loops."""
     first, tiles, vectors, lanes = segment
     start, count, steps = row
     v, _ = r.loops[p.vector]
@@ -111,9 +123,8 @@ def _tiled(r: Reduction, p: Plan, segment: tuple[int, int, int, int], row: tuple
             loops.append((tile_x, count))
             inside.append((in_x, steps))
         else:
-            fresh = Var(x.name)
-            values[x] = fresh
-            loops.append((fresh, extent))
+            values[x] = others[x]
+            loops.append((others[x], extent))
     inside.append((in_v, vectors))
     # Loops that the vector operand moves with go outside, so that its part stays in cache.
     loops = _ordered(r, p, loops)

@@ -9,6 +9,7 @@ from ..tir import dtypes
 from ..tir.expr import Expr, Load, Var, children, const, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import PARALLEL, SERIAL, VECTORIZED, For, Stmt, Store, seq
+from . import turning
 from .affine import coefficients, loads, stride
 from .guards import changes
 from .machine import Machine
@@ -80,6 +81,9 @@ def schedule(m: Map, machine: Machine, rows: int = 0) -> Stmt:
     kind = PARALLEL if elements >= _PARALLEL_ELEMENTS else SERIAL
     widest = max((dtypes.itemsize(s.buffer.dtype) for s in m.stores), default=1)
     lanes = machine.lanes(max(widest, 4))
+    axes = turning.choose_axes(m) if lanes > 1 and elements != rows else None
+    if axes is not None:
+        return turning.schedule(m, axes, lanes, substituted, kind)
     chosen = _vector_loop(m) if lanes > 1 and elements != rows else None
     if chosen is None:
         return _around(m.loops, seq(m.stores), kind)

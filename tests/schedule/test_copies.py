@@ -139,3 +139,24 @@ def test_heads_of_attention_are_no_blocks():
     """With 12 heads and 37 tokens, blocks of four heads would be possible; a copy of one matrix is better."""
     text = "nn.batch_matmul(nn.relu(%x), nn.relu(%y), transpose_b=True)"
     assert "packed_tile" in compiled(text, {"x": (12, 37, 24), "y": (12, 37, 24)})
+
+
+@pytest.mark.parametrize("mcpu", MACHINES)
+@pytest.mark.parametrize("shape", [(16, 32), (37, 50), (5, 4), (64, 3), (130, 17)])
+def test_transposed_operands_are_read_in_squares(shape, mcpu):
+    compiled("transpose(%x, axes=[1, 0])", {"x": shape}, exact=True, mcpu=mcpu)
+    turned = shape[::-1]
+    compiled("subtract(transpose(%x, axes=[1, 0]), nn.relu(%y))", {"x": shape, "y": turned}, exact=True, mcpu=mcpu)
+    compiled("transpose(%x, axes=[0, 2, 1])", {"x": (3, *shape)}, exact=True, mcpu=mcpu)
+    compiled("transpose(%x, axes=[1, 0])", {"x": shape}, exact=True, dtype="int32", mcpu=mcpu)
+    compiled('cast(transpose(%x, axes=[1, 0]), dtype="float32")', {"x": shape}, exact=True, dtype="int8", mcpu=mcpu)
+    compiled("transpose(%x, axes=[1, 0])", {"x": shape}, exact=True, dtype="float64", mcpu=mcpu)
+
+
+def test_a_transposed_operand_may_be_read_twice():
+    compiled("add(%x, transpose(%x, axes=[1, 0]))", {"x": (33, 33)}, exact=True)
+    compiled(
+        "multiply(transpose(%x, axes=[1, 0]), add(transpose(%x, axes=[1, 0]), %y))",
+        {"x": (20, 33), "y": (33, 20)},
+        exact=True,
+    )
