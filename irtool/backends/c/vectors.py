@@ -211,7 +211,10 @@ class VectorWriter:
             if source == "bool" or e.dtype == "bool" or (dtypes.is_float(source) and not dtypes.is_float(e.dtype)):
                 raise Scalar
             self._type(source)
-            return f"__builtin_convertvector({_bare(text[e.value])}, {self._type(e.dtype)})"
+            made = _bare(text[e.value])
+            for step in (*_between(source, e.dtype), e.dtype):
+                made = f"__builtin_convertvector({made}, {self._type(step)})"
+            return made
         if isinstance(e, Not):
             return f"(~{text[e.value]})"
         assert isinstance(e, Call)
@@ -303,6 +306,18 @@ class VectorWriter:
         self._mask(e.dtype)
         self.functions[(e.name, e.dtype, self.lanes)] = None
         return f"irt_v{e.name}_{t[4:]}({', '.join(_bare(a) for a in args)})"
+
+
+def _between(source: str, target: str) -> list[str]:
+    """Integer dtypes to widen by way of: gcc widens a vector to twice its width in an instruction, but element by element to
+    four times. On the way to floats the last is int32, from which all processors convert."""
+    width = dtypes.bits(source)
+    if dtypes.is_float(source) or width >= 32:
+        return []
+    sign = "u" if dtypes.is_unsigned(source) else ""
+    if dtypes.is_float(target):
+        return [f"{sign}int16", "int32"] if width == 8 else ["int32"]
+    return [f"{sign}int{w}" for w in (16, 32) if width < w < dtypes.bits(target)]
 
 
 def _compared(e: Expr) -> str:

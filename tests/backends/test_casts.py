@@ -1,0 +1,28 @@
+"""Every cast of a vector gives what the interpreter gives: by way of what widths it goes is seen nowhere."""
+
+import numpy as np
+import pytest
+
+import irtool
+
+INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+TARGETS = [*INTEGERS, "float32", "float64"]
+SIZE = 67
+
+
+@pytest.mark.parametrize("mcpu", ["x86-64", "x86-64-v3", "native"])
+def test_integers_become_any_number(mcpu, monkeypatch):
+    monkeypatch.setenv("CFLAGS", "-O1")
+    params = ", ".join(f"%{d}: Tensor[({SIZE}), {d}]" for d in INTEGERS)
+    pairs = [(a, b) for a in INTEGERS for b in TARGETS if a != b]
+    calls = ", ".join(f'cast(%{a}, dtype="{b}")' for a, b in pairs)
+    module = irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{ ({calls}) }}\n'))
+    inputs = {}
+    for d in INTEGERS:
+        info = np.iinfo(d)
+        inputs[d] = np.linspace(info.min, info.max, SIZE).astype("float64").clip(info.min, float(info.max) * 0.999)
+        inputs[d] = np.concatenate([inputs[d][:-3].astype(d), np.array([info.min, 0, info.max], d)])
+    want = irtool.evaluate(module, inputs)
+    got = irtool.build(module, mcpu=mcpu).run(inputs)
+    for (a, b), x, y in zip(pairs, got, want, strict=True):
+        assert np.array_equal(x, y), (a, b)
