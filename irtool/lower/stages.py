@@ -62,7 +62,8 @@ def _domain(op: Compute) -> int:
 
 
 def _cost(bodies: Sequence[Expr]) -> int:
-    """Rough work per element: 0 for moving data, 1 for arithmetic, more for division, guards and functions."""
+    """Rough work per element: 0 for moving data, 1 for arithmetic, more for division, guards, functions, and reads of places
+    that are data themselves."""
     total = 0
     for e in post_order(*bodies):
         if isinstance(e, Call):
@@ -76,6 +77,8 @@ def _cost(bodies: Sequence[Expr]) -> int:
             total += 3 if e.lazy else 1
         elif isinstance(e, Cast):
             total += 1
+        elif isinstance(e, Load) and any(isinstance(x, Load) for i in e.indices for x in post_order(i)):
+            total += 3
     return total
 
 

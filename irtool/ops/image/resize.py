@@ -68,28 +68,49 @@ def resize_tensor(
     exact: bool = False,
     name: str = "resize",
 ) -> Any:
-    """The tensor expression of `resize_array`."""
+    """The tensor expression of `resize_array`: one axis after the other, the last one first."""
     bounds = roi or [(0.0, 0.0)] * len(axes)
     maps = [map_axis(data.shape[a], shape[a], method, b[0], b[1], exact) for a, b in zip(axes, bounds, strict=True)]
+    value = data
+    for axis, map in reversed(list(zip(axes, maps, strict=True))):
+        value = _resampled(value, axis, shape[axis], map, method)
 
     def element(*i: Any) -> Any:
-        def read(*at: Any) -> Any:
-            index = list(i)
-            for a, k in zip(axes, at, strict=True):
-                index[a] = k
-            return data[tuple(index)]
-
-        places = [position_of(i[a], m) for a, m in zip(axes, maps, strict=True)]
-        wholes = [te.floordiv(i[a], m.whole) if m.whole else None for a, m in zip(axes, maps, strict=True)]
-        value = interpolate(
-            read, [taps_of(p, m.extent, method, w) for p, m, w in zip(places, maps, wholes, strict=True)]
-        )
+        found = value[i]
         if method.coordinates == "tf_crop_and_resize":
+            places = [position_of(i[a], m) for a, m in zip(axes, maps, strict=True)]
             beyond = [te.any(p < 0, p > m.extent - 1) for p, m in zip(places, maps, strict=True)]
-            value = te.select(te.any(*beyond), te.const(extrapolation, value.dtype), value)
-        return te.cast(value, dtype)
+            found = te.select(te.any(*beyond), te.const(extrapolation, found.dtype), found)
+        return te.cast(found, dtype)
 
     return te.compute(shape, element, name=name, tag="injective")
+
+
+def _resampled(data: Any, axis: int, target: int, map: Map, method: Method) -> Any:
+    """The tensor with one axis resampled. Which elements its taps are, and their weights, are tensors of their own: they are
+    the same wherever that axis is."""
+
+    def taps(i: Any) -> list[tuple[Any, Any]]:
+        return taps_of(position_of(i, map), map.extent, method, te.floordiv(i, map.whole) if map.whole else None)
+
+    def table(k: int, part: int) -> Any:
+        return te.compute((target,), lambda i: taps(i)[k][part], name="weight" if part else "tap", tag="injective")
+
+    weighted = method.name != "nearest_neighbor"
+    tables = [(table(k, 0), table(k, 1) if weighted else None) for k in range(method.taps)]
+
+    def element(*i: Any) -> Any:
+        x = i[axis]
+        total = None
+        for at, weight in tables:
+            found = data[(*i[:axis], at[x], *i[axis + 1 :])]
+            if weight is not None:
+                found = te.cast(found, "float32") * weight[x]
+            total = found if total is None else total + found
+        return total
+
+    shape = (*data.shape[:axis], target, *data.shape[axis + 1 :])
+    return te.compute(shape, element, name="resampled", tag="injective")
 
 
 def spatial_axes(layout: str, canonical: str) -> list[int]:
