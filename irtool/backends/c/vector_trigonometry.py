@@ -1,0 +1,158 @@
+"""Trigonometric functions of vectors in single precision, as C text (see `vector_math` for the placeholders).
+
+Angles are brought to -π/4 … π/4 by taking away a multiple of π/2 that is given in parts: their products with the multiple
+are exact with and without fused multiplication, so that what is left is accurate even where nearly everything cancels.
+Angles too large for that are rare; their lanes ask the C library.
+"""
+
+from __future__ import annotations
+
+from .polynomials import horner
+
+_SIN_TERMS = (-0.16666655242443085, 0.008332189172506332, -0.00019518285989761353)
+_COS_TERMS = (1.0, -0.5, 0.04166664555668831, -0.0013887309469282627, 2.4432327336398885e-05)
+"""(sin(r) - r) / r³ and cos r as polynomials of r²."""
+_ASIN_TERMS = (1.0, 0.16666752099990845, 0.074953094124794, 0.04546914994716644, 0.024184778332710266,
+               0.042158305644989014)  # fmt: skip
+"""asin(a) / a as a polynomial of a² up to a = 1/2."""
+_ATAN_TERMS = (1.0, -0.33333298563957214, 0.1999852955341339, -0.14264015853405, 0.10950880497694016,
+               -0.08399306237697601, 0.057881392538547516, -0.03109700232744217, 0.010868709534406662,
+               -0.0017828319687396288)  # fmt: skip
+"""atan(a) / a as a polynomial of a² up to a = 1."""
+
+_ANY = """static inline int irt_vany_{n}({i} m) {{
+  int k, any = 0;
+  for (k = 0; k < {lanes}; ++k) any |= m[k];
+  return any;
+}}"""
+# The multiple is below 2^13, the first three parts of π/2 have 11 bits. The sum `z` has the multiple in its lowest bits.
+# What rounding takes from `b` is put back with the fourth part (subtracted, so that -0 stays).
+_TURN = """static inline {t} irt_vturn_{n}({t} x, {i} *quarters) {{
+  {t} z = x * 0.63661977f + 12582912.0f, k = z - 12582912.0f;
+  {t} a = (x - k * 1.5703125f) - k * 4.837512969970703e-4f, b = a - k * 7.549533620476723e-8f;
+  *quarters = ({i})z;
+  return b - (k * 2.5633440682570896e-12f - ((a - b) - k * 7.549533620476723e-8f));
+}}"""
+# The sum is more accurate than a product would be, but gives 0 for -0.
+_TURN_SIN = (
+    """static inline {t} irt_vturn_sin_{n}({t} r) {{
+  {t} z = r * r, y = r + r * (z * """
+    + horner("z", _SIN_TERMS)
+    + """);
+  return ({t})(({i})y | (({i})r & INT32_MIN));
+}}"""
+)
+_TURN_COS = (
+    """static inline {t} irt_vturn_cos_{n}({t} r) {{
+  {t} z = r * r;
+  return """
+    + horner("z", _COS_TERMS)
+    + """;
+}}"""
+)
+_FAR = """static __attribute__((noinline, unused)) {t} irt_vfar_@_{n}({t} x, {t} y) {{
+  int k;
+  for (k = 0; k < {lanes}; ++k)
+    if (fabsf(x[k]) > 12867.0f) y[k] = @f(x[k]);
+  return y;
+}}"""
+_RESULT = """
+  return irt_vany_{n}(irt_vfabs_{n}(x) > 12867.0f) ? irt_vfar_@_{n}(x, y) : y;
+}}"""
+_SIN = """static inline {t} irt_v@_{n}({t} x) {{
+  {i} q;
+  {t} r = irt_vturn_{n}(x, &q);
+  {t} y = irt_vselect_{n}(((q & 1) == #), irt_vturn_sin_{n}(r), irt_vturn_cos_{n}(r));
+  y = ({t})(({i})y ^ ((+ & 2) << 30));"""
+_TAN = """static inline {t} irt_vtan_{n}({t} x) {{
+  {i} q;
+  {t} r = irt_vturn_{n}(x, &q), s = irt_vturn_sin_{n}(r), c = irt_vturn_cos_{n}(r);
+  {i} odd = (q & 1) != 0;
+  {t} y = irt_vselect_{n}(odd, -c, s) / irt_vselect_{n}(odd, s, c);""" + _RESULT.replace("@", "tan")
+
+# asin a is π/2 - 2 asin √((1 - a) / 2) above 1/2, where the root is below 1/2 again.
+_ASIN_HALF = (
+    """static inline {t} irt_vasin_half_{n}({t} a, {t} z) {{
+  return a * """
+    + horner("z", _ASIN_TERMS)
+    + """;
+}}"""
+)
+_ASIN = """static inline {t} irt_vasin_{n}({t} x) {{
+  {t} a = irt_vfabs_{n}(x), h = 0.5f - 0.5f * a;
+  {i} low = a < 0.5f;
+  {t} z = irt_vselect_{n}(low, a * a, h);
+  {t} y = irt_vasin_half_{n}(irt_vselect_{n}(low, a, irt_vsqrt_{n}(h)), z);
+  y = irt_vselect_{n}(low, y, 1.57079637f - ((y + y) + 4.37113883e-8f));
+  return ({t})(({i})y | (({i})x & INT32_MIN));
+}}"""
+_ACOS = """static inline {t} irt_vacos_{n}({t} x) {{
+  {t} a = irt_vfabs_{n}(x), h = 0.5f - 0.5f * a;
+  {i} low = a < 0.5f;
+  {t} z = irt_vselect_{n}(low, a * a, h);
+  {t} y = irt_vasin_half_{n}(irt_vselect_{n}(low, a, irt_vsqrt_{n}(h)), z);
+  {t} middle = 1.57079637f - (({t})(({i})y ^ (({i})x & INT32_MIN)) + 4.37113883e-8f);
+  y = y + y;
+  return irt_vselect_{n}(low, middle, irt_vselect_{n}(x < 0.0f, 3.14159274f - (y + 8.74227766e-8f), y));
+}}"""
+
+_ATAN_UNIT = (
+    """static inline {t} irt_vatan_unit_{n}({t} a) {{
+  {t} z = a * a;
+  return a * """
+    + horner("z", _ATAN_TERMS)
+    + """;
+}}"""
+)
+_ATAN = """static inline {t} irt_vatan_{n}({t} x) {{
+  {t} a = irt_vfabs_{n}(x);
+  {i} high = a > 1.0f;
+  {t} y = irt_vatan_unit_{n}(irt_vselect_{n}(high, 1.0f / a, a));
+  y = irt_vselect_{n}(high, 1.57079637f - (y + 4.37113883e-8f), y);
+  return ({t})(({i})y | (({i})x & INT32_MIN));
+}}"""
+# The quotient of the smaller and the larger one; of equal ones (zeros and infinities, too) it is known.
+_ATAN2 = """static inline {t} irt_vatan2_{n}({t} y, {t} x) {{
+  {t} a = irt_vfabs_{n}(y), b = irt_vfabs_{n}(x);
+  {i} high = a > b;
+  {t} q = irt_vselect_{n}(high, b, a) / irt_vselect_{n}(high, a, b);
+  {t} r = irt_vatan_unit_{n}(irt_vselect_{n}(a == b, irt_vselect_{n}(a > 0.0f, 1.0f - ({t}){{0}}, a), q));
+  r = irt_vselect_{n}(high, 1.57079637f - (r + 4.37113883e-8f), r);
+  r = irt_vselect_{n}(({i})x < 0, 3.14159274f - (r + 8.74227766e-8f), r);
+  return ({t})((({i})r & INT32_MAX) | (({i})y & INT32_MIN));
+}}"""
+
+
+def _wave(name: str, odd: int, quarters: str) -> str:
+    text = _SIN.replace("#", str(odd)).replace("(+ &", f"({quarters} &") + _RESULT
+    return text.replace("@", name)
+
+
+FUNCTIONS: dict[tuple[str, str], str] = {
+    ("any", "float32"): _ANY,
+    ("turn", "float32"): _TURN,
+    ("turn_sin", "float32"): _TURN_SIN,
+    ("turn_cos", "float32"): _TURN_COS,
+    **{(f"far_{name}", "float32"): _FAR.replace("@", name) for name in ("sin", "cos", "tan")},
+    ("sin", "float32"): _wave("sin", 0, "q"),
+    ("cos", "float32"): _wave("cos", 1, "(q + 1)"),
+    ("tan", "float32"): _TAN,
+    ("asin_half", "float32"): _ASIN_HALF,
+    ("asin", "float32"): _ASIN,
+    ("acos", "float32"): _ACOS,
+    ("atan_unit", "float32"): _ATAN_UNIT,
+    ("atan", "float32"): _ATAN,
+    ("atan2", "float32"): _ATAN2,
+}
+
+_TURNS = ("turn", "turn_sin", "turn_cos", "select", "fabs", "any")
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    **{name: (*_TURNS, f"far_{name}") for name in ("sin", "cos", "tan")},
+    "asin": ("fabs", "select", "sqrt", "asin_half"),
+    "acos": ("fabs", "select", "sqrt", "asin_half"),
+    "atan": ("fabs", "select", "atan_unit"),
+    "atan2": ("fabs", "select", "atan_unit"),
+}
+
+EXACT: tuple[str, ...] = ()
