@@ -20,11 +20,6 @@ _ATAN_TERMS = (1.0, -0.33333298563957214, 0.1999852955341339, -0.14264015853405,
                -0.0017828319687396288)  # fmt: skip
 """atan(a) / a as a polynomial of a² up to a = 1."""
 
-_ANY = """static inline int irt_vany_{n}({i} m) {{
-  int k, any = 0;
-  for (k = 0; k < {lanes}; ++k) any |= m[k];
-  return any;
-}}"""
 # The multiple is below 2^13, the first three parts of π/2 have 11 bits. The sum `z` has the multiple in its lowest bits.
 # What rounding takes from `b` is put back with the fourth part (subtracted, so that -0 stays).
 _TURN = """static inline {t} irt_vturn_{n}({t} x, {i} *quarters) {{
@@ -129,7 +124,6 @@ def _wave(name: str, odd: int, quarters: str) -> str:
 
 
 FUNCTIONS: dict[tuple[str, str], str] = {
-    ("any", "float32"): _ANY,
     ("turn", "float32"): _TURN,
     ("turn_sin", "float32"): _TURN_SIN,
     ("turn_cos", "float32"): _TURN_COS,
