@@ -79,9 +79,9 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine, again: bool)
         return None
     vectors = -(-extent // lanes) if padded else extent // lanes
     if shared or row is None:
-        tile = choose_tile(rows, vectors, machine.registers, shared, _block(r, v) // lanes)
+        tile = choose_tile(rows, vectors, machine, shared, _block(r, v) // lanes)
     else:
-        tile = choose_window(rows, vectors, machine.registers)
+        tile = choose_window(rows, vectors, machine)
     if row is not None:
         tile = _bounded(r, row, tile)
     points = tile.points
