@@ -1,4 +1,4 @@
-"""Single-precision exponentials and logarithms of vectors: a family of `vector_math`, which says what the texts may name."""
+"""Single-precision exponentials of vectors, and what is made of them: a family of `vector_math`, which says what the texts may name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from .polynomials import horner
 
 _EXP_TERMS = (1.0, 1.0, 0.49999991059303284, 0.16666416823863983, 0.04166824370622635, 0.008375036530196667,
               0.001383656752295792)  # fmt: skip
+EXP2_TERMS = (1.0, 0.6931471824645996, 0.24022647738456726, 0.05550331249833107, 0.009618442505598068,
+              0.0013399391900748014, 0.00015352944319602102)  # fmt: skip
+_EXP10_TERMS = (1.0, 2.3025851249694824, 2.6509487628936768, 2.03464937210083, 1.1712931394577026, 0.5420420169830322,
+                0.20631715655326843)  # fmt: skip
+_EXPM1_TERMS = (0.5, 0.1666666716337204, 0.041666481643915176, 0.008333281613886356, 0.001393354614265263,
+                0.00019910042465198785)  # fmt: skip
+_SINH_TERMS = (1.0, 0.1666666716337204, 0.008333350531756878, 0.00019836057617794722, 2.8175652460049605e-06)
 _TANH_TERMS = (1.0, -0.3333325982093811, 0.13331128656864166, -0.05372109264135361, 0.02059105411171913,
                -0.005660051014274359)  # fmt: skip
 _ERF_TERMS = (1.1283791065216064, -0.3761262595653534, 0.1128358542919159, -0.026853812858462334,
@@ -31,9 +38,21 @@ _EXP = """static inline {t} irt_vexp_{n}({t} x) {{
   {t} y = irt_vselect_{n}(x > 89.0f, 89.0f - ({t}){{0}}, x);
   return irt_vbounded_exp_{n}(irt_vselect_{n}(x < -104.0f, -104.0f - ({t}){{0}}, y));
 }}"""
+# exp(x) for x up to 0: 2^(k + 64) is a normal number, multiplying by 2^-64 rounds what becomes subnormal.
+_FALLING_EXP = (
+    """static inline {t} irt_vfalling_exp_{n}({t} x) {{
+  {t} y = irt_vselect_{n}(x < -104.0f, -104.0f - ({t}){{0}}, x);
+  {t} z = y * 1.44269504f + 12583103.0f, k = z - 12583103.0f;
+  {t} r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
+  {t} p = """
+    + horner("r", _EXP_TERMS)
+    + """ * ({t})(({i})z << 23);
+  return p * 5.42101086e-20f;
+}}"""
+)
 # 1 / (1 + exp(-x)) as exp(x) / (1 + exp(x)) below 0, where exp(-x) would be infinite although the result is subnormal.
 _SIGMOID = """static inline {t} irt_vsigmoid_{n}({t} x) {{
-  {t} e = irt_vexp_{n}(-irt_vfabs_{n}(x));
+  {t} e = irt_vfalling_exp_{n}(-irt_vfabs_{n}(x));
   return irt_vselect_{n}(x < 0.0f, e, 1.0f - ({t}){{0}}) / (1.0f + e);
 }}"""
 _TANH = (
@@ -61,34 +80,108 @@ _ERF = (
   return irt_vselect_{n}(a < 1.0f, small, large);
 }}"""
 )
-_LOG = """static inline {t} irt_vlog_{n}({t} x) {{
-  {i} tiny = x < 1.17549435e-38f;
-  {t} y = irt_vselect_{n}(tiny, x * 33554432.0f, x);
-  {i} bits = ({i})y - 0x3f3504f3;
-  {i} e = (bits >> 23) - (tiny & 25);
-  {t} m = ({t})((bits & 0x7fffff) + 0x3f3504f3), k = __builtin_convertvector(e, {t});
-  {t} f = m - 1.0f, s = f / (2.0f + f), z = s * s, h = 0.5f * f * f;
-  {t} r = z * (0.666666667f + z * (0.4f + z * (0.285714286f + z * 0.22222222f)));
-  {t} y1 = k * 0.693359375f + (f - (h - (s * (h + r) - k * 2.12194440e-4f)));
-  y1 = irt_vselect_{n}(x == INFINITY, x, irt_vselect_{n}(x == 0.0f, -INFINITY - ({t}){{0}}, y1));
-  return irt_vselect_{n}(x >= 0.0f, y1, NAN - ({t}){{0}});
+# 2^k · p for a `p` about 1 and w = k + 1.5 · 2^23, whose lowest bits hold k: the half of k, rounded down, is added to the
+# exponent of p, a multiplication by the rest of 2^k rounds what becomes subnormal. Of a NaN it makes any number.
+_SCALE = """static inline {t} irt_vscale_{n}({t} p, {t} w) {{
+  {i} low = (({i})w >> 1) << 23;
+  return ({t})(({i})p + low) * ({t})((({i})w << 23) - low + 0x3f800000);
+}}"""
+_EXP2 = (
+    """static inline {t} irt_vexp2_{n}({t} x) {{
+  {t} y = irt_vselect_{n}(x > 130.0f, 130.0f - ({t}){{0}}, x), w, r;
+  y = irt_vselect_{n}(x < -152.0f, -152.0f - ({t}){{0}}, y);
+  w = y + 12582912.0f;
+  r = y - (w - 12582912.0f);
+  return ({t})((x != x) | ({i})irt_vscale_{n}("""
+    + horner("r", EXP2_TERMS)
+    + """, w));
+}}"""
+)
+# 10^x = 2^k · 10^r where x = k · log10 2 + r; the first part of log10 2 is short, so that its product with k is exact.
+_EXP10 = (
+    """static inline {t} irt_vexp10_{n}({t} x) {{
+  {t} y = irt_vselect_{n}(x > 39.0f, 39.0f - ({t}){{0}}, x), w, k, r;
+  y = irt_vselect_{n}(x < -46.0f, -46.0f - ({t}){{0}}, y);
+  w = y * 3.32192809f + 12582912.0f;
+  k = w - 12582912.0f;
+  r = (y - k * 0.301025390625f) - k * 4.60503898e-6f;
+  return ({t})((x != x) | ({i})irt_vscale_{n}("""
+    + horner("r", _EXP10_TERMS)
+    + """, w));
+}}"""
+)
+# 2^k · (exp r - 1 + (1 - 2^-k)); 2^k is taken in halves, because it may be too large.
+_EXPM1 = (
+    """static inline {t} irt_vexpm1_{n}({t} x) {{
+  {t} y = irt_vselect_{n}(x > 89.0f, 89.0f - ({t}){{0}}, x), z, k, r, p;
+  y = irt_vselect_{n}(x < -18.0f, -18.0f - ({t}){{0}}, y);
+  z = y * 1.44269504f + 12583038.0f;
+  k = z - 12583038.0f;
+  r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
+  p = r + (r * r) * """
+    + horner("r", _EXPM1_TERMS)
+    + """;
+  p = p + (1.0f - 0.5f * ({t})((254 - ({i})z) << 23));
+  p = (p + p) * ({t})(({i})z << 23);
+  return ({t})(({i})p | (({i})x & INT32_MIN));
+}}"""
+)
+# exp(a) / 2 for a from 0 to 89.5 (and larger ones: infinity), where exp(a) may be infinite.
+_HALF_EXP = (
+    """static inline {t} irt_vhalf_exp_{n}({t} a) {{
+  {t} y = irt_vselect_{n}(a > 89.5f, 89.5f - ({t}){{0}}, a);
+  {t} z = y * 1.44269504f + 12583037.0f, k = z - 12583037.0f;
+  {t} r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
+  {t} p = """
+    + horner("r", _EXP_TERMS)
+    + """ * ({t})(({i})z << 23);
+  return p + p;
+}}"""
+)
+_SINH = (
+    """static inline {t} irt_vsinh_{n}({t} x) {{
+  {t} a = irt_vfabs_{n}(x), z = x * x, e = irt_vhalf_exp_{n}(a);
+  {t} small = x * """
+    + horner("z", _SINH_TERMS)
+    + """;
+  {t} large = e - 0.25f / e;
+  large = ({t})(({i})large | (({i})x & INT32_MIN));
+  return irt_vselect_{n}(a < 1.0f, small, large);
+}}"""
+)
+_COSH = """static inline {t} irt_vcosh_{n}({t} x) {{
+  {t} e = irt_vhalf_exp_{n}(irt_vfabs_{n}(x));
+  return e + 0.25f / e;
 }}"""
 
 FUNCTIONS: dict[tuple[str, str], str] = {
     ("bounded_exp", "float32"): _BOUNDED_EXP,
     ("exp", "float32"): _EXP,
+    ("falling_exp", "float32"): _FALLING_EXP,
     ("sigmoid", "float32"): _SIGMOID,
     ("tanh", "float32"): _TANH,
     ("erf", "float32"): _ERF,
-    ("log", "float32"): _LOG,
+    ("scale", "float32"): _SCALE,
+    ("exp2", "float32"): _EXP2,
+    ("exp10", "float32"): _EXP10,
+    ("expm1", "float32"): _EXPM1,
+    ("half_exp", "float32"): _HALF_EXP,
+    ("sinh", "float32"): _SINH,
+    ("cosh", "float32"): _COSH,
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "exp": ("select", "bounded_exp"),
-    "log": ("select",),
-    "sigmoid": ("exp", "fabs", "select"),
+    "falling_exp": ("select",),
+    "sigmoid": ("falling_exp", "fabs", "select"),
     "tanh": ("exp", "fabs", "select"),
     "erf": ("select", "bounded_exp", "fabs"),
+    "exp2": ("select", "scale"),
+    "exp10": ("select", "scale"),
+    "expm1": ("select",),
+    "half_exp": ("select",),
+    "sinh": ("half_exp", "fabs", "select"),
+    "cosh": ("half_exp", "fabs"),
 }
 
 EXACT: tuple[str, ...] = ()

@@ -12,7 +12,14 @@ Each family has a module with three tables: `FUNCTIONS`, the texts by name and d
 from __future__ import annotations
 
 from ...tir import dtypes
-from . import vector_exponentials, vector_lanes, vector_rounding, vector_trigonometry
+from . import (
+    vector_exponentials,
+    vector_lanes,
+    vector_logarithms,
+    vector_powers,
+    vector_rounding,
+    vector_trigonometry,
+)
 
 _SELECT = """static inline {t} irt_vselect_{n}({i} m, {t} a, {t} b) {{
   return ({t})((m & ({i})a) | (~m & ({i})b));
@@ -56,7 +63,14 @@ _EVEN = """static inline {t} irt_veven_{n}(const {e} *p) {{
 # The first elements only; the count is a literal where this is called, so that the copy is an instruction or two.
 _PUT = "static inline void irt_vput_{n}({e} *p, {t} v, size_t count) {{ memcpy(p, &v, count * sizeof *p); }}"
 
-_FAMILIES = (vector_exponentials, vector_lanes, vector_rounding, vector_trigonometry)
+_FAMILIES = (
+    vector_exponentials,
+    vector_lanes,
+    vector_logarithms,
+    vector_powers,
+    vector_rounding,
+    vector_trigonometry,
+)
 
 FUNCTIONS: dict[tuple[str, str], str] = {
     **{("fabs", d): _FABS for d in ("float32", "float64")},

@@ -15,6 +15,7 @@ from ...tir.stmt import Buffer, Store
 from .expression import Writer, _bare
 from .scalars import literal
 from .vector_math import EXACT, FUNCTIONS
+from .vector_powers import CHEAP
 
 
 class Scalar(Exception):
@@ -304,8 +305,11 @@ class VectorWriter:
             raise Scalar
         t = self._type(e.dtype)
         self._mask(e.dtype)
-        self.functions[(e.name, e.dtype, self.lanes)] = None
-        return f"irt_v{e.name}_{t[4:]}({', '.join(_bare(a) for a in args)})"
+        name = e.name
+        if name == "pow" and isinstance(e.args[1], Const) and e.args[1].value in CHEAP:
+            name, args = CHEAP[float(e.args[1].value)], args[:1]
+        self.functions[(name, e.dtype, self.lanes)] = None
+        return f"irt_v{name}_{t[4:]}({', '.join(_bare(a) for a in args)})"
 
 
 def _between(source: str, target: str) -> list[str]:

@@ -1,0 +1,134 @@
+"""Single-precision logarithms and inverse hyperbolic functions of vectors: a family of `vector_math`, which says what the
+texts may name.
+"""
+
+from __future__ import annotations
+
+from .polynomials import horner
+
+_ASINH_TERMS = (1.0, -0.16666580736637115, 0.07496880739927292, -0.04425881430506706, 0.028140386566519737,
+                -0.015323144383728504, 0.004671250004321337)  # fmt: skip
+_ACOSH_TERMS = (1.0, -0.0833330899477005, 0.018745049834251404, -0.0055463132448494434, 0.0017882519168779254,
+                -0.0005068128230050206, 8.277749293483794e-05)  # fmt: skip
+"""acosh(1 + t) / √(2t)"""
+_ATANH_TERMS = (1.0, 0.33333298563957214, 0.20002524554729462, 0.14222638309001923, 0.1182483658194542,
+                0.05131392553448677, 0.17675668001174927)  # fmt: skip
+
+# A positive normal number is 2^k · (1 + f) with 1 + f from √½ to √2; log(1 + f) is a series in f / (2 + f).
+_LOG_SERIES = """static inline {t} irt_vlog_series_{n}({t} f) {{
+  {t} s = f / (2.0f + f), z = s * s, h = 0.5f * f * f;
+  {t} r = z * (0.666666667f + z * (0.4f + z * (0.285714286f + z * 0.22222222f)));
+  return f - (h - s * (h + r));
+}}"""
+_LOG_NORMAL = """static inline {t} irt_vlog_normal_{n}({t} x, {t} *k) {{
+  {i} bits = ({i})x - 0x3f3504f3;
+  *k = __builtin_convertvector(bits >> 23, {t});
+  return irt_vlog_series_{n}(({t})((bits & 0x7fffff) + 0x3f3504f3) - 1.0f);
+}}"""
+_LOG_PARTS = """static inline {t} irt_vlog_parts_{n}({t} x, {t} *k) {{
+  {i} tiny = x < 1.17549435e-38f;
+  {t} l = irt_vlog_normal_{n}(irt_vselect_{n}(tiny, x * 33554432.0f, x), k);
+  *k -= ({t})(tiny & ({i})(25.0f - ({t}){{0}}));
+  return l;
+}}"""
+# What logarithms are where the parts make no sense: of 0, infinity, what is below 0, NaN.
+_LOG_ENDS = """static inline {t} irt_vlog_ends_{n}({t} x, {t} y) {{
+  y = irt_vselect_{n}(x == INFINITY, x, irt_vselect_{n}(x == 0.0f, -INFINITY - ({t}){{0}}, y));
+  return irt_vselect_{n}(x >= 0.0f, y, NAN - ({t}){{0}});
+}}"""
+# The first parts of log 2 and log10 2 are short, so that their products with k are exact.
+_LOG = """static inline {t} irt_vlog_{n}({t} x) {{
+  {t} k, l = irt_vlog_parts_{n}(x, &k);
+  return irt_vlog_ends_{n}(x, k * 0.693359375f + (l - k * 2.12194440e-4f));
+}}"""
+_LOG2 = """static inline {t} irt_vlog2_{n}({t} x) {{
+  {t} k, l = irt_vlog_parts_{n}(x, &k);
+  return irt_vlog_ends_{n}(x, k + l * 1.44269504f);
+}}"""
+_LOG10 = """static inline {t} irt_vlog10_{n}({t} x) {{
+  {t} k, l = irt_vlog_parts_{n}(x, &k);
+  return irt_vlog_ends_{n}(x, k * 0.301025390625f + (l * 0.434294482f + k * 4.60503898e-6f));
+}}"""
+# 1 + x = u + c, exactly where that matters; with k = 0, f is x.
+_LOG1P = """static inline {t} irt_vlog1p_{n}({t} x) {{
+  {t} u = x + 1.0f, c = x - (u - 1.0f);
+  {i} bits = ({i})u - 0x3f3504f3, e = bits >> 23;
+  {t} k = __builtin_convertvector(e, {t}), scale = ({t})((128 - e) << 23);
+  {t} f = (({t})((bits & 0x7fffff) + 0x3f3504f3) - 1.0f) + c * (0.5f * scale);
+  {t} y = k * 0.693359375f + (irt_vlog_series_{n}(f) - k * 2.12194440e-4f);
+  return ({t})(({i})irt_vlog_ends_{n}(u, y) | (({i})x & INT32_MIN));
+}}"""
+# log(x + √(x² + sign)) where that is at least 2, and infinity and NaN; x² and 1 do not matter to each other beyond 4096.
+_LOG_TWICE = """static inline {t} irt_vlog_twice_{n}({t} x, {t} root) {{
+  {i} big = x > 4096.0f;
+  {t} k, l = irt_vlog_normal_{n}(irt_vselect_{n}(big, x, x + root), &k);
+  k -= ({t})(big & ({i})(-1.0f - ({t}){{0}}));
+  return irt_vselect_{n}(x < INFINITY, k * 0.693359375f + (l - k * 2.12194440e-4f), x);
+}}"""
+_ASINH = (
+    """static inline {t} irt_vasinh_{n}({t} x) {{
+  {t} a = irt_vfabs_{n}(x), z = x * x;
+  {t} small = x * """
+    + horner("z", _ASINH_TERMS)
+    + """;
+  {t} large = irt_vlog_twice_{n}(a, irt_vsqrt_{n}(z + 1.0f));
+  large = ({t})(({i})large | (({i})x & INT32_MIN));
+  return irt_vselect_{n}(a < 0.75f, small, large);
+}}"""
+)
+_ACOSH = (
+    """static inline {t} irt_vacosh_{n}({t} x) {{
+  {t} f = x - 1.0f;
+  {i} near = f < 1.0f;
+  {t} root = irt_vsqrt_{n}(irt_vselect_{n}(near, f + f, x * x - 1.0f));
+  {t} small = root * """
+    + horner("f", _ACOSH_TERMS)
+    + """;
+  return irt_vselect_{n}(near, small, irt_vlog_twice_{n}(x, root));
+}}"""
+)
+# ½ log((1 + a) / (1 - a)) but near 0.
+_ATANH = (
+    """static inline {t} irt_vatanh_{n}({t} x) {{
+  {t} a = irt_vfabs_{n}(x), z = x * x, k, l, large;
+  {t} small = x * """
+    + horner("z", _ATANH_TERMS)
+    + """;
+  l = irt_vlog_normal_{n}((1.0f + a) / (1.0f - a), &k);
+  large = k * 0.3466796875f + (0.5f * l - k * 1.06097220e-4f);
+  large = irt_vselect_{n}(a < 1.0f, large, irt_vselect_{n}(a == 1.0f, INFINITY - ({t}){{0}}, NAN - ({t}){{0}}));
+  large = ({t})(({i})large | (({i})x & INT32_MIN));
+  return irt_vselect_{n}(a < 0.5f, small, large);
+}}"""
+)
+
+FUNCTIONS: dict[tuple[str, str], str] = {
+    ("log_series", "float32"): _LOG_SERIES,
+    ("log_normal", "float32"): _LOG_NORMAL,
+    ("log_parts", "float32"): _LOG_PARTS,
+    ("log_ends", "float32"): _LOG_ENDS,
+    ("log_twice", "float32"): _LOG_TWICE,
+    ("log", "float32"): _LOG,
+    ("log2", "float32"): _LOG2,
+    ("log10", "float32"): _LOG10,
+    ("log1p", "float32"): _LOG1P,
+    ("asinh", "float32"): _ASINH,
+    ("acosh", "float32"): _ACOSH,
+    ("atanh", "float32"): _ATANH,
+}
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "log_normal": ("log_series",),
+    "log_parts": ("log_normal", "select"),
+    "log_ends": ("select",),
+    "log_twice": ("log_normal", "select"),
+    "log": ("log_parts", "log_ends"),
+    "log2": ("log_parts", "log_ends"),
+    "log10": ("log_parts", "log_ends"),
+    "log1p": ("log_series", "log_ends"),
+    "asinh": ("log_twice", "fabs", "sqrt", "select"),
+    "acosh": ("log_twice", "sqrt", "select"),
+    "atanh": ("log_normal", "fabs", "select"),
+}
+
+EXACT: tuple[str, ...] = ()

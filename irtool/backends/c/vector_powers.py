@@ -1,0 +1,109 @@
+"""Single-precision powers of vectors: a family of `vector_math`, which says what the texts may name.
+
+x^y is 2^(y · log2 x), where the logarithm needs eight bits more than a float has. It and its product with y are sums of
+two floats: of the first one, only the upper half of the bits is used, so that products of such numbers are exact, with
+contraction to one rounding and without.
+"""
+
+from __future__ import annotations
+
+from .polynomials import horner
+from .vector_exponentials import EXP2_TERMS
+
+_LOG2_TERMS = (0.961796760559082, 0.5770391821861267, 0.41864436864852905)
+"""log2((1 + s) / (1 - s)) without its linear part, divided by s³: of s², for s up to 0.102."""
+
+# |x| = 2^k · m with m from 0.8165 to 1.633. log2 m is log2 c for a c of 1 or 1.5, and a series in s = (m - c) / (m + c):
+# s is `sh` (12 bits) + `sl`, the division's remainder. The logarithm is `h` (12 bits) + `l`, the product `t` + `tl`.
+# Where |x| is 0 or infinity, the sign of the sum says which of the two the result is; that of a y so large that it does
+# not matter how large is kept small enough for finite sums. Below 2^23, the lowest bit of |y| + 2^23 says if y is odd.
+_POW = (
+    """static inline {t} irt_vpow_{n}({t} x, {t} y) {{
+  {i} ax = ({i})x & INT32_MAX, ay = ({i})y & INT32_MAX, tiny = ax < 0x00800000;
+  {i} bits = ({i})irt_vselect_{n}(tiny, ({t})ax * 33554432.0f, ({t})ax) - 0x3f510625;
+  {t} k = __builtin_convertvector((bits >> 23) - (tiny & 25), {t}), m = ({t})((bits & 0x7fffff) + 0x3f510625);
+  {i} up = m > 1.22474487f;
+  {t} c = irt_vselect_{n}(up, 1.5f - ({t}){{0}}, 1.0f - ({t}){{0}}), f = m - c, d = m + c, inverse = 1.0f / d;
+  {t} s = f * inverse, z = s * s, sh = ({t})(({i})s & -4096), dh = ({t})(({i})d & -4096);
+  {t} sl = ((f - sh * dh) - sh * (m - (dh - c))) * inverse, p = sh * 2.884765625f;
+  {t} pl = sh * 6.24456477e-4f + (sl * 2.88539008f + (s * z) * """
+    + horner("z", _LOG2_TERMS)
+    + """);
+  {t} e = k + ({t})(up & ({i})(0.5849609375f - ({t}){{0}}));
+  {t} h = ({t})(({i})(e + p) & -4096);
+  {t} l = ((e - h) + p) + (pl + ({t})(up & ({i})(1.56318833e-6f - ({t}){{0}})));
+  {t} most = irt_vselect_{n}(ay < 0x50800000, y, ({t})((({i})y & INT32_MIN) | 0x50800000));
+  {t} yh = ({t})(({i})most & -4096), t = yh * h, tl = (most - yh) * h + most * l, sum = t + tl;
+  {t} w = sum + 12582912.0f, r = (t - (w - 12582912.0f)) + tl;
+  {i} value = ({i})irt_vscale_{n}("""
+    + horner("r", EXP2_TERMS)
+    + """, w);
+  {i} low = ay < 0x4b000000;
+  {t} whole = irt_vselect_{n}(low, ({t})ay + 8388608.0f, ({t})ay);
+  {i} broken = low & (whole - 8388608.0f != ({t})ay);
+  {i} odd = (({i})whole << 31) & (ay < 0x4b800000) & ~broken;
+  {i} end = (((ax == 0) | (ax >= 0x7f800000)) & (ay != 0)) | ((({i})sum & INT32_MAX) > 0x43180000);
+  value = (end & (sum > 0.0f) & 0x7f800000) | (~end & value) | (({i})x & odd);
+  value |= (broken & (x < 0.0f) & (ax != 0x7f800000)) | ((ax > 0x7f800000) & (ay != 0));
+  return ({t})(value | ((ay > 0x7f800000) & (x != 1.0f)));
+}}"""
+)
+
+# Powers that are cheap, with the ends as pow has them: the square root of -∞ is ∞, that of -0 is +0.
+_ROOT_OF = """static inline {t} irt_vroot_of_{n}({t} x) {{
+  return irt_vselect_{n}(x == -INFINITY, INFINITY - ({t}){{0}}, x + 0.0f);
+}}"""
+_ROOTS = """static inline {t} irt_v{name}_{n}({t} x) {{
+  {t} a = irt_vroot_of_{n}(x), q = irt_vsqrt_{n}(a);
+  return TEXT;
+}}"""
+_PRODUCTS = """static inline {t} irt_v{name}_{n}({t} x) {{
+  {t} q = FIRST;
+  return TEXT;
+}}"""
+_OF_ROOTS = {
+    -1.5: ("pow_minus_3_2", "(1.0f / a) / q"),
+    -0.75: ("pow_minus_3_4", "irt_vselect_{n}((a == 0.0f) | (a == INFINITY), 1.0f - ({t}){{0}}, irt_vsqrt_{n}(q)) / a"),
+    -0.5: ("pow_minus_1_2", "1.0f / q"),
+    -0.25: ("pow_minus_1_4", "1.0f / irt_vsqrt_{n}(q)"),
+    0.25: ("pow_1_4", "irt_vsqrt_{n}(q)"),
+    0.75: ("pow_3_4", "q * irt_vsqrt_{n}(q)"),
+    1.5: ("pow_3_2", "a * q"),
+    2.5: ("pow_5_2", "a * a * q"),
+}
+_OF_PRODUCTS = {
+    -3.0: ("pow_minus_3", "x * x", "(1.0f / x) / q"),
+    -2.0: ("pow_minus_2", "1.0f / x", "q * q"),
+    -1.0: ("pow_minus_1", "1.0f / x", "q"),
+    3.0: ("pow_3", "x * x", "q * x"),
+    4.0: ("pow_4", "x * x", "q * q"),
+}
+
+CHEAP: dict[float, str] = {e: entry[0] for table in (_OF_ROOTS, _OF_PRODUCTS) for e, entry in table.items()}
+"""Exponents for which a function of one argument gives the power."""
+
+_HYPOT = """static inline {t} irt_vhypot_{n}({t} x, {t} y) {{
+  {t} a = irt_vfabs_{n}(x), b = irt_vfabs_{n}(y), most = irt_vselect_{n}(a < b, b, a), one = 1.0f - ({t}){{0}};
+  {i} large = most > 1.0e18f, small = most < 1.0e-16f;
+  {t} down = irt_vselect_{n}(large, 0x1p-70f - ({t}){{0}}, irt_vselect_{n}(small, 0x1p100f - ({t}){{0}}, one));
+  {t} up = irt_vselect_{n}(large, 0x1p70f - ({t}){{0}}, irt_vselect_{n}(small, 0x1p-100f - ({t}){{0}}, one));
+  {t} u = a * down, v = b * down, r = irt_vsqrt_{n}(u * u + v * v) * up;
+  return irt_vselect_{n}((a == INFINITY) | (b == INFINITY), INFINITY - ({t}){{0}}, r);
+}}"""
+
+FUNCTIONS: dict[tuple[str, str], str] = {
+    ("pow", "float32"): _POW,
+    ("hypot", "float32"): _HYPOT,
+    ("root_of", "float32"): _ROOT_OF,
+    **{(name, "float32"): _ROOTS.replace("TEXT", text) for name, text in _OF_ROOTS.values()},
+    **{(n, "float32"): _PRODUCTS.replace("FIRST", q).replace("TEXT", text) for n, q, text in _OF_PRODUCTS.values()},
+}
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "pow": ("select", "scale"),
+    "hypot": ("select", "fabs", "sqrt"),
+    "root_of": ("select",),
+    **{name: ("root_of", "sqrt") for name, _ in _OF_ROOTS.values()},
+}
+
+EXACT: tuple[str, ...] = ()
