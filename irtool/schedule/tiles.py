@@ -82,7 +82,9 @@ def _crowding(x: int, y: int, machine: Machine) -> int:
     numbers are those that gcc was seen to bear without loss.
     """
     if machine == Machine(16, 16):
-        return 0  # Products and sums are instructions of their own: what is in memory costs nothing beside them.
+        return 0  # SSE has no multiply-add: what is in memory costs nothing beside products and sums.
     if machine.vector_bytes == 64:
         return max(0, x * y + x - machine.registers - 4)  # A multiply-add can broadcast an operand from memory.
+    if machine.registers == 16:
+        return max(0, x * y + x - machine.registers + 1)  # It can read a vector there.
     return max(0, x * y + x + y - machine.registers + 1)
