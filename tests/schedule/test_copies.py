@@ -160,3 +160,17 @@ def test_a_transposed_operand_may_be_read_twice():
         {"x": (20, 33), "y": (33, 20)},
         exact=True,
     )
+
+
+def test_padded_channels_of_a_depthwise_convolution_need_no_workspace():
+    """The copy of a channel is read with that channel's results only: it is on the stack, not the image's copy in the arena."""
+    generator = np.random.RandomState(4)
+    x, w = generator.randn(1, 48, 56, 56).astype("float32"), generator.randn(48, 1, 7, 7).astype("float32")
+    module = irtool.parse(
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 48, 56, 56), float32], %w: Tensor[(48, 1, 7, 7), float32]) {\n'
+        "  nn.conv2d(%x, %w, padding=[3, 3, 3, 3], groups=48, channels=48, kernel_size=[7, 7])\n}\n"
+    )
+    artifact = irtool.build(module)
+    assert artifact.arena_bytes < 1 << 18
+    want = irtool.evaluate(module, {"x": x, "w": w})
+    np.testing.assert_allclose(artifact.run({"x": x, "w": w}), want, atol=1e-4, rtol=0)
