@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from ..tir.expr import Load, const, rewrite
+from ..tir.expr import Load, Select, const, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, Stmt, Store, seq, substitute_stmt
 from .affine import coefficients, loads
@@ -65,7 +65,10 @@ class Sliding:
 
 
 def choose_sliding(update: Store, rows: Loop, inner: Sequence[Loop], simplify: Simplifier) -> Sliding | None:
-    """The loop over a window along which the tile's rows have most in common; None if they have nothing."""
+    """The loop over a window along which the tile's rows have most in common; None if they have nothing, or where a condition
+    decides whether an element may be read."""
+    if any(isinstance(e, Select) and e.lazy for e in post_order(update.value)):
+        return None
     best: tuple[int, Sliding] | None = None
     for k, m in inner:
         if not 1 < m <= WINDOW:

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from irtool.schedule.sliding import choose_sliding
-from irtool.tir.expr import Binary, Const, Load, Var, const, post_order
+from irtool.tir.expr import Binary, Const, Load, Var, const, if_then_else, post_order
 from irtool.tir.simplify import Simplifier
 from irtool.tir.stmt import VECTORIZED, Buffer, For, Store, expressions, pre_order
 
@@ -50,3 +50,13 @@ def test_every_row_is_read_once(stride: int, dilation: int) -> None:
             assert isinstance(images[0], Const)
             found.append(images[0].value)
     assert sorted(found) == sorted(wanted) and len(updates) == ROWS * STEPS
+
+
+def test_what_may_not_be_read_stays_under_its_condition() -> None:
+    simplify = Simplifier({T: (0, ROWS - 1), K: (0, STEPS - 1), X: (0, LANES - 1)})
+    image = Buffer("image", (64, 32), "float32")
+    acc = Buffer("acc", (ROWS, 1, LANES), "float32", "register")
+    place = (T, const(0), X)
+    value = if_then_else(const(0) < T + K, Load(image, (T + K - 1, X)), const(1.5))
+    store = Store(acc, place, Binary("+", Load(acc, place), value, "float32"))
+    assert choose_sliding(store, (T, ROWS), [(K, STEPS)], simplify) is None
