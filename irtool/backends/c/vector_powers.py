@@ -14,14 +14,11 @@ _LOG2_TERMS = (0.961796760559082, 0.5770391821861267, 0.41864436864852905)
 """log2((1 + s) / (1 - s)) without its linear part, divided by s³: of s², for s up to 0.102."""
 
 # |x| = 2^k · m with m from 0.8165 to 1.633. log2 m is log2 c for a c of 1 or 1.5, and a series in s = (m - c) / (m + c):
-# s is `sh` (12 bits) + `sl`, the division's remainder. The logarithm is `h` (12 bits) + `l`, the product `t` + `tl`.
-# Where |x| is 0 or infinity, the sign of the sum says which of the two the result is; that of a y so large that it does
-# not matter how large is kept small enough for finite sums. Below 2^23, the lowest bit of |y| + 2^23 says if y is odd.
-_POW = (
-    """static inline {t} irt_vpow_{n}({t} x, {t} y) {{
-  {i} ax = ({i})x & INT32_MAX, ay = ({i})y & INT32_MAX, tiny = ax < 0x00800000;
-  {i} bits = ({i})irt_vselect_{n}(tiny, ({t})ax * 33554432.0f, ({t})ax) - 0x3f510625;
-  {t} k = __builtin_convertvector((bits >> 23) - (tiny & 25), {t}), m = ({t})((bits & 0x7fffff) + 0x3f510625);
+# s is `sh` (12 bits) + `sl`, the division's remainder. The logarithm is `h` (12 bits) + `l`, the product `t` + `tl`. Given
+# are the bits of |x| less those of the least m, k and y; the value is what the sum is off from the nearest integer.
+_POW_EXPONENT = (
+    """static inline {t} irt_vpow_exponent_{n}({i} bits, {t} k, {t} y, {t} *sum) {{
+  {t} m = ({t})((bits & 0x7fffff) + 0x3f510625);
   {i} up = m > 1.22474487f;
   {t} c = irt_vselect_{n}(up, 1.5f - ({t}){{0}}, 1.0f - ({t}){{0}}), f = m - c, d = m + c, inverse = 1.0f / d;
   {t} s = f * inverse, z = s * s, sh = ({t})(({i})s & -4096), dh = ({t})(({i})d & -4096);
@@ -32,12 +29,23 @@ _POW = (
   {t} e = k + ({t})(up & ({i})(0.5849609375f - ({t}){{0}}));
   {t} h = ({t})(({i})(e + p) & -4096);
   {t} l = ((e - h) + p) + (pl + ({t})(up & ({i})(1.56318833e-6f - ({t}){{0}})));
-  {t} most = irt_vselect_{n}(ay < 0x50800000, y, ({t})((({i})y & INT32_MIN) | 0x50800000));
-  {t} yh = ({t})(({i})most & -4096), t = yh * h, tl = (most - yh) * h + most * l, sum = t + tl;
-  {t} w = sum + 12582912.0f, r = (t - (w - 12582912.0f)) + tl;
+  {t} yh = ({t})(({i})y & -4096), t = yh * h, tl = (y - yh) * h + y * l;
+  *sum = t + tl;
+  return (t - ((*sum + 12582912.0f) - 12582912.0f)) + tl;
+}}"""
+)
+# For any arguments. Where |x| is 0 or infinity, the sign of the sum says which of the two the result is; that of a y so
+# large that it does not matter how large is kept small enough for finite sums. Below 2^23, the lowest bit of |y| + 2^23
+# says if y is odd.
+_ANY_POW = (
+    """static inline {t} irt_vany_pow_{n}({t} x, {t} y) {{
+  {i} ax = ({i})x & INT32_MAX, ay = ({i})y & INT32_MAX, tiny = ax < 0x00800000;
+  {i} bits = ({i})irt_vselect_{n}(tiny, ({t})ax * 33554432.0f, ({t})ax) - 0x3f510625;
+  {t} most = irt_vselect_{n}(ay < 0x50800000, y, ({t})((({i})y & INT32_MIN) | 0x50800000)), sum;
+  {t} r = irt_vpow_exponent_{n}(bits, __builtin_convertvector((bits >> 23) - (tiny & 25), {t}), most, &sum);
   {i} value = ({i})irt_vscale_{n}("""
     + horner("r", EXP2_TERMS)
-    + """, w);
+    + """, sum + 12582912.0f);
   {i} low = ay < 0x4b000000;
   {t} whole = irt_vselect_{n}(low, ({t})ay + 8388608.0f, ({t})ay);
   {i} broken = low & (whole - 8388608.0f != ({t})ay);
@@ -46,6 +54,19 @@ _POW = (
   value = (end & (sum > 0.0f) & 0x7f800000) | (~end & value) | (({i})x & odd);
   value |= (broken & (x < 0.0f) & (ax != 0x7f800000)) | ((ax > 0x7f800000) & (ay != 0));
   return ({t})(value | ((ay > 0x7f800000) & (x != 1.0f)));
+}}"""
+)
+# Most vectors have positive normal numbers only, and so have their powers: these are done with in half of the time.
+_POW = (
+    """static inline {t} irt_vpow_{n}({t} x, {t} y) {{
+  {i} bits = ({i})x - 0x3f510625, special = (({i})x < 0x00800000) | (({i})x > 0x7f7fffff);
+  {t} sum, r;
+  if (irt_vany_{n}(special)) return irt_vany_pow_{n}(x, y);
+  r = irt_vpow_exponent_{n}(bits, __builtin_convertvector(bits >> 23, {t}), y, &sum);
+  if (irt_vany_{n}((({i})sum & INT32_MAX) > 0x42fa0000)) return irt_vany_pow_{n}(x, y);
+  return ({t})(({i})"""
+    + horner("r", EXP2_TERMS)
+    + """ + (({i})(sum + 12582912.0f) << 23));
 }}"""
 )
 
@@ -92,6 +113,8 @@ _HYPOT = """static inline {t} irt_vhypot_{n}({t} x, {t} y) {{
 }}"""
 
 FUNCTIONS: dict[tuple[str, str], str] = {
+    ("pow_exponent", "float32"): _POW_EXPONENT,
+    ("any_pow", "float32"): _ANY_POW,
     ("pow", "float32"): _POW,
     ("hypot", "float32"): _HYPOT,
     ("root_of", "float32"): _ROOT_OF,
@@ -100,7 +123,9 @@ FUNCTIONS: dict[tuple[str, str], str] = {
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {
-    "pow": ("select", "scale"),
+    "pow_exponent": ("select",),
+    "any_pow": ("pow_exponent", "scale", "select"),
+    "pow": ("pow_exponent", "any_pow", "any"),
     "hypot": ("select", "fabs", "sqrt"),
     "root_of": ("select",),
     **{name: ("root_of", "sqrt") for name, _ in _OF_ROOTS.values()},
