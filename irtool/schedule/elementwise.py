@@ -79,8 +79,7 @@ def schedule(m: Map, machine: Machine, rows: int = 0) -> Stmt:
     for _, n in m.loops:
         elements *= n
     kind = PARALLEL if elements >= _PARALLEL_ELEMENTS else SERIAL
-    widest = max((dtypes.itemsize(s.buffer.dtype) for s in m.stores), default=1)
-    lanes = machine.lanes(max(widest, 4))
+    lanes = machine.lanes(_widest(m))
     axes = turning.choose_axes(m) if lanes > 1 and elements != rows else None
     if axes is not None:
         return turning.schedule(m, axes, lanes, substituted, kind)
@@ -101,6 +100,20 @@ def schedule(m: Map, machine: Machine, rows: int = 0) -> Stmt:
             body = For(lane, width, seq(inner.stores), VECTORIZED if width > 1 else SERIAL)
             parts.append(_around(steps, body, SERIAL if outside else kind))
     return _around(outside, seq(parts), kind)
+
+
+def _widest(m: Map) -> int:
+    """Bytes of the widest numbers that are computed with, at least 4: what is narrower fills a part of a register."""
+    widest = 4
+    seen: set[Expr] = set()
+    stack: list[Expr] = [s.value for s in m.stores]
+    while stack:
+        e = stack.pop()
+        if e not in seen:
+            seen.add(e)
+            widest = max(widest, dtypes.itemsize(e.dtype))
+            stack.extend(() if isinstance(e, Load) else children(e))
+    return widest
 
 
 def _around(loops: Sequence[Loop], body: Stmt, kind: str) -> Stmt:

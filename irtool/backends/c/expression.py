@@ -30,7 +30,7 @@ _LIBM = {
     "nextafter": "nextafter",
 }  # fmt: skip
 
-_EXACT = {"floor", "ceil", "trunc", "round", "nearbyint", "fabs", "copysign"}
+WHOLE = {"floor", "ceil", "trunc", "round", "nearbyint", "fabs", "copysign"}
 """Of a 16-bit float these give one again: no rounding needed."""
 
 
@@ -227,7 +227,7 @@ class Writer:
             text = f"{_LIBM[name]}{suffix}({', '.join(_bare(k) for k in kids)})"
         else:
             raise IrError(f"no C for the intrinsic {name}")
-        return text if name in _EXACT else self._rounded(text, dtype)
+        return text if name in WHOLE else self._rounded(text, dtype)
 
     def _reinterpret(self, e: Call, value: str) -> str:
         source, target = e.args[0].dtype, e.dtype

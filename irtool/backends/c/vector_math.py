@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from ...tir import dtypes
 from . import (
+    vector_conversions,
     vector_exponentials,
     vector_lanes,
     vector_logarithms,
@@ -64,6 +65,7 @@ _EVEN = """static inline {t} irt_veven_{n}(const {e} *p) {{
 _PUT = "static inline void irt_vput_{n}({e} *p, {t} v, size_t count) {{ memcpy(p, &v, count * sizeof *p); }}"
 
 _FAMILIES = (
+    vector_conversions,
     vector_exponentials,
     vector_lanes,
     vector_logarithms,

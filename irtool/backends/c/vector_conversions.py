@@ -1,0 +1,106 @@
+"""Conversions of vectors that no compiler makes by itself, as C text (see `vector_math` for the placeholders).
+
+They give what the scalar functions of the same names give (see `support`): 16-bit floats are held as their bits, and a
+number that an integer cannot hold becomes the least one.
+"""
+
+from __future__ import annotations
+
+# gcc's names for the processor's conversions. Those of NaN give a quiet one, but keep more of it than we do.
+_X86 = """#if {lanes} == 16 && defined(__AVX512F__) && !defined(__clang__)
+WIDEST
+#elif {lanes} == 8 && defined(__F16C__) && !defined(__clang__)
+WIDE
+#else
+"""
+_H2F = (
+    "static inline {t} irt_vh2f_{n}(irt_u16x{lanes} x) {{\n"
+    + _X86.replace(
+        "WIDEST", "  return __builtin_ia32_vcvtph2ps512_mask((irt_i16x{lanes})x, ({t}){{0}}, (short)-1, 4);"
+    ).replace("WIDE", "  return __builtin_ia32_vcvtph2ps256((irt_i16x{lanes})x);")
+    + """  {i} h = ({i})__builtin_convertvector(x, irt_u32x{lanes}), rest = h & 0x7fff;
+  {t} tiny = __builtin_convertvector(rest, {t}) * 5.9604644775390625e-8f;
+  {i} y = (rest << 13) + 0x38000000 + ((rest >= 0x7c00) & 0x38000000);
+  return ({t})(({i})irt_vselect_{n}(rest < 0x400, tiny, ({t})y) | ((h & 0x8000) << 16));
+#endif
+}}"""
+)
+_F2H = (
+    "static inline irt_u16x{lanes} irt_vf2h_{n}({t} x) {{\n"
+    + _X86.replace(
+        "WIDEST",
+        "  {i} nan = x != x, y = (({i})x & ~(nan & 0x3fffff)) | (nan & 0x400000);\n"
+        "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph512_mask(({t})y, 0, (irt_i16x{lanes}){{0}}, (short)-1);",
+    ).replace(
+        "WIDE",
+        "  {i} nan = x != x, y = (({i})x & ~(nan & 0x3fffff)) | (nan & 0x400000);\n"
+        "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph256(({t})y, 0);",
+    )
+    + """  {i} b = ({i})x & INT32_MAX, sign = (({i})x >> 16) & 0x8000;
+  {i} tiny = ({i})(({t})b + 0.5f) - 0x3f000000, y = (b - 0x37fff001 + ((b >> 13) & 1)) >> 13;
+  {i} is_tiny = b < 0x38800000, is_huge = b >= 0x477ff000, is_nan = b > 0x7f800000;
+  y = (is_tiny & tiny) | (~is_tiny & y);
+  y = (is_huge & (0x7c00 + (is_nan & 0x200))) | (~is_huge & y);
+  return __builtin_convertvector((irt_u32x{lanes})(y | sign), irt_u16x{lanes});
+#endif
+}}"""
+)
+_ROUND_FLOAT16 = (
+    "static inline {t} irt_vround_float16_{n}({t} x) {{\n"
+    + _X86.replace("WIDEST", "WIDE").replace("WIDE", "  return irt_vh2f_{n}(irt_vf2h_{n}(x));")
+    + """  {i} b = ({i})x & INT32_MAX, sign = ({i})x & INT32_MIN;
+  {i} tiny = ({i})((({t})b + 0.5f) - 0.5f), y = (b + 0xfff + ((b >> 13) & 1)) & ~0x1fff;
+  {i} is_tiny = b < 0x38800000, is_huge = b >= 0x477ff000, is_nan = b > 0x7f800000;
+  y = (is_tiny & tiny) | (~is_tiny & y);
+  y = (is_huge & (0x7f800000 + (is_nan & 0x400000))) | (~is_huge & y);
+  return ({t})(y | sign);
+#endif
+}}"""
+)
+_B2F = """static inline {t} irt_vb2f_{n}(irt_u16x{lanes} x) {{
+  return ({t})(__builtin_convertvector(x, irt_u32x{lanes}) << 16);
+}}"""
+_BITS_OF_BFLOAT16 = """  irt_u32x{lanes} b = (irt_u32x{lanes})x, y = b + 0x7fff + ((b >> 16) & 1);
+  irt_u32x{lanes} nan = (irt_u32x{lanes})(x != x);
+  y = (nan & (b | 0x400000)) | (~nan & y);
+"""
+_F2B = (
+    "static inline irt_u16x{lanes} irt_vf2b_{n}({t} x) {{\n"
+    + _BITS_OF_BFLOAT16
+    + "  return __builtin_convertvector(y >> 16, irt_u16x{lanes});\n}}"
+)
+_ROUND_BFLOAT16 = (
+    "static inline {t} irt_vround_bfloat16_{n}({t} x) {{\n"
+    + _BITS_OF_BFLOAT16
+    + "  return ({t})({i})(y & 0xffff0000u);\n}}"
+)
+_TO_INT32 = """static inline irt_i32x{lanes} irt_vto_int32_{n}({t} x) {{
+  {i} fits = (x >= -2147483648.0f) & (x < 2147483648.0f);
+  return __builtin_convertvector(irt_vselect_{n}(fits, x, -2147483648.0f - ({t}){{0}}), irt_i32x{lanes});
+}}"""
+
+FUNCTIONS: dict[tuple[str, str], str] = {
+    ("h2f", "float32"): _H2F,
+    ("f2h", "float32"): _F2H,
+    ("b2f", "float32"): _B2F,
+    ("f2b", "float32"): _F2B,
+    ("round_float16", "float32"): _ROUND_FLOAT16,
+    ("round_bfloat16", "float32"): _ROUND_BFLOAT16,
+    ("to_int32", "float32"): _TO_INT32,
+    ("to_int32", "float64"): _TO_INT32.replace(".0f", ".0"),
+}
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "h2f": ("select",),
+    "round_float16": ("h2f", "f2h"),
+    "to_int32": ("select",),
+}
+
+EXACT: tuple[str, ...] = tuple(name for name, _ in FUNCTIONS)
+
+TYPES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("h2f", "f2h", "round_float16"), ("int16", "uint16", "int32", "uint32")),
+    **dict.fromkeys(("b2f", "f2b", "round_bfloat16"), ("uint16", "int32", "uint32")),
+    "to_int32": ("int32",),
+}
+"""The dtypes of vectors that a function uses beside its own."""

@@ -1,0 +1,87 @@
+"""Kinds of expressions in vectors: what they give is, bit by bit, what the same loops give without vectors."""
+
+import re
+
+import numpy as np
+import pytest
+
+import irtool
+
+PROCESSORS = ["x86-64", "x86-64-v3", "native"]
+SIZE = 16 * 71 + 13
+TYPES = {"x": "float32", "y": "float32", "d": "float64", "h": "float16", "g": "float16", "b": "bfloat16", "n": "int32",
+         "m": "int64", "s": "int8", "u": "uint8", "w": "int16", "p": "bool", "q": "bool"}  # fmt: skip
+_LOOP = "right_shift(%m, 31i64)"
+"""Left to a loop: compilers find more in it."""
+FORMS = [
+    *(f"cast(%{v}, dtype='{t}')" for v in "xdhb" for t in ("float16", "bfloat16", "float32", "float64", "int32", "int8")),
+    *(f"cast(%{v}, dtype='{t}')" for v in "nmsuwp" for t in ("float16", "bfloat16", "float32")),
+    *(f"cast(%p, dtype='{t}')" for t in ("float64", "int8", "uint8", "int32", "int64")),
+    *(f"cast(%{v}, dtype='{t}')" for v in "nm" for t in ("int8", "int16", "uint8")),
+    "cast(%x, dtype='uint8')", "cast(%x, dtype='int16')",
+    "add(%h, %g)", "multiply(%h, %g)", "divide(%h, %g)", "maximum(%h, %g)", "exp(%h)", "floor(%h)", "sqrt(%g)",
+    "less(%h, %g)", "add(%b, %b)", "multiply(%b, %b)", "negative(%b)",
+    "less(%x, %y)", "greater_equal(%d, %d)", "not_equal(%x, %y)", "equal(%s, %s)", "less(%n, 7)",
+    "isnan(%x)", "isinf(%x)", "isfinite(%x)", "isnan(%d)", "isfinite(%h)",
+    "logical_and(%p, %q)", "logical_or(%p, isnan(%x))", "logical_not(%p)", "logical_xor(%p, %q)",
+    "logical_and(less(%x, %y), less(%d, 0.5f64))",
+    "where(%p, %x, %y)", "where(%p, %h, %g)", "where(%p, %s, add(%s, %s))", "where(less(%x, %y), %n, %n * 2)",
+    "where(less(%d, 0.5f64), %x, %y)", "where(less(%x, %y), %m, %m + 1i64)", "where(less(%n, 7), %u, cast(3, dtype='uint8'))",
+    "left_shift(%n, 3)", "right_shift(%n, 3)", _LOOP,
+    "floor_divide(%n, 8)", "cast(floor_mod(cast(%s, dtype='int32'), 16), dtype='int8')",
+     "floor_mod(%n, 8)",
+    "exp(where(isnan(%x), 0f, %x))", "clip(round(%x), a_min=-127f, a_max=127f)", "fast_exp(%y)",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    generator = np.random.RandomState(0)
+    return {name: _values(generator, dtype) for name, dtype in TYPES.items()}
+
+
+def _values(generator: np.random.RandomState, dtype: str) -> np.ndarray:
+    """Numbers of every size; of floats halves, those between 16-bit floats, and special ones."""
+    if dtype == "bool":
+        return generator.rand(SIZE) < 0.5
+    if "int" in dtype:
+        info = np.iinfo(dtype)
+        special = [info.min, info.max, 0, 1, 2, 3, 7, 8, 9]
+        return np.array([*generator.randint(info.min, info.max, SIZE - len(special), "int64"), *special], dtype)
+    x = generator.choice([-1, 1], SIZE) * np.exp(generator.uniform(-25, 25, SIZE))
+    x[: SIZE // 2] = np.round(generator.uniform(-200, 200, SIZE // 2) * 64) / 64
+    ties = (2049 + 2 * np.arange(40)) * 2.0 ** -np.arange(20, 40).repeat(2)
+    special = [np.inf, -np.inf, np.nan, 0.0, -0.0, 65519.9, 65520.0, 65504.0, 2.0**31, -(2.0**31), 3e9, 1e-8, 2.0**-25]
+    x[-len(ties) - len(special) :] = [*ties, *special]
+    with np.errstate(all="ignore"):
+        if dtype == "bfloat16":
+            return (x.astype("float32").view("uint32") >> 16).astype("uint16")
+        return x.astype(dtype)
+
+
+def _in_one(forms: list[str]) -> irtool.Module:
+    """All of them, each a kernel of its own."""
+    params = ", ".join(f"%{v}: Tensor[({SIZE}), {t}]" for v, t in TYPES.items())
+    return irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{ ({", ".join(forms)}) }}\n'))
+
+
+@pytest.mark.parametrize("mcpu", PROCESSORS)
+def test_vectors_give_what_loops_give(inputs, mcpu, monkeypatch):
+    monkeypatch.setenv("CFLAGS", "-O1 -Wall -Wextra -pedantic -Werror")
+    module = _in_one(FORMS)
+    want = irtool.build(module, mcpu=mcpu, vector="none", math="strict").run(inputs)
+    got = irtool.build(module, mcpu=mcpu, math="strict").run(inputs)
+    for form, a, b in zip(FORMS, got, want, strict=True):
+        bits = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}[a.itemsize]
+        different = a.view(bits) != b.view(bits)
+        if a.dtype.kind == "f":
+            different &= ~(np.isnan(a) & np.isnan(b))
+        assert not different.any(), (form, a[different][:4], b[different][:4])
+
+
+def test_they_are_vectors(tmp_path):
+    irtool.build(_in_one([f for f in FORMS if f != _LOOP]), name="m", emit="c", out_dir=tmp_path, mcpu="x86-64-v4")
+    kernels = (tmp_path / "m.c").read_text().split("#if IRT_VECTOR")[1:]
+    loops = [k.split("#else")[0] for k in kernels]
+    assert len(loops) > len(FORMS) / 2
+    assert [x for x in loops if re.search(r"_v = 0; \w+_v < (8|16)", x)] == []
