@@ -50,6 +50,11 @@ REFERENCES = {
     "log": np.log,
     "log2": np.log2,
     "log10": np.log10,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
     "sqrt": np.sqrt,
     "rsqrt": lambda x: 1 / np.sqrt(x),
 }
@@ -86,3 +91,19 @@ def test_power(vector):
         distance = units(got, np.power(x.astype("float64"), y.astype("float64")))
     worst = int(distance.argmax())
     assert distance[worst] <= LIMIT, (x[worst], y[worst], got[worst], distance[worst])
+
+
+@pytest.mark.parametrize("vector", [True, "none"], ids=["vector", "scalar"])
+def test_powers_with_a_constant(vector):
+    x = sweep()
+    exponents, bases = [-2.0, -0.5, 0.0, 0.75, 1.0, 1.625, 2.0, 3.0, 5.0], [0.0, 2.0, 3.0, 10.0, -2.0]
+    calls = ", ".join([*(f"power(%x, {e}f)" for e in exponents), *(f"power({b}f, %x)" for b in bases)])
+    m = irtool.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[({len(x)}), float32]) {{ ({calls}) }}')
+    got = irtool.build(irtool.infer_types(m), vector=vector).run([x])
+    exact = x.astype("float64")
+    with np.errstate(all="ignore"):
+        wanted = [*(np.power(exact, e) for e in exponents), *(np.power(b, exact) for b in bases)]
+        for about, values, want in zip([*exponents, *bases], got, wanted, strict=True):
+            distance = units(values, want)
+            worst = int(distance.argmax())
+            assert distance[worst] <= LIMIT, (about, x[worst], values[worst], distance[worst])

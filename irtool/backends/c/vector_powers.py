@@ -7,6 +7,7 @@ contraction to one rounding and without.
 
 from __future__ import annotations
 
+from ...tir.expr import Call, Const
 from .polynomials import horner
 from .vector_exponentials import EXP2_TERMS
 
@@ -87,6 +88,7 @@ _OF_ROOTS = {
     -0.75: ("pow_minus_3_4", "irt_vselect_{n}((a == 0.0f) | (a == INFINITY), 1.0f - ({t}){{0}}, irt_vsqrt_{n}(q)) / a"),
     -0.5: ("pow_minus_1_2", "1.0f / q"),
     -0.25: ("pow_minus_1_4", "1.0f / irt_vsqrt_{n}(q)"),
+    0.5: ("pow_1_2", "q"),
     0.25: ("pow_1_4", "irt_vsqrt_{n}(q)"),
     0.75: ("pow_3_4", "q * irt_vsqrt_{n}(q)"),
     1.5: ("pow_3_2", "a * q"),
@@ -96,12 +98,27 @@ _OF_PRODUCTS = {
     -3.0: ("pow_minus_3", "x * x", "(1.0f / x) / q"),
     -2.0: ("pow_minus_2", "1.0f / x", "q * q"),
     -1.0: ("pow_minus_1", "1.0f / x", "q"),
+    1.0: ("pow_1", "x", "q"),
+    2.0: ("pow_2", "x", "q * q"),
     3.0: ("pow_3", "x * x", "q * x"),
     4.0: ("pow_4", "x * x", "q * q"),
 }
 
 CHEAP: dict[float, str] = {e: entry[0] for table in (_OF_ROOTS, _OF_PRODUCTS) for e, entry in table.items()}
 """Exponents for which a function of one argument gives the power."""
+_BASES = {2.0: "exp2", 10.0: "exp10"}
+
+
+def cheapest(call: Call) -> tuple[str, tuple[int, ...]]:
+    """The function of floats that gives the value of a call, and which of its arguments that takes."""
+    if call.name == "pow":
+        base, exponent = call.args
+        if isinstance(exponent, Const) and exponent.value in CHEAP:
+            return CHEAP[float(exponent.value)], (0,)
+        if isinstance(base, Const) and base.value in _BASES:
+            return _BASES[float(base.value)], (1,)
+    return call.name, tuple(range(len(call.args)))
+
 
 _HYPOT = """static inline {t} irt_vhypot_{n}({t} x, {t} y) {{
   {t} a = irt_vfabs_{n}(x), b = irt_vfabs_{n}(y), most = irt_vselect_{n}(a < b, b, a), one = 1.0f - ({t}){{0}};

@@ -16,7 +16,7 @@ from .expression import WHOLE, Writer, _bare
 from .scalars import HALVES, literal
 from .vector_conversions import TYPES
 from .vector_math import EXACT, FUNCTIONS
-from .vector_powers import CHEAP
+from .vector_powers import cheapest
 
 
 class Scalar(Exception):
@@ -419,10 +419,8 @@ class VectorWriter:
         dtype = _held(e.args[0].dtype)
         if (e.name, dtype) not in FUNCTIONS or (self.strict and e.name not in EXACT):
             raise Scalar
-        name = e.name
-        if name == "pow" and isinstance(e.args[1], Const) and e.args[1].value in CHEAP:
-            name, args = CHEAP[float(e.args[1].value)], args[:1]
-        made = self._function(name, dtype, *args)
+        name, which = cheapest(e)
+        made = self._function(name, dtype, *(args[n] for n in which))
         if e.dtype == "bool":
             self.widths[e] = _bits(dtype)
         return made if e.name in WHOLE else self._rounded(made, e.dtype)
