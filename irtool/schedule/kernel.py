@@ -80,9 +80,8 @@ class _Scheduler:
 
     def _stage(self, s: Stmt, form: Map | Reduction | None) -> Stmt:
         if isinstance(form, Reduction):
-            split = flatten.split_groups(flatten.split_loops(form))
-            flat = flatten.flatten_sums(flatten.flatten_loops(take_guards(split)))
-            return self._reduction(form, flat)
+            split = take_guards(flatten.split_groups(flatten.split_loops(form)))
+            return self._reduction(form, split, flatten.flatten_sums(flatten.flatten_loops(split)))
         if isinstance(form, Map):
             size = 1
             for _, n in form.loops:
@@ -95,8 +94,8 @@ class _Scheduler:
     def _map(self, m: Map) -> Stmt:
         return elementwise.schedule(m, self.machine, self.rows)
 
-    def _reduction(self, form: Reduction, flat: Reduction) -> Stmt:
-        """`flat` is the reduction `form` prepared for schedules."""
+    def _reduction(self, form: Reduction, split: Reduction, flat: Reduction) -> Stmt:
+        """`split` is the reduction `form` prepared for schedules, `flat` the same with loops fused."""
         machine = self.machine
         lanes = machine.lanes(dtypes.itemsize(flat.acc.dtype))
         row = rows.applies(flat, machine)
@@ -105,7 +104,7 @@ class _Scheduler:
             tiled = None
         else:
             row = None
-        parts = separate(flat, lanes) if lanes > 1 and row is None else []
+        parts = separate(split, lanes) if lanes > 1 and row is None else []
         if not parts and tiled is None and lanes > 1:
             parts = pack(flat, lanes)
             if reuse(flat, parts) < (_LEAST_REUSE if row is None else _MUCH_REUSE):

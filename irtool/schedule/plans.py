@@ -66,10 +66,11 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine, again: bool)
         if e.source is r.acc:
             continue
         s = stride(simplify, e.source.offset(e.indices), inner)
-        if s not in (0, 1, 2):
+        # Every third element takes three loads: it must be near.
+        if s not in (0, 1, 2) and not (s == 3 and e.source.scope == "local"):
             return None
         contiguous += s > 0
-        apart += s == 2
+        apart += s > 1
     if not contiguous or not _uniform_guards(split.update, inner):
         return None
     scattered = sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)

@@ -181,7 +181,7 @@ def _windows(r: Reduction, v: Var, extent: int, lanes: int, simplify: Simplifier
         return None
     moving = [n for n, (terms, _) in enumerate(forms) if v in terms]
     step = stride(simplify, value.source.offset(value.indices), v)
-    if len(moving) != 1 or step not in (1, 2) or forms[moving[0]][0][v] != step:
+    if len(moving) != 1 or step not in (1, 2, 3) or forms[moving[0]][0][v] != step:
         return None
     terms, offset = forms[moving[0]]
     columns = tuple((k, n) for k, n in r.inner if k in terms)

@@ -203,20 +203,41 @@ class Simplifier:
         return terms, a[1] + b[1] * scale
 
     def _merge_division(self, form: Linear) -> Linear:
-        """c*k*(x floordiv c) + k*(x floormod c)  ⇒  k*x."""
-        mods = [t for t in form[0] if isinstance(t, Binary) and t.op == "floormod" and isinstance(t.b, Const)]
-        for mod in mods:
+        """c*k*(x floordiv c) + k*(x floormod c)  ⇒  k*x, also of what is left of x when divided by c*n."""
+        mods: list[Expr] = [t for t in form[0] if isinstance(t, Binary) and t.op == "floormod"]
+        while mods:
+            mod = mods.pop(0)
             k = form[0].get(mod)
             if k is None:
                 continue
-            assert isinstance(mod, Binary) and isinstance(mod.b, Const)
+            if not isinstance(mod, Binary) or not isinstance(mod.b, Const):
+                continue
             c = int(mod.b.value)
             # Of x = y floordiv n the quotient is y floordiv (n*c).
             quotient = self._intern(self._change_binary(Binary("floordiv", mod.a, mod.b, mod.dtype)))
-            if form[0].get(quotient) == k * c:
-                rest = {t: v for t, v in form[0].items() if t is not mod and t is not quotient}
-                form = self._combine((rest, form[1]), self._form(mod.a), k)
+            for t, v in form[0].items():
+                n, beyond = (1, 0) if t is quotient else self._remainder_of(t, quotient)
+                reached = self._combine(self._form(mod.a), ({}, beyond * c), 1)
+                if v != k * c or not n or not self._fits(reached, mod.dtype):
+                    continue
+                rest = {x: m for x, m in form[0].items() if x is not mod and x is not t}
+                merged = mod.a
+                if t is not quotient:
+                    moved = self._sum(reached, mod.dtype)
+                    several = self._intern(const(c * n, mod.dtype))
+                    merged = self._intern(self._change_binary(Binary("floormod", moved, several, mod.dtype)))
+                    mods.append(merged)
+                form = self._combine((rest, form[1]), self._form(merged), k)
+                break
         return form
+
+    def _remainder_of(self, e: Expr, x: Expr) -> tuple[int, int]:
+        """The constants n and d of `(x + d) floormod n`; 0 and 0 if the expression is another."""
+        if isinstance(e, Binary) and e.op == "floormod" and isinstance(e.b, Const):
+            terms, offset = self._form(e.a)
+            if len(terms) == 1 and terms.get(x) == 1:
+                return int(e.b.value), offset
+        return 0, 0
 
     def _sum(self, form: Linear, dtype: str) -> Expr:
         """The expression of a linear form: terms in their order, the constant last."""

@@ -43,6 +43,8 @@ def compiled(text: str, shapes: dict, exact: bool = False, dtype: str = "float32
         ((1, 3, 30, 19), "pool_size=[2, 3], strides=[1, 2], padding=[0, 1, 1, 0]"),
         ((1, 2, 20, 20), "pool_size=[3, 3], padding=[2, 2, 2, 2], dilation=[2, 2]"),
         ((1, 2, 33, 40), "pool_size=[5, 5], strides=[2, 2], padding=[2, 2, 2, 2]"),
+        ((1, 2, 33, 60), "pool_size=[3, 3], strides=[3, 3]"),
+        ((1, 2, 33, 59), "pool_size=[5, 5], strides=[3, 3], padding=[2, 2, 2, 2]"),
     ],
 )
 def test_windows_are_combined_row_by_row(shape, attributes, mcpu):

@@ -97,6 +97,10 @@ def test_three_loops_run_as_one() -> None:
     i, jk = fused // (18 * 23), fused % (18 * 23)
     assert simplify((i * 18 + jk // 23) * 23 + jk % 23) is fused
     assert repr(simplify(i * 18 + jk // 23)) == repr(simplify(fused // 23))
+    part = fused % (18 * 23)
+    assert repr(simplify((part // 23) * 46 + (part % 23) * 2)) == repr(simplify(part * 2))
+    assert repr(simplify((fused // 23 % 18) * 23 + fused % 23)) == repr(simplify(part))
+    assert repr(simplify(((fused // 23 + 2) % 18) * 23 + fused % 23)) == repr(simplify((fused + 46) % (18 * 23)))
 
 
 def test_guards_that_shapes_decide_vanish() -> None:

@@ -61,6 +61,17 @@ _EVEN = """static inline {t} irt_veven_{n}(const {e} *p) {{
   return __builtin_shuffle(a, b, ({i}){{{evens}}});
 #endif
 }}"""
+# Every third element, from three vectors; the last one ends with the last element that is wanted.
+_THIRD = """static inline {t} irt_vthird_{n}(const {e} *p) {{
+  const {t} a = *(const {t}_u *)p, b = *(const {t}_u *)(p + {lanes}), c = *(const {t}_u *)(p + 2 * {lanes} - 2);
+#ifdef __clang__
+  const {t} d = __builtin_shufflevector(a, b, {thirds});
+  return __builtin_shufflevector(d, c, {rest});
+#else
+  const {t} d = __builtin_shuffle(a, b, ({i}){{{thirds}}});
+  return __builtin_shuffle(d, c, ({i}){{{rest}}});
+#endif
+}}"""
 # The first elements only; the count is a literal where this is called, so that the copy is an instruction or two.
 _PUT = "static inline void irt_vput_{n}({e} *p, {t} v, size_t count) {{ memcpy(p, &v, count * sizeof *p); }}"
 
@@ -84,7 +95,15 @@ FUNCTIONS: dict[tuple[str, str], str] = {
 EXACT = frozenset({"fabs", "sqrt", "rsqrt"}.union(*(family.EXACT for family in _FAMILIES)))
 """Those that give what the C library's functions give."""
 
-_ON_EVERY_TYPE = {"select": _SELECT, "min": _EXTREME, "max": _EXTREME, "even": _EVEN, "load": _LOAD, "put": _PUT}
+_ON_EVERY_TYPE = {
+    "select": _SELECT,
+    "min": _EXTREME,
+    "max": _EXTREME,
+    "even": _EVEN,
+    "third": _THIRD,
+    "load": _LOAD,
+    "put": _PUT,
+}
 
 _NEEDS: dict[str, tuple[str, ...]] = {
     "rsqrt": ("sqrt",),
@@ -114,6 +133,8 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
         sqrt="sqrt" if wide else "sqrtf",
         one="1.0" if wide else "1.0f",
         evens=", ".join(str(2 * k if 2 * k < lanes else 2 * k + 1) for k in range(lanes)),
+        thirds=", ".join(str(3 * k if 3 * k < 2 * lanes else 0) for k in range(lanes)),
+        rest=", ".join(str(k if 3 * k < 2 * lanes else 3 * k - lanes + 2) for k in range(lanes)),
     )
     needed = [d for n in _NEEDS.get(name, ()) for d in define(n, dtype, lanes)]
     return [*needed, ((name, dtype, lanes), made)]

@@ -329,8 +329,8 @@ class VectorWriter:
         place = self.place(e.source)
         if step == 1 and self.count == self.lanes:
             text = f"*(const {t}_u *)({place} + {base})"
-        elif step == 2 and self.count == self.lanes:
-            text = self._function("even", _MEMORY.get(e.dtype, e.dtype), f"{place} + {base}")
+        elif step in (2, 3) and self.count == self.lanes:
+            text = self._function("even" if step == 2 else "third", _MEMORY.get(e.dtype, e.dtype), f"{place} + {base}")
         else:
             items = ", ".join(f"{place}[{_bare(base)} + {n * step}]" for n in range(self.count))
             text = f"(({t}){{{items}}})"
