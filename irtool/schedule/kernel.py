@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..tir import dtypes
 from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, seq
 from . import contract, elementwise, flatten, rows
 from .affine import loads
@@ -97,7 +96,7 @@ class _Scheduler:
     def _reduction(self, form: Reduction, split: Reduction, flat: Reduction) -> Stmt:
         """`split` is the reduction `form` prepared for schedules, `flat` the same with loops fused."""
         machine = self.machine
-        lanes = machine.lanes(dtypes.itemsize(flat.acc.dtype))
+        lanes = machine.lanes_of(flat.acc.dtype)
         row = rows.applies(flat, machine)
         tiled = self._plan(flat)
         if row is not None and (tiled is None or tiled.lanes * tiled.tile.points < 4 * machine.lanes(4)):

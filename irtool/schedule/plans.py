@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..tir import dtypes
 from ..tir.expr import Expr, Select, Var, post_order
 from ..tir.simplify import Simplifier
 from .affine import coefficients, depends, loads, simplifier, stride
@@ -35,8 +34,8 @@ class Plan:
 
 def plan(r: Reduction, machine: Machine, again: bool = False) -> Plan | None:
     """How to schedule a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice."""
-    lanes = machine.lanes(dtypes.itemsize(r.acc.dtype))
-    if lanes < 2 or r.acc.dtype not in ("float32", "float64", "int32"):
+    lanes = machine.lanes_of(r.acc.dtype)
+    if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32"):
         return None
     best: tuple[float, Plan] | None = None
     for n in range(len(r.loops)):

@@ -27,9 +27,11 @@ _COMBINED = ("+", "*", "min", "max")
 
 def applies(r: Reduction, machine: Machine) -> int | None:
     """The number of the inner loop to vectorize; None where there is none."""
-    lanes = machine.lanes(dtypes.itemsize(r.acc.dtype))
+    lanes = machine.lanes_of(r.acc.dtype)
     update = r.update
-    if lanes < 4 or r.acc.dtype not in ("float32", "float64") or not isinstance(update, Binary):
+    if lanes < 4 or not dtypes.is_float(r.acc.dtype) or not isinstance(update, Binary):
+        return None
+    if dtypes.bits(r.acc.dtype) < 32 and update.op not in ("min", "max"):  # sums rounded so often depend on their order
         return None
     if update.op not in _COMBINED or not isinstance(update.a, Load) or update.a.source is not r.acc:
         return None
@@ -75,7 +77,7 @@ def row_count(forms: Sequence[Map | Reduction | None], machine: Machine) -> int:
 def schedule(r: Reduction, at: int, machine: Machine) -> Stmt:
     """The nest with inner loop number `at` in vectors."""
     v, extent = r.inner[at]
-    lanes = _width(extent, machine.lanes(dtypes.itemsize(r.acc.dtype)))
+    lanes = _width(extent, machine.lanes_of(r.acc.dtype))
     whole = extent // lanes
     several = next(n for n in (4, 2, 1) if whole >= n)
     tiles, rest = divmod(whole, several)

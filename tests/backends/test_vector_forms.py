@@ -85,3 +85,18 @@ def test_they_are_vectors(tmp_path):
     loops = [k.split("#else")[0] for k in kernels]
     assert len(loops) > len(FORMS) / 2
     assert [x for x in loops if re.search(r"_v = 0; \w+_v < (8|16)", x)] == []
+
+
+@pytest.mark.parametrize("mcpu", PROCESSORS)
+def test_extremes_of_16_bit_floats(mcpu):
+    """Accumulators are vectors of single precision."""
+    calls = [f"{f}(%{v}, axis=[{axis}])" for f in ("max", "min") for v in "hb" for axis in (2, 3)]
+    calls += [f"nn.max_pool2d(%{v}, pool_size=[3, 3], strides=[2, 2], padding=[1, 1])" for v in "hb"]
+    params = "%h: Tensor[(1, 3, 37, 75), float16], %b: Tensor[(1, 3, 37, 75), bfloat16]"
+    module = irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{ ({", ".join(calls)}) }}\n'))
+    h = np.random.RandomState(0).uniform(-100, 100, (1, 3, 37, 75)).astype("float16")
+    inputs = {"h": h, "b": (h.astype("float32").view("uint32") >> 16).astype("uint16")}
+    want = irtool.build(module, mcpu=mcpu, vector="none").run(inputs)
+    got = irtool.build(module, mcpu=mcpu).run(inputs)
+    for call, a, b in zip(calls, got, want, strict=True):
+        assert np.array_equal(a.view("uint16"), b.view("uint16")), call

@@ -32,7 +32,7 @@ from ...tir.stmt import (
 from .expression import Writer
 from .names import Names
 from .scalars import HALVES, stored_type, value_type
-from .vectors import Scalar, VectorWriter, vector_type, width_for
+from .vectors import Scalar, VectorWriter, held, vector_type, width_for
 
 _INDEX_LIMIT = 1 << 31
 _LINE = 64
@@ -210,8 +210,8 @@ class KernelWriter:
         lanes = width_for(b.shape[-1])
         t = value_type(b.dtype)
         if lanes > 1:
-            t = vector_type(b.dtype, lanes)
-            self.vector_types[b.dtype, lanes] = None
+            t = vector_type(held(b.dtype), lanes)
+            self.vector_types[held(b.dtype), lanes] = None
         for at in product(*map(range, b.shape[:-1])):
             made = self.registers[b, at] = self.names.fresh("_".join([b.name, *map(str, at)]))
             self._block([f"{t} {made};"], depth)
@@ -264,7 +264,7 @@ class KernelWriter:
         self._block(["{"], depth)
         for name, (dtype, width, _) in touched.items():
             array = self.spilled[name] = self.names.fresh(f"{name}_lanes")
-            t = vector_type(dtype, width)
+            t = vector_type(held(dtype), width)
             self._block([f"{value_type(dtype)} {array}[{width}];", f"*({t}_u *){array} = {name};"], depth + 1)
         v = self.expressions.declare(s.var)
         self._block([f"for ({self.index_type} {v} = 0; {v} < {count}; ++{v}) {{"], depth + 1)
@@ -273,7 +273,7 @@ class KernelWriter:
         self._block(["}"], depth + 1)
         for name, (dtype, width, written) in touched.items():
             if written:
-                self._block([f"{name} = *({vector_type(dtype, width)}_u *){self.spilled[name]};"], depth + 1)
+                self._block([f"{name} = *({vector_type(held(dtype), width)}_u *){self.spilled[name]};"], depth + 1)
         self._block(["}"], depth)
 
     def _store(self, s: Store, depth: int) -> None:

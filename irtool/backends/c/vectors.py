@@ -110,7 +110,7 @@ class VectorWriter:
 
     def _type(self, dtype: str) -> str:
         """The vector type that numbers of `dtype` are computed in."""
-        dtype = _held(dtype)
+        dtype = held(dtype)
         if dtype not in _TYPES:
             raise Scalar
         self.types[(dtype, self.lanes)] = None
@@ -126,7 +126,7 @@ class VectorWriter:
 
     def _function(self, name: str, dtype: str, *args: str) -> str:
         """A call of the function for vectors of `dtype`."""
-        dtype = _held(dtype)
+        dtype = held(dtype)
         t = self._type(dtype)
         self._mask(dtype)
         for other in TYPES.get(name, ()):
@@ -153,7 +153,7 @@ class VectorWriter:
         value = self._value(s.value, lines, {})
         register = self.register(s)
         if register is not None:
-            if dtype in _MEMORY:
+            if dtype == "bool":
                 raise Scalar
             if isinstance(s.value, Load) and value.startswith("*"):
                 value = self._function("load", dtype, value.split(")", 1)[1])
@@ -291,14 +291,14 @@ class VectorWriter:
             one = f"({literal(1, target)} - ({t}){{0}})"
             return f"(({t})({mask} & ({self._type(f'int{width}')}){one}))"
         if dtypes.is_float(source) and not dtypes.is_float(target):
-            if target not in ("int32", "int16", "int8") and (_held(source), target) != ("float32", "uint8"):
+            if target not in ("int32", "int16", "int8") and (held(source), target) != ("float32", "uint8"):
                 raise Scalar
             self.has_bytes = self.has_bytes or dtypes.bits(target) == 8
             value, source = self._function("to_int32", source, value), "int32"
         self._type(source)
         made = _bare(value)
-        for step in (*_between(source, _held(target), self.lanes), target):
-            if _held(step) != _held(source):
+        for step in (*_between(source, held(target), self.lanes), target):
+            if held(step) != held(source):
                 made = f"__builtin_convertvector({made}, {self._type(step)})"
         return self._rounded(made, target)
 
@@ -315,7 +315,7 @@ class VectorWriter:
     def _load(self, e: Load, lines: list[str]) -> str:
         register = self.register(e)
         if register is not None:
-            if e.dtype in _MEMORY:
+            if e.dtype == "bool":
                 raise Scalar
             return register
         t = self._stored(e.dtype)
@@ -416,7 +416,7 @@ class VectorWriter:
     def _call(self, e: Call, args: list[str]) -> str:
         if e.name == "reinterpret":
             return self._reinterpreted(e, *args)
-        dtype = _held(e.args[0].dtype)
+        dtype = held(e.args[0].dtype)
         if (e.name, dtype) not in FUNCTIONS or (self.strict and e.name not in EXACT):
             raise Scalar
         name, which = cheapest(e)
@@ -442,13 +442,13 @@ _MEMORY = {"float16": "uint16", "bfloat16": "uint16", "bool": "uint8"}
 """The dtypes that elements are stored as, where it is not their own."""
 
 
-def _held(dtype: str) -> str:
+def held(dtype: str) -> str:
     """The dtype that a number is computed in."""
     return "float32" if dtype in HALVES else dtype
 
 
 def _bits(dtype: str) -> int:
-    return dtypes.bits(_held(dtype))
+    return dtypes.bits(held(dtype))
 
 
 def _between(source: str, target: str, lanes: int) -> list[str]:
