@@ -6,18 +6,21 @@ number that an integer cannot hold becomes the least one.
 
 from __future__ import annotations
 
-# gcc's names for the processor's conversions. Those of NaN give a quiet one, but keep more of it than we do.
+# gcc's names for the processor's conversions; clang makes them of a cast. They keep more of a NaN than we do.
 _X86 = """#if {lanes} == 16 && defined(__AVX512F__) && !defined(__clang__)
 WIDEST
 #elif {lanes} == 8 && defined(__F16C__) && !defined(__clang__)
 WIDE
+#elif defined(__F16C__) && defined(__clang__)
+CLANG
 #else
 """
+_HALF = "  typedef __fp16 half __attribute__((vector_size(2 * {lanes})));\n"
 _H2F = (
     "static inline {t} irt_vh2f_{n}(irt_u16x{lanes} x) {{\n"
-    + _X86.replace(
-        "WIDEST", "  return __builtin_ia32_vcvtph2ps512_mask((irt_i16x{lanes})x, ({t}){{0}}, (short)-1, 4);"
-    ).replace("WIDE", "  return __builtin_ia32_vcvtph2ps256((irt_i16x{lanes})x);")
+    + _X86.replace("WIDEST", "  return __builtin_ia32_vcvtph2ps512_mask((irt_i16x{lanes})x, ({t}){{0}}, (short)-1, 4);")
+    .replace("WIDE", "  return __builtin_ia32_vcvtph2ps256((irt_i16x{lanes})x);")
+    .replace("CLANG", _HALF + "  return __builtin_convertvector((half)x, {t});")
     + """  {i} h = ({i})__builtin_convertvector(x, irt_u32x{lanes}), rest = h & 0x7fff;
   {t} tiny = __builtin_convertvector(rest, {t}) * 5.9604644775390625e-8f;
   {i} y = (rest << 13) + 0x38000000 + ((rest >= 0x7c00) & 0x38000000);
@@ -31,10 +34,17 @@ _F2H = (
         "WIDEST",
         "  {i} nan = x != x, y = (({i})x & ~(nan & 0x3fffff)) | (nan & 0x400000);\n"
         "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph512_mask(({t})y, 0, (irt_i16x{lanes}){{0}}, (short)-1);",
-    ).replace(
+    )
+    .replace(
         "WIDE",
         "  {i} nan = x != x, y = (({i})x & ~(nan & 0x3fffff)) | (nan & 0x400000);\n"
         "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph256(({t})y, 0);",
+    )
+    .replace(
+        "CLANG",
+        _HALF
+        + "  {i} nan = x != x, y = (({i})x & ~(nan & 0x3fffff)) | (nan & 0x400000);\n"
+        + "  return (irt_u16x{lanes})__builtin_convertvector(({t})y, half);",
     )
     + """  {i} b = ({i})x & INT32_MAX, sign = (({i})x >> 16) & 0x8000;
   {i} tiny = ({i})(({t})b + 0.5f) - 0x3f000000, y = (b - 0x37fff001 + ((b >> 13) & 1)) >> 13;
@@ -47,7 +57,7 @@ _F2H = (
 )
 _ROUND_FLOAT16 = (
     "static inline {t} irt_vround_float16_{n}({t} x) {{\n"
-    + _X86.replace("WIDEST", "WIDE").replace("WIDE", "  return irt_vh2f_{n}(irt_vf2h_{n}(x));")
+    + _X86.replace("WIDEST", "WIDE").replace("CLANG", "WIDE").replace("WIDE", "  return irt_vh2f_{n}(irt_vf2h_{n}(x));")
     + """  {i} b = ({i})x & INT32_MAX, sign = ({i})x & INT32_MIN;
   {i} tiny = ({i})((({t})b + 0.5f) - 0.5f), y = (b + 0xfff + ((b >> 13) & 1)) & ~0x1fff;
   {i} is_tiny = b < 0x38800000, is_huge = b >= 0x477ff000, is_nan = b > 0x7f800000;
