@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-from ..tir.expr import Expr, Load, Var, const, post_order, rewrite, substitute
+from ..tir.expr import Const, Expr, Load, Var, const, post_order, rewrite, substitute
 from ..tir.simplify import Simplifier
 from ..tir.stmt import (
     PARALLEL,
@@ -40,6 +40,9 @@ from .results import is_turned, partial, turned
 from .sliding import WINDOW, choose_sliding
 
 _PARALLEL_WORK = 1 << 18
+
+_MANY_STEPS = 32
+"""Steps of a loop that several threads can share evenly."""
 
 
 def schedule(r: Reduction, p: Plan) -> Stmt:
@@ -69,9 +72,15 @@ def schedule(r: Reduction, p: Plan) -> Stmt:
 
 
 def _in_one_loop(parts: Sequence[Stmt]) -> Stmt:
-    """The nests inside of the loop that all of them have outermost, if they have: threads share it, other stages join it."""
+    """The nests inside of the loop that all of them have outermost, if they have: other stages can join it.
+
+    Threads then share the steps of that loop only, so that there must be many.
+    """
     loops = [s for s in parts if isinstance(s, For)]
     if len(parts) < 2 or len(loops) < len(parts) or any(s.var is not loops[0].var for s in loops):
+        return seq(list(parts))
+    extent = loops[0].extent
+    if not isinstance(extent, Const) or extent.value < _MANY_STEPS:
         return seq(list(parts))
     return For(loops[0].var, loops[0].extent, seq([s.body for s in loops]), loops[0].kind)
 

@@ -92,7 +92,9 @@ def test_pow(functions):
 def test_pow_of_cheap_exponents(functions, exponent):
     x = arguments()
     with np.errstate(all="ignore"):
-        check(CHEAP[exponent], functions(CHEAP[exponent], x), np.power(x.astype("float64"), np.full(len(x), exponent)), x)
+        check(
+            CHEAP[exponent], functions(CHEAP[exponent], x), np.power(x.astype("float64"), np.full(len(x), exponent)), x
+        )
 
 
 def test_hypot(functions):
