@@ -1,0 +1,23 @@
+"""What irtool promises, one sentence a promise; `@pytest.mark.promise(KEY)` names the tests that keep it.
+
+`docs/conformance.md` has a row for each.
+"""
+
+PROMISES = {
+    "selected functions": "`--func`, `func(…)` and `ApplyPassToFunction` change nothing but the functions they select",
+    "inner passes": "a pass inside `func(…)` is a pass: prerequisites, instruments, printing, timing, stopping",
+    "pasted text": "texts as people paste them are read as they stand, and whatever irtool prints is read back",
+    "untyped programs": "types that nothing decides are taken from the given inputs, or refused with a place, by every command",
+    "weights first": "weights are bound before types are inferred",
+    "later Relay": "texts of TVM 0.11 to 0.19 are read",
+    "contexts": "the current `PassContext` governs what runs inside `with`",
+    "pipelines": "pipelines exist by name, and `build` and `run` take passes and their options",
+    "value checks": "`--check-values` knows which passes are meant to change results",
+    "Python API": "programs written against TVM's Python API have close counterparts",
+    "plug-ins": "operators, passes and instruments from outside reach every command and the Python API",
+    "partial inference": "shapes and dtypes are inferred apart, forwards and backwards, with hints from outside",
+    "normal forms": "the check of the basic-block normal form names the expression that violates it",
+    "inputs": "inputs are made by position, and unreadable ones are refused",
+    "every output": "every sample is built with every kind of output and every option",
+    "large texts": "a module of a million operators is read in linear time and memory",
+}
