@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     "--partial", is_flag=True, help="Infer what can be inferred, and report how much is unknown instead of failing."
 )
 @click.option(
+    "--basic-block-normal-form",
+    "normal_form",
+    is_flag=True,
+    help="Also name every expression whose scope ToBasicBlockNormalForm would lift.",
+)
+@click.option(
     "--target", type=click.Choice(["c"]), default=None, help="Also list everything that this target cannot compile."
 )
 @click.option(
@@ -31,7 +37,13 @@ if TYPE_CHECKING:
     help="How to print what was found.",
 )
 def command(
-    files: tuple[str, ...], syntax_only: bool, round_trip: bool, partial: bool, target: str | None, style: str
+    files: tuple[str, ...],
+    syntax_only: bool,
+    round_trip: bool,
+    partial: bool,
+    normal_form: bool,
+    target: str | None,
+    style: str,
 ) -> None:
     """Parse and type-check FILES (`-`: standard input) and report all errors that were found, each with its place.
 
@@ -39,7 +51,7 @@ def command(
     """
     found: list[Diagnostic] = []
     for path in files:
-        found += _check(path, syntax_only, round_trip, partial, target, style)
+        found += _check(path, syntax_only, round_trip, partial, normal_form, target, style)
     errors = sum(d.level == "error" for d in found)
     if style == "json":
         click.echo(json.dumps([_record(d) for d in found], indent=1))
@@ -58,7 +70,7 @@ def command(
 
 
 def _check(
-    path: str, syntax_only: bool, round_trip: bool, partial: bool, target: str | None, style: str
+    path: str, syntax_only: bool, round_trip: bool, partial: bool, normal_form: bool, target: str | None, style: str
 ) -> list[Diagnostic]:
     from ..diagnostics import Diagnostic, IrError
     from .source import examine_text, read_text
@@ -71,6 +83,10 @@ def _check(
             return found
         if round_trip:
             found += _round_trip(module, name)
+        if normal_form:
+            from ..ir.analysis import basic_block_violations
+
+            found += basic_block_violations(module)
         if partial:
             counts = _unknowns(module)
             if style == "text":

@@ -105,6 +105,14 @@ _SLOTS: dict[type, Callable[[Any], tuple[tuple[int, Expr], ...]]] = {
 """What a node uses, and in which of the scopes that it opens (-1: in its own)."""
 
 
+def users_of(root: Expr) -> dict[Expr, list[tuple[Expr, int]]]:
+    """For each node below `root`, the nodes that use it, in order, each with the scope of its own that it uses it in.
+
+    That is a position in `Scopes.inner`, or -1: in the scope that the user itself is evaluated in.
+    """
+    return _uses(root)[1]
+
+
 def _uses(root: Expr) -> tuple[list[Expr], dict[Expr, list[tuple[Expr, int]]]]:
     """Every node in post-order, and for each the nodes that use it, in the order in which the uses are met.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir import Expr, Function, Module
-from ..ir.scope import Scopes
+from ..ir.analysis import basic_block_violations
 from .base import ModulePass, register_pass
 from .context import PassContext
 from .let_binding import Names, bind
@@ -34,6 +34,6 @@ class ToBasicBlockNormalForm(ModulePass):
         return module.with_functions(functions)
 
 
-def is_basic_block_normal_form(e: Expr) -> bool:
-    """Whether the pass would have nothing to bind."""
-    return not Scopes(e).lifted
+def is_basic_block_normal_form(root: Module | Expr) -> bool:
+    """Whether the pass would have nothing to bind; `ir.analysis.check_basic_block_normal_form` says what it would."""
+    return not basic_block_violations(root)
