@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from .pass_options import PassChoice, pass_options
+
 
 @click.command(name="build", short_help="Compile a module to C, a library or a program.")
 @click.argument("file")
@@ -27,6 +29,7 @@ import click
 @click.option(
     "-O", "level", type=click.IntRange(0, 4), default=3, show_default=True, help="Level of the build pipeline."
 )
+@pass_options("Passes to run first, on the module with its weights; the build pipeline follows.")
 @click.option(
     "--entry",
     "entries",
@@ -119,6 +122,7 @@ def command(
     out_dir: str | None,
     name: str | None,
     level: int,
+    chosen: PassChoice,
     entries: tuple[str, ...],
     params: str | None,
     inputs: tuple[str, ...],
@@ -180,9 +184,11 @@ def command(
         content=repr(
             (text, source, shapes, missing_constants, params and _digest(params), beside and _digest(beside))
         ).encode("utf-8", "surrogatepass"),
+        passes=chosen.passes,
         instruments=(timing,),
         also=texts,
         warnings=said,
+        **chosen.context,
         **options,
     )
     seconds = time.perf_counter() - start

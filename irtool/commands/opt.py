@@ -9,35 +9,13 @@ from typing import Any
 import click
 
 from .optional_value import OptionalValues
+from .pass_options import PassChoice, pass_options, split_names
 from .printing import printing_options
-
-
-def _config(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for value in values:
-        key, equals, text = value.partition("=")
-        if not equals or not key:
-            raise click.BadParameter(f"{value!r} is not KEY=VALUE", ctx, option)
-        from ..passes.pipeline import parse_value
-
-        found[key] = parse_value(text)
-    return found
-
-
-def _names(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -> list[str]:
-    return [n.strip() for v in values for n in v.split(",") if n.strip()]
 
 
 @click.command(name="opt", cls=OptionalValues, short_help="Run passes on a module and print it.")
 @click.argument("file")
-@click.option(
-    "--passes",
-    "-p",
-    "pipeline",
-    default="",
-    metavar="A,B{x=1},…",
-    help="The passes, in order. A pass named here always runs. See `irtool passes`.",
-)
+@pass_options("The passes, in order. A pass named here always runs.")
 @click.option(
     "-O",
     "level",
@@ -59,39 +37,21 @@ def _names(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -
     show_default=True,
     help="Level of the pass context: sequences skip passes above it.",
 )
-@click.option("--disable-pass", multiple=True, callback=_names, metavar="NAMES", help="Passes that sequences skip.")
-@click.option(
-    "--require-pass",
-    multiple=True,
-    callback=_names,
-    metavar="NAMES",
-    help="Passes that sequences run whatever the level.",
-)
-@click.option(
-    "--pass-config",
-    multiple=True,
-    callback=_config,
-    metavar="KEY=VALUE",
-    help="An option of the pass context, such as relay.FuseOps.max_depth=8.",
-)
 @click.option("--target", default=None, help='What code is made for, such as "llvm -mcpu=skylake".')
 @click.option(
     "--params", metavar="FILE", default=None, help="Bind parameters of @main to arrays (.npz or .params) first."
 )
 @click.option(
-    "--load", multiple=True, metavar="FILE.py", help="Import a Python file first: it may register passes of your own."
-)
-@click.option(
     "--print-before",
     multiple=True,
-    callback=_names,
+    callback=split_names,
     metavar="NAMES|all",
     help="Print the module before these passes, on standard error.",
 )
 @click.option(
     "--print-after",
     multiple=True,
-    callback=_names,
+    callback=split_names,
     metavar="NAMES|all",
     help="Print the module after these passes, on standard error.",
 )
@@ -134,20 +94,16 @@ def _names(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -
 @printing_options
 def command(
     file: str,
-    pipeline: str,
+    chosen: PassChoice,
     level: int | None,
     output: str | None,
     func: str | None,
     allow_no_match: bool,
     opt_level: int,
-    disable_pass: list[str],
-    require_pass: list[str],
-    pass_config: dict[str, Any],
     target: str | None,
     params: str | None,
-    load: Sequence[str],
-    print_before: list[str],
-    print_after: list[str],
+    print_before: Sequence[str],
+    print_after: Sequence[str],
     print_changed: str | None,
     dump_dir: str | None,
     time_passes: str | None,
@@ -169,20 +125,17 @@ def command(
     from ..diagnostics import InternalError, render
     from ..passes import run_passes
     from ..passes.instruments.timing import Timing
-    from .own_passes import load_files
     from .reproducer import write_reproducer
     from .source import read_module
 
-    load_files(load)
-    _check_names(require_pass, disable_pass, print_before, print_after, [stop_after or "0"])
+    _check_names(print_before, print_after, [stop_after or "0"])
     module = read_module(file)
     if params is not None:
         from ..passes.bind import bind_params
         from .source import read_arrays
 
         module = bind_params(module, read_arrays(params))
-    if level is not None:
-        pipeline = f"{pipeline},default<O{level}>" if pipeline else f"default<O{level}>"
+    pipelines = [*chosen.passes, *([] if level is None else [f"default<O{level}>"])]
     instruments: list[Any] = []
     if stop_after is not None:
         from ..passes.instruments.limit import StopAfter
@@ -212,23 +165,20 @@ def command(
     try:
         module = run_passes(
             module,
-            pipeline,
+            pipelines,
             func,
             opt_level if level is None else level,
-            require_pass,
-            disable_pass,
-            pass_config,
-            target,
-            instruments,
-            allow_no_match,
-            lambda found: click.echo(render([found]), err=True),
+            target=target,
+            instruments=instruments,
+            allow_no_match=allow_no_match,
+            warn=lambda found: click.echo(render([found]), err=True),
+            **chosen.context,
         )
     except InternalError as error:
-        context = [("--load", f) for f in load] + [("--pass-config", f"{k}={v}") for k, v in pass_config.items()]
-        context += [("--opt-level", str(opt_level if level is None else level))]
-        context += [("--target", target)] if target else []
-        context += [("--check-values", str(check_values))] if check_values else []
-        error.reproducer = write_reproducer(error, [f"{name}={value}" for name, value in context], reproducer)
+        context = [*chosen.as_arguments(), f"--opt-level={opt_level if level is None else level}"]
+        context += [f"--target={target}"] if target else []
+        context += [f"--check-values={check_values}"] if check_values else []
+        error.reproducer = write_reproducer(error, context, reproducer)
         raise
     for reason in (r for i in instruments for r in getattr(i, "skipped", ())):
         click.echo(f"note: results not compared: {reason}", err=True)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .pass_options import PassChoice, pass_options
+
 if TYPE_CHECKING:
     from ..ir import Function, Module
 
@@ -56,6 +58,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     show_default=True,
     help="Level of the build pipeline (through C).",
 )
+@pass_options("Passes to run first; what they make is run, either way.")
 @click.option(
     "--missing-constants",
     type=click.Choice(["error", "zeros", "random", "param"]),
@@ -82,6 +85,7 @@ def command(
     shapes: tuple[str, ...],
     seed: int,
     level: int,
+    chosen: PassChoice,
     missing_constants: str,
     tolerance: float,
     repeat: int,
@@ -107,11 +111,13 @@ def command(
     if entry not in module.functions:
         have = ", ".join("@" + n for n in module.functions) or "none"
         raise IrError(f"there is no function @{entry} in {file} (it has {have})")
+    if chosen.passes:
+        module = _transformed(module, entry, chosen, level)
     function = module.functions[entry]
     values = _values(function, inputs, single, seed)
     results: dict[str, Any] = {}
     for way in compare or [via]:
-        results[way] = _run(module, function, entry, values, way, level, repeat, verbose)
+        results[way] = _run(module, function, entry, values, way, level, chosen, repeat, verbose)
     first = next(iter(results.values()))
     if not quiet:
         _show(first)
@@ -119,6 +125,23 @@ def command(
         _save(output, first)
     if compare:
         _compare(results, tolerance, quiet)
+
+
+def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> Module:
+    """The module after `--passes`, in which the entry must still be."""
+    from ..diagnostics import IrError, render
+    from ..passes import run_passes
+
+    module = run_passes(
+        module,
+        chosen.passes,
+        opt_level=level,
+        warn=lambda found: click.echo(render([found]), err=True),
+        **chosen.context,
+    )
+    if entry not in module.functions:
+        raise IrError(f"there is no function @{entry} any more after {','.join(chosen.passes)}")
+    return module
 
 
 def _values(function: Function, path: str | None, single: tuple[str, ...], seed: int) -> dict[str, Any]:
@@ -163,6 +186,7 @@ def _run(
     values: dict[str, Any],
     way: str,
     level: int,
+    chosen: PassChoice,
     repeat: int,
     verbose: bool,
 ) -> Any:
@@ -179,7 +203,7 @@ def _run(
 
     timing = Timing()
     start = time.perf_counter()
-    artifact = build(module, opt_level=level, entry=entry, instruments=(timing,))
+    artifact = build(module, opt_level=level, entry=entry, instruments=(timing,), **chosen.context)
     built = time.perf_counter() - start
     result, seconds = _timed(lambda: artifact.run(ordered), repeat)
     if verbose:

@@ -39,6 +39,10 @@ def build(
     inputs: Sequence[str] | None = None,
     cache: bool = False,
     content: bytes | None = None,
+    passes: str | Sequence[Any] = (),
+    required_pass: Iterable[str] = (),
+    disabled_pass: Iterable[str] = (),
+    config: Mapping[str, Any] | None = None,
     instruments: Iterable[Any] = (),
     also: Callable[[Emission], Mapping[str, str]] | None = None,
     warnings: Sequence[str] = (),
@@ -68,7 +72,11 @@ def build(
         inputs: names of the parameters that are no weights; where given, every other one needs a value in `params`.
         cache: look for the same build in the user's cache, and keep this one there.
         content: what `module` and `params` are made from; needed for caching where they are functions.
-        instruments: instruments for the passes.
+        passes: what runs on the module, weights bound, before the build pipeline; as `run_passes` takes it. Entries keep
+            their names, and `source` of the functions that are built is what these passes made.
+        required_pass, disabled_pass: passes that the pipeline runs whatever the level, and those that it leaves out.
+        config: options of single passes, `{"relay.FuseOps.max_depth": 8}`.
+        instruments: instruments for the passes. The cache knows nothing of them: a build that it has runs no pass.
         also: gives further text files by path, of what the build made; they are written with the others, or nothing is.
         warnings: what was said when `module` was called; kept in the report, and so in the cache.
 
@@ -91,9 +99,14 @@ def build(
         weights=weights,
         testbench=testbench,
         cc=cc,
+        required_pass=tuple(sorted(set(required_pass))),
+        disabled_pass=tuple(sorted(set(disabled_pass))),
+        config=tuple(sorted((config or {}).items())),
     )
+    instruments = tuple(instruments)
+    _check_passes(passes, options)
     with tempfile.TemporaryDirectory(prefix="irtool-") as work, ExitStack() as held:
-        key = _key(module, params, inputs, options, content) if cache else ""
+        key = _key(module, params, inputs, options, passes, content) if cache else ""
         made = _cached(key, held) if key else None
         if made is None:
             # Not needed for a build that the cache has, and slow to import.
@@ -105,6 +118,8 @@ def build(
 
             given = module() if callable(module) else module
             source = bind_weights(given, (params() if callable(params) else params) or {}, options.entries, inputs)
+            if passes:
+                source = _transform(source, passes, options, instruments)
             prepared = prepare_entries(source, options, instruments)
             if out_dir is None and is_dynamic(prepared):
                 return _deferred(source, options)
@@ -120,6 +135,32 @@ def build(
             if key and made.failure is None and not any(f.gives_data for f in made.entries.values()):
                 _keep(key, made)
         return _deliver(made, options, out_dir, also)
+
+
+def _check_passes(passes: str | Sequence[Any], options: Options) -> None:
+    """Raises UsageError where passes or their options are not known, before anything is read or made."""
+    if passes or options.required_pass or options.disabled_pass or options.config:
+        from ..passes.context import PassContext
+        from ..passes.runner import resolve
+
+        resolve(passes)
+        PassContext(options.opt_level, options.required_pass, options.disabled_pass, dict(options.config))
+
+
+def _transform(module: Module, passes: str | Sequence[Any], options: Options, instruments: Iterable[Any]) -> Module:
+    """The module after the passes that were asked for beside the pipeline."""
+    from ..passes import run_passes
+
+    return run_passes(
+        module,
+        passes,
+        opt_level=options.opt_level,
+        required_pass=options.required_pass,
+        disabled_pass=options.disabled_pass,
+        config=dict(options.config),
+        target=options.target,
+        instruments=instruments,
+    )
 
 
 def _deliver(
@@ -179,6 +220,7 @@ def _key(
     params: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None,
     inputs: Sequence[str] | None,
     options: Options,
+    passes: str | Sequence[Any],
     content: bytes | None,
 ) -> str:
     from ..backends.c.compiler import Compiler
@@ -187,6 +229,10 @@ def _key(
     key = Key()
     compiler = Compiler(options.cc, options.mcpu, options.openmp, options.math == "strict")
     key.add(program_identity(), repr(sorted(asdict(options).items())), repr(inputs), compiler.identity)
+    if passes:
+        from ..passes.runner import resolve
+
+        key.add(*(p.text() for p in resolve(passes)))
     if content is not None:
         key.add(content)
     if not callable(module):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..backends.c.names import Names
 from ..diagnostics import UsageError, nearest
@@ -17,7 +18,10 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `build`, checked; see there for what each means. `entries`: the function of `NAME_run` first."""
+    """The options of `build`, checked; see there for what each means. `entries`: the function of `NAME_run` first.
+
+    `config` has the keys and values of the pass context, sorted by key.
+    """
 
     target: str = "c"
     opt_level: int = 3
@@ -32,6 +36,9 @@ class Options:
     weights: str = "auto"
     testbench: bool = False
     cc: str = ""
+    required_pass: tuple[str, ...] = ()
+    disabled_pass: tuple[str, ...] = ()
+    config: tuple[tuple[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         for option, choices in _CHOICES.items():

@@ -30,6 +30,12 @@ from .options import Options
 _FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
 """Removes what C has no counterpart for: closures, references and algebraic data, as far as they do not depend on input."""
 
+LEFT_OUT: Mapping[str, str] = {
+    "AlterOpLayout": "kernels choose the layouts they compute in for themselves, when they are scheduled",
+    "LabelOps": "equal kernels are found by their loops; nothing looks kernels up by a hash",
+}
+"""Passes of the build pipeline that a build does not run unless it is told to (`required_pass`), each with the reason."""
+
 
 def prepare(
     module: Module,
@@ -38,9 +44,13 @@ def prepare(
     entry: str = "main",
     target: str = "c",
     instruments: Iterable[Any] = (),
+    required_pass: Iterable[str] = (),
+    disabled_pass: Iterable[str] = (),
+    config: Mapping[str, Any] | None = None,
 ) -> Module:
     """The module as lowering wants it; the entry is called `main` in it.
 
+    `required_pass`, `disabled_pass` and `config` are those of the context that the passes run under.
     Raises IrError where the entry does not exist or a weight does not fit its parameter.
     """
     from ..passes import run_passes
@@ -51,17 +61,19 @@ def prepare(
         raise IrError(f"there is no function @{entry} to build (the module has {have})")
     if params:
         module = bind_params(module, params, entry)
-    module = run_passes(with_entry(module, entry), "RemoveUnusedFunctions", target=target)
+    required, disabled = set(required_pass), set(disabled_pass)
+    module = run_passes(with_entry(module, entry), "RemoveUnusedFunctions", config=config, target=target)
     if is_higher_order(module):
-        module = run_passes(module, _FIRST_ORDER, target=target)
+        module = run_passes(module, _FIRST_ORDER, config=config, target=target)
     if is_dynamic(module):
-        module = run_passes(module, "DynamicToStatic", target=target)
+        module = run_passes(module, "DynamicToStatic", config=config, target=target)
     return run_passes(
         module,
         f"default<O{opt_level}>",
         opt_level=opt_level,
-        # Kernels choose layouts for themselves (see irtool.schedule.layouts), and equal kernels are found by their loops.
-        disabled_pass=("AlterOpLayout", "LabelOps"),
+        required_pass=required,
+        disabled_pass=disabled | (LEFT_OUT.keys() - required),
+        config=config,
         instruments=instruments,
         target=target,
     )
@@ -78,7 +90,17 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
     functions: dict[str, Any] = {}
     made = module
     for entry in options.entries:
-        made = prepare(module, None, options.opt_level, entry, options.target, instruments)
+        made = prepare(
+            module,
+            None,
+            options.opt_level,
+            entry,
+            options.target,
+            instruments,
+            options.required_pass,
+            options.disabled_pass,
+            dict(options.config),
+        )
         first = not functions
         made = rename_functions(made, {n: _own_name(n, entry, first, options.entries) for n in made.functions})
         functions.update(made.functions)

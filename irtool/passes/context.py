@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import Diagnostic, Span, UsageError
 from ..ir import Module
 from ..ir.target import Target
+from .names import check_pass_names
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -84,6 +85,7 @@ class PassContext:
         self.exported = frozenset(exported)
         self.infer_seconds = 0.0
         self.warnings: list[Diagnostic] = []
+        check_pass_names((*sorted(self.required_pass), *sorted(self.disabled_pass)))
         both = sorted(self.required_pass & self.disabled_pass)
         if both:
             raise UsageError(f"pass {both[0]} is both required and disabled")

@@ -230,6 +230,7 @@ def test_help_names_every_option_of_build(irtool) -> None:
 
     text = irtool("build", "--help").stdout
     renamed = {"opt_level": "-O", "out_dir": "-o", "inputs": "--input"}
+    renamed |= {"required_pass": "--require-pass", "disabled_pass": "--disable-pass", "config": "--pass-config"}
     hidden = {"module", "content", "instruments", "also", "warnings"}
     for name in inspect.signature(build).parameters:
         if name not in hidden:

@@ -1,0 +1,147 @@
+"""The options about passes that several commands share: each exists once, and means the same everywhere."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+
+@dataclass(frozen=True)
+class PassChoice:
+    """What a command line says about passes.
+
+    `passes` are pipeline texts, one after the other; the rest is as in `PassContext`. `load` names the files that were
+    loaded, `instrument_texts` what `instruments` were made from.
+    """
+
+    passes: tuple[str, ...] = ()
+    required_pass: tuple[str, ...] = ()
+    disabled_pass: tuple[str, ...] = ()
+    config: tuple[tuple[str, Any], ...] = ()
+    load: tuple[str, ...] = ()
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """The arguments of `PassContext`, `run_passes` and `build` that say the same."""
+        return {
+            "required_pass": self.required_pass,
+            "disabled_pass": self.disabled_pass,
+            "config": dict(self.config),
+        }
+
+    def as_arguments(self) -> list[str]:
+        """Options that say the same again, `--passes` aside: what a reproducer's command line needs."""
+        from ..passes.pipeline import show_value
+
+        said = [f"--load={path}" for path in self.load]
+        said += [f"--require-pass={name}" for name in self.required_pass]
+        said += [f"--disable-pass={name}" for name in self.disabled_pass]
+        return [*said, *(f"--pass-config={key}={show_value(value)}" for key, value in self.config)]
+
+
+def split_names(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    """Names out of `A,B` and repeated options."""
+    return tuple(n.strip() for v in values for n in v.split(",") if n.strip())
+
+
+def _config(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -> tuple[tuple[str, Any], ...]:
+    found: dict[str, Any] = {}
+    for value in values:
+        key, equals, text = value.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"{value!r} is not KEY=VALUE", ctx, option)
+        from ..passes.pipeline import parse_value
+
+        found[key] = parse_value(text)
+    return tuple(found.items())
+
+
+def _load(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    from .own_passes import load_files
+
+    load_files(values)
+    return tuple(values)
+
+
+load_option = click.option(
+    "--load",
+    multiple=True,
+    metavar="FILE.py",
+    is_eager=True,
+    callback=_load,
+    help="Import a Python file first: it may register operators, passes and instruments of your own. May be repeated.",
+)
+"""`--load` as every command has it; the files are loaded before any other option is looked at."""
+
+
+def loads_files(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `--load` to a command that needs nothing else of what is loaded."""
+
+    @load_option
+    @functools.wraps(function)
+    def wrapped(*args: Any, load: tuple[str, ...], **rest: Any) -> Any:
+        return function(*args, **rest)
+
+    return wrapped
+
+
+def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Adds `--passes` and what belongs to it, and hands the command one `PassChoice`, `chosen`, in their place.
+
+    `meaning` is the help of `--passes`: what they are run on, and when.
+    """
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option(
+            "--passes",
+            "-p",
+            "pipelines",
+            multiple=True,
+            metavar="A,B{x=1},…",
+            help=f"{meaning} Repeated ones run one after the other. See `irtool passes`.",
+        )
+        @click.option(
+            "--disable-pass", multiple=True, callback=split_names, metavar="NAMES", help="Passes that sequences skip."
+        )
+        @click.option(
+            "--require-pass",
+            multiple=True,
+            callback=split_names,
+            metavar="NAMES",
+            help="Passes that sequences run whatever the level.",
+        )
+        @click.option(
+            "--pass-config",
+            multiple=True,
+            callback=_config,
+            metavar="KEY=VALUE",
+            help="An option of the pass context, such as relay.FuseOps.max_depth=8. See `irtool passes --list-config`.",
+        )
+        @load_option
+        @functools.wraps(function)
+        def wrapped(
+            *args: Any,
+            pipelines: tuple[str, ...],
+            disable_pass: tuple[str, ...],
+            require_pass: tuple[str, ...],
+            pass_config: tuple[tuple[str, Any], ...],
+            load: tuple[str, ...],
+            **rest: Any,
+        ) -> Any:
+            from ..passes.context import PassContext
+
+            chosen = PassChoice(tuple(p for p in pipelines if p.strip()), require_pass, disable_pass, pass_config, load)
+            if require_pass or disable_pass or pass_config:
+                PassContext(**chosen.context)  # refuses what there is not, before anything is read
+            return function(*args, chosen=chosen, **rest)
+
+        return wrapped
+
+    return add
+
+
+__all__ = ["PassChoice", "load_option", "loads_files", "pass_options", "split_names"]
