@@ -49,7 +49,12 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     metavar="NAME=1,3,224,224",
     help="Pin the dynamic shape of a parameter; of a field of a tuple: t.0=4.",
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of the random values.")
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    help="Seed of the random values. A parameter's values follow from its type and its place, not its name.",
+)
 @click.option(
     "-O",
     "level",
@@ -101,6 +106,7 @@ def command(
     """
     from ..diagnostics import IrError
     from ..infer import infer_types
+    from ..ir import Function
     from ..passes.bind import fill_missing_constants, pin_shapes
     from .source import read_module
 
@@ -114,10 +120,12 @@ def command(
     if chosen.passes:
         module = _transformed(module, entry, chosen, level)
     function = module.functions[entry]
-    values = _values(function, inputs, single, seed)
+    if not isinstance(function, Function):
+        raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
+    values = _values(function, entry, inputs, single, seed)
     results: dict[str, Any] = {}
     for way in compare or [via]:
-        results[way] = _run(module, function, entry, values, way, level, chosen, repeat, verbose)
+        results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose)
     first = next(iter(results.values()))
     if not quiet:
         _show(first)
@@ -144,57 +152,52 @@ def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> 
     return module
 
 
-def _values(function: Function, path: str | None, single: tuple[str, ...], seed: int) -> dict[str, Any]:
-    import numpy as np
-
+def _values(function: Function, entry: str, path: str | None, single: tuple[str, ...], seed: int) -> list[Any]:
     from ..diagnostics import IrError, nearest
     from ..interp.feeds import random_value
-    from .source import read_arrays
+    from ..interp.inputs import check_inputs
+    from .source import read_array, read_arrays
 
-    given = read_arrays(path) if path is not None else {}
+    given = dict(read_arrays(path)) if path is not None else {}
+    origins = dict.fromkeys(given, path or "")
     for item in single:
         name, equals, file = item.partition("=")
         if not equals:
             raise click.UsageError(f"--input {item!r} is not NAME=FILE.npy")
-        try:
-            given[name] = np.load(file, allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise IrError(f"cannot read {file}: {error}") from None
+        given[name] = read_array(file)
+        origins[name] = file
     names = [p.name for p in function.params]
     for name in given:
         if name not in names:
             have = ", ".join("%" + n for n in names) or "none"
-            raise IrError(
-                f"there is no parameter %{name}", help=nearest(name, names), notes=(f"the parameters are {have}",)
-            )
-    values = {}
-    for p in function.params:
+            notes = (f"the parameters are {have}", f"the value of %{name} is from {origins[name]}")
+            raise IrError(f"there is no parameter %{name}", help=nearest(name, names), notes=notes)
+    values = []
+    for place, p in enumerate(function.params):
         ty = p.checked_type or p.type_annotation
         if p.name in given:
-            values[p.name] = given[p.name]
+            values.append(given[p.name])
         elif ty is None:
             raise IrError(f"the type of parameter %{p.name} is not known", p.span)
         else:
-            values[p.name] = random_value(ty, p.name, seed)
-    return values
+            values.append(random_value(ty, p.name, seed, place))
+    return check_inputs(function, values, entry, origins)
 
 
 def _run(
     module: Module,
-    function: Function,
     entry: str,
-    values: dict[str, Any],
+    values: list[Any],
     way: str,
     level: int,
     chosen: PassChoice,
     repeat: int,
     verbose: bool,
 ) -> Any:
-    ordered = [values[p.name] for p in function.params]
     if way == "interp":
         from ..interp import evaluate
 
-        result, seconds = _timed(lambda: evaluate(module, ordered, entry=entry), repeat)
+        result, seconds = _timed(lambda: evaluate(module, values, entry=entry), repeat)
         if verbose:
             click.echo(f"interpreter: {seconds * 1e3:.2f} ms")
         return result
@@ -205,7 +208,7 @@ def _run(
     start = time.perf_counter()
     artifact = build(module, opt_level=level, entry=entry, instruments=(timing,), **chosen.context)
     built = time.perf_counter() - start
-    result, seconds = _timed(lambda: artifact.run(ordered), repeat)
+    result, seconds = _timed(lambda: artifact.run(values), repeat)
     if verbose:
         click.echo(timing.table())
         from .report import summarize

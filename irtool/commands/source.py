@@ -85,6 +85,19 @@ def read_arrays(path: str) -> dict[str, Any]:
     from ..parser.params import read_params
 
     try:
-        return read_params(path)
+        found = read_params(path)
+    except OSError as error:
+        raise IrError(f"cannot read {path}: {error.strerror or error}") from None
+    if not found:
+        raise IrError("the file has no arrays", filename=path)
+    return found
+
+
+def read_array(path: str) -> Any:
+    """The array of an `.npy` file."""
+    from ..parser.arrays import read_npy
+
+    try:
+        return read_npy(path)
     except OSError as error:
         raise IrError(f"cannot read {path}: {error.strerror or error}") from None

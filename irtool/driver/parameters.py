@@ -7,6 +7,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, IrError, nearest
 from ..ir import Constant, Expr, Function, Module, TensorType, Var
+from ..parser.params import origin
 from ..passes.bind import contradiction, with_values
 
 
@@ -30,7 +31,9 @@ def bind_weights(
         if name not in names:
             problems.append(
                 Diagnostic(
-                    f"the weight {name!r} is not used: {listed} has no parameter %{name}", help=nearest(name, names)
+                    f"the weight {name!r} is not used: {listed} has no parameter %{name}",
+                    notes=origin(params),
+                    help=nearest(name, names),
                 )
             )
     for name in inputs or ():
@@ -45,7 +48,7 @@ def bind_weights(
         values: dict[Var, Expr] = {}
         for p in f.params:
             if p.name in params:
-                made = _constant(p, params[p.name], problems)
+                made = _constant(p, params[p.name], problems, origin(params))
                 if made is not None:
                     values[p] = made
             elif inputs is not None and p.name not in inputs:
@@ -58,7 +61,7 @@ def bind_weights(
     return module.with_functions({**module.functions, **bound}) if bound else module
 
 
-def _constant(p: Var, data: Any, problems: list[Diagnostic]) -> Constant | None:
+def _constant(p: Var, data: Any, problems: list[Diagnostic], notes: tuple[str, ...]) -> Constant | None:
     import numpy as np
 
     array = np.ascontiguousarray(data) if np.ndim(data) else np.asarray(data)
@@ -69,6 +72,7 @@ def _constant(p: Var, data: Any, problems: list[Diagnostic]) -> Constant | None:
     if ty.dtype == "bfloat16" and dtype == "uint16":
         dtype = "bfloat16"
     if contradiction(ty, array.shape) or dtype != ty.dtype:
-        problems.append(Diagnostic(f"%{p.name} is {ty!r}, but its value is {array.dtype}{list(array.shape)}", p.span))
+        message = f"%{p.name} is {ty!r}, but its value is {array.dtype}{list(array.shape)}"
+        problems.append(Diagnostic(message, p.span, notes=notes))
         return None
     return Constant(array, ty.dtype, None, p.span)

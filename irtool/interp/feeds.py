@@ -1,4 +1,4 @@
-"""Inputs made for a function: random ones, from a seed; the same function and seed give the same values."""
+"""Inputs made for a function: random ones, from a seed; the same types in the same places give the same values."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ _MOST = 2**30
 """Most elements of one value."""
 
 
-def random_value(ty: Type, name: str, seed: int) -> Any:
+def random_value(ty: Type, name: str, seed: int, place: int | str) -> Any:
     """A value of that type: floats in [-1, 1), vectors of floats in [0.5, 1), integers in [0, 8), bools evenly.
 
-    Vectors are positive because many stand for variances or scales, whose square roots and reciprocals are taken.
+    Vectors are positive because many stand for variances or scales, whose square roots and reciprocals are taken. The
+    numbers follow from the type, the seed and the place, which is that of a parameter among the others; the name is for
+    messages alone, so that renaming changes no value.
 
     Raises IrError for a dynamic shape or a type that is neither tensor nor tuple.
     """
-    return trampoline(_random_value(ty, name, seed))
+    return trampoline(_random_value(ty, name, seed, str(place)))
 
 
-def _random_value(ty: Type, name: str, seed: int) -> Generator[Any, Any, Any]:
+def _random_value(ty: Type, name: str, seed: int, place: str) -> Generator[Any, Any, Any]:
     import numpy as np
 
     if isinstance(ty, TupleType):
         fields = []
         for i, field in enumerate(ty.fields):
-            fields.append((yield _random_value(field, f"{name}.{i}", seed)))
+            fields.append((yield _random_value(field, f"{name}.{i}", seed, f"{place}.{i}")))
         return tuple(fields)
     if not isinstance(ty, TensorType) or not ty.is_static:
         raise IrError(f"cannot make a random value for %{name}: its type is {ty!r}")
-    rng = np.random.RandomState((zlib.crc32(name.encode()) + seed) & 0x7FFFFFFF)
+    rng = np.random.RandomState((zlib.crc32(place.encode()) + seed) & 0x7FFFFFFF)
     shape = tuple(int(d) for d in ty.shape)  # type: ignore[arg-type]
     if any(d < 0 for d in shape) or math.prod(shape) > _MOST:
         raise IrError(f"cannot make a random value for %{name}: there is no room for {ty!r}")
@@ -52,11 +54,11 @@ def _random_value(ty: Type, name: str, seed: int) -> Generator[Any, Any, Any]:
 
 
 def random_inputs(function: Function, seed: int = 0) -> list[Any]:
-    """One value per parameter, in order."""
+    """One value per parameter, in order; which numbers a parameter gets depends on its place, not on its name."""
     values = []
-    for p in function.params:
+    for place, p in enumerate(function.params):
         ty = p.checked_type or p.type_annotation
         if ty is None:
             raise IrError(f"the type of parameter %{p.name} is not known", p.span)
-        values.append(random_value(ty, p.name, seed))
+        values.append(random_value(ty, p.name, seed, place))
     return values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,19 @@ from ..ops.dtypes import numpy_dtype
 from ..trampoline import trampoline
 
 
-def check_inputs(function: Function, inputs: Sequence[Any] | Mapping[str, Any], entry: str) -> list[Any]:
+def check_inputs(
+    function: Function,
+    inputs: Sequence[Any] | Mapping[str, Any],
+    entry: str,
+    origins: Mapping[str, str] | None = None,
+) -> list[Any]:
     """The inputs as values, one per parameter, in order.
 
     Inputs are given in the order of the parameters or by their names. Numbers and lists are taken as arrays of the
-    parameter's dtype, integer scalars of another width as the parameter's, and uint16 as the bits of bfloat16. IrError for a missing or unknown name, a wrong number, a wrong shape or dtype.
+    parameter's dtype, integer scalars of another width as the parameter's, and uint16 as the bits of bfloat16; the order
+    of bytes and of axes in memory does not matter. `origins` says by parameter which file a value is from.
+
+    Raises IrError for a missing or unknown name, a wrong number, a wrong shape or dtype.
     """
     params = function.params
     if isinstance(inputs, Mapping):
@@ -29,10 +38,17 @@ def check_inputs(function: Function, inputs: Sequence[Any] | Mapping[str, Any], 
         wanted = ", ".join(f"%{p.name}" for p in params)
         raise IrError(f"@{entry} takes {len(params)} inputs ({wanted}), {len(inputs)} given", function.span)
     sizes: dict[DimVar, tuple[int, str]] = {}
-    return [
-        trampoline(_check(value, p.checked_type or p.type_annotation, f"%{p.name}", p, sizes))
-        for p, value in zip(params, inputs, strict=True)
-    ]
+    values = []
+    for p, value in zip(params, inputs, strict=True):
+        try:
+            values.append(trampoline(_check(value, p.checked_type or p.type_annotation, f"%{p.name}", p, sizes)))
+        except IrError as error:
+            origin = (origins or {}).get(p.name)
+            if origin is None:
+                raise
+            note = f"the value of %{p.name} is from {origin}"
+            raise IrError([replace(d, notes=(*d.notes, note)) for d in error.diagnostics]) from None
+    return values
 
 
 def _by_name(params: Sequence[Var], inputs: Mapping[str, Any], entry: str) -> list[Any]:
@@ -83,6 +99,8 @@ def _check_tensor(value: Any, t: TensorType, what: str, p: Var, sizes: dict[DimV
         value = value.view(dtype)
     elif value.ndim == 0 and dtype.kind in "iu" and value.dtype.kind in "iu" and _holds(dtype, int(value)):
         value = value.astype(dtype)
+    if not value.dtype.isnative:
+        value = value.astype(value.dtype.newbyteorder("="))
     given = f"Tensor[({', '.join(map(str, value.shape))}), {value.dtype}]"
     if value.dtype != dtype:
         raise IrError(f"{what} is {t}, and the input is {given}: the data types differ", p.span)

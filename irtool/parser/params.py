@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..diagnostics import IrError
 from ..ir.ndarray import decode, encode
+from .arrays import read_npz
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,20 +24,41 @@ _MAGIC = 0xF7E58D4F05049CB7
 _LONGEST_NAME = 1 << 20
 
 
-def read_params(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+class ParameterFile(dict[str, "np.ndarray"]):
+    """Tensors by name, and the path of the file that they were read from."""
+
+    def __init__(self, path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
+        super().__init__(arrays)
+        self.path = os.fspath(path)
+
+
+def origin(params: Mapping[str, object]) -> tuple[str, ...]:
+    """What a diagnostic about one of these values adds, as notes: the file that they were read from, if they were."""
+    return (f"the values are from {params.path}",) if isinstance(params, ParameterFile) else ()
+
+
+def read_params(path: str | os.PathLike[str]) -> ParameterFile:
     """The tensors of a parameter file by name, in the order of the file; bfloat16 tensors as their bits (uint16).
 
-    The format is told by the contents. Raises IrError where the file is neither, or is damaged; OSError where it cannot be read.
+    The format is told by the contents. Raises IrError, naming the file, where it is neither, is damaged, or holds what is no
+    tensor; OSError where it cannot be read.
     """
     with open(path, "rb") as file:
         head = file.read(8)
     if head[:2] == b"PK":
-        return _read_npz(path)
+        return ParameterFile(path, read_npz(path))
     if len(head) == 8 and struct.unpack("<Q", head)[0] == _MAGIC:
         try:
-            return decode_params(Path(path).read_bytes())
+            return ParameterFile(path, decode_params(Path(path).read_bytes()))
         except ValueError as error:
             raise IrError(str(error), filename=os.fspath(path)) from None
+    if not head:
+        raise IrError("the file is empty", filename=os.fspath(path))
+    if head[:6] == b"\x93NUMPY":
+        raise IrError(
+            "this is the .npy file of one array; arrays by name come from .npz and .params files",
+            filename=os.fspath(path),
+        )
     raise IrError("this is neither a .params nor an .npz file", filename=os.fspath(path))
 
 
@@ -108,18 +130,6 @@ def encode_params(params: Mapping[str, np.ndarray]) -> bytes:
         except ValueError as error:
             raise IrError(f"parameter {name}: {error}") from None
     return b"".join(parts)
-
-
-def _read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    import zlib
-
-    import numpy as np
-
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (ValueError, zipfile.BadZipFile, EOFError, KeyError, zlib.error, NotImplementedError, MemoryError) as error:
-        raise IrError(f"the .npz file is damaged: {error}", filename=os.fspath(path)) from None
 
 
 def _write_npz(path: Path, params: Mapping[str, np.ndarray]) -> None:

@@ -27,6 +27,7 @@ from ..ir import (
     with_function,
     without_return_type,
 )
+from ..parser.params import origin
 
 
 def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") -> Module:
@@ -41,12 +42,15 @@ def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") 
     for name, data in params.items():
         param = by_name.get(name)
         if param is None:
-            raise IrError(f"@{entry} has no parameter %{name}", function.span, help=nearest(name, by_name))
+            raise IrError(
+                f"@{entry} has no parameter %{name}", function.span, help=nearest(name, by_name), notes=origin(params)
+            )
         array = np.ascontiguousarray(data) if np.ndim(data) else np.asarray(data)
         ty = param.checked_type or param.type_annotation
         if isinstance(ty, TensorType):
             if contradiction(ty, array.shape) or (str(array.dtype) != ty.dtype and ty.dtype != "bfloat16"):
-                raise IrError(f"%{name} is {ty!r}, but its value is {array.dtype}{list(array.shape)}", param.span)
+                message = f"%{name} is {ty!r}, but its value is {array.dtype}{list(array.shape)}"
+                raise IrError(message, param.span, notes=origin(params))
         values[param] = Constant(array, span=param.span)
     if not values:
         return module
@@ -288,5 +292,6 @@ def _filled(e: Constant, how: str, seed: int) -> Constant:
     if how == "zeros":
         data = np.zeros(tuple(map(int, ty.shape)), ty.dtype)  # type: ignore[arg-type]
     else:
-        data = random_value(ty, f"constant{e.data.index}", seed)
+        place = f"constant{e.data.index}"
+        data = random_value(ty, place, seed, place)
     return Constant(data, ty.dtype, None, e.span)

@@ -242,3 +242,12 @@ def test_passes_of_ones_own_by_entry_point(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "Forgets to return." in done.stdout
+
+
+def test_a_lowered_function_is_not_run(tmp_path: Path) -> None:
+    lowered = tmp_path / "l.relay"
+    assert irtool("opt", "-p", "FuseOps,LabelOps,LowerTE", SIMPLE, "-o", lowered)[0] == 0
+    name = next(line for line in lowered.read_text().splitlines() if "primfn" in line).split("@")[1].split()[0]
+    code, _, err = irtool("run", f"--entry={name}", lowered)
+    assert code == 1
+    assert "has been lowered" in err

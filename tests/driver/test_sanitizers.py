@@ -19,7 +19,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError
-from irtool.interp.feeds import random_value
+from irtool.interp.feeds import random_inputs
 
 ROOT = Path(__file__).parent.parent.parent
 CORPUS = ROOT.parent / "shared" / "corpus" / "run.jsonl.gz"
@@ -117,7 +117,7 @@ def test_samples(vector: bool, tmp_path: Path) -> None:
         module = irtool.parse(sample.read_text())
         if "@main" not in sample.read_text() or "meta[" in sample.read_text():
             continue
-        inputs = [random_value(p.checked_type, p.name, 1) for p in module["main"].params]
+        inputs = random_inputs(module["main"], 1)
         cases.append((module, inputs))
     assert run_all(cases, tmp_path, vector) >= 5
 

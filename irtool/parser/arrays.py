@@ -1,0 +1,124 @@
+"""numpy's files: `.npy` with one array, `.npz` with several by name.
+
+The data is checked against the header before memory is asked for, so that a damaged file is refused with what is wrong
+with it, whatever its header claims. Arrays come out in C order and in the machine's own byte order. bfloat16, which
+numpy has no name for and writes as two opaque bytes, comes out as its bits (uint16).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+from typing import IO, TYPE_CHECKING, Any
+
+from ..diagnostics import IrError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_MAGIC = b"\x93NUMPY"
+_ZIP = b"PK"
+_CHUNK = 1 << 24
+"""Bytes that are read at a time."""
+
+
+def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
+    """The array of a `.npy` file. Raises IrError, naming the file, for any other; OSError where it cannot be read."""
+    name = os.fspath(path)
+    with open(path, "rb") as file:
+        head = file.read(len(_MAGIC))
+        if head.startswith(_ZIP):
+            raise IrError("this is an .npz file with arrays by name, not the .npy file of one array", filename=name)
+        if head and not _MAGIC.startswith(head) and head != _MAGIC:
+            raise IrError("this is not an .npy file", filename=name)
+        file.seek(0)
+        try:
+            return _read_array(file, os.fstat(file.fileno()).st_size)
+        except ValueError as error:
+            raise IrError(f"the .npy file cannot be used: {error}", filename=name) from None
+
+
+def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    """The arrays of an `.npz` file by name, in its order.
+
+    Raises IrError, naming the file, where it is damaged or holds anything but arrays of numbers; OSError where it cannot
+    be read.
+    """
+    import zlib
+
+    found: dict[str, np.ndarray] = {}
+    member = ""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                member = entry.filename
+                if not member.endswith(".npy"):
+                    raise ValueError("it is no array (its name does not end in .npy)")
+                if member[:-4] in found:
+                    raise ValueError("it is there twice")
+                with archive.open(entry) as file:
+                    found[member[:-4]] = _read_array(file, entry.file_size)
+    except (ValueError, zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
+        where = f", in {member}" if member else ""
+        raise IrError(f"the .npz file cannot be used{where}: {error}", filename=os.fspath(path)) from None
+    return found
+
+
+def _read_array(file: IO[bytes], size: int) -> np.ndarray:
+    """The array in a stream of `size` bytes. Raises ValueError, with a sentence, where there is none."""
+    import numpy as np
+
+    if size == 0:
+        raise ValueError("it is empty")
+    shape, in_columns, dtype = _read_header(file)
+    _check_dtype(dtype)
+    if any(d < 0 for d in shape):
+        raise ValueError(f"its shape is {shape}")
+    wanted, left = math.prod(shape) * dtype.itemsize, size - file.tell()
+    what = f"{dtype.newbyteorder('=')}{list(shape)} takes {wanted} bytes"
+    if left < wanted:
+        raise ValueError(f"it is cut off: {what}, and {left} are there")
+    if left > wanted:
+        raise ValueError(f"{what}, and {left - wanted} more follow")
+    data = np.empty(wanted, np.uint8)
+    at = 0
+    while at < wanted:
+        part = file.read(min(_CHUNK, wanted - at))
+        if not part:
+            raise ValueError(f"it is cut off: {what}, and {at} are there")
+        data[at : at + len(part)] = np.frombuffer(part, np.uint8)
+        at += len(part)
+    array = data.view(dtype).reshape(shape, order="F" if in_columns else "C")
+    if dtype.kind == "V":
+        array = array.view("uint16")
+    return array.astype(array.dtype.newbyteorder("="), order="C", copy=False)
+
+
+def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns come first, dtype. Raises ValueError where there is no such header."""
+    from numpy.lib import format as npy
+
+    try:
+        version = npy.read_magic(file)
+        if version == (1, 0):
+            return npy.read_array_header_1_0(file)
+        if version == (2, 0):
+            return npy.read_array_header_2_0(file)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+        first = str(error).partition("\n")[0].rstrip(".")
+        raise ValueError(f"its header is damaged ({first})") from None
+    if version == (3, 0):
+        raise ValueError("it holds records with names in Unicode, not numbers")
+    raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
+
+
+def _check_dtype(dtype: np.dtype[Any]) -> None:
+    """Raises ValueError for what is no number that Relay has."""
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which are not read; save an array of numbers")
+    if dtype.names is not None or dtype.subdtype is not None:
+        raise ValueError(f"it holds records of type {dtype}, not numbers")
+    is_number = dtype.kind in "biu" or (dtype.kind == "f" and dtype.itemsize <= 8)
+    if not is_number and not (dtype.kind == "V" and dtype.itemsize == 2):
+        raise ValueError(f"it holds values of type {dtype}, which Relay does not have")
