@@ -12,7 +12,7 @@ import irtool
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
     ("diagnostics",),
-    ("plugin", "trampoline"),
+    ("plugin", "trampoline", "namespace"),
     ("ir",),
     ("te", "tir"),
     ("ops",),

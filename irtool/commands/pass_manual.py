@@ -15,9 +15,9 @@ def _summary(cls: type[Pass]) -> str:
 
 
 def _kind(cls: type[Pass]) -> str:
-    from ..passes import FunctionPass, ModulePass, Sequential
+    from ..passes import Composite, FunctionPass, ModulePass
 
-    for base, name in ((FunctionPass, "function pass"), (ModulePass, "module pass"), (Sequential, "sequence")):
+    for base, name in ((FunctionPass, "function pass"), (ModulePass, "module pass"), (Composite, "sequence")):
         if issubclass(cls, base):
             return name
     return "pass"

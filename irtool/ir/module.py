@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..diagnostics import UsageError, nearest
 from .adt import TypeData
-from .expr import Constructor, Function
+from .expr import Constructor, Expr, Function, GlobalVar
+from .walk import free_variables
+
+
+class UnknownFunction(UsageError, KeyError):
+    """A module was asked for a function that it does not have."""
+
+    __str__ = Exception.__str__
 
 
 class Module:
@@ -34,11 +42,67 @@ class Module:
         self.metadata = metadata
         self._constructors: dict[str, Constructor] | None = None
 
-    def __getitem__(self, name: str) -> Any:
-        return self.functions[name]
+    @classmethod
+    def from_expr(
+        cls,
+        expr: Expr,
+        functions: Mapping[str | GlobalVar, Any] | None = None,
+        type_definitions: Mapping[str, TypeData] | None = None,
+    ) -> Module:
+        """A module whose `@main` is `expr`; a function is taken as it is, named by its `global_symbol` if it has one.
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.functions
+        The free variables of any other expression become the parameters, in order of first use. `functions` are added
+        under their names. Raises UsageError where `expr` is no expression, or a function of that name is given twice.
+        """
+        if not isinstance(expr, Expr):
+            raise UsageError(f"an expression is expected, not {describe(expr)}")
+        f = expr if isinstance(expr, Function) else Function(tuple(free_variables(expr)), expr)
+        main = f.attrs.get("global_symbol") or "main"
+        named = {_name(n): g for n, g in (functions or {}).items()}
+        if main in named:
+            raise UsageError(f"there are two functions @{main}: the expression, and one of `functions`")
+        return cls({main: f, **named}, type_definitions)
+
+    @classmethod
+    def of(cls, what: Any) -> Module:
+        """`what` if it is a module; a module around it if it is an expression. Raises UsageError for anything else."""
+        if isinstance(what, Module):
+            return what
+        if isinstance(what, Expr):
+            return cls.from_expr(what)
+        help = "irtool.parse makes a module of text" if isinstance(what, str) else ""
+        raise UsageError(f"a module, a function or an expression is expected, not {describe(what)}", help=help)
+
+    def __getitem__(self, name: str | GlobalVar) -> Any:
+        """The function of that name. Raises UsageError, which is a KeyError, too, where there is none."""
+        try:
+            return self.functions[_name(name)]
+        except KeyError:
+            raise UnknownFunction(
+                f"the module has no function @{_name(name)}", help=nearest(_name(name), self.functions)
+            ) from None
+
+    def __contains__(self, name: object) -> bool:
+        return _name(name) in self.functions
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the functions, in order."""
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def get_global_var(self, name: str) -> GlobalVar:
+        """A reference to the function of that name: what a call of it calls. Raises as `module[name]` does."""
+        self[name]
+        return GlobalVar(name)
+
+    def get_global_vars(self) -> list[GlobalVar]:
+        """A reference to each function, in order."""
+        return [GlobalVar(n) for n in self.functions]
 
     @property
     def constructors(self) -> Mapping[str, Constructor]:
@@ -79,3 +143,17 @@ class Module:
 
     def __repr__(self) -> str:
         return f"Module({', '.join('@' + n for n in self.functions)})"
+
+
+def describe(what: Any) -> str:
+    """What a value is, for messages about one of the wrong kind."""
+    if what is None:
+        return "None"
+    kind = type(what).__name__
+    return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}" + (
+        f" ({what!r:.40})" if isinstance(what, str) else ""
+    )
+
+
+def _name(name: Any) -> Any:
+    return name.name if isinstance(name, GlobalVar) else name

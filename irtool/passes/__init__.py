@@ -1,12 +1,30 @@
-"""Passes: what one is (`base`), the context (`context`), the runner, pipelines, and one file for each pass."""
+"""Passes: what one is (`base`), the context (`context`), the runner, pipelines, and one file for each pass.
 
-from .base import FunctionPass, ModulePass, Pass, PassList, Sequential, is_optimizable, passes, register_pass
+Every registered pass is an attribute by its name: `passes.FuseOps(fuse_opt_level=2)`, `passes.qnn.Legalize()`.
+"""
+
+from typing import Any
+
+from ..namespace import Namespace
+from .base import (
+    Composite,
+    FunctionPass,
+    ModulePass,
+    Pass,
+    PassList,
+    Sequential,
+    is_optimizable,
+    passes,
+    register_pass,
+)
 from .context import PassContext, PassInfo, PassInstrument
+from .decorated import create_function_pass, create_module_pass, function_pass, module_pass
 from .pipeline import parse_pipeline
 from .runner import ApplyPassToFunction, run_pass, run_passes
 
 __all__ = [
     "ApplyPassToFunction",
+    "Composite",
     "FunctionPass",
     "ModulePass",
     "Pass",
@@ -15,10 +33,24 @@ __all__ = [
     "PassInstrument",
     "PassList",
     "Sequential",
+    "create_function_pass",
+    "create_module_pass",
+    "function_pass",
     "is_optimizable",
+    "module_pass",
     "parse_pipeline",
     "passes",
     "register_pass",
     "run_pass",
     "run_passes",
 ]
+
+_by_name = Namespace("irtool.passes", passes.find, passes.names)
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_by_name, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(_by_name)})

@@ -2,7 +2,8 @@
 
 A pass is a frozen dataclass: its fields are its options under the peer's parameter names, its docstring is its manual
 and shows before ⇒ after. A `FunctionPass` transforms one function at a time and never sees those that are marked as
-finished; a `ModulePass` transforms the module; a `Sequential` runs others. The runner, not the pass, selects functions,
+finished; a `ModulePass` transforms the module; a `Composite` runs others, and a `Sequential` is one made on the spot. The
+runner, not the pass, selects functions,
 infers types, verifies and prints::
 
     @register_pass("FastMath", level=4, required=("InferType",))
@@ -17,11 +18,13 @@ infers types, verifies and prints::
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from ..diagnostics import UsageError, nearest
-from ..ir import Function, Module
+from ..ir import Expr, Function, Module
+from ..ir.module import describe
 from ..plugin import Plugin, Registry, type_hints
 from .context import PassContext, PassInfo
 
@@ -55,11 +58,44 @@ class Pass(Plugin):
         """The module after the pass. Called by the runner; call the pass itself (`p(module)`) instead."""
         raise NotImplementedError
 
-    def __call__(self, module: Module, context: PassContext | None = None) -> Module:
-        """Runs the pass under `context` (the current one by default) with its prerequisites and instruments."""
+    def __call__(self, module: Module | Expr, context: PassContext | None = None) -> Module:
+        """Runs the pass under `context` (the current one by default) with its prerequisites and instruments.
+
+        A function or an expression is taken as the `@main` of a module, as `Module.from_expr` makes it.
+        """
         from .runner import run_pass
 
-        return run_pass(self, module, context or PassContext.current())
+        return run_pass(self, Module.of(module), context or PassContext.current())
+
+    def __repr__(self) -> str:
+        return f"<{self.text()}, level {self.info.opt_level}>"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        # A dataclass writes its own `__repr__` unless the class itself has one; the text form says more.
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Pass.__repr__  # type: ignore[method-assign]
+
+    def __post_init__(self) -> None:
+        """Checks the options, so that a pass made in Python is as sound as one made of text."""
+        if dataclasses.is_dataclass(self):
+            self._check()
+
+    def _check(self) -> None:
+        from ..ops.base import coerce
+
+        try:
+            hints = type_hints(type(self))
+        except NameError:  # annotations that nothing outside of the function that they stand in can resolve
+            return
+        for f in self.fields():
+            value = getattr(self, f.name)
+            try:
+                coerced = coerce(value, hints[f.name])
+            except (TypeError, ValueError) as error:
+                raise UsageError(f"option {f.name} of pass {self.name or type(self).__name__}: {error}") from None
+            if coerced is not value:
+                object.__setattr__(self, f.name, coerced)
 
     @classmethod
     def make(cls, options: Mapping[str, Any] | None = None) -> Pass:
@@ -117,6 +153,8 @@ class FunctionPass(Pass):
         for name, function in module.functions.items():
             if is_optimizable(function):
                 functions[name] = self.transform(function, module, context)
+                if not isinstance(functions[name], Function):
+                    raise wrong_result(self, self.transform, functions[name], f"a Function for @{name}")
         return module.with_functions(functions)
 
 
@@ -128,10 +166,21 @@ class ModulePass(Pass):
         raise NotImplementedError
 
     def apply(self, module: Module, context: PassContext) -> Module:
-        return self.transform(module, context)
+        after = self.transform(module, context)
+        if not isinstance(after, Module):
+            raise wrong_result(self, self.transform, after, "a Module")
+        return after
 
 
-class Sequential(Pass):
+def wrong_result(p: Pass, made_by: Callable[..., Any], result: Any, wanted: str) -> UsageError:
+    """The error for a pass that gave something else than it should: a mistake of who wrote it, with the place."""
+    code = getattr(inspect.unwrap(made_by), "__code__", None)
+    notes = (f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}",) if code is not None else ()
+    message = f"pass {p.text()} returned {'None' if result is None else f'a {type(result).__name__}'}, not {wanted}"
+    return UsageError(message, notes=notes, help="return what was given where nothing changes")
+
+
+class Composite(Pass):
     """Passes one after the other; each runs only where the context enables it."""
 
     def passes(self) -> Sequence[Pass]:
@@ -147,18 +196,62 @@ class Sequential(Pass):
         return module
 
 
-@dataclasses.dataclass(frozen=True)
-class PassList(Sequential):
-    """An anonymous `Sequential` over given passes."""
+@dataclasses.dataclass(frozen=True, init=False)
+class Sequential(Composite):
+    """Given passes one after the other, as a pass with a level, a name and prerequisites of its own.
 
-    items: tuple[Pass, ...] = ()
+    `Sequential([FoldConstant(), "FuseOps{fuse_opt_level=2}"], opt_level=2, name="mine")(module)`: passes, names and
+    pipeline texts. Each pass runs only where the context enables it (its level, `required_pass`, `disabled_pass`) and after
+    what it requires; within another sequence the same goes for the whole, by its own `opt_level` and `name`.
+    """
+
     name: ClassVar[str] = "sequential"
+    items: tuple[Pass, ...]
+    own_info: PassInfo
+
+    def __init__(
+        self,
+        passes: Sequence[Any] | None = None,
+        opt_level: int = 0,
+        name: str = "sequential",
+        required: Sequence[str] | None = None,
+        traceable: bool = False,
+    ) -> None:
+        from .runner import resolve
+
+        if passes is not None and not isinstance(passes, str | list | tuple):
+            raise TypeError(f"Sequential takes a list of passes, not {describe(passes)}")
+        object.__setattr__(self, "items", tuple(resolve(passes or ())))
+        object.__setattr__(self, "own_info", make_info(opt_level, name, required, traceable))
+
+    @property
+    def info(self) -> PassInfo:
+        return self.own_info
 
     def passes(self) -> Sequence[Pass]:
         return self.items
 
+    def __repr__(self) -> str:
+        return f"<{self.info.name}: {self.text() or 'no passes'}, level {self.info.opt_level}>"
+
     def text(self) -> str:
         return ",".join(p.text() for p in self.items)
+
+
+PassList = Sequential
+
+
+def make_info(opt_level: int, name: str, required: Sequence[str] | None, traceable: bool = False) -> PassInfo:
+    """A `PassInfo` of checked parts. Raises TypeError for a part of another kind, such as a string for a list of names."""
+    if not isinstance(opt_level, int):
+        raise TypeError(f"opt_level is an integer, not {describe(opt_level)}")
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"the name of a pass is a string, not {describe(name)}")
+    if required is not None and (
+        not isinstance(required, list | tuple) or not all(isinstance(r, str) for r in required)
+    ):
+        raise TypeError(f"required is a list of names of passes, not {describe(required)}")
+    return PassInfo(opt_level, name, tuple(required or ()), traceable=traceable)
 
 
 passes: Registry[type[Pass]] = Registry("pass", "irtool.passes", "irtool.lower.passes")

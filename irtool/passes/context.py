@@ -28,6 +28,8 @@ class PassInfo:
     name: str
     required: tuple[str, ...] = ()
     needs_types: bool = True
+    traceable: bool = False
+    """Kept as TVM's passes have it; nothing here reads it."""
 
 
 class PassInstrument:
@@ -108,6 +110,19 @@ class PassContext:
         self._local.stack.pop()
         for i in self.instruments:
             i.exit_pass_ctx()
+
+    def __repr__(self) -> str:
+        shown = [f"opt_level={self.opt_level}"]
+        for name in ("required_pass", "disabled_pass"):
+            if getattr(self, name):
+                shown.append(f"{name}={sorted(getattr(self, name))}")
+        if self.config:
+            shown.append(f"config={self.config}")
+        if self.instruments:
+            shown.append(f"instruments=[{', '.join(type(i).__name__ for i in self.instruments)}]")
+        if self.target is not None:
+            shown.append(f"target={str(self.target)!r}")
+        return f"PassContext({', '.join(shown)})"
 
     def pass_enabled(self, info: PassInfo) -> bool:
         """Whether a `Sequential` runs this pass: disabled wins, then required, then the level decides."""

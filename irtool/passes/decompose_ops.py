@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..diagnostics import IrError, nearest
 from ..ir import Call, Expr, Function, Module, Op, TensorType, Tuple, TupleGetItem, rewrite, without_return_type
 from ..ops.base import call, is_call_to
-from .base import FunctionPass, Pass, PassList, Sequential, register_pass
+from .base import Composite, FunctionPass, Pass, PassList, register_pass
 from .constants import scalar_constant
 from .context import PassContext
 from .dynamic_to_static import static_form
@@ -163,7 +163,7 @@ class _Decomposer:
         return new if data_type is None else decompose(new, data_type)
 
 
-class _ForOneFunction(Sequential):
+class _ForOneFunction(Composite):
     """A sequence that a `func_name` limits to one function."""
 
     func_name: str

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..ir import Function, Module
-from .base import FunctionPass, Pass, Sequential, register_pass
+from .base import Composite, FunctionPass, Pass, register_pass
 from .context import PassContext
 from .fold_constant import FoldConstant
 from .scale_axis.backward import fold_backward
@@ -53,7 +53,7 @@ class BackwardFoldScaleAxis(FunctionPass):
 
 @register_pass("FoldScaleAxis", level=0)
 @dataclass(frozen=True)
-class FoldScaleAxis(Sequential):
+class FoldScaleAxis(Composite):
     """BackwardFoldScaleAxis, ForwardFoldScaleAxis and FoldConstant, each at its own level.
 
     ::

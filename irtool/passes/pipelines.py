@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .base import Pass, PassList, Sequential
+from .base import Composite, Pass, PassList
 from .context import PassContext
 from .pipeline import parse_pipeline
 
@@ -47,7 +47,7 @@ BUILD: tuple[tuple[str, str], ...] = (
 
 
 @dataclass(frozen=True)
-class Default(Sequential):
+class Default(Composite):
     """`default<O0>` … `default<O4>`: the build pipeline at that level, whatever the context's own level is."""
 
     opt_level: int = 2

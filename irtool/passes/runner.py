@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..diagnostics import Diagnostic, InternalError, IrError, UsageError
-from ..ir import Function, Module, Tuple, Var
+from ..ir import Expr, Function, Module, Tuple, Var
+from ..ir.module import describe
 from ..ir.target import Target
 from .base import Pass, PassList, passes
 from .context import PassContext, PassInfo, PassInstrument
@@ -139,7 +140,7 @@ def _opaque(f: Any) -> Any:
 
 
 def run_passes(
-    module: Module,
+    module: Module | Expr,
     passes: str | Sequence[PassLike],
     func: str | None = None,
     opt_level: int = 2,
@@ -154,7 +155,7 @@ def run_passes(
     """Runs passes on a module and returns the result, typed.
 
     Args:
-        module: the module; it is not changed.
+        module: the module, which is not changed, or a function or an expression, taken as `Module.from_expr` does.
         passes: a pipeline text (`"SimplifyInference,FuseOps{fuse_opt_level=2}"`) or a list of names, `(name, options)`
             pairs and passes. A pass named here always runs, whatever its level.
         func: a regular expression; only functions whose name it matches are transformed.
@@ -167,6 +168,7 @@ def run_passes(
         IrError: the module is rejected.
         InternalError: a pass produced a module that does not type-check.
     """
+    module = Module.of(module)
     context = PassContext(opt_level, required_pass, disabled_pass, config, instruments, target)
     with context:
         chosen = resolve(passes)
@@ -196,15 +198,24 @@ def resolve(items: str | Sequence[PassLike]) -> list[Pass]:
 def _listed(items: str | Sequence[PassLike]) -> list[Pass]:
     if isinstance(items, str):
         return parse_pipeline(items)
+    if isinstance(items, Pass):
+        return [items]
+    if not isinstance(items, list | tuple):
+        raise UsageError(f"passes are a pipeline text or a list, not {describe(items)}")
     found: list[Pass] = []
     for item in items:
         if isinstance(item, Pass):
             found.append(item)
         elif isinstance(item, str):
             found += parse_pipeline(item)
+        elif isinstance(item, type) and issubclass(item, Pass):
+            raise UsageError(
+                f"{item.__name__} is a class of passes: write {item.__name__}(…), with its options if it has any"
+            )
+        elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str):
+            found.append(passes.get(item[0]).make(item[1]))
         else:
-            name, options = item
-            found.append(passes.get(name).make(options))
+            raise UsageError(f"a pass, its name, or a pair of name and options is expected, not {describe(item)}")
     return found
 
 
