@@ -71,7 +71,8 @@ class VirtualDevice:
 class LoweredText:
     """A lowered function that was read and not understood: it is kept as it stands, so that a module prints as it was.
 
-    `text` is what follows `@name = `: `primfn(…) … }`. `checked_type` is the function's type, as far as the text and the
+    `text` is what follows `@name = `: `primfn(…) … }`; it is empty for a function that a text calls and does not hold, which is
+    not printed either. `checked_type` is the function's type, as far as the text and the
     calls of it tell.
     """
 

@@ -1,12 +1,13 @@
 """The Relay of tutorials and papers, which leaves out what the reader can guess.
 
 A text without version line is read with this in mind: bindings end with their lines, and operators may have their everyday
-names (`mul`, `conv2d`).
+names (`mul`, `conv2d`). So is a text that has a version line and no `;`, if it cannot be read otherwise.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ..ops.base import operators
 
@@ -28,6 +29,7 @@ _SHORT = {
     "concat": "concatenate",
 }
 _HOMES = ("nn", "image", "vision", "qnn")
+_SEMICOLON = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|;', re.DOTALL)
 _VERSION = re.compile(r"#\[\s*version\s*=\s*\"?v?([^\]\"]*)\"?\s*\]|v(.*)")
 
 
@@ -45,6 +47,8 @@ def read_version(word: str) -> str:
     return (match[1] or match[2] or "").strip() if match is not None else ""
 
 
-def lines_bind(text: str) -> bool:
-    """True for a text whose bindings end with their lines: it has no semicolon."""
-    return ";" not in text
+def lines_bind(text: str, parts: Iterable[tuple[int, int]]) -> bool:
+    """True for a text whose bindings end with their lines: these parts of it have no semicolon but in comments and strings."""
+    if ";" not in text:
+        return True
+    return not any(m[0] == ";" for start, end in parts for m in _SEMICOLON.finditer(text, start, end))

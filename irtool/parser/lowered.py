@@ -1,5 +1,7 @@
 """Lowered functions in a text: `@name = primfn(…) … }`. They are kept as they stand; only their types are read.
 
+A text may call functions that it does not hold: calls and loop nests are often pasted apart. Their types are what the calls say.
+
 The type is what the buffers say: those that a call does not hand over are results. How buffers group into tuples is in no
 lowered function; the type comments at a call of it tell, where there are any.
 """
@@ -7,8 +9,8 @@ lowered function; the type comments at a call of it tell, where there are any.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeGuard
 
 from ..diagnostics import Diagnostics, Source, Span
 from ..ir import (
@@ -16,12 +18,14 @@ from ..ir import (
     Expr,
     FuncType,
     GlobalVar,
+    IncompleteType,
     Module,
     Op,
     TensorType,
     Tuple,
     TupleType,
     Type,
+    children,
     post_order,
     tuple_leaves,
 )
@@ -63,24 +67,50 @@ def with_lowered(
     return module.with_functions({**kept, **module.functions})
 
 
+def functions_elsewhere(
+    module: Module, names: Iterable[str], read_type: Callable[[str], Type | None]
+) -> dict[str, LoweredText]:
+    """Those of the undefined functions that are lowered: `call_lowered` and nothing else refers to them."""
+    calls, other = _first_calls(module), set()
+    for f in module.relay_functions.values():
+        for e in post_order(f):
+            used = e.args[1:] if _calls_lowered(e) else children(e)
+            other.update(a.name for a in used if isinstance(a, GlobalVar))
+    return {n: LoweredText("", _type_of_call(calls[n], read_type)) for n in names if n in calls and n not in other}
+
+
+def _type_of_call(call: Call, read_type: Callable[[str], Type | None]) -> FuncType | None:
+    arguments = _stated(call.args[1], read_type)
+    if isinstance(call.args[1], Tuple) and not isinstance(arguments, TupleType):
+        arguments = TupleType(tuple(IncompleteType() for _ in call.args[1].fields))
+    if not isinstance(arguments, TupleType):
+        return None
+    return FuncType(arguments.fields, _stated(call, read_type) or IncompleteType())
+
+
+def _calls_lowered(e: Expr) -> TypeGuard[Call]:
+    return (
+        isinstance(e, Call)
+        and isinstance(e.op, Op)
+        and e.op.name == "call_lowered"
+        and len(e.args) == 2
+        and isinstance(e.args[0], GlobalVar)
+    )
+
+
 def _first_calls(module: Module) -> dict[str, Call]:
     """A call of each lowered function that is called."""
     calls: dict[str, Call] = {}
     for f in module.relay_functions.values():
         for e in post_order(f):
-            if (
-                isinstance(e, Call)
-                and isinstance(e.op, Op)
-                and e.op.name == "call_lowered"
-                and len(e.args) == 2
-                and isinstance(e.args[0], GlobalVar)
-            ):
-                calls.setdefault(e.args[0].name, e)
+            if _calls_lowered(e):
+                calls.setdefault(e.args[0].name, e)  # type: ignore[attr-defined]
     return calls
 
 
 def buffers(text: str) -> list[TensorType | None]:
     """The tensors that a lowered function is handed, in order; None for those whose shape is not static or not told."""
+    text = text.replace("\r\n", "\n")
     head = text[: text.find(") {\n")] if ") {\n" in text else text
     parameters = _PARAMETERS.match(text)
     if parameters is None:

@@ -6,6 +6,7 @@ import gc
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..diagnostics import Diagnostic, Diagnostics, IrError, Source, Span, nearest
@@ -14,7 +15,7 @@ from . import dialect
 from .builder import Builder
 from .builder.state import GaveUp, State
 from .lexer import Lexer, Word
-from .lowered import lowered_functions, with_lowered
+from .lowered import functions_elsewhere, lowered_functions, with_lowered
 from .metadata import Metadata, find_section
 from .reader import Reader
 from .tables import Tables, load
@@ -22,6 +23,7 @@ from .tables import Tables, load
 CUT_OFF = "the metadata section is cut off: values that the text refers to are unknown"
 """The warning about such a text."""
 
+_BARE = "the text is a bare expression; it is taken as the body of @main"
 _MOST_UNDEFINED = 50
 _LONGEST = 32 << 20
 """Characters of code in a text, its metadata section apart: a few gigabytes of expressions at worst."""
@@ -59,9 +61,7 @@ def read_with_diagnostics(text: str, filename: str = "<text>") -> tuple[Module |
     if found.errors:
         return None, items
     if isinstance(result, Expr):
-        items.append(
-            Diagnostic("the text is a bare expression; it is taken as the body of @main", result.span, "warning")
-        )
+        items.append(Diagnostic(_BARE, result.span, "warning"))
         result = expression_module(result)
     return result, items
 
@@ -94,53 +94,85 @@ def _read(text: str, filename: str, found: Diagnostics, start: str | None) -> An
             found.error(d.message, Span(source, max(section - 1, 0), section), help=d.help)
         return None
     del text
-    result, said = _attempt(source, metadata, start, types_first=False)
-    if any(d.message.startswith("unknown") for d in said.errors) and _late_types(source.text):
-        # a constructor may be used before its type is defined
-        again = _attempt(source, metadata, start, types_first=True)
-        if not again[1].errors:
+    form = _look_at(source)
+    result, said = _attempt(source, metadata, start, form)
+    for other in _other_forms(form, source.text, said) if said.errors else ():
+        again = _attempt(source, metadata, start, other)
+        if len(again[1].errors) < len(said.errors):
             result, said = again
     found.items += said.items
     return result
 
 
+@dataclass(frozen=True)
+class _Form:
+    """What kind of text one is, as far as its first words and signs tell.
+
+    Attributes:
+        version: what the version line says, None where there is none.
+        version_word: the first version line, None where there is none.
+        is_module: definitions follow, and no bare expression does.
+        lowered: where the lowered functions are; they are not read.
+        parts: what is read, in order.
+        lines_bind: the tutorials' dialect: lines end bindings, and operators may have short names.
+    """
+
+    version: str | None
+    version_word: Word | None
+    is_module: bool
+    lowered: dict[str, Span]
+    parts: tuple[tuple[int, int], ...]
+    lines_bind: bool
+
+
+def _look_at(source: Source) -> _Form:
+    lowered = lowered_functions(source)
+    parts = _without(sorted((s.start, s.end) for s in lowered.values()), len(source.text))
+    version = word = None
+    is_module = True
+    for kind, text, at in _words_of(load(), source, Diagnostics(), parts):
+        if kind != "VERSION":
+            is_module = kind in _MODULE_WORDS or kind == "$END"
+            break
+        if word is None:
+            version, word = dialect.read_version(text), (kind, text, at)
+    return _Form(version, word, is_module, lowered, parts, word is None and dialect.lines_bind(source.text, parts))
+
+
+def _other_forms(form: _Form, text: str, said: Diagnostics) -> Iterator[_Form]:
+    """How else a text with errors may have been meant."""
+    if any(d.message.startswith("unknown") for d in said.errors):
+        early = _late_types(text)
+        if early:  # a constructor may be used before its type is defined
+            skipped = sorted(early + [(s.start, s.end) for s in form.lowered.values()])
+            yield replace(form, parts=(*early, *_without(skipped, len(text))))
+    if not form.lines_bind and dialect.lines_bind(text, form.parts):
+        yield replace(form, lines_bind=True)
+
+
 def _attempt(
-    source: Source, metadata: Metadata, start: str | None, types_first: bool
+    source: Source, metadata: Metadata, start: str | None, form: _Form
 ) -> tuple[Module | Expr | None, Diagnostics]:
-    """Reads the code of a text, in order or with its type definitions before all else."""
+    """Reads the code of a text in that form."""
     found = Diagnostics()
     tables = load()
-    lowered = lowered_functions(source)
-    version, is_module = _look_at_start(tables, source)
     builder = Builder(source, metadata, found)
-    builder.strict = version is not None
+    builder.strict = form.version is not None and not form.lines_bind
     if start is None:
-        is_empty = version is not None and not source.text.strip()
-        start = "module" if is_module or lowered or is_empty else "expression"
-        _check_version(version, source, found)
-    lines_bind = version is None and dialect.lines_bind(source.text)
-    early = _late_types(source.text) if types_first else []
-    reader = Reader(tables, builder, start, lines_bind)
+        start = "module" if form.is_module else "expression"
+        _check_version(form.version, source, found)
+        if form.version is not None and form.lines_bind:
+            found.warn("the text has no `;`: it is read in the form of tutorials, in which lines end bindings")
+    reader = Reader(tables, builder, start, form.lines_bind)
     with _garbage_collection_paused():
         try:
-            reader.run(_words(tables, source, found, lines_bind, lowered, early))
+            reader.run(_words(tables, source, found, form))
         except GaveUp:
             return None, found
-    for name, span in lowered.items():
+    for name, span in form.lowered.items():
         head = Span(source, span.start, span.start + len(name) + 1)
         found.warn(f"the lowered function @{name} is kept as text", head)
-    return _finish(builder, start, lowered), found
-
-
-def _look_at_start(tables: Tables, source: Source) -> tuple[str | None, bool]:
-    """The version that the text names, and whether definitions follow."""
-    version = None
-    for kind, word, _ in Lexer(tables, source, Diagnostics()).words():
-        if kind == "VERSION":
-            version = dialect.read_version(word)
-            continue
-        return version, kind in _MODULE_WORDS or kind == "$END"
-    return version, True
+    return _finish(builder, start, form.lowered), found
 
 
 def _check_version(version: str | None, source: Source, found: Diagnostics) -> None:
@@ -158,46 +190,55 @@ def _late_types(text: str) -> list[tuple[int, int]]:
     return [m.span() for m in _TYPE.finditer(text, first.start())] if first is not None else []
 
 
-def _words(
+def _without(skipped: list[tuple[int, int]], end: int) -> tuple[tuple[int, int], ...]:
+    """The parts of a text of that length between those, which are in order."""
+    rest: list[tuple[int, int]] = []
+    at = 0
+    for a, b in skipped:
+        rest.append((at, a))
+        at = max(at, b)
+    return (*rest, (at, end))
+
+
+def _words(tables: Tables, source: Source, found: Diagnostics, form: _Form) -> Iterator[Word]:
+    """The words of a text without its lowered functions; the version line before all, once.
+
+    It may stand again in a text that was put together from several.
+    """
+    if len(form.parts) == 1:
+        lexer = Lexer(tables, source, found)
+        lexer.line_ends_bind = form.lines_bind
+        return lexer.words()
+    return _words_of_parts(tables, source, found, form)
+
+
+def _words_of_parts(tables: Tables, source: Source, found: Diagnostics, form: _Form) -> Iterator[Word]:
+    first = form.version_word
+    if first is not None:
+        yield first
+    for word in _words_of(tables, source, found, form.parts, form.lines_bind):
+        if word[0] != "VERSION" or first is None:
+            yield word
+        elif dialect.read_version(word[1]) != form.version:
+            place = Span(source, word[2], word[2] + len(word[1]))
+            found.error("the text has two version lines, and they differ", place)
+
+
+def _words_of(
     tables: Tables,
     source: Source,
     found: Diagnostics,
-    lines_bind: bool,
-    lowered: dict[str, Span],
-    early: list[tuple[int, int]],
+    parts: tuple[tuple[int, int], ...],
+    lines_bind: bool = False,
 ) -> Iterator[Word]:
-    """The words of a text without its lowered functions, those of the `early` parts first."""
-    text = source.text
-    skipped = [(s.start, s.end) for s in lowered.values()]
-    if not skipped and not early:
-        lexer = Lexer(tables, source, found)
-        lexer.line_ends_bind = lines_bind
-        return lexer.words()
-    rest: list[tuple[int, int]] = []
-    at = 0
-    for a, b in sorted(skipped + early):
-        rest.append((at, a))
-        at = max(at, b)
-    rest.append((at, len(text)))
-    return _words_of_parts(tables, source, found, lines_bind, early + rest)
-
-
-def _words_of_parts(
-    tables: Tables, source: Source, found: Diagnostics, lines_bind: bool, parts: list[tuple[int, int]]
-) -> Iterator[Word]:
-    """The words of several parts of a text, the version line before all."""
+    """The words of these parts of a text."""
     paths: set[str] = set()
-    version = next(Lexer(tables, source, Diagnostics()).words())
-    if version[0] == "VERSION":
-        yield version
     for start, end in parts:
         lexer = Lexer(tables, source, found, start, end)
         lexer.paths = paths
         lexer.line_ends_bind = lines_bind
         for word in lexer.words():
-            if word[0] == "$END":
-                break
-            if word != version:
+            if word[0] != "$END":
                 yield word
     yield "$END", "", len(source.text)
 
@@ -216,7 +257,14 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
     if metadata.missing:
         found.items.append(Diagnostic(CUT_OFF, level="warning", filename=builder.source.name))
     if start == "module":
+        module: Module | None = builder.result
         undefined = [name for name in builder.globals if name not in builder.functions and name not in lowered]
+        if undefined and module is not None:
+            elsewhere = functions_elsewhere(module, undefined, lambda text: read_type(text, builder))
+            for name in elsewhere:
+                found.warn(f"the lowered function @{name} is not in the text", builder.globals[name].span)
+            module = module.with_functions({**elsewhere, **module.functions})
+            undefined = [name for name in undefined if name not in elsewhere]
         for name in undefined[:_MOST_UNDEFINED]:
             var = builder.globals[name]
             found.error(f"there is no function @{name}", var.span, help=nearest(name, builder.functions))
@@ -225,15 +273,18 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
             span = builder.type_names[name]
             known = [*builder.type_definitions, "int32", "float32", "bool"]
             found.error(f"unknown type {name}", span, help=nearest(name, known))
-        if lowered and builder.result is not None:
-            return with_lowered(builder.result, lowered, found, lambda text: read_type(text, builder))
-        return builder.result
+        if lowered and module is not None:
+            return with_lowered(module, lowered, found, lambda text: read_type(text, builder))
+        return module
     if found.errors:
         return None
     result = builder.result
     if not isinstance(result, Expr):
         found.error("the text is not an expression")
         return None
+    if lowered:
+        found.warn(_BARE, result.span)
+        return with_lowered(expression_module(result), lowered, found, lambda text: read_type(text, builder))
     return result
 
 

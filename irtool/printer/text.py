@@ -86,7 +86,8 @@ def _module(m: Module, printer: RelayPrinter) -> str:
         if isinstance(f, Function):
             parts.append(printer.definition(name, f, surveys[name]) + "\n")
         elif isinstance(f, LoweredText):
-            parts.append(f"@{name} = {f.text}\n")
+            if f.text:
+                parts.append(f"@{name} = {f.text}\n")
         else:
             from .tir import LoopNestPrinter
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from irtool.ir import Constant, DimVar, Function, Let, MissingData, TensorType
 from irtool.ir.structural import structural_equal
 from irtool.parser import parse, parse_expr, read_with_diagnostics
@@ -49,9 +51,26 @@ def @main(%x) {
     assert structural_equal(parse(plain), parse(full))
 
 
-def test_lines_do_not_end_bindings_in_a_text_with_a_version():
-    module, found = read_with_diagnostics(VERSION + "def @main(%x) {\n  %0 = log(%x)\n  %0\n}")
+@pytest.mark.promise("pasted text")
+def test_a_version_line_does_not_change_the_dialect():
+    plain = "def @main(%x) {\n  %0 = sub(log(%x), %x)\n  (%0, %x) // a comment; with a semicolon\n}"
+    assert any("in the form of tutorials" in said for said in warnings(VERSION + plain))
+    assert structural_equal(parse(VERSION + plain), parse(plain))
+    once = VERSION + "def @main(%x) {\n  %x\n  - 1f\n}"
+    assert warnings(once) == [] and parse(once)["main"].body.op.name == "subtract", "what reads as it stands is left alone"
+
+
+def test_lines_do_not_end_bindings_in_a_text_with_a_version_and_semicolons():
+    module, found = read_with_diagnostics(VERSION + "def @main(%x) {\n  %0 = log(%x)\n  %1 = exp(%0);\n  %1\n}")
     assert module is None and "expected `;` after this binding" in found[0].message
+    module, found = read_with_diagnostics(VERSION + "def @main(%x) {\n  %0 = sub(%x, %x);\n  %0\n}")
+    assert module is None and found[0].help == "did you mean subtract?"
+
+
+def test_mistakes_in_the_dialect_with_a_version_are_reported_once():
+    module, found = read_with_diagnostics(VERSION + "def @main(%x) {\n  %0 = sub(%x, %x)\n  %1 = frob(%0)\n  %1\n}")
+    assert module is None
+    assert [d.message for d in found if d.level == "error"] == ["unknown operator frob"]
 
 
 def test_numbers_name_let_variables():
@@ -68,8 +87,8 @@ def test_angle_brackets():
 def test_short_names_of_operators():
     e = parse_expr("free_var %x; relu(sub(%x, conv2d(%x, %x)))")
     assert (e.op.name, e.args[0].op.name, e.args[0].args[1].op.name) == ("nn.relu", "subtract", "nn.conv2d")
-    module, _ = read_with_diagnostics(VERSION + "def @main(%x: int32) { relu(%x) }")
-    assert module is None
+    module, found = read_with_diagnostics(VERSION + "def @main(%x: int32) { relu(%x); relu(%x) }")
+    assert module is None and found[0].help == "did you mean nn.relu?"
 
 
 def test_versions():

@@ -234,6 +234,7 @@ class Grammar:
         "GRAPH": ["%0", "%1"],
         "GLOBAL": ["@f", "@g"],
         "NAME": ["add", "nn.relu", "List", "Cons", "A", "axis", "int32", "float32"],
+        "ADDRESS": ["id=7f"],
         "NUMBER": ["1", "2i64", "0.5f", "nanf"],
         "STRING": ['"s"', "'t'"],
         "META": ["meta[relay.Constant][0]", "meta[tir.Var][1]"],

@@ -21,6 +21,9 @@ class Attributes(Leaves):
     def attribute(self, v: list, s: int, e: int) -> tuple[str, Any, int, int]:
         return v[0], v[2], s, e
 
+    def address(self, v: list, s: int, e: int) -> tuple[str, Any, int, int]:
+        return "id", None, s, e
+
     def positional(self, v: list, s: int, e: int) -> tuple[str, Any, int, int]:
         return "", v[0], s, e
 

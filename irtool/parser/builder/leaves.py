@@ -52,12 +52,12 @@ class Leaves(State):
             return self._bare
         if operators.find(name) is not None:
             return op(name)
-        if not self.strict:
-            full = dialect.full_name(name)
-            if full is not None:
-                return op(full)
+        full = dialect.full_name(name)
+        if full is not None and not self.strict:
+            return op(full)
         known = [*self.constructors, *operators.names()]
-        self.error(f"unknown operator {name}", s, e, help=nearest(name, known))
+        hint = nearest(name, known) if full is None else f"did you mean {full}?"
+        self.error(f"unknown operator {name}", s, e, help=hint)
         return Var(name)
 
     def number(self, v: list, s: int, e: int) -> Constant:
