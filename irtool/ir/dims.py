@@ -29,14 +29,20 @@ ANY = _Any()
 
 
 class DimVar:
-    """A symbolic dimension, compared by identity. `nonnegative` marks the peer's `tir.SizeVar`."""
+    """A symbolic dimension, compared by identity. `nonnegative` marks TVM's `tir.SizeVar`.
 
-    __slots__ = ("dtype", "name", "nonnegative")
+    `missing` is `(key, index)` where it stands for a `meta[key][index]` that the text does not hold.
+    """
 
-    def __init__(self, name: str, dtype: str = "int32", nonnegative: bool = False) -> None:
+    __slots__ = ("dtype", "missing", "name", "nonnegative")
+
+    def __init__(
+        self, name: str, dtype: str = "int32", nonnegative: bool = False, missing: tuple[str, int] | None = None
+    ) -> None:
         self.name = name
         self.dtype = dtype
         self.nonnegative = nonnegative
+        self.missing = missing
 
     def __repr__(self) -> str:
         return self.name

@@ -14,14 +14,16 @@ from typing import Any
 class MetaNode:
     """A record by the peer's type key (`Target`). Equal by value; values are immutable by convention.
 
-    Field values are ints, floats, bools, strings, None, tuples, dictionaries and other records.
+    Field values are ints, floats, bools, strings, None, tuples, dictionaries and other records. `missing` is the index of a
+    record that a text refers to, `meta[type_key][missing]`, and does not hold; it has no fields.
     """
 
-    __slots__ = ("fields", "type_key")
+    __slots__ = ("fields", "missing", "type_key")
 
-    def __init__(self, type_key: str, fields: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, type_key: str, fields: Mapping[str, Any] | None = None, missing: int | None = None) -> None:
         self.type_key = type_key
         self.fields: Mapping[str, Any] = dict(fields or {})
+        self.missing = missing
 
     def __eq__(self, other: object) -> bool:
         stack: list[tuple[Any, Any]] = [(self, other)]
@@ -30,7 +32,7 @@ class MetaNode:
             if a is b:
                 continue
             if isinstance(a, MetaNode):
-                if not isinstance(b, MetaNode) or a.type_key != b.type_key:
+                if not isinstance(b, MetaNode) or a.type_key != b.type_key or a.missing != b.missing:
                     return False
                 a, b = a.fields, b.fields
             if isinstance(a, Mapping):
@@ -49,22 +51,29 @@ class MetaNode:
         return hash((self.type_key, *self.fields))
 
     def __repr__(self) -> str:
+        if self.missing is not None:
+            return f"meta[{self.type_key}][{self.missing}]"
         return f"{self.type_key}({', '.join(map(str, self.fields))})"
 
 
 @dataclass(frozen=True)
 class VirtualDevice:
-    """Where a value lives: the peer's device type (1 CPU, 2 CUDA …, -1 unknown), number, target and memory scope."""
+    """Where a value lives: TVM's device type (1 CPU, 2 CUDA …, -1 unknown), number, target and memory scope.
+
+    `missing` is the index of a device that a text refers to, `meta[VirtualDevice][missing]`, and does not hold: nothing is known
+    of it, and it is printed as it was.
+    """
 
     device_type: int = -1
     virtual_device_id: int = -1
     target: MetaNode | None = None
     memory_scope: str = ""
+    missing: int | None = None
 
     @property
     def is_unconstrained(self) -> bool:
-        """True if nothing is said: the peer then prints nothing."""
-        return self == VirtualDevice()
+        """True if nothing is known of the device."""
+        return self.device_type == self.virtual_device_id == -1 and self.target is None and not self.memory_scope
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from .expr import (
     TupleGetItem,
     Var,
 )
-from .meta import MetaNode
+from .meta import LoweredText, MetaNode
 from .module import Module
 from .types import (
     FuncType,
@@ -288,7 +288,7 @@ class _Writer:
 
 def _said(device: Any) -> Any:
     """A device that says something, or None."""
-    return None if getattr(device, "is_unconstrained", False) else device
+    return None if getattr(device, "is_unconstrained", False) and device.missing is None else device
 
 
 def _quoted(value: Any) -> Any:
@@ -378,7 +378,8 @@ _HANDLERS: dict[type, Callable[[_Writer, Any], Any]] = {
     tuple: _sequence("list", lambda v: map(_quoted, v)),
     list: _sequence("list", lambda v: map(_quoted, v)),
     dict: _Writer.mapping,
-    MetaNode: lambda w, m: [f"record {m.type_key}", dict(m.fields)],
+    LoweredText: _word(lambda f: f"lowered {f.text!r}"),
+    MetaNode: lambda w, m: [f"record {m.type_key} {'' if m.missing is None else m.missing}", dict(m.fields)],
 }
 
 _GRAPH = frozenset((Var, Call, Function, Let, If, Match, Tuple, RefCreate, RefRead, RefWrite, TypeVar, DimVar))

@@ -34,6 +34,7 @@ from ..diagnostics import IrError, Span, nearest
 from ..ir import Call, Expr, FuncType, Op, Type
 from ..ir import TypeVar as RelayTypeVar
 from ..ir.dims import ANY, DimExpr, DimVar, Int64
+from ..ir.meta import MetaNode
 from ..plugin import Plugin, Registry, type_hints
 
 DType = NewType("DType", str)
@@ -254,11 +255,12 @@ def coerce(value: Any, hint: Any) -> Any:
     """`value` as the kind of attribute that `hint` names; TypeError or ValueError with a sentence where it is another.
 
     Kinds: `int`, `float`, `bool`, `str`, `DType`, `tuple[X, ...]`, `X | None`, `dict`, and `Any` (taken as it is).
-    Integers are accepted for floats and bools, and 0/1 bools for integers, as the peer's reader does.
+    Integers are accepted for floats and bools, and 0/1 bools for integers, as the peer's reader does; so is, for anything, a
+    record that the text does not hold.
     """
     import re
 
-    if hint is Any or hint is object:
+    if hint is Any or hint is object or (value.__class__ is MetaNode and value.missing is not None):
         return value
     origin = typing.get_origin(hint)
     if origin in (typing.Union, pytypes.UnionType):

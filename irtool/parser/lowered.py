@@ -71,7 +71,8 @@ def functions_elsewhere(
     module: Module, names: Iterable[str], read_type: Callable[[str], Type | None]
 ) -> dict[str, LoweredText]:
     """Those of the undefined functions that are lowered: `call_lowered` and nothing else refers to them."""
-    calls, other = _first_calls(module), set()
+    calls = _first_calls(module)
+    other: set[str] = set()
     for f in module.relay_functions.values():
         for e in post_order(f):
             used = e.args[1:] if _calls_lowered(e) else children(e)

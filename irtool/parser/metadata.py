@@ -22,7 +22,7 @@ from ..ir import (
     Type,
 )
 from ..ir.boxed import BOXED
-from ..ir.meta import MetaNode
+from ..ir.meta import MetaNode, VirtualDevice
 from ..ir.ndarray import decode
 from .records import (
     BUILDERS,
@@ -54,7 +54,7 @@ def find_section(text: str) -> int:
 def read_index(word: str) -> tuple[str, int | None]:
     """Type key and index of `meta[key][index]`."""
     key, _, index = word[5:-1].partition("][")
-    return key, int(index) if index.isdecimal() and len(index) < 10 else None
+    return key, int(index) if index.isdecimal() and len(index) < 8 else None
 
 
 class Metadata:
@@ -70,14 +70,16 @@ class Metadata:
         self._attributes: dict[int, Any] = {}
         self._claimed: set[int] | None = None
         self._missing: dict[tuple[str, int], Any] = {}
+        self.missing_records: dict[str, Span] = {}
+        """Where the first reference stands to each record that is in a section that is not there."""
         if start >= 0:
             header = _HEADER.match(text, start)
             self._read(text, header.end() if header is not None else start)
 
     @property
-    def missing(self) -> int:
-        """How many references point into a section that is not there."""
-        return len(self._missing)
+    def missing_constants(self) -> int:
+        """How many expressions are in a section that is not there."""
+        return len(self._missing) - len(self.missing_records)
 
     def _read(self, text: str, start: int) -> None:
         while start < len(text) and text[start].isspace():
@@ -115,14 +117,16 @@ class Metadata:
             raise IrError(f"the metadata section has {len(entries)} of {key}; there is no number {index}")
         return self.make(entries[index])
 
-    def missing_constant(self, index: int, find_type: Callable[[], Type | None], span: Span) -> Constant:
-        """The constant of that number in a section that is not there: the same object each time."""
-        key = ("relay.Constant", index)
-        made = self._missing.get(key)
+    def missing_constant(self, key: str, index: int, find_type: Callable[[], Type | None], span: Span) -> Constant:
+        """The constant of that number in a section that is not there: the same object each time.
+
+        It stands for other expressions, too: text spells all of these out, but a key may say anything.
+        """
+        made = self._missing.get((key, index))
         if made is None:
             known = find_type()
             dtype = known.dtype if isinstance(known, TensorType) else ""
-            made = self._missing[key] = Constant(MissingData(index), dtype, known, span)
+            made = self._missing[key, index] = Constant(MissingData(index, key), dtype, known, span)
         elif made.type_annotation is None:
             known = find_type()
             if known is not None:
@@ -130,11 +134,18 @@ class Metadata:
                 made.dtype = known.dtype if isinstance(known, TensorType) else ""
         return made
 
-    def missing_dim(self, key: str, index: int) -> DimVar:
-        """The symbolic dimension of that number in a section that is not there: the same object each time."""
+    def missing_record(self, key: str, index: int, span: Span) -> MetaNode | VirtualDevice | DimVar:
+        """What stands for any other object in a section that is not there: the same one each time."""
         made = self._missing.get((key, index))
         if made is None:
-            made = self._missing[key, index] = DimVar(f"{key.rsplit('.', 1)[1]}_{index}", "int32", key == "tir.SizeVar")
+            if key.startswith("tir."):
+                made = DimVar(f"{key[4:]}_{index}", "int32", key == "tir.SizeVar", (key, index))
+            elif key == "VirtualDevice":
+                made = VirtualDevice(missing=index)
+            else:
+                made = MetaNode(key, None, index)
+            self._missing[key, index] = made
+            self.missing_records[f"meta[{key}][{index}]"] = span
         return made
 
     # ---- from records to objects

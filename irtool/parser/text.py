@@ -25,6 +25,7 @@ CUT_OFF = "the metadata section is cut off: values that the text refers to are u
 
 _BARE = "the text is a bare expression; it is taken as the body of @main"
 _MOST_UNDEFINED = 50
+_MOST_NAMED = 5
 _LONGEST = 32 << 20
 """Characters of code in a text, its metadata section apart: a few gigabytes of expressions at worst."""
 
@@ -254,7 +255,12 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
         owner = builder.parameter_of.get(name)
         hint = f"; it is a parameter of @{owner}" if owner is not None else ""
         found.error(f"%{name} is not defined here{hint}", span)
-    if metadata.missing:
+    if metadata.missing_records:
+        names = list(metadata.missing_records)
+        shown = ", ".join(names[:_MOST_NAMED]) + (" …" if len(names) > _MOST_NAMED else "")
+        message = f"the text has no {shown}: what stands there is not known, and is kept as it is"
+        found.warn(message, metadata.missing_records[names[0]])
+    if metadata.missing_constants:
         found.items.append(Diagnostic(CUT_OFF, level="warning", filename=builder.source.name))
     if start == "module":
         module: Module | None = builder.result

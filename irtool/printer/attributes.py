@@ -9,7 +9,7 @@ from ..ir import ANY, GlobalVar, Int64
 from ..ir.attributes import stated
 from ..ir.meta import MetaNode, VirtualDevice
 from .literals import float_digits, string_literal
-from .metadata import References
+from .metadata import References, missing_reference
 
 
 class AttributeText:
@@ -63,6 +63,8 @@ class AttributeText:
         if isinstance(value, dict):
             # the one key that the peer writes bare is that of attributes inside of attributes
             return "{" + ", ".join(f"{k if k == '__dict__' else self(k)}={self(v)}" for k, v in value.items()) + "}"
+        if missing_reference(value) is not None:
+            return self.references.refer(value)
         if isinstance(value, VirtualDevice):
             return _device(value)
         if isinstance(value, MetaNode) and value.type_key == "Target":

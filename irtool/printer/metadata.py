@@ -19,18 +19,25 @@ class References:
         self.entries: dict[str, list[Any]] = {}
         self._known: dict[int, str] = {}
         self._kept: list[Any] = []
+        self.taken: set[tuple[str, int]] = set()
+        """Missing objects whose index went to another one: they have to be reserved before anything is printed."""
 
-    def reserve(self, missing: MissingData) -> None:
-        """Keeps the index of a constant whose data is not there, so that it is referred to as before."""
-        listed = self.entries.setdefault(missing.key, [])
-        listed.extend([None] * (missing.index + 1 - len(listed)))
+    def reserve(self, key: str, index: int) -> None:
+        """Keeps the index of an object that is not there, so that it is referred to as before."""
+        listed = self.entries.setdefault(key, [])
+        listed.extend([None] * (index + 1 - len(listed)))
 
     def refer(self, node: Any) -> str:
         """The reference to `node`, which is listed if it was not yet."""
         known = self._known.get(id(node))
         if known is None:
-            if isinstance(node, Constant) and isinstance(node.data, MissingData):
-                known = f"meta[{node.data.key}][{node.data.index}]"
+            missing = missing_reference(node)
+            if missing is not None:
+                key, index = missing
+                self.reserve(key, index)
+                if self.entries[key][index] is not None:
+                    self.taken.add(missing)
+                known = f"meta[{key}][{index}]"
             else:
                 key = type_key(node)
                 listed = self.entries.setdefault(key, [])
@@ -49,6 +56,18 @@ class References:
     def complete(self) -> bool:
         """True if there is something to write into a metadata section."""
         return any(node is not None for listed in self.entries.values() for node in listed)
+
+
+def missing_reference(node: Any) -> tuple[str, int] | None:
+    """Key and index of a node that stands for an entry of a metadata section that its text did not have, else None."""
+    cls = node.__class__
+    if cls is Constant:
+        return (node.data.key, node.data.index) if isinstance(node.data, MissingData) else None
+    if cls is DimVar:
+        return node.missing
+    if cls is MetaNode or cls is VirtualDevice:
+        return None if node.missing is None else (type_key(node), node.missing)
+    return None
 
 
 def type_key(node: Any) -> str:

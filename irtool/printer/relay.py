@@ -39,17 +39,19 @@ from ..ir import (
     RefWrite,
     Tuple,
     TupleGetItem,
+    Type,
     TypeData,
     TypeVar,
     Var,
 )
 from ..ir.attributes import stated
 from ..ir.expr import _CHILDREN
+from ..ir.meta import MetaNode
 from ..trampoline import trampoline
 from .attributes import AttributeText
 from .bindings import IN_PLACE, Bindings, Text, count_uses, joined
 from .literals import has_literal, scalar_literal
-from .metadata import References
+from .metadata import References, missing_reference
 from .names import Names
 from .types import TypeText, annotated_type_variables
 
@@ -73,6 +75,8 @@ class RelayPrinter(Bindings):
     ) -> None:
         super().__init__()
         self.type_names: dict[str, list[TypeVar]] = {}
+        self.elsewhere: dict[str, Type] = {}
+        """What lowered functions return that the text calls and does not hold: the text alone says so, at the calls."""
         self.references = references
         self.metadata = metadata
         self.types = types
@@ -110,7 +114,7 @@ class RelayPrinter(Bindings):
         uses = count_uses(root)
         for e in uses:
             if e.__class__ is Constant and isinstance(e.data, MissingData):  # type: ignore[attr-defined]
-                self.references.reserve(e.data)  # type: ignore[attr-defined]
+                self.references.reserve(e.data.key, e.data.index)  # type: ignore[attr-defined]
         return uses
 
     def type_definition(self, t: TypeData) -> str:
@@ -139,7 +143,10 @@ class RelayPrinter(Bindings):
 
     def comment(self, e: Expr) -> str:
         """The comment behind a node: its type as far as it is known."""
-        words = "" if e.checked_type is None else f" ty={self.type_text(e.checked_type)}"
+        known = e.checked_type
+        if known is None and self.elsewhere and e.__class__ is Call and e.args and e.args[0].__class__ is GlobalVar:  # type: ignore[attr-defined]
+            known = self.elsewhere.get(e.args[0].name)  # type: ignore[attr-defined]
+        words = "" if known is None else f" ty={self.type_text(known)}"
         if self.spans and e.span is not None:
             words += f" span={e.span.location}"
         return f" /*{words} */"
@@ -253,7 +260,12 @@ class RelayPrinter(Bindings):
         if op.__class__ is Op and self.metadata and not attrs.declares_attrs and attrs.attrs_name:
             return [self.references.refer(attrs)]
         text = self.attribute_text
-        return [f"{key}={text(value)}" for key, value in stated(attrs)]
+        given = stated(attrs)
+        if given and given[0][1].__class__ is MetaNode and missing_reference(given[0][1]) and op.__class__ is Op:
+            record = given[0][1]
+            if record.type_key == attrs.attrs_name:  # all of them are in one record, which is missing
+                return [self.references.refer(record)]
+        return [f"{key}={text(value)}" for key, value in given]
 
     def _tuple(self, e: Tuple, indent: int) -> str:
         fields = [self.place(f, False, indent) for f in e.fields]
@@ -390,4 +402,4 @@ def _arguments(e: Call) -> tuple[Expr, ...]:
 
 
 def _says_something(device: Any) -> bool:
-    return device is not None and not getattr(device, "is_unconstrained", False)
+    return device is not None and (device.missing is not None or not device.is_unconstrained)

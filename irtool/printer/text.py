@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..diagnostics import UsageError
-from ..ir import Expr, Function, Module, Type, TypeData
+from ..ir import Expr, Function, FuncType, Module, Type, TypeData
 from ..ir.meta import LoweredText
 from ..tir.stmt import PrimFunc
 from .metadata import References
@@ -50,22 +50,17 @@ def to_text(
     _one_of("constants", constants, _CONSTANTS)
     if (constants == "external") != (external_path is not None):
         raise UsageError("constants=external and external_path go together")
-    references = References()
     if isinstance(node, Type):
-        return TypeText(references)(node)
-    printer = RelayPrinter(references, metadata, types, spans, portable_names)
-    if isinstance(node, Module):
-        body = _module(node, printer)
-    elif isinstance(node, TypeData):
-        body = printer.type_definition(node)
-    elif isinstance(node, Expr):
-        body = printer.expression(node)
-    elif isinstance(node, PrimFunc):
-        from .tir import LoopNestPrinter
-
-        body = LoopNestPrinter().function(node.name, node) + "\n"
-    else:
-        raise UsageError(f"a {type(node).__name__} has no text")
+        return TypeText(References())(node)
+    reserved: set[tuple[str, int]] = set()
+    while True:
+        references = References()
+        for key, index in sorted(reserved):
+            references.reserve(key, index)
+        body = _body(node, RelayPrinter(references, metadata, types, spans, portable_names))
+        if references.taken <= reserved:
+            break
+        reserved |= references.taken  # indices that mean something else already
     if external_path is not None:
         from .external import mark, write_constants
 
@@ -76,8 +71,27 @@ def to_text(
     return "".join([VERSION, body, *_section(references, metadata, constants)])
 
 
+def _body(node: Any, printer: RelayPrinter) -> str:
+    """The text of a node without version line and metadata."""
+    if isinstance(node, Module):
+        return _module(node, printer)
+    if isinstance(node, TypeData):
+        return printer.type_definition(node)
+    if isinstance(node, Expr):
+        return printer.expression(node)
+    if isinstance(node, PrimFunc):
+        from .tir import LoopNestPrinter
+
+        return LoopNestPrinter().function(node.name, node) + "\n"
+    raise UsageError(f"a {type(node).__name__} has no text")
+
+
 def _module(m: Module, printer: RelayPrinter) -> str:
     """Type definitions, then functions, both by name, with an empty line between them."""
+    for name, f in m.functions.items():
+        known = f.checked_type if isinstance(f, LoweredText) and not f.text else None
+        if isinstance(known, FuncType) and not known.ret_type.is_open:
+            printer.elsewhere[name] = known.ret_type
     surveys = {name: printer.survey(f) for name, f in m.functions.items() if isinstance(f, Function)}
     parts = [printer.type_definition(m.type_definitions[name]) + "\n" for name in sorted(m.type_definitions)]
     nests: Any = None

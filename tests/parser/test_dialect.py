@@ -57,7 +57,9 @@ def test_a_version_line_does_not_change_the_dialect():
     assert any("in the form of tutorials" in said for said in warnings(VERSION + plain))
     assert structural_equal(parse(VERSION + plain), parse(plain))
     once = VERSION + "def @main(%x) {\n  %x\n  - 1f\n}"
-    assert warnings(once) == [] and parse(once)["main"].body.op.name == "subtract", "what reads as it stands is left alone"
+    assert warnings(once) == [] and parse(once)["main"].body.op.name == "subtract", (
+        "what reads as it stands is left alone"
+    )
 
 
 def test_lines_do_not_end_bindings_in_a_text_with_a_version_and_semicolons():

@@ -73,7 +73,7 @@ class Attributes(Leaves):
         if name != "VirtualDevice":
             given.pop("id", None)
             return MetaNode(name, given)
-        known = VirtualDevice.__dataclass_fields__
+        known = [f for f in VirtualDevice.__dataclass_fields__ if f != "missing"]
         for key, _, start, end in fields:
             if key not in known:
                 self.error(f"VirtualDevice has no field {key}", start, end, help=nearest(key, known))

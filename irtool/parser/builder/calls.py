@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from ...diagnostics import IrError, Span
 from ...ir import Call, Constant, DictAttrs, Expr, Op, TupleGetItem, Var
 from ...ir.meta import MetaNode
 from ...ops.base import Operator, op, operators
+from ..undecided import with_missing_values, without_values
 from .leaves import Leaves
 
 _LITERAL = re.compile(r"-?(?:\d[\w.]*(?:[eE][+-]\w+)?|inf\w*|nan\w*)")
@@ -55,7 +57,7 @@ class Calls(Leaves):
                 made = self._operator_attrs(function, attrs, s, e)
             except IrError as error:
                 for d in error.diagnostics:
-                    self.report(d)
+                    self.report(d if d.span is not None else replace(d, span=Span(self.source, s, e)))
                 made = None
             return Call(function, args, made, (), Span(self.source, s, e))
         if not isinstance(function, Expr):
@@ -71,6 +73,8 @@ class Calls(Leaves):
         if not attrs:
             return operator.make({}, Span(self.source, s, e))
         if attrs.__class__ is MetaNode:
+            if attrs.missing is not None:
+                return without_values(operator, attrs)
             return operator.make(self.metadata.attributes(attrs, operator), Span(self.source, s, e))
         start, end = attrs[0][2], attrs[-1][3]
         text = self.source.text[start:end]
@@ -83,9 +87,10 @@ class Calls(Leaves):
                     self.error(f"the attribute {name} is given twice", a, b)
                 given[name] = value
             made = operator.make(given, self.span(start, end))
-            if "[" not in text or "meta[" not in text:
-                if "%" not in text and "@" not in text:
-                    self._attrs[key] = made
+            if "[" in text and "meta[" in text:
+                return with_missing_values(made)
+            if "%" not in text and "@" not in text:
+                self._attrs[key] = made
         return made
 
     def project(self, v: list, s: int, e: int) -> TupleGetItem:

@@ -103,25 +103,20 @@ class Leaves(State):
         if index is None:
             self.error(f"{word} has no index", s, e)
             return Var("")
-        cut_off = key == "relay.Constant" and key not in self.metadata.entries
-        if self.metadata.is_present and not cut_off:
+        metadata = self.metadata
+        if metadata.is_present and (key in metadata.entries or key != "relay.Constant"):
             try:
-                value = self.metadata.get(key, index)
-                if value is not None or key != "relay.Constant":
-                    return value
-                cut_off = True  # printed where this one was missing already
+                value = metadata.get(key, index)
             except IrError as error:
                 for d in error.diagnostics:
                     self.error(d.message, s, e, help=d.help)
                 return Var("")
-        if cut_off:
-            return self.metadata.missing_constant(index, lambda: self.stated_type(e), self.span(s, e))
-        if key in ("tir.Var", "tir.SizeVar"):
-            return self.metadata.missing_dim(key, index)
-        if key == "VirtualDevice":
-            return None
-        self.error(f"{word} refers to a metadata section, and the text has none", s, e)
-        return Var("")
+            if value is not None:
+                return value
+            # null: printed where this one was missing already
+        if key.startswith("relay.") and not key.startswith("relay.attrs."):
+            return metadata.missing_constant(key, index, lambda: self.stated_type(e), self.span(s, e))
+        return metadata.missing_record(key, index, self.span(s, e))
 
     def stated_type(self, end: int) -> Type | None:
         """The type in the comment `/* ty=… */` that follows offset `end`, or None."""
