@@ -59,15 +59,16 @@ __all__ = [
 
 
 def parse(text: str, filename: str = "<text>") -> Module:
-    """The module a text describes, with the type of every expression.
+    """The module a text describes, with the type of every expression that the text decides.
 
     `filename` is what messages call the text. Raises IrError, with one diagnostic per mistake, where the text is not
-    Relay or not well typed; `irtool.parser.parse` reads without looking at types.
+    Relay or its types contradict each other. Where nothing decides a type, it stays open: `infer_types`, and every pass
+    that needs types, says then what to annotate. `irtool.parser.parse` reads without looking at types.
     """
-    from .infer import infer_types
+    from .infer import infer_known_types
     from .parser import parse as read
 
-    return infer_types(read(text, filename))
+    return infer_known_types(read(text, filename))[0]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -103,18 +104,19 @@ def _check(
 
 
 def _typed(module: Module, target: str | None) -> list[Diagnostic]:
-    from ..infer import infer_types
+    from ..infer import infer_known_types
     from ..ir.verify import verify
 
     problems = list(verify(module))
     if problems:
         return problems
-    module = infer_types(module)
-    if target is None:
-        return []
-    from ..driver import unsupported
+    module, open_types = infer_known_types(module)
+    if target is not None and not open_types:
+        from ..driver import unsupported
 
-    return list(unsupported(module, target))
+        return list(unsupported(module, target))
+    # Nothing contradicts what is open, so that is no error; code cannot be made of it.
+    return [d if target else replace(d, level="warning") for d in open_types.values()]
 
 
 def _round_trip(module: Module, name: str) -> list[Diagnostic]:

@@ -35,23 +35,37 @@ from ..ir import (
     TupleGetItem,
     Type,
     Var,
+    binders,
+    children,
 )
 from ..trampoline import trampoline
 from .constraints import Constraints
+from .open_types import has_unknowns
 
 
 def attach(found: Constraints, *roots: Expr, keep_unknown: bool = True) -> list[Expr]:
     """The roots with a `checked_type` on every node below them.
 
-    With `keep_unknown` False, nodes whose type is not wholly known get none.
+    With `keep_unknown` False, nodes whose type is not wholly known get none, and nodes above such nodes neither: a node
+    that is typed says that all below it is.
     """
     made = _Attach(found)
     for e in found.order:
         if e not in made.new:
             new = made.new[e] = _MAKE[e.__class__](made, e)
-            if not keep_unknown and new.checked_type is not None and new.checked_type.is_open:
+            if not keep_unknown and new.checked_type is not None and _is_undecided(new):
                 object.__setattr__(new, "checked_type", None)
     return [made.get(r) for r in roots]
+
+
+def _is_undecided(e: Expr) -> bool:
+    """True if the type of a node is open, or that of a node below it was left out."""
+    if e.__class__ is Constructor or e.__class__ is Op:
+        return False
+    assert e.checked_type is not None
+    if has_unknowns(e.checked_type):
+        return True
+    return any(k.checked_type is None and k.__class__ is not Op for k in (*children(e), *binders(e)))
 
 
 class _Attach:

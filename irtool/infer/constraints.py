@@ -13,6 +13,7 @@ must hold, to the solver. The walk keeps its own stack. The rules of the languag
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError, Span, nearest
@@ -71,6 +72,8 @@ class Constraints:
         self.solver = solver
         self.fresh = fresh
         """True: types that nodes carry already are not believed."""
+        self.typed_by_callers: frozenset[str] = frozenset()
+        """Functions without annotations whose types come from the calls of them."""
         self.types: dict[Expr, Type] = {}
         self.type_args: dict[Call, tuple[Type, ...]] = {}
         self.order: list[Expr] = []
@@ -408,8 +411,18 @@ class Constraints:
         if t.type_params:
             t, self.type_args[e] = self._instantiate(t, e.type_args)
         for i, (wanted, given) in enumerate(zip(t.arg_types, args, strict=True)):
+            seen = len(self.solver.diagnostics)
             self.unify(wanted, given, _place(e.args[i], e), f"argument {i} of {_name(e.op)}", keep_b=True)
+            if len(self.solver.diagnostics) > seen and isinstance(e.op, GlobalVar):
+                self._note_callers(e.op.name, seen)
         self._set(e, self.solver.find(t.ret_type))
+
+    def _note_callers(self, callee: str, first: int) -> None:
+        """Says, in the diagnostics from `first` on, that other calls have decided the types of the callee."""
+        if callee in self.typed_by_callers:
+            note = f"@{callee} has no annotations: its types come from the calls of it, which must agree"
+            found = self.solver.diagnostics
+            found[first:] = [replace(d, notes=(*d.notes, note)) for d in found[first:]]
 
 
 def _name(e: Expr) -> str:

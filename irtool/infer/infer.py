@@ -1,7 +1,8 @@
 """Inference over modules and expressions.
 
 The type of a global function is what its annotations say; where they leave something open, the function is inferred
-before those that call it, together with the functions it is mutually recursive with.
+before those that call it, together with the functions it is mutually recursive with. Where its own text does not decide
+its type either, it is inferred together with those that call it.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from ..ir import (
     global_names,
     post_order,
 )
-from ..ir.show import show_expr
 from ..ops.base import RelationError
 from .attach import attach
 from .constraints import Constraints
+from .open_types import has_unknowns, report_open
 from .solver import Solver
 
 _CALLEES: WeakKeyDictionary[Function, dict[str, Type | None]] = WeakKeyDictionary()
@@ -35,30 +36,27 @@ def infer_types(module: Module) -> Module:
     """The module with a type on every node; the same module if it was typed already.
 
     Typed functions are taken as they are unless the type of a function that they call has changed. Raises IrError with
-    every error found, over all functions.
+    every error found, over all functions, and, once for each function, what has a type that nothing decides.
     """
-    functions = module.relay_functions
+    typed, open_types = infer_known_types(module)
+    if open_types:
+        raise IrError(in_order(list(open_types.values())))
+    return typed
+
+
+def infer_known_types(module: Module) -> tuple[Module, dict[str, Diagnostic]]:
+    """The module with every type that is decided, and for each function in which some is not, an error that says so.
+
+    What is open has no `checked_type`, and neither has anything above it. A function without annotations takes its types
+    from its callers. Raises IrError with every error found where types contradict each other.
+    """
     inference = _ModuleInference(module)
-    for name, f in functions.items():
-        if f.checked_type is not None:
-            inference.signatures[name] = f.checked_type
-        elif (declared := _declared(f)) is not None:
-            inference.signatures[name] = declared
-    undeclared = [n for n in functions if n not in inference.signatures]
-    for group in _groups(undeclared, functions):
-        inference.infer(group)
-    tried = set(undeclared)
-    for name, f in functions.items():
-        if f.checked_type is None:
-            if name not in tried:
-                inference.infer([name])
-        elif inference.is_stale(f):
-            inference.infer([name], fresh=True)
+    inference.run()
     if inference.diagnostics:
         raise IrError(in_order(inference.diagnostics))
     if not inference.done:
-        return module
-    return module.with_functions({n: inference.done.get(n, f) for n, f in module.functions.items()})
+        return module, inference.open
+    return module.with_functions({n: inference.done.get(n, f) for n, f in module.functions.items()}), inference.open
 
 
 def infer_expr(expr: Expr, module: Module | None = None) -> Expr:
@@ -77,9 +75,11 @@ def infer_expr(expr: Expr, module: Module | None = None) -> Expr:
 
     found = Constraints(module, signature, Solver())
     found.visit(expr)
-    finish(found)
-    if found.solver.diagnostics:
-        raise IrError(in_order(found.solver.diagnostics))
+    diagnostics = found.solver.diagnostics
+    if not diagnostics and (open_ := report_open(found, "", found.order)) is not None:
+        diagnostics = [open_]
+    if diagnostics:
+        raise IrError(in_order(diagnostics))
     return attach(found, expr)[0]
 
 
@@ -95,8 +95,12 @@ def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
 class _ModuleInference:
     def __init__(self, module: Module) -> None:
         self.module = module
+        self.functions = module.relay_functions
         self.signatures: dict[str, Type] = {}
         self.done: dict[str, Function] = {}
+        self.open: dict[str, Diagnostic] = {}
+        self.deferred: dict[str, None] = {}
+        """Functions whose own text leaves their type open, and what calls them: their callers may decide it."""
         self.diagnostics: list[Diagnostic] = []
 
     def signature(self, name: str) -> Type | None:
@@ -105,17 +109,53 @@ class _ModuleInference:
             known = getattr(self.module.functions[name], "checked_type", None)
         return known
 
-    def infer(self, names: list[str], fresh: bool = False) -> None:
-        """Infers these functions together: one of them may need what another makes known."""
-        functions = self.module.functions
+    def run(self) -> None:
+        functions = self.functions
+        for name, f in functions.items():
+            if f.checked_type is not None:
+                self.signatures[name] = f.checked_type
+            elif (declared := _declared(f)) is not None:
+                self.signatures[name] = declared
+        undeclared = [n for n in functions if n not in self.signatures]
+        for group in _groups(undeclared, functions):
+            if self.deferred and self._calls_deferred(group):
+                self.deferred.update(dict.fromkeys(group))
+            else:
+                self.infer(group)
+        tried = set(undeclared)
+        for name, f in functions.items():
+            if f.checked_type is None:
+                if name not in tried and not (self.deferred and self._calls_deferred([name])):
+                    self.infer([name])
+            elif self.is_stale(f):
+                self.infer([name], fresh=True)
+        if self.deferred:
+            callers = [n for n, f in functions.items() if f.checked_type is None and self._calls_deferred([n])]
+            wanted = {*self.deferred, *callers}
+            self.infer([n for n in functions if n in wanted], with_callers=True)
+
+    def _calls_deferred(self, names: list[str]) -> bool:
+        return any(c in self.deferred for n in names for c in global_names(self.functions[n]))
+
+    def infer(self, names: list[str], fresh: bool = False, with_callers: bool = False) -> None:
+        """Infers these functions together: one of them may need what another makes known.
+
+        A function whose type stays open is put off, to be inferred with those that call it; `with_callers`, this is that.
+        """
+        functions = self.functions
         solver = Solver()
         found = Constraints(self.module, self.signature, solver, fresh)
+        if with_callers:
+            found.typed_by_callers = frozenset(self.deferred)
         for name in names:
             if name not in self.signatures:
                 self.signatures[name] = partly_declared(functions[name])
+        parts: dict[str, list[Expr]] = {}
         for name in names:
             f = functions[name]
+            start = len(found.order)
             t = found.visit(f)
+            parts[name] = found.order[start:]
             if self.signatures[name].is_open:
                 try:
                     solver.unify(self.signatures[name], t)
@@ -124,17 +164,26 @@ class _ModuleInference:
                     solver.diagnostics.append(
                         Diagnostic(f"@{name} is called as something else than it is: {error}", f.span)
                     )
-        finish(found)
-        self.diagnostics += solver.diagnostics
         if solver.diagnostics:
+            # What hangs on an error is poisoned; what else is unknown may do so by ways not followed here.
+            self.diagnostics += solver.diagnostics
             return
-        for name, made in zip(names, attach(found, *[functions[n] for n in names]), strict=True):
+        reports = {n: d for n, part in parts.items() if (d := report_open(found, n, part)) is not None}
+        unsettled = [n for n in names if has_unknowns(solver.resolve(found.types[functions[n]]))]
+        if unsettled and not with_callers:
+            self.deferred.update(dict.fromkeys(names))
+            for name in names:
+                if _declared(functions[name]) is None:
+                    del self.signatures[name]
+            return
+        self.open.update(reports)
+        made_all = attach(found, *[functions[n] for n in names], keep_unknown=not (reports or unsettled))
+        for name, made in zip(names, made_all, strict=True):
             assert isinstance(made, Function)
             self.done[name] = made
-            if made.checked_type is not None:
-                self.signatures[name] = made.checked_type
+            self.signatures[name] = made.checked_type or solver.resolve(found.types[functions[name]])
+        callees = {e.name: e for e in found.types if isinstance(e, GlobalVar)}
         for name in names:
-            callees = {e.name: e for e in found.types if isinstance(e, GlobalVar)}
             _CALLEES[self.done[name]] = {n: solver.resolve(found.types[e]) for n, e in callees.items()}
 
     def is_stale(self, f: Function) -> bool:
@@ -144,29 +193,6 @@ class _ModuleInference:
             callees = {e.name: e.checked_type for e in post_order(f) if isinstance(e, GlobalVar)}
             _CALLEES[f] = callees
         return any(n in self.signatures and t is not None and t != self.signatures[n] for n, t in callees.items())
-
-
-def finish(found: Constraints) -> None:
-    """Reports the expressions whose types nothing decides, unless an error already reported is to blame."""
-    solver = found.solver
-    if solver.diagnostics:
-        # What hangs on an error is poisoned; what else is unknown may do so by ways not followed here.
-        return
-    reported: set[Type] = set()
-    for e in found.order:
-        t = solver.resolve(found.types[e])
-        if t.__class__ is not IncompleteType or t in solver.poisoned or t in reported:
-            continue
-        reported.add(t)
-        rule = next((r for r in solver.pending if r.out is not None and solver.find(r.out) is t), None)
-        if rule is None:
-            message = f"the type of {show_expr(e)} cannot be inferred: annotate it"
-        elif any(solver.resolve(a) in reported for a in rule.types):
-            continue
-        else:
-            shown = ", ".join(str(solver.resolve(a)) for a in rule.types)
-            message = f"the type of {show_expr(e)} cannot be inferred from its arguments ({shown})"
-        solver.diagnostics.append(Diagnostic(message, e.span))
 
 
 def _declared(f: Function) -> FuncType | None:
@@ -225,4 +251,4 @@ def _groups(names: Iterable[str], functions: dict[str, Function]) -> list[list[s
     return groups
 
 
-__all__ = ["finish", "infer_expr", "infer_types"]
+__all__ = ["infer_expr", "infer_known_types", "infer_types"]

@@ -72,7 +72,7 @@ def test_arguments_of_another_shape_are_refused() -> None:
 def test_without_buffers_nothing_is_known() -> None:
     bare = "@split = primfn(x: handle) -> () {\n  x[0] = 1\n}\n"
     with pytest.raises(irtool.IrError, match="cannot be inferred"):
-        irtool.parse(VERSION + bare + MAIN)
+        irtool.infer_types(irtool.parse(VERSION + bare + MAIN))
 
 
 @pytest.mark.skipif(not PEER, reason="the peer's samples are not here")
