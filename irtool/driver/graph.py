@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..diagnostics import IrError
+from ..diagnostics import Diagnostic, IrError
 from ..ir import (
     Call,
     Constant,
+    Constructor,
     Expr,
     Function,
     GlobalVar,
@@ -17,6 +18,9 @@ from ..ir import (
     Match,
     Module,
     Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
     TensorType,
     Tuple,
     TupleGetItem,
@@ -28,6 +32,8 @@ from ..ir import (
 from ..ir.structural import structural_equal, structural_hash
 from ..lower.naming import kernel_name
 from ..lower.storage import StoragePlan, plan
+from ..ops.base import is_call_to
+from ..passes.primitive_functions import is_primitive
 
 _CPU = 1
 
@@ -36,7 +42,8 @@ def graph_json(module: Module, entry: str = "main") -> str:
     """The graph of a fused function whose types are known.
 
     A parameter or a constant is a `null` node (constants are `p0`, `p1`, …); the call of a primitive function is a `tvm_op`
-    node. Raises IrError for a function that is no graph: one with branches, or calls of other functions.
+    node; a variable that a `let` binds is its value. Raises IrError, with all reasons, for a function that is no graph: one
+    with branches, calls of functions that are no kernels, references, algebraic data, or functions as values.
     """
     from ..infer import infer_types
     from ..passes import run_passes
@@ -56,6 +63,8 @@ class _Graph:
         self.dtypes: list[str] = []
         self.shapes: list[list[int]] = []
         self.storage: list[int] = []
+        self.order = post_order(function.body, enter=lambda e: not isinstance(e, Function))
+        self.bound: dict[Expr, Expr] = {e.var: e.value for e in self.order if isinstance(e, Let)}
         self.at: dict[Expr, list[tuple[int, int]]] = {}
         """By expression, the node and the number of its output, for each tensor of its value."""
         self.kernels: dict[int, list[tuple[Function, str]]] = {}
@@ -64,32 +73,25 @@ class _Graph:
 
     def write(self) -> str:
         """The JSON text."""
-        order = post_order(self.function.body, enter=lambda e: not isinstance(e, Function))
-        for e in order:
-            if isinstance(e, If | Match) or (isinstance(e, Call) and isinstance(e.op, GlobalVar)):
-                what = "a call of another function" if isinstance(e, Call) else "a branch"
-                raise IrError(f"{what} cannot stand in the graph of the graph executor", e.span)
+        self._refuse_what_is_no_graph()
         stored = plan(self.function)
         for p in self.function.params:
             self._input(p, p.name, stored)
         constants = 0
-        for e in order:
+        for e in self.order:
             if isinstance(e, Constant):
                 self._input(e, f"p{constants}", stored)
                 constants += 1
-            elif isinstance(e, Call):
+            elif isinstance(e, Call) and not is_call_to(e, "on_device"):
                 self._call(e, stored)
             elif isinstance(e, Tuple):
-                self.at[e] = [x for f in e.fields for x in self.at[f]]
+                self.at[e] = [x for f in e.fields for x in self._outputs(f)]
             elif isinstance(e, TupleGetItem):
                 self.at[e] = self._projection(e)
-            elif isinstance(e, Let):
-                self.at[e.var] = self.at[e.value]
-                self.at[e] = self.at[e.body]
         graph = {
             "nodes": self.nodes,
             "arg_nodes": self.inputs,
-            "heads": [[n, k, 0] for n, k in self.at[self.function.body]],
+            "heads": [[n, k, 0] for n, k in self._outputs(self.function.body)],
             "attrs": {
                 "dltype": ["list_str", self.dtypes],
                 "device_index": ["list_int", [_CPU] * len(self.dtypes)],
@@ -100,11 +102,53 @@ class _Graph:
         }
         return json.dumps(graph, indent=2) + "\n"
 
+    def _refuse_what_is_no_graph(self) -> None:
+        """Raises IrError with each place that a list of kernel calls cannot express."""
+        found = [
+            Diagnostic(f"the graph executor runs straight-line networks only, and this is {what}", e.span)
+            for e in self.order
+            if (what := self._beyond_graphs(e))
+        ]
+        result = self.function.body.checked_type
+        assert result is not None
+        if any(not isinstance(t, TensorType) for t in tuple_leaves(result)):
+            found.append(Diagnostic("the graph executor returns tensors only", self.function.body.span))
+        if found:
+            raise IrError(list(dict.fromkeys(found)))
+
+    def _beyond_graphs(self, e: Expr) -> str:
+        """What the expression is, where no graph can have it; else nothing."""
+        if isinstance(e, If):
+            return "an if"
+        if isinstance(e, Match):
+            return "a match"
+        if isinstance(e, RefCreate | RefRead | RefWrite):
+            return "a reference"
+        if not isinstance(e, Call):
+            return ""
+        callee = self.bound.get(e.op, e.op)
+        if isinstance(callee, Op):
+            return ""
+        if isinstance(callee, Constructor):
+            return "algebraic data"
+        if isinstance(callee, GlobalVar):
+            return f"a call of @{callee.name}, which is no kernel"
+        return "" if is_primitive(callee) else "a call of a function that is no kernel"
+
+    def _outputs(self, e: Expr) -> list[tuple[int, int]]:
+        """Where the tensors of a value are, behind devices and variables that a `let` binds."""
+        while e not in self.at:
+            if is_call_to(e, "on_device"):
+                e = e.args[0]  # type: ignore[attr-defined]
+            else:
+                e = e.body if isinstance(e, Let) else self.bound[e]
+        return self.at[e]
+
     def _projection(self, e: TupleGetItem) -> list[tuple[int, int]]:
         t = e.tuple.checked_type
         assert isinstance(t, TupleType)
         start = sum(len(_tensors(f)) for f in t.fields[: e.index])
-        return self.at[e.tuple][start : start + len(_tensors(t.fields[e.index]))]
+        return self._outputs(e.tuple)[start : start + len(_tensors(t.fields[e.index]))]
 
     def _node(self, e: Expr, node: dict[str, Any], stored: StoragePlan) -> None:
         tensors = _tensors(e.checked_type)
@@ -112,7 +156,7 @@ class _Graph:
         self.rows.append(self.rows[-1] + len(tensors))
         self.dtypes += [t.dtype for t in tensors]
         self.shapes += [[int(d) for d in t.shape] for t in tensors]  # type: ignore[arg-type]
-        self.storage += stored[e].ids
+        self.storage += stored[e].ids if tensors else ()
         self.at[e] = [(len(self.nodes) - 1, k) for k in range(len(tensors))]
 
     def _input(self, e: Var | Constant, name: str, stored: StoragePlan) -> None:
@@ -120,11 +164,12 @@ class _Graph:
         self._node(e, {"op": "null", "name": name, "inputs": []}, stored)
 
     def _call(self, e: Call, stored: StoragePlan) -> None:
-        inputs = [[n, k, 0] for a in e.args for n, k in self.at[a]]
+        inputs = [[n, k, 0] for a in e.args for n, k in self._outputs(a)]
         function = self._kernel(e)
         node = function if function != "__nop" else "reshape_nop"
         seen = self.node_names[node] = self.node_names.get(node, -1) + 1
-        said = e.op.attrs if isinstance(e.op, Function) else {}
+        callee = self.bound.get(e.op, e.op)
+        said = callee.attrs if isinstance(callee, Function) else {}
         attrs = {
             "num_outputs": str(len(_tensors(e.checked_type))),
             "num_inputs": str(len(inputs)),
@@ -137,7 +182,7 @@ class _Graph:
 
     def _kernel(self, e: Call) -> str:
         """The name of the function that does the call; equal primitive functions share one."""
-        f = e.op
+        f = self.bound.get(e.op, e.op)
         if isinstance(f, Op):
             return self._named([f.name])
         assert isinstance(f, Function)
