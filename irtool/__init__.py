@@ -18,9 +18,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .diagnostics import Diagnostic, IrError
-    from .driver import build
+    from .driver.build import build
     from .infer import infer_types
-    from .interp import evaluate
+    from .interp.evaluate import evaluate
     from .ir import Module
     from .ir.structural import structural_equal, structural_hash
     from .parser import parse_expr

@@ -11,7 +11,7 @@ import pytest
 from irtool.diagnostics import UsageError
 from irtool.ops import operators
 from irtool.passes import passes
-from irtool.plugin import Registry
+from irtool.plugin import PluginError, Registry
 
 PACKAGE = {
     "__init__.py": "",
@@ -72,7 +72,7 @@ def test_an_unknown_name_is_told_apart_from_all_there_are(things: Registry) -> N
 
 def test_two_of_a_name_are_refused(things: Registry) -> None:
     things.load()
-    with pytest.raises(TypeError, match="thing secret is defined twice"):
+    with pytest.raises(PluginError, match="thing secret: the name secret is taken"):
         things.register("secret")(type("T", (), {}))
 
 

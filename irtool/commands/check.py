@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .pass_options import loads_files
+
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
     from ..ir import Module
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="How to print what was found.",
 )
+@loads_files
 def command(
     files: tuple[str, ...],
     syntax_only: bool,

@@ -6,6 +6,8 @@ import difflib
 
 import click
 
+from .pass_options import loads_files
+
 
 @click.command(name="diff", short_help="Compare two modules by structure.")
 @click.argument("left")
@@ -18,6 +20,7 @@ import click
     help="Which types take part in the text of the difference.",
 )
 @click.option("--infer/--no-infer", default=True, show_default=True, help="Infer types on both sides first.")
+@loads_files
 def command(left: str, right: str, types: str, infer: bool) -> None:
     """Compare two modules up to the names of bound variables. Exit code 1 and a diff of their texts if they differ."""
     from ..ir.structural import structural_equal

@@ -87,6 +87,7 @@ def run_golden(path: str, update: bool = False) -> Outcome:
 
 def _run_line(command: str, path: str, temporary: str) -> tuple[str, str]:
     """Output, and what is wrong with the exit code (empty if nothing)."""
+    from ..plugin.loading import plugins_kept
     from .shell import execute
 
     words = shlex.split(command)
@@ -103,6 +104,7 @@ def _run_line(command: str, path: str, temporary: str) -> tuple[str, str]:
         contextlib.chdir(os.path.dirname(os.path.abspath(path))),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(out if both or must_fail else err),
+        plugins_kept(),
     ):
         code = execute(words)
     text = out.getvalue().replace(temporary, "%t")

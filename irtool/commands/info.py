@@ -6,9 +6,12 @@ from collections import Counter
 
 import click
 
+from .pass_options import loads_files
+
 
 @click.command(name="info", short_help="Count what is in a module.")
 @click.argument("file")
+@loads_files
 def command(file: str) -> None:
     """Print the functions of a module with their types, and how often each operator is called."""
     from ..infer import infer_types

@@ -53,7 +53,8 @@ def explain_operator(name: str) -> str:
     """The manual page of one operator."""
     cls = operators.get(name)
     arguments = ", ".join(cls.arguments) + (", …" if cls.variadic else "")
-    out = [f"{cls.name}({arguments})", "", cls.manual(), ""]
+    origin = operators.origin_of(cls)
+    out = [f"{cls.name}({arguments})", *([origin] if origin else []), "", cls.manual(), ""]
     rows = _attributes(cls)
     if rows:
         wide = max(len(r[0]) for r in rows)

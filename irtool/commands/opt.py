@@ -125,6 +125,7 @@ def command(
     from ..diagnostics import InternalError, render
     from ..passes import run_passes
     from ..passes.instruments.timing import Timing
+    from ..plugin import PluginError
     from .reproducer import write_reproducer
     from .source import read_module
 
@@ -174,11 +175,15 @@ def command(
             warn=lambda found: click.echo(render([found]), err=True),
             **chosen.context,
         )
-    except InternalError as error:
+    except (InternalError, PluginError) as error:
+        if isinstance(error, PluginError) and (error.failed is None or reproducer is None):
+            raise
         context = [*chosen.as_arguments(), f"--opt-level={opt_level if level is None else level}"]
         context += [f"--target={target}"] if target else []
         context += [f"--check-values={check_values}"] if check_values else []
-        error.reproducer = write_reproducer(error, context, reproducer)
+        path = write_reproducer(error, context, reproducer)
+        if isinstance(error, InternalError):
+            error.reproducer = path
         raise
     for reason in (r for i in instruments for r in getattr(i, "skipped", ())):
         click.echo(f"note: results not compared: {reason}", err=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..diagnostics import UsageError
 from ..passes import Pass, passes
 from ..passes.pipeline import show_value
 from ..passes.pipelines import BUILD
@@ -52,11 +51,10 @@ def explain_pass(name: str) -> str:
     if name.startswith("default"):
         rows = "\n".join(f"  {text.split('{')[0]:28s} {reason}" for text, reason in BUILD)
         return f"default<O0> … default<O4>: the build pipeline at that level\n\n{rows}"
-    try:
-        cls = passes.get(name)
-    except UsageError:
-        raise
+    cls = passes.get(name)
     head = [f"{_signature(cls)}  ({_kind(cls)}, level {cls.level})"]
+    if origin := passes.origin_of(cls):
+        head.append(origin)
     if cls.info_name and cls.info_name != cls.name:
         head.append(f"also known as {cls.info_name}")
     if cls.required:

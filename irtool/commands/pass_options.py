@@ -61,9 +61,10 @@ def _config(ctx: click.Context, option: click.Parameter, values: Sequence[str]) 
 
 
 def _load(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
-    from .own_passes import load_files
+    if values:
+        from ..plugin import load_plugins
 
-    load_files(values)
+        load_plugins(*values)
     return tuple(values)
 
 

@@ -14,13 +14,11 @@ def write_reproducer(error: BaseException, arguments: Sequence[str], path: str |
     `arguments` are further options of that command; where no pass failed, the whole command line, and the input file is
     what is written. Returns the empty string where not even that can be written.
     """
-    from ..passes.runner import PassFailure
-
-    module = getattr(error, "module", None)
-    if isinstance(error, PassFailure) and module is not None:
+    module, failed = getattr(error, "module", None), getattr(error, "failed", None)
+    if failed is not None and module is not None:
         from ..printer import to_text
 
-        options = shlex.join([f"--passes={error.failed.text()}", *arguments])
+        options = shlex.join([f"--passes={failed.text()}", *arguments])
         head = f"// RUN: irtool opt {options} %s\n"
         text = head + to_text(module)
     else:

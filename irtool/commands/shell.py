@@ -14,6 +14,8 @@ import click
 
 from .. import __version__
 from ..diagnostics import InternalError, IrError, nearest, render
+from ..plugin import loading
+from ..plugin.mistakes import blame_code
 
 
 class Commands(click.Group):
@@ -65,6 +67,7 @@ def execute(arguments: Sequence[str]) -> int:
     """Runs one command line; see `irtool.cli.run`."""
     debug = "--debug" in arguments
     arguments = [a for a in arguments if a != "--debug"]
+    loading.warn = _warn
     try:
         with group.make_context("irtool", list(arguments)) as ctx:
             group.invoke(ctx)
@@ -101,6 +104,10 @@ def execute(arguments: Sequence[str]) -> int:
             return 1
         if debug:
             traceback.print_exc()
+        theirs = blame_code(error)
+        if theirs is not None:
+            _say(render(theirs))
+            return theirs.exit_code
         where = traceback.extract_tb(error.__traceback__)[-1]
         _say(
             f"error: a bug in irtool: {type(error).__name__}: {error}\n  in {where.name} ({os.path.basename(where.filename)}:{where.lineno})"
@@ -114,6 +121,10 @@ def _say(text: str) -> None:
     if sys.stderr.isatty():
         text = text.replace("error:", "\033[1;31merror:\033[0m", 1).replace("warning:", "\033[1;35mwarning:\033[0m", 1)
     print(text, file=sys.stderr)
+
+
+def _warn(message: str) -> None:
+    _say(f"warning: {message}")
 
 
 def _leave_reproducer(error: BaseException, arguments: Sequence[str]) -> None:

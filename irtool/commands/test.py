@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import click
 
+from .pass_options import loads_files
+
 
 @click.command(name="test", short_help="Run golden files (// RUN: lines and expected output).")
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--update", is_flag=True, help="Write what is printed now as the expected output.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list the files that pass.")
+@loads_files
 def command(paths: tuple[str, ...], update: bool, verbose: bool) -> None:
     """Run the `// RUN:` lines of each .relay file in PATHS and compare their output with FILE.relay.expected.
 

@@ -224,11 +224,15 @@ def _key(
     content: bytes | None,
 ) -> str:
     from ..backends.c.compiler import Compiler
+    from ..plugin.loading import plugin_identity
     from .cache import Key, add_module, program_identity
 
+    plugins = plugin_identity()
+    if plugins is None:
+        return ""
     key = Key()
     compiler = Compiler(options.cc, options.mcpu, options.openmp, options.math == "strict")
-    key.add(program_identity(), repr(sorted(asdict(options).items())), repr(inputs), compiler.identity)
+    key.add(program_identity(), plugins, repr(sorted(asdict(options).items())), repr(inputs), compiler.identity)
     if passes:
         from ..passes.runner import resolve
 

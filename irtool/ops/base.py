@@ -28,6 +28,7 @@ import enum
 import types as pytypes
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, NewType, Protocol, TypeVar
 
 from ..diagnostics import IrError, Span, nearest
@@ -36,6 +37,8 @@ from ..ir import TypeVar as RelayTypeVar
 from ..ir.dims import ANY, DimExpr, DimVar, Int64
 from ..ir.meta import MetaNode
 from ..plugin import Plugin, Registry, type_hints
+from ..plugin.origin import is_outside
+from .own import check_class, missing, wrong_expression, wrong_type, wrong_value
 
 DType = NewType("DType", str)
 """A dtype attribute: `"float32"`; the empty string where the peer leaves it void."""
@@ -100,6 +103,9 @@ class Operator(Plugin):
             sizes); everything else of a call is on one device.
     """
 
+    _kind = "operator"
+    _checks = MappingProxyType({"relate": wrong_type, "evaluate": wrong_value, "compute": wrong_expression})
+    _refusals = (RelationError,)
     arguments: ClassVar[tuple[str, ...]] = ()
     arity: ClassVar[int] = 0
     variadic: ClassVar[bool] = False
@@ -129,11 +135,11 @@ class Operator(Plugin):
 
     def evaluate(self, *args: Any) -> Any:
         """The numpy reference: arrays in, an array (or a tuple of arrays) out; a tuple argument is a Python tuple."""
-        raise NotImplementedError(f"{self.name} has no reference")
+        raise NotImplementedError(f"{self.name} has no reference{missing(type(self), 'evaluate')}")
 
     def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
         """The tensor expression (or a list of them, one per result); `inputs` are `te.Tensor`s, tuples flattened."""
-        raise NotImplementedError(f"{self.name} has no tensor expression")
+        raise NotImplementedError(f"{self.name} has no tensor expression{missing(type(self), 'compute')}")
 
     @classmethod
     def make(cls, attributes: Mapping[str, Any] | None = None, span: Span | None = None) -> Operator:
@@ -186,10 +192,12 @@ def operator(
     declares_attrs: bool = True,
     vendor: bool = False,
     arity: int | None = None,
+    override: bool = False,
 ) -> Callable[[O], O]:
     """Class decorator: registers an operator under its name with the names of its arguments.
 
-    `attrs` is the peer's attribute class without `relay.attrs.` (`Conv2DAttrs`), `level` its support level.
+    `attrs` is the peer's attribute class without `relay.attrs.` (`Conv2DAttrs`), `level` its support level. `override` lets
+    an operator from outside take the place of the one that has the name.
     """
 
     def file(cls: O) -> O:
@@ -202,7 +210,10 @@ def operator(
         cls.attrs_name = f"relay.attrs.{attrs}" if attrs else ""
         cls.declares_attrs = declares_attrs
         cls.vendor = vendor
-        operators.register(name)(cls)
+        cls.name = name
+        if is_outside(cls):
+            check_class(cls)
+        operators.register(name, override=override)(cls)
         return cls
 
     return file
@@ -226,6 +237,13 @@ def operator_of(type: Type) -> type[Operator] | None:
 
 
 _OPS: dict[str, Op] = {}
+
+
+def _forget(name: str) -> None:
+    _OPS.pop(name, None)
+
+
+operators.replaced.append(_forget)
 
 
 def op(name: str) -> Op:

@@ -20,13 +20,29 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 from ..diagnostics import UsageError, nearest
 from ..ir import Expr, Function, Module
 from ..ir.module import describe
-from ..plugin import Plugin, Registry, type_hints
+from ..plugin import Plugin, PluginError, Registry, type_hints
+from ..plugin.mistakes import check_dataclass, refuse
+from ..plugin.origin import is_outside, place_of, shown
 from .context import PassContext, PassInfo
+from .names import declare_pass_name
+
+
+def _judged_later(p: Any, arguments: Sequence[Any], result: Any) -> str:
+    """Results of transforming are judged where they are used: a pass need not come from outside to be wrong."""
+    return ""
+
+
+def _wrong_passes(p: Any, arguments: Sequence[Any], result: Any) -> str:
+    """What is wrong with what `passes` of a sequence from outside returned."""
+    if isinstance(result, tuple | list) and all(isinstance(i, Pass) for i in result):
+        return ""
+    return "returned something else than a list of passes"
 
 
 class Pass(Plugin):
@@ -39,6 +55,8 @@ class Pass(Plugin):
         config: keys of `PassContext.config` that the pass reads, with their kinds.
     """
 
+    _kind = "pass"
+    _checks = MappingProxyType({"transform": _judged_later, "apply": _judged_later, "passes": _wrong_passes})
     level: ClassVar[int] = 0
     required: ClassVar[tuple[str, ...]] = ()
     info_name: ClassVar[str] = ""
@@ -86,7 +104,10 @@ class Pass(Plugin):
 
         try:
             hints = type_hints(type(self))
-        except NameError:  # annotations that nothing outside of the function that they stand in can resolve
+        except (
+            NameError,
+            PluginError,
+        ):  # annotations that nothing outside of the function that they stand in can resolve
             return
         for f in self.fields():
             value = getattr(self, f.name)
@@ -172,12 +193,15 @@ class ModulePass(Pass):
         return after
 
 
-def wrong_result(p: Pass, made_by: Callable[..., Any], result: Any, wanted: str) -> UsageError:
+def wrong_result(p: Pass, made_by: Callable[..., Any], result: Any, wanted: str) -> PluginError:
     """The error for a pass that gave something else than it should: a mistake of who wrote it, with the place."""
     code = getattr(inspect.unwrap(made_by), "__code__", None)
-    notes = (f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}",) if code is not None else ()
-    message = f"pass {p.text()} returned {'None' if result is None else f'a {type(result).__name__}'}, not {wanted}"
-    return UsageError(message, notes=notes, help="return what was given where nothing changes")
+    place = f"{shown(code.co_filename)}:{code.co_firstlineno}" if code is not None else place_of(type(p))
+    given = "None" if result is None else describe(result)
+    return PluginError(
+        f"in the plug-in {place}, pass {p.text()}: {getattr(made_by, '__name__', 'it')} returned {given}, not {wanted}",
+        help="return what was given where nothing changes",
+    )
 
 
 class Composite(Pass):
@@ -251,6 +275,7 @@ def make_info(opt_level: int, name: str, required: Sequence[str] | None, traceab
         not isinstance(required, list | tuple) or not all(isinstance(r, str) for r in required)
     ):
         raise TypeError(f"required is a list of names of passes, not {describe(required)}")
+    declare_pass_name(name)
     return PassInfo(opt_level, name, tuple(required or ()), traceable=traceable)
 
 
@@ -267,16 +292,25 @@ def register_pass(
     required: tuple[str, ...] = (),
     info_name: str = "",
     config: Mapping[str, Any] | None = None,
+    override: bool = False,
 ) -> Callable[[P], P]:
-    """Class decorator: registers a pass under its name (and under `info_name`, where the peer's `PassInfo` has another)."""
+    """Class decorator: registers a pass under its name (and under `info_name`, where the peer's `PassInfo` has another).
+
+    `override` lets a pass from outside take the place of the one that has the name.
+    """
 
     def file(cls: P) -> P:
+        cls.name = name
+        if is_outside(cls):
+            if not issubclass(cls, Pass):
+                raise refuse(cls, "the class is no pass", help="derive it from FunctionPass, ModulePass or Sequential")
+            check_dataclass(cls, "@register_pass(…)")
         cls.level = level
         cls.required = required
         cls.info_name = info_name
         cls.config = config or {}
         aliases = (info_name,) if info_name and info_name not in (name, "sequential") else ()
-        passes.register(name, *aliases)(cls)
+        passes.register(name, *aliases, override=override)(cls)
         return cls
 
     return file

@@ -11,6 +11,8 @@ from ..diagnostics import Diagnostic, InternalError, IrError, UsageError
 from ..ir import Expr, Function, Module, Tuple, Var
 from ..ir.module import describe
 from ..ir.target import Target
+from ..plugin.mistakes import PluginError, blame_all, blame_code
+from ..plugin.origin import is_outside
 from .base import Pass, PassList, passes
 from .context import PassContext, PassInfo, PassInstrument
 from .pipeline import parse_pipeline
@@ -44,27 +46,40 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
         i.run_before_pass(module, info)
     try:
         after = p.apply(module, context)
+    except PluginError as error:
+        if error.failed is None:
+            error.failed, error.module = p, module
+        raise
     except IrError:
         raise
     except Exception as error:
         message = f"pass {p.text()} failed: {type(error).__name__}: {error}"
-        raise PassFailure(message, module=module, failed=p) from error
+        raise blame_code(error, f"pass {p.text()}") or PassFailure(message, module=module, failed=p) from error
     if not isinstance(after, Module):
         message = f"pass {p.text()} returned a {type(after).__name__}, not a module"
-        raise PassFailure(message, module=module, failed=p)
+        raise _failure(p, module, [Diagnostic(message)])
     if after is not module and p.needs_types:
         try:
             after = context.infer(after)
         except IrError as error:
-            raise PassFailure(_blame(p, error), module=module, failed=p) from error
+            raise _failure(p, module, _blame(p, error)) from error
     try:
         for i in context.instruments:
             i.run_after_pass(after, info)
     except PassFailure:
         raise
     except InternalError as error:
-        raise PassFailure(error.diagnostics, module=module, failed=p) from error
+        raise _failure(p, module, error.diagnostics) from error
     return after
+
+
+def _failure(p: Pass, module: Module, found: Sequence[Diagnostic]) -> IrError:
+    """The error that a pass broke its module: a bug of irtool, or a mistake in a pass from outside."""
+    if not is_outside(type(p)):
+        return PassFailure(found, module=module, failed=p)
+    error = blame_all(type(p), found)
+    error.failed, error.module = p, module
+    return error
 
 
 def run_in_sequence(p: Pass, module: Module, context: PassContext, waiting: tuple[str, ...] = ()) -> Module:

@@ -1,0 +1,121 @@
+"""Operators from outside: what their methods must give, and what their classes must have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import te
+from ..ir import TensorType, TupleType, Type
+from ..plugin.mistakes import check_dataclass, refuse
+from ..plugin.origin import is_outside, place_of
+
+
+def wrong_type(operator: Any, arguments: Sequence[Any], result: Any) -> str:
+    """What is wrong with what `relate` returned."""
+    if result is None or isinstance(result, Type):
+        return ""
+    return f"returned {_show(result)}, not a type (or None while the arguments' types do not decide it)"
+
+
+def wrong_value(operator: Any, arguments: Sequence[Any], result: Any) -> str:
+    """What is wrong with what `evaluate` returned, whatever the type of the call."""
+    return "returned None, not an array" if result is None else ""
+
+
+def wrong_expression(operator: Any, arguments: Sequence[Any], result: Any) -> str:
+    """What is wrong with what `compute(inputs, out_type)` returned."""
+    made = list(result) if isinstance(result, tuple | list) else [result]
+    for tensor in made:
+        if not isinstance(tensor, te.Tensor):
+            return f"returned {_show(tensor)}, not a tensor expression (te.compute makes one)"
+    wanted = _tensor_types(arguments[1]) if len(arguments) > 1 else None
+    if wanted is None:
+        return ""
+    if len(made) != len(wanted):
+        return f"returned {len(made)} tensors where the type has {len(wanted)}"
+    for tensor, t in zip(made, wanted):
+        if list(tensor.shape) != list(t.shape) or tensor.dtype != t.dtype:
+            have = f"Tensor[({', '.join(map(str, tensor.shape))}), {tensor.dtype}]"
+            return f"returned {have} where the type is {t}"
+    return ""
+
+
+def checked_evaluate(attrs: Any, type: Type | None) -> Callable[..., Any]:
+    """The reference of an operator from outside, which must give arrays of the type of the call."""
+    wanted = _tensor_types(type)
+    if wanted is None or not is_outside(attrs.__class__):
+        return attrs.evaluate
+
+    def evaluate(*arguments: Any) -> Any:
+        result = attrs.evaluate(*arguments)
+        if isinstance(type, TupleType) and not isinstance(result, tuple | list):
+            raise refuse(attrs.__class__, f"evaluate returned {_show(result)}, not a tuple of {len(type.fields)}")
+        leaves = _leaves(result)
+        if len(leaves) != len(wanted):
+            raise refuse(attrs.__class__, f"evaluate returned {len(leaves)} arrays where the type has {len(wanted)}")
+        for leaf, t in zip(leaves, wanted):
+            _check_array(attrs.__class__, leaf, t)
+        return result
+
+    return evaluate
+
+
+def _check_array(cls: Any, value: Any, type: TensorType) -> None:
+    import numpy as np
+
+    from .dtypes import numpy_dtype
+
+    array = np.asarray(value)
+    fits = len(array.shape) == len(type.shape) and all(
+        not isinstance(d, int) or d == n for d, n in zip(type.shape, array.shape)
+    )
+    if not fits or array.dtype != numpy_dtype(type.dtype):
+        have = f"{array.dtype}[{', '.join(map(str, array.shape))}]"
+        raise refuse(cls, f"evaluate returned {have} where the type is {type}")
+
+
+def check_class(cls: Any) -> None:
+    """Raises PluginError where the class of an operator from outside is not what an operator must be."""
+    from .base import Operator
+
+    if not issubclass(cls, Operator):
+        raise refuse(cls, "the class is no operator", help="derive it from irtool.ops.Operator")
+    check_dataclass(cls, "@operator(…)")
+    if cls.relate is Operator.relate and not cls.vendor:
+        raise refuse(cls, "the operator has no type rule", help="define relate(self, types, reporter)")
+
+
+def missing(cls: type, method: str) -> str:
+    """What to add to a sentence on a meaning that an operator does not have: where a class from outside could have it."""
+    return f" (its class, {place_of(cls)}, defines no {method})" if is_outside(cls) else ""
+
+
+def _tensor_types(t: Type | None) -> list[TensorType] | None:
+    """The tensors of a type, in order; None where it is not of tensors alone, or not known."""
+    found: list[TensorType] = []
+    stack = [t]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, TupleType):
+            stack.extend(reversed(x.fields))
+        elif isinstance(x, TensorType):
+            found.append(x)
+        else:
+            return None
+    return found
+
+
+def _leaves(value: Any) -> list[Any]:
+    found, stack = [], [value]
+    while stack:
+        v = stack.pop()
+        if isinstance(v, tuple | list):
+            stack.extend(reversed(v))
+        else:
+            found.append(v)
+    return found
+
+
+def _show(value: Any) -> str:
+    return "None" if value is None else f"an object of class {type(value).__name__}"

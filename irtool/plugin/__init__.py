@@ -1,0 +1,18 @@
+"""The one shape of everything that can be added to irtool: operators, passes, instruments.
+
+A plug-in is a dataclass. Its fields are its attributes (of an operator) or its options (of a pass, of an instrument); its
+docstring is its manual; `Name{field=value other=[1, 2]}` is its text form.
+
+base       what a plug-in is
+registry   plug-ins of one kind by name
+origin     where a plug-in comes from: irtool or outside
+loading    files that are named, and what is installed
+mistakes   what is wrong with a plug-in from outside is said to be so
+"""
+
+from .base import Plugin, type_hints
+from .loading import load_plugins
+from .mistakes import PluginError
+from .registry import Registry
+
+__all__ = ["Plugin", "PluginError", "Registry", "load_plugins", "type_hints"]

@@ -1,0 +1,59 @@
+"""What every plug-in is: a dataclass whose fields are its attributes, options or flags."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from .mistakes import Complaint, blame, guard_methods
+from .origin import is_outside, mark_place
+
+
+class Plugin:
+    """Base of all plug-ins. Subclasses are frozen dataclasses registered with `Registry.register`.
+
+    Class attributes, underlined because fields of plug-ins may have any name:
+        _kind: what messages call it: operator, pass, instrument.
+        _overrides: the class of the same name that it stands in for, where it says so.
+        _checks: methods by name whose results are checked, and whose exceptions are blamed on the plug-in, where the class
+            comes from outside; `_refusals`: exceptions that are no mistakes.
+    """
+
+    name: ClassVar[str] = ""
+    _kind: ClassVar[str] = ""
+    _overrides: ClassVar[type | None] = None
+    _checks: ClassVar[Mapping[str, Complaint]] = {}
+    _refusals: ClassVar[tuple[type[BaseException], ...]] = ()
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if is_outside(cls):
+            mark_place(cls)
+            guard_methods(cls, cls._checks, cls._refusals)
+
+    @classmethod
+    def fields(cls) -> tuple[dataclasses.Field, ...]:
+        """The dataclass fields in order of declaration."""
+        return dataclasses.fields(cls)  # type: ignore[arg-type]
+
+    @classmethod
+    def manual(cls) -> str:
+        """The cleaned docstring."""
+        return inspect.getdoc(cls) or ""
+
+
+def type_hints(cls: type) -> dict[str, Any]:
+    """Resolved annotations of a plug-in's fields (cached on the class)."""
+    hints = cls.__dict__.get("_resolved_hints")
+    if hints is None:
+        try:
+            hints = typing.get_type_hints(cls)
+        except Exception as error:
+            if is_outside(cls):
+                raise blame(cls, error) from error
+            raise
+        cls._resolved_hints = hints  # type: ignore[attr-defined]
+    return hints

@@ -1,0 +1,191 @@
+"""What reaches irtool from outside: files that are named, and what installed distributions declare.
+
+Every command and the Python API come through here. An installed distribution declares modules as entry points of the group
+`irtool.plugins`; they are imported once, when a name is asked for that irtool does not know, or when names are listed. A
+module that cannot be imported is no error of who does not need it: a warning says which distribution it is of.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..diagnostics import IrError, UsageError
+from .mistakes import PluginError
+from .origin import file_of, outside_frame, shown
+from .registry import Registry
+
+GROUP = "irtool.plugins"
+"""The group of entry points."""
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+
+warn: Callable[[str], None] = _warn
+"""Called with what is to be said of an installed plug-in that cannot be loaded."""
+
+_files: dict[str, str] = {}
+"""Modules of the files that were loaded, by path."""
+_installed: list[str] = []
+"""Modules that installed distributions declare, imported or not."""
+_state = threading.local()
+_done = False
+
+
+def load_plugins(*paths: str | os.PathLike[str]) -> None:
+    """Runs Python files, which may register operators, passes and instruments.
+
+    While a file runs, its folder is where Python looks for modules first; later it is where it looks last. A file that is
+    loaded again defines its plug-ins anew. One that fails leaves none behind.
+
+    Raises:
+        UsageError: there is no such file.
+        PluginError: the file cannot be run, or registers something that is wrong.
+    """
+    for path in (os.fspath(p) for p in paths):
+        if not os.path.isfile(path):
+            raise UsageError(f"cannot load {path}: no such file")
+        _load_file(path)
+
+
+def _load_file(path: str) -> None:
+    full = os.path.abspath(path)
+    folder, stem = os.path.dirname(full), re.sub(r"\W", "_", os.path.basename(full).partition(".")[0])
+    name = f"irtool_loaded_{stem}_{hashlib.sha256(full.encode()).hexdigest()[:8]}"
+    from importlib.machinery import SourceFileLoader
+
+    spec = importlib.util.spec_from_file_location(name, full, loader=SourceFileLoader(name, full))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    before = [(registry, registry.outside()) for registry in Registry.every]
+    former = sys.modules.get(name)
+    sys.modules[name] = module  # dataclasses look annotations up there
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        if former is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = former
+        for registry, classes in before:
+            registry.restore(classes)
+        raise _failure(path, full, error) from error
+    finally:
+        sys.path.remove(folder)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    _files[full] = name
+
+
+def _failure(path: str, full: str, error: BaseException) -> BaseException:
+    """What to raise for an error in a file: mistakes are the file's, with the innermost place in it."""
+    if not isinstance(error, Exception):
+        return PluginError(f"cannot load {path}: it ends with {error!r}") if isinstance(error, SystemExit) else error
+    if isinstance(error, IrError):
+        first = error.diagnostics[0]
+        return error if isinstance(error, PluginError) else PluginError(f"cannot load {path}: {first}", help=first.help)
+    place = _place(error, full)
+    said = error.msg if isinstance(error, SyntaxError) else str(error)
+    return PluginError(f"cannot load {place or path}: {type(error).__name__}{': ' + said if said else ''}")
+
+
+def _place(error: Exception, *files: str) -> str:
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{shown(error.filename)}:{error.lineno}"
+    at = outside_frame(error.__traceback__, files)
+    return f"{shown(at[0])}:{at[1]}" if at else ""
+
+
+def load_installed() -> None:
+    """Imports what installed distributions declare, once; warns of what cannot be imported."""
+    global _done
+    if _done or getattr(_state, "busy", False):
+        return
+    _state.busy = True
+    try:
+        from importlib.metadata import entry_points
+
+        for point in sorted(entry_points(group=GROUP), key=lambda p: (p.name, p.value)):
+            if point.module not in _installed:
+                _installed.append(point.module)
+                _load_point(point)
+        _done = True
+    finally:
+        _state.busy = False
+
+
+def _load_point(point: Any) -> None:
+    before = [(registry, registry.outside()) for registry in Registry.every]
+    Registry.may_override = False
+    try:
+        point.load()
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it, who does not need it is not hindered
+        for registry, classes in before:
+            registry.restore(classes)
+        place = _place(error) if not isinstance(error, IrError) else ""
+        said = error.diagnostics[0].message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
+        of = f" of {point.dist.name} {point.dist.version}" if point.dist is not None else ""
+        warn(f"the plug-in {point.name}{of} cannot be loaded: {place + ': ' if place else ''}{said}")
+    finally:
+        Registry.may_override = True
+
+
+Registry.install = staticmethod(load_installed)
+
+
+@contextlib.contextmanager
+def plugins_kept() -> Iterator[None]:
+    """What is registered inside, by files and by hand, is forgotten at the end; what is installed stays."""
+    load_installed()
+    before = [(registry, registry.outside()) for registry in Registry.every]
+    files, path = dict(_files), list(sys.path)
+    try:
+        yield
+    finally:
+        known = {id(registry) for registry, _ in before}
+        for registry, classes in [*before, *((r, {}) for r in Registry.every if id(r) not in known)]:
+            registry.restore(classes)
+        _files.clear()
+        _files.update(files)
+        sys.path[:] = path
+
+
+def plugin_identity() -> str | None:
+    """What tells the plug-ins that may take part now from others: their files. None where one is in no file."""
+    load_installed()
+    modules = {*_files.values(), *_installed}
+    for registry in Registry.every:
+        for cls in registry.outside().values():
+            if not file_of(cls):
+                return None
+            modules.add(cls.__module__)
+    found: dict[str, str] = {}
+    for name in modules:
+        home = os.path.dirname(_file(name))
+        top = name.partition(".")[0]
+        for other in list(sys.modules):
+            path = _file(other)
+            if path and (other == name or other.partition(".")[0] == top or (home and os.path.dirname(path) == home)):
+                found[path] = ""
+    for path in found:
+        try:
+            with open(path, "rb") as file:
+                found[path] = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+        except OSError:
+            return None
+    return repr(sorted(found.items()))
+
+
+def _file(module: str) -> str:
+    return os.path.abspath(getattr(sys.modules.get(module), "__file__", None) or "") if module in sys.modules else ""

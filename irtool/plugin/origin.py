@@ -1,0 +1,84 @@
+"""Where a plug-in comes from: irtool itself or outside, and the place in its file."""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+import sysconfig
+from collections.abc import Iterable
+from types import FrameType, TracebackType
+
+HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+"""The folder of the package irtool."""
+
+
+def is_outside(cls: type) -> bool:
+    """True for a class that irtool's own modules do not define."""
+    return not _is_own(cls.__module__)
+
+
+def _is_own(module: str) -> bool:
+    return module == "irtool" or module.startswith("irtool.")
+
+
+def mark_place(cls: type) -> None:
+    """Notes on a class from outside the line that is defining it now: the nearest frame that is not irtool's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_own(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    if frame is not None and frame.f_globals.get("__name__") == cls.__module__:
+        cls._place = (frame.f_code.co_filename, frame.f_lineno)  # type: ignore[attr-defined]
+
+
+def place_of(cls: type) -> str:
+    """`FILE:LINE` of a class from outside, as far as it is known; the name of its module otherwise."""
+    found = cls.__dict__.get("_place")
+    if found is None:
+        return cls.__module__
+    return f"{shown(found[0])}:{found[1]}"
+
+
+def file_of(cls: type) -> str:
+    """The file that defines a class; empty where there is none (a notebook, standard input)."""
+    module = sys.modules.get(cls.__module__)
+    return os.path.abspath(getattr(module, "__file__", None) or "") if getattr(module, "__file__", None) else ""
+
+
+def shown(path: str) -> str:
+    """A path as messages have it: from the current folder where it is below, whole elsewhere."""
+    if path.startswith("<"):
+        return path
+    try:
+        relative = os.path.relpath(path)
+    except (OSError, ValueError):
+        return path
+    return path if relative.startswith(os.pardir) else relative
+
+
+def outside_frame(trace: TracebackType | None, files: Iterable[str] = ()) -> tuple[str, int] | None:
+    """File and line of the innermost call in a traceback that is of a user's own code, or None.
+
+    That is code in one of `files`, or in any file that belongs neither to irtool nor to Python and what is installed in it.
+    """
+    own = set(files)
+    found = None
+    while trace is not None:
+        path = trace.tb_frame.f_code.co_filename
+        if path in own or not path.startswith(_installed()):
+            found = (path, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def _installed() -> tuple[str, ...]:
+    """Folders of irtool, of Python's own modules and of installed packages, each with its separator."""
+    if not _INSTALLED:
+        paths = sysconfig.get_paths()
+        folders = {HOME, paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"], paths["scripts"]}
+        folders |= {*site.getsitepackages(), os.path.dirname(os.__file__)}
+        _INSTALLED.extend(["<frozen", *sorted(os.path.join(f, "") for f in folders)])
+    return tuple(_INSTALLED)
+
+
+_INSTALLED: list[str] = []
