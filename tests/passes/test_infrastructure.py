@@ -209,7 +209,7 @@ def test_a_pass_that_breaks_the_module_is_named(module: Module) -> None:
             return rewrite(function, leave)  # type: ignore[return-value]
 
     try:
-        with pytest.raises(PluginError, match="test_infrastructure.py.*pass TestBreaks: add takes 2") as caught:
+        with pytest.raises(PluginError, match=r"test_infrastructure\.py.*pass TestBreaks: add takes 2") as caught:
             run_passes(module, "TestBreaks")
         assert any("TestBreaks" in n for n in caught.value.diagnostics[0].notes)
     finally:
