@@ -141,7 +141,7 @@ def _check_passes(passes: str | Sequence[Any], options: Options) -> None:
     """Raises UsageError where passes or their options are not known, before anything is read or made."""
     if passes or options.required_pass or options.disabled_pass or options.config:
         from ..passes.context import PassContext
-        from ..passes.runner import resolve
+        from ..passes.resolve import resolve
 
         resolve(passes)
         PassContext(options.opt_level, options.required_pass, options.disabled_pass, dict(options.config))
@@ -234,7 +234,7 @@ def _key(
     compiler = Compiler(options.cc, options.mcpu, options.openmp, options.math == "strict")
     key.add(program_identity(), plugins, repr(sorted(asdict(options).items())), repr(inputs), compiler.identity)
     if passes:
-        from ..passes.runner import resolve
+        from ..passes.resolve import resolve
 
         key.add(*(p.text() for p in resolve(passes)))
     if content is not None:

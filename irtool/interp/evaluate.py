@@ -9,7 +9,7 @@ import numpy as np
 
 from ..diagnostics import IrError, nearest
 from ..infer import infer_types
-from ..ir import Expr, Function, Module, Var
+from ..ir import Expr, ExternFunction, Function, Module, Var
 from .inputs import check_inputs
 from .machine import Machine
 from .translate import translate
@@ -25,7 +25,9 @@ def evaluate(module: Module, inputs: Sequence[Any] | Mapping[str, Any] = (), ent
     """
     function = module.functions.get(entry)
     if not isinstance(function, Function):
-        if entry in module.functions:
+        if isinstance(function, ExternFunction):
+            raise IrError(f"@{entry} is external: nothing but its type is known", function.span)
+        if function is not None:
             raise IrError(f"@{entry} has been lowered: it cannot be interpreted")
         raise IrError(f"the module has no function @{entry}", help=nearest(entry, module.functions))
     if function.checked_type is None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..diagnostics import IrError, Span, nearest
-from ..ir import Constant, Function, Module, Pattern, PatternConstructor, PatternTuple, PatternVar, Var
+from ..ir import Constant, ExternFunction, Function, Module, Pattern, PatternConstructor, PatternTuple, PatternVar, Var
 from ..ir.show import show_expr
 from ..ops.base import RelationError
 from ..trampoline import trampoline
@@ -72,6 +72,8 @@ class Machine:
         if closure.code is None:
             assert self.module is not None
             function = self.module.functions[closure.name[1:]]
+            if isinstance(function, ExternFunction):
+                raise IrError(f"{closure.name} is external: nothing but its type is known", function.span)
             if not isinstance(function, Function):
                 raise IrError(f"{closure.name} has been lowered: it cannot be interpreted")
             code = translate(function, self, closure.name)

@@ -35,6 +35,7 @@ from .expr import (
     with_function,
     without_return_type,
 )
+from .extern import ExternFunction
 from .module import Module
 from .rewrite import refresh, rewrite, substitute, with_binders
 from .types import (
@@ -79,6 +80,7 @@ __all__ = [
     "DimExpr",
     "DimVar",
     "Expr",
+    "ExternFunction",
     "FuncType",
     "Function",
     "GlobalTypeVar",

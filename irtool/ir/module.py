@@ -21,7 +21,8 @@ class Module:
     """What one `.relay` text holds. Immutable: `with_functions` and friends return another module.
 
     Attributes:
-        functions: by name without `@`, in order of definition. A value is a `Function`, or a `tir.PrimFunc` once lowered.
+        functions: by name without `@`, in order of definition. A value is a `Function`, an
+            `ExternFunction`, or a `tir.PrimFunc` once lowered.
         type_definitions: by name, in order of definition.
         attrs: module attributes of the peer (`executor`, `runtime` …).
         metadata: what the text's metadata section held beside what the functions refer to; kept to print it again.

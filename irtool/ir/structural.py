@@ -38,6 +38,7 @@ from .expr import (
     TupleGetItem,
     Var,
 )
+from .extern import ExternFunction
 from .meta import LoweredText, MetaNode
 from .module import Module
 from .types import (
@@ -364,6 +365,7 @@ _HANDLERS: dict[type, Callable[[_Writer, Any], Any]] = {
     PatternTuple: _sequence("pattern", lambda p: p.patterns),
     TypeData: _Writer.type_data,
     Module: _Writer.module,
+    ExternFunction: lambda w, f: ["extern", f.checked_type],
     TensorType: _Writer.tensor_type,
     TupleType: _sequence("tuple type", lambda t: t.fields),
     FuncType: _Writer.func_type,

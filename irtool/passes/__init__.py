@@ -6,6 +6,7 @@ Every registered pass is an attribute by its name: `passes.FuseOps(fuse_opt_leve
 from typing import Any
 
 from ..namespace import Namespace
+from .apply_pass_to_function import ApplyPassToFunction
 from .base import (
     Composite,
     FunctionPass,
@@ -20,7 +21,8 @@ from .base import (
 from .context import PassContext, PassInfo, PassInstrument
 from .decorated import create_function_pass, create_module_pass, function_pass, module_pass
 from .pipeline import parse_pipeline
-from .runner import ApplyPassToFunction, run_pass, run_passes
+from .run import run_passes
+from .runner import run_pass
 
 __all__ = [
     "ApplyPassToFunction",

@@ -52,6 +52,7 @@ class Pass(Plugin):
         level: the opt level from which a `Sequential` runs the pass.
         required: names of the passes that a sequence runs before it (InferType runs before it in any case).
         info_name: the name in the peer's `PassInfo`, which required/disabled lists use; mostly the pass's own name.
+        runs_others: whether all that it does is to run other passes, which are seen by themselves.
         config: keys of `PassContext.config` that the pass reads, with their kinds.
     """
 
@@ -60,6 +61,7 @@ class Pass(Plugin):
     level: ClassVar[int] = 0
     required: ClassVar[tuple[str, ...]] = ()
     info_name: ClassVar[str] = ""
+    runs_others: ClassVar[bool] = False
     config: ClassVar[Mapping[str, Any]] = {}
 
     @property
@@ -70,7 +72,13 @@ class Pass(Plugin):
     @property
     def info(self) -> PassInfo:
         """The pass's `PassInfo`."""
-        return PassInfo(self.level, self.info_name or self.name, self.required, self.needs_types)
+        return PassInfo(
+            self.level,
+            self.info_name or self.name,
+            self.required,
+            self.needs_types,
+            runs_others=self.runs_others,
+        )
 
     def apply(self, module: Module, context: PassContext) -> Module:
         """The module after the pass. Called by the runner; call the pass itself (`p(module)`) instead."""
@@ -156,9 +164,9 @@ class Pass(Plugin):
 
 
 def is_optimizable(function: Any) -> bool:
-    """Whether function passes see it: a Relay function not marked Primitive, Compiler, Extern or SkipOptimization."""
+    """Whether function passes see it: a Relay function not marked Compiler, Extern or SkipOptimization."""
     return isinstance(function, Function) and not any(
-        function.attrs.get(mark) for mark in ("Primitive", "Compiler", "Extern", "SkipOptimization")
+        function.attrs.get(mark) for mark in ("Compiler", "Extern", "SkipOptimization")
     )
 
 
@@ -207,6 +215,8 @@ def wrong_result(p: Pass, made_by: Callable[..., Any], result: Any, wanted: str)
 class Composite(Pass):
     """Passes one after the other; each runs only where the context enables it."""
 
+    runs_others: ClassVar[bool] = True
+
     def passes(self) -> Sequence[Pass]:
         """The passes, in order."""
         raise NotImplementedError
@@ -241,12 +251,12 @@ class Sequential(Composite):
         required: Sequence[str] | None = None,
         traceable: bool = False,
     ) -> None:
-        from .runner import resolve
+        from .resolve import resolve
 
         if passes is not None and not isinstance(passes, str | list | tuple):
             raise TypeError(f"Sequential takes a list of passes, not {describe(passes)}")
         object.__setattr__(self, "items", tuple(resolve(passes or ())))
-        object.__setattr__(self, "own_info", make_info(opt_level, name, required, traceable))
+        object.__setattr__(self, "own_info", make_info(opt_level, name, required, traceable, True))
 
     @property
     def info(self) -> PassInfo:
@@ -265,8 +275,13 @@ class Sequential(Composite):
 PassList = Sequential
 
 
-def make_info(opt_level: int, name: str, required: Sequence[str] | None, traceable: bool = False) -> PassInfo:
-    """A `PassInfo` of checked parts. Raises TypeError for a part of another kind, such as a string for a list of names."""
+def make_info(
+    opt_level: int, name: str, required: Sequence[str] | None, traceable: bool = False, runs_others: bool = False
+) -> PassInfo:
+    """A `PassInfo` of checked parts; its name may be required and disabled from now on.
+
+    Raises TypeError for a part of another kind, such as a string for a list of names.
+    """
     if not isinstance(opt_level, int):
         raise TypeError(f"opt_level is an integer, not {describe(opt_level)}")
     if not isinstance(name, str) or not name:
@@ -276,7 +291,7 @@ def make_info(opt_level: int, name: str, required: Sequence[str] | None, traceab
     ):
         raise TypeError(f"required is a list of names of passes, not {describe(required)}")
     declare_pass_name(name)
-    return PassInfo(opt_level, name, tuple(required or ()), traceable=traceable)
+    return PassInfo(opt_level, name, tuple(required or ()), traceable=traceable, runs_others=runs_others)
 
 
 passes: Registry[type[Pass]] = Registry("pass", "irtool.passes", "irtool.lower.passes")

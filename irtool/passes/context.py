@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +18,15 @@ from .names import check_pass_names
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from .selection import Selection
+
 
 @dataclass(frozen=True)
 class PassInfo:
     """What the context needs to know of a pass: its level, its name, and the passes that must run before it.
 
-    `needs_types` is False for a pass that takes and leaves modules which are not well typed as a whole.
+    `needs_types` is False for a pass that takes and leaves modules which are not well typed as a whole; `runs_others` is
+    True for one that only runs other passes.
     """
 
     opt_level: int
@@ -30,6 +35,7 @@ class PassInfo:
     needs_types: bool = True
     traceable: bool = False
     """Kept as TVM's passes have it; nothing here reads it."""
+    runs_others: bool = False
 
 
 class PassInstrument:
@@ -55,6 +61,8 @@ class PassInstrument:
 class PassContext:
     """A context; `with PassContext(opt_level=3): …` makes it the current one of this thread.
 
+    Everything that runs passes inside the `with` obeys it: a pass that is called, `run_passes`, `build`.
+
     Attributes:
         opt_level: passes of a higher level are skipped in a `Sequential` unless required.
         required_pass, disabled_pass: pass names; a name in both is refused.
@@ -62,7 +70,8 @@ class PassContext:
         instruments: see PassInstrument.
         target: what code is made for.
         exported: functions that count as entry points whatever their name (those that `func(…)` selected).
-        infer_seconds: time spent in type inference so far.
+        selection: the functions that passes see, None for all.
+        require_match: whether a regular expression that selects no function is an error wherever it stands.
         warnings: what passes had to say that is no error.
     """
 
@@ -79,14 +88,21 @@ class PassContext:
         exported: Iterable[str] = (),
     ) -> None:
         self.opt_level = opt_level
-        self.required_pass = frozenset(required_pass)
-        self.disabled_pass = frozenset(disabled_pass)
+        self.required_pass = _names("required_pass", required_pass)
+        self.disabled_pass = _names("disabled_pass", disabled_pass)
         self.config = check_config(config or {})
         self.instruments = tuple(instruments)
         self.target = Target.parse(target) if target is not None else None
-        self.exported = frozenset(exported)
-        self.infer_seconds = 0.0
+        self.exported = _names("exported", exported)
+        self.selection: Selection | None = None
+        self.require_match = False
+        self._inferring = [0.0]
         self.warnings: list[Diagnostic] = []
+        self._entering = self.instruments
+        self._entered: list[ExitStack] = []
+        self._check_names()
+
+    def _check_names(self) -> None:
         check_pass_names((*sorted(self.required_pass), *sorted(self.disabled_pass)))
         both = sorted(self.required_pass & self.disabled_pass)
         if both:
@@ -95,21 +111,34 @@ class PassContext:
     @classmethod
     def current(cls) -> PassContext:
         """The innermost context that was entered in this thread, or a default one."""
+        return cls.entered() or PassContext()
+
+    @classmethod
+    def entered(cls) -> PassContext | None:
+        """The innermost context that was entered in this thread; None where there is none."""
         stack = getattr(cls._local, "stack", None)
-        return stack[-1] if stack else PassContext()
+        return stack[-1] if stack else None
 
     def __enter__(self) -> PassContext:
+        with ExitStack() as leaving:
+            for i in self._entering:
+                i.enter_pass_ctx()
+                leaving.callback(i.exit_pass_ctx)
+            # An instrument that raises is never on the stack: those before it have been told to leave.
+            self._entered.append(leaving.pop_all())
         if not hasattr(self._local, "stack"):
             self._local.stack = []
         self._local.stack.append(self)
-        for i in self.instruments:
-            i.enter_pass_ctx()
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._local.stack.pop()
-        for i in self.instruments:
-            i.exit_pass_ctx()
+        self._entered.pop().close()
+
+    @property
+    def infer_seconds(self) -> float:
+        """Time spent in type inference so far, in this context and in those that were made from it."""
+        return self._inferring[0]
 
     def __repr__(self) -> str:
         shown = [f"opt_level={self.opt_level}"]
@@ -132,7 +161,10 @@ class PassContext:
 
     def warn(self, message: str, span: Span | None = None) -> None:
         """Notes a warning, once."""
-        found = Diagnostic(message, span, "warning")
+        self.note(Diagnostic(message, span, "warning"))
+
+    def note(self, found: Diagnostic) -> None:
+        """Notes a warning, once."""
         if found not in self.warnings:
             self.warnings.append(found)
 
@@ -140,19 +172,62 @@ class PassContext:
         """The value of a config key, or `default`."""
         return self.config.get(key, default)
 
-    def derived(self, *, opt_level: int | None = None, exported: Iterable[str] | None = None) -> PassContext:
-        """The same context with another level or other exported functions; warnings are shared."""
-        inner = PassContext(
-            self.opt_level if opt_level is None else opt_level,
-            self.required_pass,
-            self.disabled_pass,
-            None,
-            self.instruments,
-            self.target,
-            self.exported if exported is None else exported,
-        )
-        inner.config = self.config
+    def derived(
+        self,
+        *,
+        opt_level: int | None = None,
+        selection: Selection | None = None,
+        exported: Iterable[str] | None = None,
+        require_match: bool | None = None,
+    ) -> PassContext:
+        """The same context with another level, or for other functions. It shares the warnings and is not to be entered."""
+        inner = self._copy()
         inner.warnings = self.warnings
+        if opt_level is not None:
+            inner.opt_level = opt_level
+        if selection is not None:
+            inner.selection = selection
+        if exported is not None:
+            inner.exported = frozenset(exported)
+        if require_match is not None:
+            inner.require_match = require_match
+        return inner
+
+    def overridden(
+        self,
+        opt_level: int | None = None,
+        required_pass: Iterable[str] | None = None,
+        disabled_pass: Iterable[str] | None = None,
+        config: Mapping[str, Any] | None = None,
+        instruments: Iterable[PassInstrument] | None = None,
+        target: str | Target | None = None,
+    ) -> PassContext:
+        """This context with what is given in place of its own; of `config`, key by key.
+
+        It collects warnings of its own. Entering it tells only the instruments that are given here: those of this context
+        have been told.
+        """
+        inner = self._copy()
+        if opt_level is not None:
+            inner.opt_level = opt_level
+        if required_pass is not None:
+            inner.required_pass = _names("required_pass", required_pass)
+        if disabled_pass is not None:
+            inner.disabled_pass = _names("disabled_pass", disabled_pass)
+        if config is not None:
+            inner.config = {**self.config, **check_config(config)}
+        if instruments is not None:
+            inner.instruments = inner._entering = tuple(instruments)
+        if target is not None:
+            inner.target = Target.parse(target)
+        inner._check_names()
+        return inner
+
+    def _copy(self) -> PassContext:
+        inner = copy.copy(self)
+        inner.warnings = []
+        inner._entering = ()
+        inner._entered = []
         return inner
 
     def infer(self, module: Module) -> Module:
@@ -163,7 +238,18 @@ class PassContext:
         try:
             return infer_types(module)
         finally:
-            self.infer_seconds += time.perf_counter() - start
+            self._inferring[0] += time.perf_counter() - start
+
+
+def _names(parameter: str, names: Iterable[str]) -> frozenset[str]:
+    """The names; a single string is refused, of which every letter would be one."""
+    if isinstance(names, str):
+        raise UsageError(f"{parameter} is a list of names, not the string {names!r}: write [{names!r}]")
+    found = tuple(names)
+    for name in found:
+        if not isinstance(name, str):
+            raise UsageError(f"{parameter} is a list of names, and {name!r} is none")
+    return frozenset(found)
 
 
 def check_config(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..diagnostics import IrError, nearest
 from ..ir import Call, Expr, Function, Module, Op, TensorType, Tuple, TupleGetItem, rewrite, without_return_type
 from ..ops.base import call, is_call_to
+from .apply_pass_to_function import ApplyPassToFunction
 from .base import Composite, FunctionPass, Pass, PassList, register_pass
 from .constants import scalar_constant
 from .context import PassContext
 from .dynamic_to_static import static_form
-from .runner import ApplyPassToFunction
 
 
 def _full_rank(e: Expr, rank: int, axis: int) -> Expr:
@@ -163,25 +161,21 @@ class _Decomposer:
         return new if data_type is None else decompose(new, data_type)
 
 
-class _ForOneFunction(Composite):
-    """A sequence that a `func_name` limits to one function."""
+class _ForSomeFunctions(Composite):
+    """A sequence that a regular expression, `func_name`, limits to the functions that it matches."""
 
     func_name: str
 
     def apply(self, module: Module, context: PassContext) -> Module:
         if not self.func_name:
             return super().apply(module, context)
-        if self.func_name not in module.functions:
-            found = nearest(self.func_name, module.functions)
-            raise IrError(f"{self.name} is asked for @{self.func_name}, which the module does not have", help=found)
-        one = ApplyPassToFunction(PassList(tuple(self.passes())), rf"{re.escape(self.func_name)}\Z")
-        return one.apply(module, context)
+        return ApplyPassToFunction(PassList(tuple(self.passes())), self.func_name).apply(module, context)
 
 
 @register_pass("DecomposeOpsForInference", level=0, required=("InferType",))
 @dataclass(frozen=True)
-class DecomposeOpsForInference(_ForOneFunction):
-    """DecomposeOps, on the one function `func_name` if it is given.
+class DecomposeOpsForInference(_ForSomeFunctions):
+    """DecomposeOps; where `func_name` is given, on the functions whose names that regular expression matches.
 
     ::
 
@@ -196,8 +190,8 @@ class DecomposeOpsForInference(_ForOneFunction):
 
 @register_pass("DecomposeOpsForTraining", level=0, required=("InferType",))
 @dataclass(frozen=True)
-class DecomposeOpsForTraining(_ForOneFunction):
-    """MutateOpsForTraining, then DecomposeOps, on the one function `func_name` if it is given.
+class DecomposeOpsForTraining(_ForSomeFunctions):
+    """MutateOpsForTraining, then DecomposeOps; where `func_name` is given, on the functions whose names that regular expression matches.
 
     ::
 

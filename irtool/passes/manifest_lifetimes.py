@@ -33,6 +33,7 @@ from .base import FunctionPass, register_pass
 from .context import PassContext
 from .let_inlining import rewrite_lets
 from .lexical_devices import without_device
+from .primitive_functions import is_primitive
 
 
 @register_pass("ManifestLifetimes", level=0)
@@ -55,6 +56,8 @@ class ManifestLifetimes(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
+        if is_primitive(function):  # a kernel, in which nothing is allocated
+            return function
         function = _without_second_names(function)
         for e, uses in use_counts(function).items():
             if isinstance(e, Let) and uses > 1:

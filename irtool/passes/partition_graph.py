@@ -201,7 +201,7 @@ def _is_constant(e: Expr) -> bool:
 
 def _optimized(module: Module, made: Mapping[str, Function], context: PassContext) -> Module:
     """The new functions after the passes that their targets want for them."""
-    from .runner import run_passes
+    from .run import run_passes
 
     targets = known_targets(context)
     for name, function in made.items():

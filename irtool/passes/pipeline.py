@@ -1,7 +1,8 @@
 """The text form of pipelines: `SimplifyInference,FuseOps{fuse_opt_level=2},func("^main$", FastMath),default<O3>`.
 
 pipeline := item ("," item)*
-item     := NAME options? | "func" "(" STRING "," pipeline ")" | "default" "<" "O" DIGIT ">"
+item     := NAME options? | "func" "(" regexes "," pipeline ")" | "default" "<" "O" DIGIT ">"
+regexes  := STRING | "[" STRING ("," STRING)* "]"
 options  := "{" (KEY "=" value)* "}"          (commas between options are allowed)
 value    := number | "string" | word | True | False | None | [value, …] | {value: value, …}
 """
@@ -100,19 +101,28 @@ class _Reader:
         return made if not isinstance(made, list) else PassList(tuple(made))
 
     def func(self) -> Pass:
+        from .apply_pass_to_function import ApplyPassToFunction
         from .base import PassList
-        from .runner import ApplyPassToFunction
 
         self.deeper()
         self.expect("(")
-        if self.kind != "string":
-            self.fail("func(…) takes a regular expression in quotes first")
-        regex = self.value()
+        regex = self.regexes()
         self.expect(",")
         inner = self.pipeline(")")
         self.expect(")")
         self.depth -= 1
-        return ApplyPassToFunction(inner[0] if len(inner) == 1 else PassList(tuple(inner)), regex)
+        one = inner[0] if len(inner) == 1 else PassList(tuple(inner))
+        return ApplyPassToFunction(one, regex)
+
+    def regexes(self) -> str | tuple[str, ...]:
+        start = self.start, self.token
+        value = self.value() if self.kind == "string" or self.token == "[" else None
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and value and all(isinstance(v, str) for v in value):
+            return tuple(value)
+        self.start, self.token = start
+        self.fail("func(…) takes a regular expression in quotes first, or several in brackets")
 
     def default(self) -> Pass:
         from .pipelines import Default

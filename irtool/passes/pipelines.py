@@ -60,11 +60,7 @@ class Default(Composite):
         return [p for text, _ in BUILD for p in parse_pipeline(text)]
 
     def apply(self, module, context: PassContext):
-        inner = context.derived(opt_level=self.opt_level)
-        with_passes = PassList(tuple(self.passes()))
-        result = with_passes.apply(module, inner)
-        context.infer_seconds += inner.infer_seconds
-        return result
+        return PassList(tuple(self.passes())).apply(module, context.derived(opt_level=self.opt_level))
 
 
 def explain() -> list[tuple[str, str]]:

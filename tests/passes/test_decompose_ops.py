@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import irtool
-from irtool.diagnostics import IrError
 from irtool.ir import Call, Constant, Function, Module, Op, TensorType, Var, post_order
 from irtool.ops.base import call
 
@@ -116,8 +115,7 @@ def test_results_are_as_static_as_their_shapes() -> None:
 def test_one_function_only(passes: str) -> None:
     f = batch_norm((2, 3), 1)["main"]
     module = irtool.infer_types(Module({"main": f, "main_2": f, "other": f}))
-    after = irtool.run_passes(module, [(passes, {"func_name": "main"})])
+    after = irtool.run_passes(module, [(passes, {"func_name": "main$"})])
     assert "nn.batch_norm" not in operators(after)
     assert after["main_2"] is module["main_2"] and after["other"] is module["other"]
-    with pytest.raises(IrError, match="@nain"):
-        irtool.run_passes(module, [(passes, {"func_name": "nain"})])
+    assert irtool.run_passes(module, [(passes, {"func_name": "nain"})]) is module

@@ -174,7 +174,7 @@ def test_module_pass_of_a_class_and_of_a_function() -> None:
 
 
 def test_decorated_passes_skip_what_function_passes_skip() -> None:
-    text = TEXT + "def @k(%x: Tensor[(4), float32], Primitive=1) { nn.relu(%x) }\n"
+    text = TEXT + "def @k(%x: Tensor[(4), float32], SkipOptimization=1) { nn.relu(%x) }\n"
     after = function_pass(drop_relu, opt_level=0)(irtool.parse(text))
     assert irtool.to_text(after).count("nn.relu") == 1
 

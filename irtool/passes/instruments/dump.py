@@ -20,12 +20,16 @@ class Dump(PassInstrument):
     _open: list[str] = field(default_factory=list)
 
     def run_before_pass(self, module: Module, info: PassInfo) -> None:
+        if info.runs_others:
+            return
         text = self.show(module)
         if self._ran == 0 and not self._open:
             self.write("00.input.relay", text)
         self._open.append(text)
 
     def run_after_pass(self, module: Module, info: PassInfo) -> None:
+        if info.runs_others:
+            return
         self._ran += 1
         text = self.show(module)
         if text != self._open.pop():

@@ -10,7 +10,7 @@ from ..context import PassInfo, PassInstrument
 
 @dataclass
 class StopAfter(PassInstrument):
-    """`limit` is a number of passes (InferType does not count) or the name of a pass."""
+    """`limit` is a number of passes or the name of a pass. InferType does not count, nor what only runs other passes."""
 
     limit: int | str
     reached: bool = False
@@ -20,6 +20,6 @@ class StopAfter(PassInstrument):
         return not self.reached
 
     def run_after_pass(self, module: Module, info: PassInfo) -> None:
-        if info.name != "InferType" or self.limit == "InferType":
+        if info.name != "InferType" and not info.runs_others:
             self._ran += 1
         self.reached = self.reached or self.limit in (self._ran, info.name)

@@ -28,13 +28,13 @@ class Printing(PassInstrument):
     def run_before_pass(self, module: Module, info: PassInfo) -> None:
         if self._wanted(info, self.before):
             self.write(f"// before {info.name}\n{self.show(module)}\n")
-        self._open.append(self.show(module) if self.changed else "")
+        self._open.append(self.show(module) if self.changed and not info.runs_others else "")
 
     def run_after_pass(self, module: Module, info: PassInfo) -> None:
         old = self._open.pop()
         if self._wanted(info, self.after):
             self.write(f"// after {info.name}\n{self.show(module)}\n")
-        if not self.changed:
+        if not self.changed or info.runs_others:  # what changed has been shown, pass by pass
             return
         new = self.show(module)
         if new == old:
@@ -49,4 +49,4 @@ class Printing(PassInstrument):
 
     @staticmethod
     def _wanted(info: PassInfo, names: Iterable[str]) -> bool:
-        return info.name in names or "all" in names
+        return info.name in names or ("all" in names and not info.runs_others)

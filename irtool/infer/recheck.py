@@ -1,0 +1,40 @@
+"""Whether the types that expressions carry are those that inference finds when it believes none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..diagnostics import Diagnostic
+from ..ir import Function, IncompleteType, Module, Type
+from .constraints import Constraints
+from .infer import partly_declared
+from .solver import Solver
+
+
+def recheck_types(module: Module, names: Iterable[str]) -> list[Diagnostic]:
+    """What inference says against the functions of these names; the empty list if their types are right.
+
+    Each function is inferred afresh, with the types that the other functions of the module carry. A function without a
+    type is passed over.
+    """
+
+    def signature(name: str) -> Type | None:
+        f = module.functions.get(name)
+        known = getattr(f, "checked_type", None)
+        return partly_declared(f) if known is None and isinstance(f, Function) else known
+
+    found: list[Diagnostic] = []
+    for name in names:
+        f = module.functions[name]
+        if not isinstance(f, Function) or f.checked_type is None:
+            continue
+        solver = Solver()
+        again = Constraints(module, signature, solver, fresh=True)
+        t = again.visit(f)
+        if solver.diagnostics:
+            found += solver.diagnostics
+            continue
+        t = solver.resolve(t)
+        if t != f.checked_type and not (t.is_open or isinstance(t, IncompleteType)):
+            found.append(Diagnostic(f"@{name} has the type {t}, and carries {f.checked_type}", f.span))
+    return found

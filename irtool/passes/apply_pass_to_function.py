@@ -1,0 +1,64 @@
+"""ApplyPassToFunction: a pass on some functions of a module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..diagnostics import IrError
+from ..ir import Module
+from .base import Pass
+from .context import PassContext, PassInfo
+from .runner import run_pass
+from .selection import Selection, select
+
+
+@dataclass(frozen=True)
+class ApplyPassToFunction(Pass):
+    """Runs a pass on the functions whose names match a regular expression (`re.match`, so from the start of the name).
+
+    While the pass runs, every other function is an external one of the same type, of which nothing else is known, and the
+    matching functions count as exported; afterwards the others stand in the module as they were. `func_name_regex` may be
+    several expressions: a function is selected if one of them matches. Where an expression matches no function, that
+    is an error if `error_if_no_function_matches_regex` or the context's `require_match` says so; where none matches, the module is returned unchanged.
+
+    The pass is run as any other: its prerequisites run before it, on the whole module, and instruments see it.
+    """
+
+    pass_: Pass
+    func_name_regex: str | tuple[str, ...]
+    error_if_no_function_matches_regex: bool = False
+    name: ClassVar[str] = "func"
+    runs_others: ClassVar[bool] = True
+
+    @property
+    def regexes(self) -> tuple[str, ...]:
+        """The expressions, at least one."""
+        return (self.func_name_regex,) if isinstance(self.func_name_regex, str) else self.func_name_regex
+
+    @property
+    def needs_types(self) -> bool:
+        return self.pass_.needs_types
+
+    @property
+    def info(self) -> PassInfo:
+        name = f"ApplyPassTo{'|'.join(self.regexes)}"
+        return PassInfo(0, name, (), self.needs_types, runs_others=True)
+
+    def text(self) -> str:
+        from .pipeline import show_value
+
+        regexes = self.func_name_regex
+        return f"func({show_value(regexes)}, {self.pass_.text()})"
+
+    def apply(self, module: Module, context: PassContext) -> Module:
+        outer = context.selection.outside if context.selection is not None else frozenset[str]()
+        matched, idle = select(module, self.regexes, [n for n in module.functions if n not in outer])
+        if idle and (self.error_if_no_function_matches_regex or context.require_match):
+            have = ", ".join("@" + n for n in module.functions if n not in outer) or "none"
+            raise IrError(f"no function matches {idle[0]!r}", notes=(f"the functions are {have}",))
+        if not matched:
+            return module
+        outside = frozenset(module.functions) - frozenset(matched)
+        inner = context.derived(selection=Selection(self.regexes, outside), exported=matched)
+        return run_pass(self.pass_, module, inner)
