@@ -12,6 +12,7 @@ from ..ir import (
     Constant,
     Constructor,
     Expr,
+    ExternFunction,
     Function,
     GlobalVar,
     If,
@@ -199,6 +200,8 @@ class FunctionLowering:
         if callee is None:
             raise IrError(f"the callee {e.op!r} is not known when compiling", e.span)
         function: Any = self.whole.module[callee.name] if isinstance(callee, GlobalVar) else callee.function
+        if isinstance(function, ExternFunction):
+            raise IrError(f"{callee!r} is external: there is no body to compile", e.span)
         if function.attrs.get("Primitive"):
             return self.kernel(e, function, list(e.args))
         captured: list[Slot] = []

@@ -51,6 +51,8 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
         try:
             after = context.infer(after)
         except IrError as error:
+            if context.selection is not None and _fits_alone(after, context):
+                raise IrError(_blame_choice(p, error)) from error
             raise _failure(p, module, context, _blame(p, error)) from error
     try:
         for i in context.instruments:
@@ -108,6 +110,22 @@ def run_in_sequence(p: Pass, module: Module, context: PassContext, waiting: tupl
         if required != "InferType":
             module = run_in_sequence(passes.get(required).make(), module, context, (*waiting, name))
     return run_pass(p, module, context, needed=bool(waiting))
+
+
+def _fits_alone(after: Module, context: PassContext) -> bool:
+    """Whether what is selected type-checks without the functions around it: then the choice of functions is to blame."""
+    assert context.selection is not None
+    try:
+        context.infer(context.selection.narrow(after))
+    except IrError:
+        return False
+    return True
+
+
+def _blame_choice(p: Pass, error: IrError) -> list[Diagnostic]:
+    first, *rest = error.diagnostics
+    note = f"pass {p.text()} changed the type of a selected function, and a function that is not selected uses it"
+    return [replace(first, notes=(*first.notes, note), help="select the functions that use it as well"), *rest]
 
 
 def _blame(p: Pass, error: IrError) -> list[Diagnostic]:

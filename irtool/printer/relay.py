@@ -23,6 +23,7 @@ from ..ir import (
     Constant,
     Constructor,
     Expr,
+    ExternFunction,
     Function,
     GlobalVar,
     If,
@@ -101,6 +102,10 @@ class RelayPrinter(Bindings):
         """`def @name(…) { … }`. `uses` is the survey of `f`."""
         self.begin(uses)
         return joined(trampoline(self._function(f"def @{name}", f, 0)))
+
+    def declaration(self, name: str, f: ExternFunction) -> str:
+        """`extern def @name: fn (…) -> …`."""
+        return f"extern def @{name}: {self.type_text(f.checked_type)}"
 
     def begin(self, uses: dict[Expr, int]) -> None:
         super().begin(uses)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..diagnostics import UsageError
-from ..ir import Expr, Function, FuncType, Module, Type, TypeData
+from ..ir import Expr, ExternFunction, Function, FuncType, Module, Type, TypeData
 from ..ir.meta import LoweredText
 from ..tir.stmt import PrimFunc
 from .metadata import References
@@ -99,6 +99,8 @@ def _module(m: Module, printer: RelayPrinter) -> str:
         f = m.functions[name]
         if isinstance(f, Function):
             parts.append(printer.definition(name, f, surveys[name]) + "\n")
+        elif isinstance(f, ExternFunction):
+            parts.append(printer.declaration(name, f) + "\n")
         elif isinstance(f, LoweredText):
             if f.text:
                 parts.append(f"@{name} = {f.text}\n")

@@ -6,7 +6,9 @@ of its symbols (a word's value is its text), and the offsets at which they start
 
 from __future__ import annotations
 
-from ...ir import Constructor, GlobalTypeVar, Module, TypeData, TypeVar
+from typing import Any
+
+from ...ir import Constructor, ExternFunction, FuncType, GlobalTypeVar, Module, TypeData, TypeVar
 from .attributes import Attributes
 from .calls import Calls
 from .control import Control
@@ -28,15 +30,28 @@ class Builder(Functions, Calls, Control, Attributes, Types):
 
     def define(self, v: list, s: int, e: int) -> None:
         name, function = v[1][1:], v[2]
+        if not self.file(name, function, s, e):
+            return
+        for p in function.params:
+            self.parameter_of.setdefault(p.name, name)
+        self.dim_names = {}
+
+    def define_extern(self, v: list, s: int, e: int) -> None:
+        name, t = v[2][1:], v[4]
+        if not isinstance(t, FuncType):
+            self.error(f"the external function @{name} has no function type", s, e, help="write fn (…) -> …")
+            return
+        self.file(name, ExternFunction(t, self.span(s, e)), s, e)
+
+    def file(self, name: str, function: Any, s: int, e: int) -> bool:
+        """Adds a function to the module; False if there is one of that name."""
         if name in self.functions:
             first = self.functions[name].span
             where = (f"the first definition is at {first.location}",) if first is not None else ()
             self.error(f"the function @{name} is defined twice", s, e, notes=where)
-            return
+            return False
         self.functions[name] = function
-        for p in function.params:
-            self.parameter_of.setdefault(p.name, name)
-        self.dim_names = {}
+        return True
 
     def type_head(self, v: list, s: int, e: int) -> tuple[str, tuple[TypeVar, ...]]:
         name = v[1]
