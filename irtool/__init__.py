@@ -1,6 +1,7 @@
 """irtool: `opt` and `llc` for Relay.
 
-Everything public is here; each name is imported on first use, so that `import irtool` costs nothing::
+What is public is here, the rooms of the project (`irtool.passes`, `irtool.relay`, `irtool.ir` …) among it; each name is
+imported on first use, so that `import irtool` costs nothing::
 
     import irtool
 
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from .infer import infer_types
     from .interp.evaluate import evaluate
     from .ir import Module
+    from .ir import Module as IRModule
     from .ir.structural import structural_equal, structural_hash
+    from .ir.target import Target
     from .parser import parse_expr
-    from .passes import run_passes
+    from .passes import PassContext, run_passes
     from .printer import to_text
 
 _WHERE = {
@@ -37,14 +40,20 @@ _WHERE = {
     "structural_equal": ".ir.structural",
     "structural_hash": ".ir.structural",
     "Module": ".ir",
+    "IRModule": ".ir",
+    "Target": ".ir.target",
+    "PassContext": ".passes",
     "IrError": ".diagnostics",
     "Diagnostic": ".diagnostics",
 }
 
 __all__ = [
     "Diagnostic",
+    "IRModule",
     "IrError",
     "Module",
+    "PassContext",
+    "Target",
     "__version__",
     "build",
     "evaluate",
@@ -71,9 +80,27 @@ def parse(text: str, filename: str = "<text>") -> Module:
     return infer_known_types(read(text, filename))[0]
 
 
+_OTHER_NAME = {"IRModule": "Module"}
+
+
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
-        value = getattr(importlib.import_module(_WHERE[name], __name__), name)
+        value = getattr(importlib.import_module(_WHERE[name], __name__), _OTHER_NAME.get(name, name))
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'irtool' has no attribute {name!r}")
+    if name in _submodules():
+        return importlib.import_module(f".{name}", __name__)
+    from .diagnostics import nearest
+
+    help = nearest(name, __dir__())
+    raise AttributeError(f"module 'irtool' has no attribute {name!r}" + (f": {help}" if help else ""))
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_submodules(), *(n for n in globals() if n.startswith("__"))})
+
+
+def _submodules() -> list[str]:
+    import pkgutil
+
+    return [m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")]

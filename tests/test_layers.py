@@ -22,6 +22,7 @@ LAYERS = [
     ("schedule",),
     ("backends",),
     ("driver",),
+    ("relay",),
     ("commands",),
     ("cli", "__main__"),
 ]

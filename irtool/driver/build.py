@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..diagnostics import IrError, ToolError, UsageError
-from ..ir import Module
+from ..ir import Expr, Module
 from ..ir.target import Target
 from .artifact import Artifact
 from .options import Options
@@ -19,7 +19,7 @@ from .outputs import Content, Emission, write_files
 
 
 def build(
-    module: Module | Callable[[], Module],
+    module: Module | Expr | Callable[[], Module],
     params: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
     target: str = "c",
     opt_level: int = 3,
@@ -50,7 +50,8 @@ def build(
     """Compiles a module.
 
     Args:
-        module: the module, which is not changed; or a function that gives it, called only if the cache has no such build.
+        module: the module, which is not changed (or a function or an expression, taken as its `@main`); or a callable that
+            gives it, called only if the cache has no such build.
         params: values of parameters of the entry, by name (or a function that gives them); they become weights.
         target: `c`.
         opt_level: level of the build pipeline, 0 to 4.
@@ -85,6 +86,8 @@ def build(
         UsageError: a wrong option.
         ToolError: the C compiler is missing or failed; its message and the folder of the sources are in the error.
     """
+    if isinstance(module, Expr) or not callable(module):
+        module = Module.of(module)
     options = Options(
         target=target,
         opt_level=opt_level,
@@ -116,7 +119,7 @@ def build(
             from .prepare import is_dynamic, prepare_entries
             from .refusals import located
 
-            given = module() if callable(module) else module
+            given = module if isinstance(module, Module) else module()
             source = bind_weights(given, (params() if callable(params) else params) or {}, options.entries, inputs)
             if passes:
                 source = _transform(source, passes, options, instruments)
@@ -239,11 +242,11 @@ def _key(
         key.add(*(p.text() for p in resolve(passes)))
     if content is not None:
         key.add(content)
-    if not callable(module):
+    if isinstance(module, Module):
         add_module(key, module)
     if not callable(params):
         key.add_arrays(params or {})
-    return key.digest if content is not None or not (callable(module) or callable(params)) else ""
+    return key.digest if content is not None or (isinstance(module, Module) and not callable(params)) else ""
 
 
 def _cached(key: str, held: ExitStack) -> Emission | None:

@@ -8,6 +8,7 @@ its type either, it is inferred together with those that call it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import overload
 from weakref import WeakKeyDictionary
 
 from ..diagnostics import Diagnostic, IrError
@@ -32,13 +33,19 @@ _CALLEES: WeakKeyDictionary[Function, dict[str, Type | None]] = WeakKeyDictionar
 """For typed functions: the global functions they refer to, and the types these had when they were typed."""
 
 
-def infer_types(module: Module) -> Module:
-    """The module with a type on every node; the same module if it was typed already.
+@overload
+def infer_types(module: Module) -> Module: ...
+@overload
+def infer_types(module: Expr) -> Expr: ...
+def infer_types(module: Module | Expr) -> Module | Expr:
+    """The module, function or expression with a type on every node; the same object if it was typed already.
 
     Typed functions are taken as they are unless the type of a function that they call has changed. Raises IrError with
     every error found, over all functions, and, once for each function, what has a type that nothing decides.
     """
-    typed, open_types = infer_known_types(module)
+    if isinstance(module, Expr):
+        return infer_expr(module)
+    typed, open_types = infer_known_types(Module.of(module))
     if open_types:
         raise IrError(in_order(list(open_types.values())))
     return typed

@@ -16,13 +16,14 @@ from .translate import translate
 from .values import Closure
 
 
-def evaluate(module: Module, inputs: Sequence[Any] | Mapping[str, Any] = (), entry: str = "main") -> Any:
-    """The result of the function `entry` on `inputs`.
+def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = (), entry: str = "main") -> Any:
+    """The result of the function `entry` on `inputs`; a function or an expression is taken as the `@main` of a module.
 
     Tensors are numpy arrays and tuples are tuples, in and out; `inputs` has one value per parameter, in order or by name.
     A module without types is inferred first. Raises IrError, naming parameter, axis and values, where an input does not fit, and at the call where an operator
     cannot be evaluated.
     """
+    module = Module.of(module)
     function = module.functions.get(entry)
     if not isinstance(function, Function):
         if isinstance(function, ExternFunction):

@@ -11,12 +11,13 @@ children; the copy has no `checked_type`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 from ..diagnostics import Span
-from .types import FuncType, GlobalTypeVar, Type
+from .above import from_above, text_of
+from .types import FuncType, GlobalTypeVar, TupleType, Type
 from .types import TypeVar as RelayTypeVar
 
 if TYPE_CHECKING:
@@ -34,9 +35,14 @@ def node(cls: C) -> C:
 
 
 class Expr:
-    """Base of all expressions."""
+    """Base of all expressions.
+
+    Python's operators build calls: `x + y`, `-x`, `x < y` of the operators `add`, `negative`, `less`, where one side may be a
+    number; `f(x)` calls a function; `t[0]` is a field of a tuple. `==` compares by identity. `str` gives the text.
+    """
 
     __slots__ = ("__weakref__",)
+    __array_ufunc__ = None  # numpy leaves `array + expr` to the methods below
     span: Span | None
     checked_type: Type | None
 
@@ -44,6 +50,90 @@ class Expr:
         from .show import show_expr
 
         return show_expr(self)
+
+    def __str__(self) -> str:
+        return text_of(self)
+
+    def __call__(self, *args: Any) -> Call:
+        """The call of this function on expressions."""
+        return Call(self, tuple(from_above("relay.literals", "as_expr")(a, "an argument of a call") for a in args))
+
+    def __getitem__(self, index: int) -> Expr:
+        """The field of a tuple. IndexError where it is known to have none of that index; TypeError for what is no tuple."""
+        if not hasattr(index, "__index__") or isinstance(index, bool):
+            raise TypeError(f"{self!r} is indexed with {index!r}: an integer selects a field of a tuple")
+        index = index.__index__()
+        count = self._field_count()
+        if count is None:
+            if self.checked_type is not None:
+                raise TypeError(f"{self!r} is no tuple: its type is {self.checked_type}")
+            if index < 0:
+                raise TypeError(f"the number of fields of {self!r} is not known: count from the first")
+        elif not -count <= index < count:
+            raise IndexError(f"{self!r} has {count} fields, none of index {index}")
+        index += (count or 0) if index < 0 else 0
+        return self.fields[index] if isinstance(self, Tuple) else TupleGetItem(self, index)
+
+    def __iter__(self) -> Iterator[Expr]:
+        """The fields of a tuple: `a, b = relay.split(x, 2)`. TypeError where their number is not known."""
+        count = self._field_count()
+        if count is None:
+            count = from_above("relay.arithmetic", "field_count")(self)
+        if count is None:
+            raise TypeError(f"{self!r} cannot be taken apart: the number of its fields is not known; write [0], [1], …")
+        return iter([self.fields[i] if isinstance(self, Tuple) else TupleGetItem(self, i) for i in range(count)])
+
+    def _field_count(self) -> int | None:
+        if isinstance(self, Tuple):
+            return len(self.fields)
+        return len(self.checked_type.fields) if isinstance(self.checked_type, TupleType) else None
+
+    def astype(self, dtype: str) -> Call:
+        """`cast` to a dtype."""
+        return from_above("ops", "call")("cast", self, dtype=dtype)
+
+    def __neg__(self) -> Call:
+        return from_above("relay.arithmetic", "negative")(self)
+
+    def __add__(self, other: Any) -> Call:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Call:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Call:
+        return _binary("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Call:
+        return _binary("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Call:
+        return _binary("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Call:
+        return _binary("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Call:
+        return _binary("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Call:
+        return _binary("divide", other, self)
+
+    def __lt__(self, other: Any) -> Call:
+        return _binary("less", self, other)
+
+    def __le__(self, other: Any) -> Call:
+        return _binary("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Call:
+        return _binary("greater", self, other)
+
+    def __ge__(self, other: Any) -> Call:
+        return _binary("greater_equal", self, other)
+
+
+def _binary(name: str, left: Any, right: Any) -> Any:
+    return from_above("relay.arithmetic", "binary")(name, left, right)
 
 
 @node
@@ -110,6 +200,11 @@ class Op(Expr):
     span: Span | None = None
     checked_type: Type | None = None
 
+    def __call__(self, *args: Any, **attributes: Any) -> Call:
+        """The call of the operator: inputs, and attributes by name."""
+        inputs = [from_above("relay.literals", "as_expr")(a, f"an argument of {self.name}") for a in args]
+        return from_above("ops", "call")(self.name, *inputs, **attributes)
+
 
 @node
 class Constructor(Expr):
@@ -130,6 +225,10 @@ class Tuple(Expr):
     fields: tuple[Expr, ...]
     span: Span | None = None
     checked_type: Type | None = None
+
+    def __post_init__(self) -> None:
+        if self.fields.__class__ is not tuple:  # programs written by hand give lists
+            object.__setattr__(self, "fields", tuple(self.fields))
 
 
 @node
@@ -157,6 +256,10 @@ class Call(Expr):
     span: Span | None = None
     checked_type: Type | None = None
 
+    def __post_init__(self) -> None:
+        if self.args.__class__ is not tuple:  # programs written by hand give lists
+            object.__setattr__(self, "args", tuple(self.args))
+
 
 @node
 class Function(Expr):
@@ -177,6 +280,8 @@ class Function(Expr):
     def __post_init__(self) -> None:
         if self.attrs is None:
             object.__setattr__(self, "attrs", {})
+        if self.params.__class__ is not tuple:
+            object.__setattr__(self, "params", tuple(self.params))
 
     @property
     def func_type(self) -> FuncType:

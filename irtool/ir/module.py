@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..diagnostics import UsageError, nearest
+from .above import text_of
 from .adt import TypeData
 from .expr import Constructor, Expr, Function, GlobalVar
 from .walk import free_variables
@@ -57,7 +58,7 @@ class Module:
         """
         if not isinstance(expr, Expr):
             raise UsageError(f"an expression is expected, not {describe(expr)}")
-        f = expr if isinstance(expr, Function) else Function(tuple(free_variables(expr)), expr)
+        f = _as_function(expr)
         main = f.attrs.get("global_symbol") or "main"
         named = {_name(n): g for n, g in (functions or {}).items()}
         if main in named:
@@ -66,11 +67,11 @@ class Module:
 
     @classmethod
     def of(cls, what: Any) -> Module:
-        """`what` if it is a module; a module around it if it is an expression. Raises UsageError for anything else."""
+        """`what` if it is a module; one with it as `@main` if it is an expression. Raises UsageError for anything else."""
         if isinstance(what, Module):
             return what
         if isinstance(what, Expr):
-            return cls.from_expr(what)
+            return cls({"main": _as_function(what)})
         help = "irtool.parse makes a module of text" if isinstance(what, str) else ""
         raise UsageError(f"a module, a function or an expression is expected, not {describe(what)}", help=help)
 
@@ -142,6 +143,9 @@ class Module:
             n += 1
         return f"{hint}{n}"
 
+    def __str__(self) -> str:
+        return text_of(self)
+
     def __repr__(self) -> str:
         return f"Module({', '.join('@' + n for n in self.functions)})"
 
@@ -154,6 +158,10 @@ def describe(what: Any) -> str:
     return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}" + (
         f" ({what!r:.40})" if isinstance(what, str) else ""
     )
+
+
+def _as_function(expr: Expr) -> Function:
+    return expr if isinstance(expr, Function) else Function(tuple(free_variables(expr)), expr)
 
 
 def _name(name: Any) -> Any:

@@ -24,6 +24,7 @@ from .expr import (
     Call,
     Constant,
     Constructor,
+    Expr,
     Function,
     GlobalVar,
     If,
@@ -55,9 +56,18 @@ from .types import (
 
 
 def structural_equal(a: Any, b: Any) -> bool:
-    """True if two modules, expressions, types or attribute values are the same up to names of bound variables."""
+    """True if two modules, expressions, types or attribute values are the same up to names of bound variables.
+
+    Beside a module, an expression counts as the module that it is the `@main` of.
+    """
     if a is b:
         return True
+    if (
+        isinstance(a, Module) is not isinstance(b, Module)
+        and isinstance(a, Module | Expr)
+        and isinstance(b, Module | Expr)
+    ):
+        a, b = Module.of(a), Module.of(b)
     if isinstance(a, Module) and isinstance(b, Module):
         return _modules_equal(a, b)
     return canonical(a) == canonical(b)

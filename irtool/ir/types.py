@@ -66,6 +66,8 @@ class TensorType(Type):
     __slots__ = ("dtype", "shape")
 
     def __init__(self, shape: tuple[Dim, ...], dtype: str = "float32", span: Span | None = None) -> None:
+        if shape.__class__ is not tuple:
+            shape = tuple(shape)  # programs written by hand give lists
         self.shape = shape
         self.dtype = dtype
         self.span = span

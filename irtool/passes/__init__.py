@@ -3,6 +3,8 @@
 Every registered pass is an attribute by its name: `passes.FuseOps(fuse_opt_level=2)`, `passes.qnn.Legalize()`.
 """
 
+import importlib
+import pkgutil
 from typing import Any
 
 from ..namespace import Namespace
@@ -51,6 +53,8 @@ _by_name = Namespace("irtool.passes", passes.find, passes.names)
 
 
 def __getattr__(name: str) -> Any:
+    if name in [m.name for m in pkgutil.iter_modules(__path__)]:
+        return importlib.import_module(f"{__name__}.{name}")
     return getattr(_by_name, name)
 
 

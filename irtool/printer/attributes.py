@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ir import ANY, GlobalVar, Int64
+from ..ir import ANY, Expr, GlobalVar, Int64
 from ..ir.attributes import stated
 from ..ir.meta import MetaNode, VirtualDevice
 from .literals import float_digits, string_literal
@@ -71,7 +71,7 @@ class AttributeText:
             return target_text(value)
         if isinstance(value, MetaNode) and value.type_key.endswith("Attrs"):
             return "{" + ", ".join(f"{k}={self(v)}" for k, v in value.fields.items()) + "}"
-        if hasattr(value, "__dataclass_fields__"):
+        if hasattr(value, "__dataclass_fields__") and not isinstance(value, Expr):
             return "{" + ", ".join(f"{k}={self(v)}" for k, v in stated(value)) + "}"
         return self.references.refer(value)
 

@@ -244,7 +244,7 @@ def test_weights_are_in_the_layout_of_the_library() -> None:
     passes = "MergeComposite{pattern_table=arm_compute_lib},AnnotateTarget{targets=arm_compute_lib},PartitionGraph"
     after = irtool.run_passes(module, passes)
     (f,) = [g for g in after.functions.values() if isinstance(g, Function) and "Compiler" in g.attrs]
-    (made,) = [e for e in post_order(f) if isinstance(e, Call) and "nn.conv2d" in str(e.op)]
+    (made,) = [e for e in post_order(f) if isinstance(e, Call) and "nn.conv2d" in repr(e.op)]
     assert made.attrs.kernel_layout == "OHWI"
     assert made.args[1].checked_type in (None, TensorType((4, 3, 3, 3)))
     assert not any(isinstance(v, Var) and v.name == "w" for v in post_order(f))

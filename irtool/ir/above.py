@@ -1,0 +1,21 @@
+"""What Python's own syntax asks of nodes, and rooms above this one answer: `str(module)`, `x + y`, `a, b = call`.
+
+The IR knows nothing of the printer, of operators or of inference. So these conveniences are found by name when they are used,
+as the registries find their modules, and nothing is imported for a program that does not use them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def from_above(module: str, name: str) -> Any:
+    """`irtool.MODULE.NAME`, imported now."""
+    return getattr(importlib.import_module(f"irtool.{module}"), name)
+
+
+def text_of(node: Any) -> str:
+    """The text of a node as `print` shows it: without the version line and without the metadata section."""
+    text = from_above("printer", "to_text")(node, metadata=False)
+    return text.removeprefix(from_above("printer.text", "VERSION")).rstrip("\n")
