@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .pass_options import PassChoice, pass_options
+from .pass_options import PassChoice, pass_options, report_instruments
 
 
 @click.command(name="build", short_help="Compile a module to C, a library or a program.")
@@ -180,12 +180,12 @@ def command(
         entry=entries,
         inputs=inputs or None,
         # What is asked of the passes is not in the cache.
-        cache=cache and not (time_passes or graph_file),
+        cache=cache and not (time_passes or graph_file or chosen.instruments),
         content=repr(
             (text, source, shapes, missing_constants, params and _digest(params), beside and _digest(beside))
         ).encode("utf-8", "surrogatepass"),
         passes=chosen.passes,
-        instruments=(timing,),
+        instruments=(*chosen.instruments, timing),
         also=texts,
         warnings=said,
         **chosen.context,
@@ -194,8 +194,7 @@ def command(
     seconds = time.perf_counter() - start
     for warning in artifact.report["warnings"][len(said) :]:  # what an earlier build, from the cache, had to say
         click.echo(warning, err=True)
-    if time_passes:
-        click.echo(timing.table(), err=True)
+    report_instruments((*chosen.instruments, *([timing] if time_passes else [])))
     for text in printed:
         write_text("-", text)
     if explain:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from .optional_value import OptionalValues
-from .pass_options import PassChoice, pass_options, split_names
+from .pass_options import PassChoice, pass_options, report_instruments, split_names
 from .printing import printing_options
 
 
@@ -124,12 +125,10 @@ def command(
     """
     from ..diagnostics import InternalError, render
     from ..passes import run_passes
-    from ..passes.instruments.timing import Timing
     from ..plugin import PluginError
     from .reproducer import write_reproducer
     from .source import read_module
 
-    _check_names(print_before, print_after, [stop_after or "0"])
     module = read_module(file)
     if params is not None:
         from ..passes.bind import bind_params
@@ -137,7 +136,7 @@ def command(
 
         module = bind_params(module, read_arrays(params))
     pipelines = [*chosen.passes, *([] if level is None else [f"default<O{level}>"])]
-    instruments: list[Any] = []
+    instruments: list[Any] = list(chosen.instruments)
     if stop_after is not None:
         from ..passes.instruments.limit import StopAfter
 
@@ -145,11 +144,8 @@ def command(
     if print_before or print_after or print_changed:
         from ..passes.instruments.printing import Printing
 
-        instruments.append(
-            Printing(
-                lambda text: click.echo(text, err=True, nl=False), show, print_before, print_after, print_changed or ""
-            )
-        )
+        write = functools.partial(click.echo, err=True, nl=False)
+        instruments.append(Printing(tuple(print_before), tuple(print_after), print_changed or "", write, show))
     if dump_dir is not None:
         instruments.append(_dump(dump_dir, show))
     if verify_each:
@@ -160,9 +156,10 @@ def command(
         from ..passes.instruments.values import CheckValues
 
         instruments.append(CheckValues(check_values))
-    timing = Timing()
     if time_passes:
-        instruments.append(timing)
+        from ..passes.instruments.timing import Timing
+
+        instruments.append(Timing(time_passes))
     try:
         module = run_passes(
             module,
@@ -185,26 +182,10 @@ def command(
         if isinstance(error, InternalError):
             error.reproducer = path
         raise
-    for reason in (r for i in instruments for r in getattr(i, "skipped", ())):
-        click.echo(f"note: results not compared: {reason}", err=True)
-    if time_passes == "json":
-        import json
-
-        click.echo(json.dumps(timing.as_dicts(), indent=1), err=True)
-    elif time_passes:
-        click.echo(timing.table(), err=True)
+    report_instruments(instruments)
     from .output import write_text
 
     write_text(output, show(module, output=output))
-
-
-def _check_names(*options: Sequence[str]) -> None:
-    """Raises UsageError for a name of a pass that there is not: nothing would happen, and nobody would say so."""
-    from ..passes import passes
-
-    for name in (n for names in options for n in names):
-        if name not in ("all", "default", "func", "sequential") and not name.isdigit():
-            passes.get(name)
 
 
 def _dump(folder: str, show: Callable[..., str]) -> Any:
@@ -216,4 +197,4 @@ def _dump(folder: str, show: Callable[..., str]) -> Any:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise IrError(f"cannot write to {folder}: {error.strerror}") from None
-    return Dump(lambda name, text: write_text(os.path.join(folder, name), text), show)
+    return Dump(folder, lambda name, text: write_text(os.path.join(folder, name), text), show)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ class PassChoice:
     disabled_pass: tuple[str, ...] = ()
     config: tuple[tuple[str, Any], ...] = ()
     load: tuple[str, ...] = ()
+    instrument_texts: tuple[str, ...] = ()
+    instruments: tuple[Any, ...] = ()
 
     @property
     def context(self) -> dict[str, Any]:
@@ -38,6 +40,7 @@ class PassChoice:
         from ..passes.pipeline import show_value
 
         said = [f"--load={path}" for path in self.load]
+        said += [f"--instrument={text}" for text in self.instrument_texts]
         said += [f"--require-pass={name}" for name in self.required_pass]
         said += [f"--disable-pass={name}" for name in self.disabled_pass]
         return [*said, *(f"--pass-config={key}={show_value(value)}" for key, value in self.config)]
@@ -58,6 +61,14 @@ def _config(ctx: click.Context, option: click.Parameter, values: Sequence[str]) 
 
         found[key] = parse_value(text)
     return tuple(found.items())
+
+
+def _made(texts: Sequence[str]) -> tuple[Any, ...]:
+    if not texts:
+        return ()
+    from ..passes.instruments import parse_instrument
+
+    return tuple(map(parse_instrument, texts))
 
 
 def _load(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
@@ -122,6 +133,13 @@ def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., A
             metavar="KEY=VALUE",
             help="An option of the pass context, such as relay.FuseOps.max_depth=8. See `irtool passes --list-config`.",
         )
+        @click.option(
+            "--instrument",
+            "instrument_texts",
+            multiple=True,
+            metavar="NAME{x=1}",
+            help="An instrument that watches the passes. May be repeated. See `irtool passes --list-instruments`.",
+        )
         @load_option
         @functools.wraps(function)
         def wrapped(
@@ -130,13 +148,22 @@ def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., A
             disable_pass: tuple[str, ...],
             require_pass: tuple[str, ...],
             pass_config: tuple[tuple[str, Any], ...],
+            instrument_texts: tuple[str, ...],
             load: tuple[str, ...],
             **rest: Any,
         ) -> Any:
-            from ..passes.context import PassContext
-
-            chosen = PassChoice(tuple(p for p in pipelines if p.strip()), require_pass, disable_pass, pass_config, load)
+            chosen = PassChoice(
+                tuple(p for p in pipelines if p.strip()),
+                require_pass,
+                disable_pass,
+                pass_config,
+                load,
+                instrument_texts,
+                _made(instrument_texts),
+            )
             if require_pass or disable_pass or pass_config:
+                from ..passes.context import PassContext
+
                 PassContext(**chosen.context)  # refuses what there is not, before anything is read
             return function(*args, chosen=chosen, **rest)
 
@@ -145,4 +172,12 @@ def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., A
     return add
 
 
-__all__ = ["PassChoice", "load_option", "loads_files", "pass_options", "split_names"]
+def report_instruments(instruments: Iterable[Any]) -> None:
+    """Says on standard error what the instruments of a command have to say in the end."""
+    for instrument in instruments:
+        text = instrument.report()
+        if text:
+            click.echo(text, err=True)
+
+
+__all__ = ["PassChoice", "load_option", "loads_files", "pass_options", "report_instruments", "split_names"]

@@ -9,9 +9,21 @@ from .pass_options import loads_files
 
 @click.command(name="passes", short_help="List the passes, or explain one.")
 @click.argument("name", required=False)
+@click.option("--list-config", is_flag=True, help="List the options of the pass context: --pass-config.")
+@click.option("--list-instruments", is_flag=True, help="List the instruments: --instrument.")
 @loads_files
-def command(name: str | None) -> None:
-    """List the passes with their levels, or explain NAME: what it does, its options, what runs before it."""
-    from .pass_manual import explain_pass, list_passes
+def command(name: str | None, list_config: bool, list_instruments: bool) -> None:
+    """List the passes with their levels, or explain NAME: what it does, its options, what runs before it.
 
-    click.echo(explain_pass(name) if name else list_passes())
+    NAME may also be an instrument, or `default`, the build pipeline.
+    """
+    from . import pass_manual
+
+    if sum((name is not None, list_config, list_instruments)) > 1:
+        raise click.UsageError("NAME, --list-config and --list-instruments exclude each other")
+    if list_config:
+        click.echo(pass_manual.list_config())
+    elif list_instruments:
+        click.echo(pass_manual.list_instruments())
+    else:
+        click.echo(pass_manual.explain(name) if name else pass_manual.list_passes())

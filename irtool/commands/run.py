@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .pass_options import PassChoice, pass_options
+from .pass_options import PassChoice, pass_options, report_instruments
 
 if TYPE_CHECKING:
     from ..ir import Function, Module
@@ -126,6 +126,7 @@ def command(
     results: dict[str, Any] = {}
     for way in compare or [via]:
         results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose)
+    report_instruments(chosen.instruments)
     first = next(iter(results.values()))
     if not quiet:
         _show(first)
@@ -144,6 +145,7 @@ def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> 
         module,
         chosen.passes,
         opt_level=level,
+        instruments=chosen.instruments,
         warn=lambda found: click.echo(render([found]), err=True),
         **chosen.context,
     )
@@ -206,7 +208,7 @@ def _run(
 
     timing = Timing()
     start = time.perf_counter()
-    artifact = build(module, opt_level=level, entry=entry, instruments=(timing,), **chosen.context)
+    artifact = build(module, opt_level=level, entry=entry, instruments=(*chosen.instruments, timing), **chosen.context)
     built = time.perf_counter() - start
     result, seconds = _timed(lambda: artifact.run(values), repeat)
     if verbose:

@@ -29,6 +29,7 @@ from ..ir.module import describe
 from ..plugin import Plugin, PluginError, Registry, type_hints
 from ..plugin.mistakes import check_dataclass, refuse
 from ..plugin.origin import is_outside, place_of, shown
+from .config_option import ConfigOption
 from .context import PassContext, PassInfo
 from .names import declare_pass_name
 
@@ -53,7 +54,7 @@ class Pass(Plugin):
         required: names of the passes that a sequence runs before it (InferType runs before it in any case).
         info_name: the name in the peer's `PassInfo`, which required/disabled lists use; mostly the pass's own name.
         runs_others: whether all that it does is to run other passes, which are seen by themselves.
-        config: keys of `PassContext.config` that the pass reads, with their kinds.
+        config: keys of `PassContext.config` that the pass reads, each with its `ConfigOption`.
     """
 
     _kind = "pass"
@@ -62,7 +63,7 @@ class Pass(Plugin):
     required: ClassVar[tuple[str, ...]] = ()
     info_name: ClassVar[str] = ""
     runs_others: ClassVar[bool] = False
-    config: ClassVar[Mapping[str, Any]] = {}
+    config: ClassVar[Mapping[str, ConfigOption]] = {}
 
     @property
     def needs_types(self) -> bool:
@@ -311,6 +312,7 @@ def register_pass(
 ) -> Callable[[P], P]:
     """Class decorator: registers a pass under its name (and under `info_name`, where the peer's `PassInfo` has another).
 
+    `config` has the keys of `PassContext.config` that the pass reads, each with a `ConfigOption` or the kind of its value.
     `override` lets a pass from outside take the place of the one that has the name.
     """
 
@@ -323,7 +325,7 @@ def register_pass(
         cls.level = level
         cls.required = required
         cls.info_name = info_name
-        cls.config = config or {}
+        cls.config = {key: ConfigOption.of(declared) for key, declared in (config or {}).items()}
         aliases = (info_name,) if info_name and info_name not in (name, "sequential") else ()
         passes.register(name, *aliases, override=override)(cls)
         return cls

@@ -5,14 +5,16 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Diagnostic, Span, UsageError
 from ..ir import Module
 from ..ir.target import Target
+from ..plugin import Plugin
 from .names import check_pass_names
 
 if TYPE_CHECKING:
@@ -38,8 +40,17 @@ class PassInfo:
     runs_others: bool = False
 
 
-class PassInstrument:
-    """Hooks around passes. Every method may be overridden; none needs to be."""
+def _undecided(instrument: Any, arguments: Sequence[Any], result: Any) -> str:
+    """What is wrong with what `should_run` of an instrument from outside returned."""
+    return "returned None, not True or False" if result is None else ""
+
+
+class PassInstrument(Plugin):
+    """Hooks around passes. Every method may be overridden; none needs to be. What they raise reaches the caller as it is."""
+
+    _kind = "instrument"
+    _checks = MappingProxyType({"should_run": _undecided})
+    _refusals = (Exception,)
 
     def enter_pass_ctx(self) -> None:
         """The context was entered."""
@@ -56,6 +67,10 @@ class PassInstrument:
 
     def run_after_pass(self, module: Module, info: PassInfo) -> None:
         """The pass has run; `module` is its result, types inferred."""
+
+    def report(self) -> str:
+        """What a command that was given the instrument says in the end, on standard error; nothing if empty."""
+        return ""
 
 
 class PassContext:
@@ -268,7 +283,7 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
         if key not in known:
             raise UsageError(f"unknown pass option {key}", help=nearest(key, known))
         try:
-            checked[key] = coerce(value, known[key])
+            checked[key] = coerce(value, known[key].kind)
         except (TypeError, ValueError) as error:
             raise UsageError(f"pass option {key}: {error}") from None
     return checked

@@ -24,6 +24,7 @@ from ..ir import (
 )
 from ..ops.base import is_call_to
 from .base import FunctionPass, register_pass
+from .config_option import ConfigOption
 from .context import PassContext
 from .fusion.graph import DataflowGraph, dataflow_graph
 from .fusion.groups import Groups
@@ -37,7 +38,12 @@ MOST_FUSED = 256
     "FuseOps",
     level=0,
     required=("InferType",),
-    config={"relay.FuseOps.max_depth": int, "relay.FuseOps.link_params": bool},
+    config={
+        "relay.FuseOps.max_depth": ConfigOption(int, MOST_FUSED, "most nodes in one group"),
+        "relay.FuseOps.link_params": ConfigOption(
+            bool, None, "constants of any size go into the groups; by default what the module's executor asks for"
+        ),
+    },
 )
 @dataclass(frozen=True)
 class FuseOps(FunctionPass):

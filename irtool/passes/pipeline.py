@@ -35,8 +35,9 @@ _DEEPEST = 64
 
 
 class _Reader:
-    def __init__(self, text: str) -> None:
-        self.source = Source("<passes>", text)
+    def __init__(self, text: str, what: str = "pipeline") -> None:
+        self.source = Source("<passes>" if what == "pipeline" else f"<{what}>", text)
+        self.what = what
         self.text = text
         self.at = 0
         self.depth = 0
@@ -60,7 +61,7 @@ class _Reader:
 
     def fail(self, message: str, **extra: Any) -> NoReturn:
         span = Span(self.source, self.start, self.start + max(1, len(self.token)))
-        raise UsageError(f"in the pipeline: {message}", span, **extra)
+        raise UsageError(f"in the {self.what}: {message}", span, **extra)
 
     def expect(self, mark: str) -> None:
         if self.token != mark or self.kind == "string":
@@ -214,6 +215,18 @@ def parse_value(text: str) -> Any:
     if reader.kind != "end":
         reader.fail(f"unexpected {reader.token!r}")
     return value
+
+
+def parse_call(text: str) -> tuple[str, dict[str, Any]]:
+    """A name and its options out of `NAME` or `NAME{option=value …}`."""
+    reader = _Reader(text, "instrument")
+    if reader.kind != "word":
+        reader.fail("expected a name")
+    name = reader.step()
+    options = reader.options() if reader.token == "{" else {}
+    if reader.kind != "end":
+        reader.fail(f"unexpected {reader.token!r}")
+    return name, options
 
 
 def show_value(value: Any) -> str:

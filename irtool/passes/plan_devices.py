@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..ir import Call, Expr, Function, Let, Module, Tuple, TupleGetItem, rebuild, rewrite
 from ..ops.base import call, is_call_to
 from .base import ModulePass, register_pass
+from .config_option import ConfigOption
 from .context import PassContext
 from .devices.capture import Capture
 from .devices.configuration import configure, mentioned_devices
@@ -14,7 +15,12 @@ from .devices.constraints import Constraints, is_planned
 from .primitive_functions import is_primitive
 
 
-@register_pass("PlanDevices", level=0, required=("InferType",), config={"relay.fallback_device_type": int})
+@register_pass(
+    "PlanDevices",
+    level=0,
+    required=("InferType",),
+    config={"relay.fallback_device_type": ConfigOption(int, 0, "device type of what nothing places; 0: the target's")},
+)
 @dataclass(frozen=True)
 class PlanDevices(ModulePass):
     """Decides for every expression on which device its value lives, from the few places that say so.

@@ -9,6 +9,7 @@ import numpy as np
 from ..ir import Constant, Expr, Function, Let, Module, TensorType, Var, post_order, rewrite
 from ..ops.base import call, is_call_to
 from .base import ModulePass, register_pass
+from .config_option import ConfigOption
 from .context import PassContext
 from .kernel_calls import kernel_call
 from .remove_unused_functions import reachable
@@ -16,7 +17,12 @@ from .remove_unused_functions import reachable
 ENABLE = "relay.remove_standalone_reshapes.enable"
 
 
-@register_pass("RemoveStandaloneReshapes", level=0, required=("InferType",), config={ENABLE: bool})
+@register_pass(
+    "RemoveStandaloneReshapes",
+    level=0,
+    required=("InferType",),
+    config={ENABLE: ConfigOption(bool, True, "whether the pass does anything")},
+)
 @dataclass(frozen=True)
 class RemoveStandaloneReshapes(ModulePass):
     """Removes lowered kernels that only reshape the result of another kernel: its memory is used as it is.

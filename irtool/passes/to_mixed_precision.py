@@ -30,6 +30,7 @@ from ..ir import (
 from ..ops.base import call
 from ..trampoline import trampoline
 from .base import FunctionPass, register_pass
+from .config_option import ConfigOption
 from .context import PassContext
 
 ALWAYS = frozenset(
@@ -159,7 +160,13 @@ _ACCUMULATES = frozenset(
 """Attribute classes whose `out_dtype` is the type that is accumulated in."""
 
 
-@register_pass("ToMixedPrecision", level=0, config={"relay.ToMixedPrecision.keep_orig_output_dtype": bool})
+@register_pass(
+    "ToMixedPrecision",
+    level=0,
+    config={
+        "relay.ToMixedPrecision.keep_orig_output_dtype": ConfigOption(bool, False, "cast results back to their types")
+    },
+)
 @dataclass(frozen=True)
 class ToMixedPrecision(FunctionPass):
     """Converts operators to a 16-bit floating-point type.

@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ...diagnostics import IrError
 from ...ir import Module
 from ..context import PassInfo, PassInstrument
+from . import register_instrument
+from .printing import shown
 
 
+@register_instrument("Dump")
 @dataclass
 class Dump(PassInstrument):
-    """`write(name, text)` is called with `00.input.relay`, `01.FuseOps.relay`, … ; numbers count the passes that ran."""
+    """Writes the module after each pass that changed it into numbered files of `folder`, which is made.
 
-    write: Callable[[str, str], None]
-    show: Callable[[Module], str]
-    _ran: int = 0
-    _open: list[str] = field(default_factory=list)
+    The files are called `00.input.relay`, `01.FuseOps.relay`, …; numbers count the passes that ran. `write(name, text)` and
+    `show(module)` take the place of writing there and of `irtool.to_text`.
+    """
+
+    folder: str = "."
+    write: Callable[[str, str], None] | None = None
+    show: Callable[[Module], str] | None = None
+    _ran: int = field(default=0, init=False)
+    _open: list[str] = field(default_factory=list, init=False)
 
     def run_before_pass(self, module: Module, info: PassInfo) -> None:
         if info.runs_others:
             return
-        text = self.show(module)
+        text = shown(module, self.show)
         if self._ran == 0 and not self._open:
-            self.write("00.input.relay", text)
+            self._write("00.input.relay", text)
         self._open.append(text)
 
     def run_after_pass(self, module: Module, info: PassInfo) -> None:
         if info.runs_others:
             return
         self._ran += 1
-        text = self.show(module)
+        text = shown(module, self.show)
         if text != self._open.pop():
             name = re.sub(r"[^\w.-]", "_", info.name)
-            self.write(f"{self._ran:02d}.{name}.relay", text)
+            self._write(f"{self._ran:02d}.{name}.relay", text)
+
+    def _write(self, name: str, text: str) -> None:
+        if self.write is not None:
+            self.write(name, text)
+            return
+        path = os.path.join(self.folder, name)
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise IrError(f"cannot write {path}: {error.strerror or error}") from None

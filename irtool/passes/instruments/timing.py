@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, field
 
+from ...diagnostics import UsageError
 from ...ir import Call, Function, Module, Op, post_order
 from ..context import PassContext, PassInfo, PassInstrument
+from . import register_instrument
 
 
 def count_operators(module: Module) -> int:
@@ -37,12 +40,22 @@ class _Open:
     inner: float = 0.0
 
 
+@register_instrument("Timing")
 @dataclass
 class Timing(PassInstrument):
-    """Collects one `Row` per pass in order of start; `seconds` does not include inference or passes run inside."""
+    """Times passes: seconds in the pass itself, seconds in type inference, operators before and after.
 
-    rows: list[Row] = field(default_factory=list)
-    _open: list[_Open] = field(default_factory=list)
+    There is one `Row` per pass in order of start; `seconds` does not include inference or passes run inside. `style` is
+    `table` or `json`: how it reports.
+    """
+
+    style: str = "table"
+    rows: list[Row] = field(default_factory=list, init=False)
+    _open: list[_Open] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        if self.style not in ("table", "json"):
+            raise UsageError(f"style is table or json, not {self.style!r}")
 
     def run_before_pass(self, module: Module, info: PassInfo) -> None:
         row = Row(info.name, len(self._open), operators_before=count_operators(module))
@@ -62,6 +75,9 @@ class Timing(PassInstrument):
             self._open[-1].inner += whole - row.infer_seconds
         if info.name == "InferType":
             row.seconds, row.infer_seconds = 0.0, whole
+
+    def report(self) -> str:
+        return json.dumps(self.as_dicts(), indent=1) if self.style == "json" else self.table()
 
     def as_dicts(self) -> list[dict[str, object]]:
         """The rows for JSON."""

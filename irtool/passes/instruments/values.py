@@ -8,11 +8,15 @@ from typing import Any
 from ...diagnostics import InternalError, IrError
 from ...ir import Function, Module
 from ..context import PassInfo, PassInstrument
+from . import register_instrument
 
 
+@register_instrument("CheckValues")
 @dataclass
 class CheckValues(PassInstrument):
-    """Compares `entry` on `count` random inputs (seeded, so the same in every run).
+    """Evaluates the module before and after each pass, and stops at the first pass that changes results.
+
+    Compares `entry` on `count` random inputs (seeded, so the same in every run).
 
     Results must agree within `rtol`/`atol` for floating-point numbers, exactly otherwise. A module that cannot be
     evaluated (dynamic parameters, vendor operators) is passed over, and `skipped` says why.
@@ -22,7 +26,7 @@ class CheckValues(PassInstrument):
     entry: str = "main"
     rtol: float = 1e-4
     atol: float = 1e-5
-    skipped: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list, init=False)
     _open: list[Module] = field(default_factory=list)
     _known: tuple[Module | None, list[Any]] = (None, [])
 
@@ -47,6 +51,9 @@ class CheckValues(PassInstrument):
             if worst is not None:
                 raise InternalError(f"pass {info.name} changes the results of @{self.entry}: {worst}")
         self._known = (module, got)
+
+    def report(self) -> str:
+        return "\n".join(f"note: results not compared: {reason}" for reason in self.skipped)
 
     def _values(self, module: Module, signature: Module) -> list[Any]:
         from ...interp import evaluate

@@ -10,16 +10,19 @@ from ...ir import Function, Module, post_order
 from ...ir.structural import structural_hash
 from ...ir.verify import verify
 from ..context import PassInfo, PassInstrument
+from . import register_instrument
 
 
+@register_instrument("Verifying")
 @dataclass
 class Verifying(PassInstrument):
-    """Raises InternalError, naming the pass, as soon as an invariant is broken. The first input is the user's affair.
+    """Verifies the module around each pass: well-formed, every node typed, and the input untouched.
 
-    The types of what a pass changed are not believed: its functions are inferred afresh.
+    Raises InternalError, naming the pass, as soon as an invariant is broken. The first input is the user's affair. The types
+    of what a pass changed are not believed: its functions are inferred afresh.
     """
 
-    _open: list[tuple[Module, int]] = field(default_factory=list)
+    _open: list[tuple[Module, int]] = field(default_factory=list, init=False)
 
     def run_before_pass(self, module: Module, info: PassInfo) -> None:
         self._open.append((module, structural_hash(module)))

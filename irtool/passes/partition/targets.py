@@ -31,6 +31,7 @@ from typing import Any
 from ...diagnostics import UsageError, nearest
 from ...ir import Call, Constant, Op, TensorType, Type, type_leaves
 from ...ops.base import op
+from ..config_option import ConfigOption
 from ..context import PassContext
 
 
@@ -72,7 +73,9 @@ class TargetTable:
 
 
 Targets = Mapping[str, TargetTable]
-CONFIG: Mapping[str, Any] = {"irtool.partition.targets": str}
+CONFIG: Mapping[str, Any] = {
+    "irtool.partition.targets": ConfigOption(str, "", "a JSON file with further targets and what they support")
+}
 """The option of the pass context that names a file of targets."""
 
 _registered: dict[str, TargetTable] = {}
