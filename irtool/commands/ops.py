@@ -9,9 +9,24 @@ from .pass_options import loads_files
 
 @click.command(name="ops", short_help="List the operators, or explain one.")
 @click.argument("name", required=False)
+@click.option(
+    "--since",
+    metavar="VERSION",
+    help="List only operators that came, or gained an attribute, with that version of TVM or a later one: 0.11 … 0.19.",
+)
 @loads_files
-def command(name: str | None) -> None:
-    """List the operators, or explain NAME: arguments, attributes with defaults, type rule, pattern, what supports it."""
+def command(name: str | None, since: str | None) -> None:
+    """List the operators, or explain NAME: arguments, attributes with defaults, type rule, pattern, what supports it.
+
+    Operators are those of TVM 0.10 and what came up to 0.19, the last version with Relay; the list says which versions
+    have an operator where not all do.
+    """
+    import re
+
     from .op_manual import explain_operator, list_operators
 
-    click.echo(explain_operator(name) if name else list_operators())
+    if since is not None and not re.fullmatch(r"\d+\.\d+", since):
+        raise click.BadParameter(f"{since} is not a version such as 0.12", param_hint="--since")
+    if name and since:
+        raise click.UsageError("--since selects from the list: it does not go with NAME")
+    click.echo(explain_operator(name) if name else list_operators(since))

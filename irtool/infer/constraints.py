@@ -366,9 +366,10 @@ class Constraints:
         self._apply_rule(e, e.op.operator)  # type: ignore[attr-defined]
 
     def _apply_rule(self, e: Call, operator: type[Operator]) -> None:
-        if len(e.args) != operator.arity and not operator.variadic:
+        if not operator.takes(len(e.args)):
             names = ", ".join(operator.arguments[: operator.arity])
             wanted = f"{operator.arity} argument{'s' * (operator.arity != 1)} ({names})" if names else "no argument"
+            wanted += "".join(f" or {len(others)} ({', '.join(others)})" for others in operator.later_arguments)
             self._error(f"{operator.name} takes {wanted}, {len(e.args)} given", e.span)
             self._set(e, self._poison())
             return

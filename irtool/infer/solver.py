@@ -348,7 +348,7 @@ class Solver:
 
     def _refuse(self, rule: Rule, reason: str) -> None:
         types = [self.resolve(t) for t in rule.types]
-        names = rule.operator.arguments if rule.operator.arity == len(types) else ()
+        names = rule.operator.names_of_arguments(len(types))
         shown = [f"{names[i]} is {t}" if names else f"argument {i} is {t}" for i, t in enumerate(types)]
         title = (rule.operator.manual().splitlines() or [""])[0]
         notes = ["; ".join(shown)] if shown else []

@@ -7,6 +7,20 @@ from typing import Any
 
 from .dims import Int64
 
+ALWAYS_STATED = {"always stated": True}
+"""Metadata of a field that text states though it has a default: earlier readers know none."""
+
+
+def since(version: str) -> dict[str, str]:
+    """Metadata of a field that operators have from that version of TVM on, later than the operator itself."""
+    return {"since": version}
+
+
+def until(version: str) -> dict[str, str]:
+    """Metadata of a field that operators have up to that version of TVM."""
+    return {"until": version}
+
+
 _PLAN: dict[type, list[tuple[str, bool, Any]]] = {}
 
 
@@ -14,7 +28,9 @@ def _plan(cls: type) -> list[tuple[str, bool, Any]]:
     """For each field of an attribute class: its name, whether it has a default, and the default."""
     plan = []
     for f in dataclasses.fields(cls):
-        if f.default is not dataclasses.MISSING:
+        if f.metadata.get("always stated"):
+            plan.append((f.name, False, None))
+        elif f.default is not dataclasses.MISSING:
             plan.append((f.name, True, f.default))
         elif f.default_factory is not dataclasses.MISSING:
             plan.append((f.name, True, f.default_factory()))
@@ -48,3 +64,17 @@ def _holds_wide(value: Any) -> bool:
         if isinstance(v, tuple | list):
             stack.extend(v)
     return False
+
+
+_VERSIONED: dict[type, dict[str, Any]] = {}
+
+
+def described(attrs: Any) -> list[tuple[str, Any]]:
+    """All attributes of a call, defaults included, in order; those that not every version has, only where they say something."""
+    versioned = _VERSIONED.get(attrs.__class__)
+    if versioned is None:
+        fields = dataclasses.fields(attrs)
+        versioned = {f.name: f.default for f in fields if "since" in f.metadata or "until" in f.metadata}
+        _VERSIONED[attrs.__class__] = versioned
+    values = [(name, getattr(attrs, name)) for name in attrs.__dataclass_fields__]
+    return [(n, v) for n, v in values if n not in versioned or v != versioned[n]] if versioned else values

@@ -25,10 +25,17 @@ Conv3DAttrs channels data_layout kernel_layout out_layout
 Conv3DTransposeAttrs channels data_layout kernel_layout out_layout
 Conv3DWinogradAttrs channels
 CorrelationAttrs layout
+DFTAttrs inverse
 DeformableConv2DAttrs channels
 DenseAttrs units
 DensePackAttrs units weight_layout
 EinsumAttrs equation
+EthosuBinaryElementwiseAttrs operator_type ifm_channels ifm2_channels activation rounding_mode ifm_layout ifm2_layout ofm_layout ofm_dtype
+EthosuConv2DAttrs ofm_channels activation rounding_mode upscale ifm_layout ofm_layout
+EthosuDepthwiseConv2DAttrs ofm_channels activation rounding_mode upscale ifm_layout ofm_layout ofm_dtype
+EthosuIdentityAttrs activation rounding_mode
+EthosuPoolingAttrs pooling_type ofm_channels ofm_dtype activation rounding_mode upscale ifm_layout ofm_layout
+EthosuUnaryElementwiseAttrs operator_type ofm_channels activation rounding_mode ifm_layout ofm_layout
 GatherAttrs axis
 GatherNDAttrs batch_dims index_rank
 GlobalPool2DAttrs layout out_layout
@@ -46,6 +53,7 @@ ReverseSequenceAttrs seq_axis batch_axis
 ScanopAttrs axis exclusive
 ScatterAddAttrs axis
 ScatterAttrs axis
+ScatterElementsAttrs axis reduction
 ScatterNDAttrs mode
 StackAttrs axis
 StridedSliceAttrs slice_mode

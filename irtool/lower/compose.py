@@ -27,7 +27,6 @@ from ..ir import (
     post_order,
     tuple_leaves,
 )
-from ..ops.own import missing
 from ..tir import dtypes
 
 
@@ -135,9 +134,8 @@ def compose(function: Function) -> TensorGraph:
             operators.append(e)
             try:
                 values[e] = _compute(e, [t for a in e.args for t in values[a]])
-            except NotImplementedError:
-                lacks = missing(e.op.operator, "compute")  # type: ignore[attr-defined]
-                problems.append(Diagnostic(f"{e.op.name} cannot be compiled to C{lacks}", e.span))
+            except NotImplementedError as error:
+                problems.append(Diagnostic(str(error), e.span))
                 values[e] = [te.placeholder(_extents(t), t.dtype) for t in flat_types(e.checked_type, e)]
         else:
             raise IrError(f"{e!r} cannot stand in a primitive function", e.span)

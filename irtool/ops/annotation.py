@@ -19,6 +19,7 @@ class Annotation(Operator):
     """Base: type and value of the argument, whatever they are."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the argument, whatever it is."""
         return identity(types, reporter)
 
     def evaluate(self, x: Any) -> Any:

@@ -25,6 +25,7 @@ meaning::
 from __future__ import annotations
 
 import enum
+import inspect
 import types as pytypes
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -94,7 +95,11 @@ class Operator(Plugin):
         attrs_name: name of the peer's attribute class, `relay.attrs.Conv2DAttrs`, used in metadata; empty if it has none.
         declares_attrs: False where the peer's operator takes attributes without declaring them, so that its printer
             writes `meta[relay.attrs.X][0]` in their place.
-        vendor: True where no meaning can be given; evaluating such a call is an error that says so.
+        vendor: whose operator it is, where no meaning can be given outside of that ("PyTorch"); running and building such
+            a call are errors that say so.
+        since: the first version of TVM that has the operator, "0.10" standing for all up to that.
+        until: the last version that has it; empty if the last of Relay, 0.19, does.
+        later_arguments: other lists of arguments that a call may have, as later versions do; the number decides.
         reshapes: True if the result holds the input's elements in the same order (reshape, squeeze, expand_dims …).
         noncomputational: True if a call stands for no kernel of its own (annotations, memory, quantized operators that
             are rewritten before code is made); such a call is neither fused nor folded.
@@ -114,7 +119,10 @@ class Operator(Plugin):
     support_level: ClassVar[int] = 10
     attrs_name: ClassVar[str] = ""
     declares_attrs: ClassVar[bool] = True
-    vendor: ClassVar[bool] = False
+    vendor: ClassVar[str] = ""
+    since: ClassVar[str] = "0.10"
+    until: ClassVar[str] = ""
+    later_arguments: ClassVar[tuple[tuple[str, ...], ...]] = ()
     reshapes: ClassVar[bool] = False
     noncomputational: ClassVar[bool] = False
     shape_from_data: ClassVar[bool] = False
@@ -124,6 +132,26 @@ class Operator(Plugin):
     def result_device(self) -> Any:
         """The `VirtualDevice` that the attributes put the result on, or None if they do not."""
         return None
+
+    @classmethod
+    def takes(cls, count: int) -> bool:
+        """Whether a call may have that many arguments."""
+        return cls.variadic or count == cls.arity or any(count == len(names) for names in cls.later_arguments)
+
+    @classmethod
+    def names_of_arguments(cls, count: int) -> tuple[str, ...]:
+        """What the arguments of a call that has `count` of them are named; empty where they have no names."""
+        lists = (cls.arguments[: cls.arity], *cls.later_arguments)
+        return next((names for names in lists if len(names) == count), ())
+
+    @classmethod
+    def explain_rule(cls) -> str:
+        """What the type rule says: the docstring of the operator's own `relate`, or of the nearest family's."""
+        for owner in cls.__mro__:
+            relate = owner.__dict__.get("relate")
+            if relate is not None and relate.__doc__ and owner is not Operator:
+                return inspect.cleandoc(relate.__doc__)
+        return ""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the result, or None if the arguments' types do not decide it yet.
@@ -135,11 +163,21 @@ class Operator(Plugin):
 
     def evaluate(self, *args: Any) -> Any:
         """The numpy reference: arrays in, an array (or a tuple of arrays) out; a tuple argument is a Python tuple."""
-        raise NotImplementedError(f"{self.name} has no reference{missing(type(self), 'evaluate')}")
+        raise NotImplementedError(
+            self._no_meaning() or f"{self.name} has no reference{missing(type(self), 'evaluate')}"
+        )
 
     def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
         """The tensor expression (or a list of them, one per result); `inputs` are `te.Tensor`s, tuples flattened."""
-        raise NotImplementedError(f"{self.name} has no tensor expression{missing(type(self), 'compute')}")
+        lacks = missing(type(self), "compute")
+        raise NotImplementedError(self._no_meaning() or f"{self.name} cannot be compiled to C{lacks}")
+
+    @classmethod
+    def _no_meaning(cls) -> str:
+        """Why a vendor's operator cannot be run; empty for other operators."""
+        if not cls.vendor:
+            return ""
+        return f"{cls.name} is an operator of {cls.vendor}; irtool reads, checks and prints it, but cannot run it"
 
     @classmethod
     def make(cls, attributes: Mapping[str, Any] | None = None, span: Span | None = None) -> Operator:
@@ -190,7 +228,7 @@ def operator(
     stateful: bool = False,
     variadic: bool = False,
     declares_attrs: bool = True,
-    vendor: bool = False,
+    vendor: str = "",
     arity: int | None = None,
     override: bool = False,
 ) -> Callable[[O], O]:

@@ -7,6 +7,7 @@ negative integer divided by -1 is itself, and a shift by the width or more shift
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -35,6 +36,10 @@ class Binary(Operator):
     reference: ClassVar[Function]
     expression: ClassVar[Function]
     rule: ClassVar[Callable[[Sequence[Type], Reporter], Type | None]]
+
+    @classmethod
+    def explain_rule(cls) -> str:
+        return inspect.getdoc(cls.rule) or ""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         return type(self).rule(types, reporter)

@@ -70,6 +70,7 @@ class BroadcastTo(Operator):
     shape_from_data = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype and the shape of the attributes, to which the data's must broadcast."""
         x = tensor(types[0])
         if x is None:
             return None
@@ -92,6 +93,7 @@ class BroadcastToLike(Operator):
     """`data` repeated to the shape of `broadcast_type`."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the second argument, to which the data must broadcast."""
         like = reporter.unify(types[1], reporter.out)
         x, out = tensor(types[0], "data"), tensor(like, "broadcast_type")
         if x is None or out is None:
@@ -112,6 +114,7 @@ class CollapseSumLike(Operator):
     """`data` summed to the shape of `collapse_type`, which broadcasts to that of `data`."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the second argument, whose shape must broadcast to the data's."""
         like = reporter.unify(types[1], reporter.out)
         x, out = tensor(types[0], "data"), tensor(like, "collapse_type")
         if x is None or out is None:
@@ -137,6 +140,7 @@ class CollapseSumTo(Operator):
     dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; the attribute's shape, which must broadcast to the data's, or as many `?` as the vector is long."""
         x, target = tensor(types[0], "data"), tensor(types[1], "shape")
         if x is None or target is None:
             return None

@@ -36,6 +36,7 @@ class Cast(Operator):
     dtype: DType
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's shape with `dtype`."""
         x = tensor(types[0])
         return x and TensorType(x.shape, self.dtype)
 
@@ -52,6 +53,7 @@ class CastLike(Operator):
     """Each element of `data` converted to the dtype of `dtype_like`, whose values and shape do not matter."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's shape with the dtype of the second argument."""
         x, like = tensor(types[0], "data"), tensor(types[1], "dtype_like")
         return TensorType(x.shape, like.dtype) if x is not None and like is not None else None
 
@@ -70,6 +72,7 @@ class Reinterpret(Operator):
     dtype: DType
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's shape with `dtype`."""
         x = tensor(types[0])
         return x and TensorType(x.shape, self.dtype)
 
@@ -89,6 +92,7 @@ class Where(Operator):
     """The element of `x` where `condition` differs from 0, that of `y` elsewhere; the three broadcast together."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The branches broadcast against each other and the condition; they have one dtype, which is the result's."""
         condition, x, y = (tensor(t, name) for t, name in zip(types, self.arguments, strict=True))
         if condition is None or x is None or y is None:
             return None

@@ -41,6 +41,7 @@ class _Fill(Operator):
     number: ClassVar[int]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """`shape` and `dtype`, as the attributes say."""
         if self.shape is None:
             raise RelationError("the attribute shape is missing")
         return TensorType(self.shape, self.dtype)
@@ -78,6 +79,7 @@ class _FillLike(Operator):
     number: ClassVar[int]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The argument and the result have one type; whichever is known gives the other its own."""
         return identity(types, reporter)
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
@@ -112,6 +114,7 @@ class Full(Operator):
     dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A scalar gives `shape` with `dtype`, or its own dtype where none is given."""
         value = _scalar(types[0], "the value to fill with")
         if value is None:
             return None
@@ -133,6 +136,7 @@ class FullLike(Operator):
     """A scalar repeated to the shape of `data` and converted to its dtype."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the first argument; the second is a scalar of any dtype."""
         x, value = tensor(types[0], "data"), _scalar(types[1], "the value to fill with")
         return x if x is not None and value is not None else None
 
@@ -175,6 +179,7 @@ class Arange(Operator):
     shape_from_data = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A vector of `dtype`; of known length where start, stop and step are constants, otherwise of length `?`."""
         for i in range(3):
             reporter.assign(i, TensorType((), self.dtype))
         bounds = [_constant_value(e) for e in (self.start, self.stop, self.step)]
@@ -225,6 +230,7 @@ class OneHot(Operator):
         return axis
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """`dtype`; the shape of the indices with an axis of `depth` at `axis`. Both values are scalars."""
         indices = tensor(types[0], "indices")
         if indices is None:
             return None
@@ -259,6 +265,7 @@ class Trilu(Operator):
     upper: bool = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the data, which has two axes at least; k is an integer scalar."""
         x, k = tensor(types[0], "data"), _scalar(types[1], "k")
         return x if k is not None else None
 

@@ -64,6 +64,7 @@ class Einsum(Operator):
     equation: str
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """Operands of one dtype whose extents agree wherever they share a letter; the result's letters give its shape."""
         operands = tensor_fields(types[0], "data")
         if operands is None:
             return None

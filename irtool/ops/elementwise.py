@@ -19,6 +19,7 @@ class _Elementwise(Operator):
     """Base: the type rule, and a compute that asks `element` for each element."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The argument and the result have one type; whichever is known gives the other its own."""
         return identity(types, reporter)
 
     def element(self, x: Any) -> Any:

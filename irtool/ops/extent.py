@@ -24,6 +24,7 @@ class ShapeOf(Operator):
     dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A vector of `dtype` as long as the data has axes; a scalar for a scalar."""
         x = tensor(types[0])
         return x and TensorType((len(x.shape),) if x.shape else (), self.dtype)
 
@@ -51,6 +52,7 @@ class NdarraySize(Operator):
     dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A scalar of `dtype`."""
         return tensor(types[0]) and TensorType((), self.dtype)
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:

@@ -39,23 +39,32 @@ def _require_int64_scalar(type: Type, what: str) -> bool:
 @operator("memory.alloc_storage", "size", "alignment", pattern=Pattern.OPAQUE, attrs="AllocStorageAttrs")
 @dataclass(frozen=True, kw_only=True)
 class AllocStorage(Operator):
-    """Memory of `size` bytes at a multiple of `alignment`, on `virtual_device`."""
+    """Memory of `size` bytes at a multiple of `alignment`, on `virtual_device`.
+
+    Since 0.14 a call may say, between the two, the shape of the tensor that the memory is for.
+    """
 
     dtype: DType = _FLOAT32
     virtual_device: Any
 
     noncomputational = True
-    on_host = ("size", "alignment")
+    on_host = ("size", "shape", "alignment")
+    later_arguments = (("size", "shape", "alignment"),)
 
     @property
     def result_device(self) -> Any:
         return self.virtual_device
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        known = [_require_int64_scalar(t, what) for t, what in zip(types, self.arguments, strict=True)]
+        """`size` and `alignment` are `int64`, the shape a tensor; gives `Storage[]`."""
+        names = self.names_of_arguments(len(types))
+        known = [
+            tensor(t, name) is not None if name == "shape" else _require_int64_scalar(t, name)
+            for t, name in zip(types, names, strict=True)
+        ]
         return STORAGE if all(known) else None
 
-    def evaluate(self, size: np.ndarray, alignment: np.ndarray) -> int:
+    def evaluate(self, size: np.ndarray, *rest: np.ndarray) -> int:
         return int(size)
 
 
@@ -80,6 +89,9 @@ class AllocTensor(Operator):
         return self.assert_shape
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """`dtype`, with the shape that `const_shape` or `assert_shape` says, whose rank is the length of the shape
+        argument.
+        """
         reporter.assign(0, STORAGE)
         offset, shape = tensor(types[1], "offset"), tensor(types[2], "shape")
         if offset is None or shape is None:
@@ -102,6 +114,7 @@ class Kill(Operator):
     noncomputational = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The empty tuple, for any argument."""
         return UNIT
 
     def evaluate(self, x: Any) -> tuple[()]:
@@ -119,6 +132,7 @@ class ShapeOf(Operator):
     on_host = ("result",)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A vector of `dtype` as long as the data has axes; a scalar for a scalar."""
         x = tensor(types[0])
         return x and TensorType((len(x.shape),) if x.shape else (), self.dtype)
 
@@ -137,6 +151,7 @@ class ReshapeTensor(Operator):
     on_host = ("shape",)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype with the shape `newshape`."""
         x = tensor(types[0], "data")
         return x and TensorType(self.newshape, x.dtype)
 
@@ -158,6 +173,7 @@ class InvokeTvmOp(Operator):
     noncomputational = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The empty tuple; the tuples `ins` and `outs` have the function's argument and result types."""
         function, ins, outs = types
         if any(is_unknown(t) for t in types):
             return None
@@ -199,6 +215,7 @@ class CallLowered(Operator):
     noncomputational = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The result type of the function, whose argument types are those of the tuple's fields."""
         function, arguments = types
         if not isinstance(function, FuncType) or not isinstance(arguments, TupleType):
             return None
@@ -211,10 +228,11 @@ class CallLowered(Operator):
         return function(*arguments)
 
 
-@operator("parser.MetaRef", attrs="MetaRefAttrs", vendor=True)
+@operator("parser.MetaRef", attrs="MetaRefAttrs", vendor="TVM's reader of text")
 @dataclass(frozen=True)
 class MetaRef(Operator):
     """Stands for an entry of the metadata section while a text is read; no finished module has one."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """None: it stands for an object of the metadata while text is read, and never in a module."""
         raise RelationError("a reference to the metadata section is left over")

@@ -92,6 +92,7 @@ class ThreefryGenerate(Operator):
     out_shape: tuple[int, ...]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A tuple of a key, `uint64 (10)`, and uint64 numbers of `out_shape`."""
         reporter.assign(0, KEY)
         return TupleType((KEY, TensorType(self.out_shape, "uint64")))
 
@@ -110,6 +111,7 @@ class ThreefrySplit(Operator):
     """Two generators in place of one."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A tuple of two keys, `uint64 (10)`."""
         reporter.assign(0, KEY)
         return TupleType((KEY, KEY))
 
@@ -164,6 +166,7 @@ class _Distribution(Operator):
     out_dtype: Any
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A tuple of a key, `uint64 (10)`, and numbers of `out_shape` and `out_dtype`, whose scalars both limits are."""
         if self.out_dtype not in _FRACTION_BITS:
             raise RelationError(f"random numbers are float32 or float64, not {self.out_dtype or 'void'}")
         reporter.assign(0, KEY)
@@ -238,6 +241,9 @@ class Multinomial(Operator):
     num_samples: int = 1
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A tuple of a key, `uint64 (10)`, and int32 numbers: the leading axes of the probabilities, then
+        `num_samples`.
+        """
         probabilities = tensor(types[1], "probs")
         if probabilities is None:
             return None

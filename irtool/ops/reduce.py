@@ -57,6 +57,7 @@ class Reduction(Operator):
         return reduce_shape(type.shape, self.axis, self.keepdims, self.exclude)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; the axes that are reduced go, or are 1 with `keepdims`."""
         x = tensor(types[0])
         return x and TensorType(self.result_shape(x), x.dtype)
 
@@ -210,6 +211,7 @@ class Variance(Reduction):
     unbiased: bool = False
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; the axes that are reduced go, or are 1 with `keepdims`. The mean has the data's rank."""
         x, mean = tensor(types[0], "data"), tensor(types[1], "mean")
         if x is None or mean is None:
             return None
@@ -256,6 +258,7 @@ class _Position(Reduction):
     largest: ClassVar[bool]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """`dtype`; the axes that are searched go, or are 1 with `keepdims`."""
         x = tensor(types[0])
         if x is None:
             return None

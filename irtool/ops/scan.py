@@ -26,6 +26,7 @@ class _Scan(Operator):
     accumulate: ClassVar[Any]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's shape, or a vector of all elements without `axis`; the dtype is `dtype` or the data's."""
         x = tensor(types[0])
         if x is None:
             return None

@@ -41,6 +41,7 @@ class SimulatedQuantize(Operator):
     rounding: str = "round"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the data, which has one axis at least; scale, low and high are scalars of float32."""
         x = tensor(types[0], "data")
         if x is None:
             return None

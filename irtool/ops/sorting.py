@@ -87,6 +87,7 @@ class Sort(Operator):
     dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the data."""
         return tensor(types[0])
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
@@ -113,6 +114,7 @@ class Argsort(Operator):
     dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's shape with `dtype`."""
         x = tensor(types[0])
         return x and TensorType(x.shape, self.dtype)
 
@@ -141,6 +143,7 @@ class Topk(Operator):
     dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's shape with `k` along `axis`: values, indices of `dtype`, or both as a tuple, as `ret_type` says."""
         x = tensor(types[0])
         if x is None:
             return None
@@ -191,6 +194,7 @@ class Searchsorted(Operator):
     dtype: DType = _INT32
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The shape of the values with `dtype`; a sequence of rows has the leading axes of the values."""
         rows, values = tensor(types[0], "sorted_sequence"), tensor(types[1], "values")
         if rows is None or values is None:
             return None
@@ -239,6 +243,9 @@ class Unique(Operator):
     return_counts: bool = False
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A tuple: a vector of the data's type, two int32 vectors of that length, int32 `(1)`, and with `return_counts`
+        an int32 vector.
+        """
         x = tensor(types[0])
         if x is None:
             return None

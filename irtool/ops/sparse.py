@@ -56,6 +56,7 @@ class SparseToDense(Operator):
     output_shape: tuple[int, ...]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """`output_shape` with the dtype of the values."""
         indices, values, default = (tensor(t, what) for t, what in zip(types, self.arguments, strict=True))
         if indices is None or values is None or default is None:
             return None
@@ -109,6 +110,7 @@ class SparseFillEmptyRows(Operator):
     shape_from_data = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A tuple of int64 indices `(?, rank)`, values `(?)` and the empty rows `(?)`."""
         indices = tensor(types[0], "sparse_indices")
         if indices is None:
             return None
@@ -136,6 +138,7 @@ class SparseReshape(Operator):
     """The indices of a sparse tensor after its dense form is reshaped, and the new shape with its -1 worked out."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A tuple of indices for the new rank, of the indices' dtype, and the type of the new shape."""
         indices, before, after = (tensor(t, what) for t, what in zip(types, self.arguments, strict=True))
         if indices is None or before is None or after is None:
             return None

@@ -34,6 +34,7 @@ class Stft(Operator):
     shape_from_data = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """`(…, frequencies, frames, 2)` of the data's dtype; the signal is a vector or a batch of them."""
         x = tensor(types[0], "data")
         if x is None:
             return None

@@ -6,6 +6,7 @@ real numbers are computed in double precision on integer inputs and cut back to 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -30,6 +31,10 @@ class Unary(Operator):
     reference: ClassVar[Function]
     expression: ClassVar[Function]
     rule: ClassVar[Callable[[Sequence[Type], Reporter], Type | None]]
+
+    @classmethod
+    def explain_rule(cls) -> str:
+        return inspect.getdoc(cls.rule) or ""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         return type(self).rule(types, reporter)

@@ -220,7 +220,7 @@ class Metadata:
             if "keys" in record:
                 return dict(zip(record["keys"], values, strict=True))
             return dict(zip(values[::2], values[1::2], strict=True))
-        if key in ("runtime.String", "Op", "SourceName", "GlobalVar") and "attrs" not in record:
+        if key in NAMED and "attrs" not in record:
             return NAMED[key](string_of(record))
         attrs = record.get("attrs") or {}
         if key.startswith("relay.attrs."):

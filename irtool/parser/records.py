@@ -124,6 +124,10 @@ NAMED: dict[str, Callable[[str], Any]] = {
     "Op": _op,
     "SourceName": lambda text: None,
     "GlobalVar": lambda text: GlobalVar(text),
+    # Since 0.18 numbers among attributes may be objects of their own: `split`'s indices_or_sections.
+    "runtime.BoxInt": int,
+    "runtime.BoxFloat": float,
+    "runtime.BoxBool": lambda text: text == "true",
 }
 
 NUMBERS = frozenset(["IntImm", "FloatImm"])
@@ -131,6 +135,9 @@ _TYPED = ("_checked_type_", "virtual_device_")
 REFERENCES: dict[str, tuple[str, ...]] = {
     "": (),
     "runtime.String": (),
+    "runtime.BoxInt": (),
+    "runtime.BoxFloat": (),
+    "runtime.BoxBool": (),
     "Op": (),
     "SourceName": (),
     "Span": (),

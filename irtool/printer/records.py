@@ -32,6 +32,7 @@ from ..ir import (
     TypeVar,
     Var,
 )
+from ..ir.attributes import described
 from ..ir.boxed import BOXED
 from ..ir.meta import MetaNode, VirtualDevice
 from .metadata import type_key
@@ -232,9 +233,8 @@ def _attributes(attrs: Any) -> Record:
     key = type_key(attrs)
     boxed = BOXED.get(key, frozenset())
     fields: list[tuple[str, Any]] = []
-    for name, hint in attrs.__dataclass_fields__.items():
-        value = getattr(attrs, name)
-        optional = "None" in str(hint.type)
+    for name, value in described(attrs):
+        optional = "None" in str(attrs.__dataclass_fields__[name].type)
         in_place = isinstance(value, int | float | str) and name not in boxed and not optional
         fields.append((name, _plain(value) if in_place else Part(value)))
     return Record(key, fields)

@@ -16,9 +16,11 @@ MODULES = (
     "broadcasting",
     "cast",
     "creation",
+    "dft",
     "einsum",
     "elementwise",
     "extent",
+    "fixed_point_per_axis",
     "memory",
     "random",
     "reduce",
@@ -362,6 +364,27 @@ def _(draw):
 def _(draw):
     indices = np.array([[draw(st.integers(0, 1)), draw(st.integers(0, 5))] for _ in range(3)], "int64")
     return [indices, np.array([2, 6]), np.array(draw(st.sampled_from([[3, -1], [4, 3], [12, 1]])))], {}
+
+
+@drawing("dft")
+def _(draw):
+    shape, dtype = draw(shapes.filter(len)), draw(st.sampled_from(FLOATS))
+    return [array(draw, shape, dtype), array(draw, shape, dtype)], {"inverse": draw(st.booleans())}
+
+
+@drawing("fixed_point_multiply_per_axis")
+def _(draw):
+    shape = draw(shapes.filter(len))
+    axes = draw(st.permutations(range(len(shape))))[: draw(st.integers(0, len(shape)))]
+    wide = tuple(shape[a] for a in axes)
+
+    def parameter(low, high):
+        return draw(hnp.arrays("int32", wide, elements=st.integers(low, high)))
+
+    data = draw(hnp.arrays("int32", shape, elements=st.integers(-(2**20), 2**20)))
+    left = draw(st.booleans())
+    parameters = [parameter(-(2**31) + 1, 2**31 - 1), parameter(0, 6), parameter(0, 40)]
+    return [data, *parameters], {"axes": axes, "is_lshift_required": left, "is_rshift_required": True}
 
 
 @drawing("stft")

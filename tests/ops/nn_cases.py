@@ -128,6 +128,13 @@ CASES = [
         {"tile_size": 2, "channels": 2, "kernel_size": [2, 3, 3], "padding": [0, 1, 1]},
     ),
     ("nn.contrib_conv2d_gemm_weight_transform", [real(3, 3, 2, 5)], {"tile_rows": 4, "tile_cols": 16}),
+    ("nn.contrib_conv2d_gemm_weight_transform", [real(3, 3, 2, 5)], {"tile_N": 4, "tile_K": 2}),
+    ("nn.contrib_conv2d_gemm_weight_transform", [whole(-9, 9, 3, 3, 2, 5)], {"tile_N": 4, "tile_K": 2}),
+    (
+        "nn.contrib_conv2d_gemm_without_weight_transform",
+        [real(1, 6, 6, 2), real(2, 2, 16, 4)],
+        {"channels": 5, "kernel_size": [3, 3], "data_layout": "NHWC", "kernel_layout": "HWIO", "padding": [1, 1]},
+    ),
     (
         "nn.contrib_conv2d_gemm_without_weight_transform",
         [real(1, 6, 6, 2), real(2, 2, 4, 16)],
@@ -274,6 +281,39 @@ QUANTIZED = [
     ),
     ("qnn.dequantize", [whole(-128, 128, 2, 3), abs(real(2)), whole(-5, 5, 2, dtype="int32")], {"axis": 0}),
     ("qnn.dequantize", [whole(0, 256, 2, 3, dtype="uint8"), scalar(0.1), scalar(128, "int32")], {}),
+    ("qnn.dequantize", [whole(-128, 128, 2, 3), scalar(999.0), scalar(0, "int32")], {"out_dtype": "float16"}),
+    (
+        "qnn.avg_pool2d",
+        [whole(-128, 128, 1, 5, 6, 2), scalar(0.5), scalar(3, "int32"), scalar(0.25), scalar(-2, "int32")],
+        {"pool_size": [3, 2], "strides": [2, 1], "padding": [1, 0], "layout": "NHWC"},
+    ),
+    (
+        "qnn.avg_pool2d",
+        [whole(0, 256, 1, 2, 5, 5, dtype="uint8"), *(scalar(0.5), scalar(3, "int32")) * 2],
+        {"pool_size": [2, 2], "padding": [1, 1], "count_include_pad": True},
+    ),
+    (
+        "qnn.softmax",
+        [whole(-128, 128, 3, 20), scalar(0.0625), scalar(-3, "int32"), scalar(1 / 128), scalar(-10, "int32")],
+        {},
+    ),
+    (
+        "qnn.softmax",
+        [whole(-128, 128, 4, 7), scalar(0.1), scalar(5, "int32"), scalar(1 / 256), scalar(-128, "int32")],
+        {"axis": 0},
+    ),
+    (
+        "qnn.contrib_dense_pack",
+        [
+            whole(0, 256, 3, 8, dtype="uint8"),
+            whole(-128, 128, 2, 2, 16, 4),
+            scalar(7, "int32"),
+            whole(-9, 9, 32, dtype="int32"),
+            scalar(0.1),
+            abs(real(32)),
+        ],
+        {"units": 32, "out_dtype": "int32", "weight_layout": "NC16n4c"},
+    ),
     (
         "qnn.requantize",
         [whole(-9999, 9999, 4, 5, dtype="int32"), abs(real(5)), scalar(7, "int32"), scalar(60.0), scalar(-3, "int32")],

@@ -346,12 +346,27 @@ def _(pick):
     return [data, pick.indices(shape, -5, 5), pick.array(shape)], {"axis": axis}
 
 
+@drawing("scatter_elements")
+def _(pick):
+    shape = list(pick.shape(1, 3))
+    dtype = pick.one("float32", "int32")
+    data = pick.data(*shape, dtype=dtype)
+    axis = axis_of(pick, len(shape))
+    shape[axis] = pick(1, 4)
+    reductions = ("update", "add", "mul", "min", "max", *(("mean",) if dtype == "float32" else ()))
+    return [data, pick.indices(shape, -5, 5), pick.array(shape, dtype)], {
+        "axis": axis,
+        "reduction": pick.one(*reductions),
+    }
+
+
 @drawing("scatter_nd")
 def _(pick):
     data = pick.data(2, 3, 4, dtype=pick.one("float32", "int32"))
-    count, inner = pick(1, 3), pick.shape(0, 2, 3)
+    count, inner = pick(0, 3), pick.shape(0, 2, 3)
     updates = pick.array((*inner, *data.shape[count:]), data.dtype.name)
-    return [data, pick.indices((count, *inner), -3, 4), updates], {"mode": pick.one("update", "add")}
+    how = {"mode": pick.one("update", "add", "mul", "min", "max")} if pick.coin() else {}
+    return [data, pick.indices((count, *inner), -3, 4), updates], how
 
 
 @drawing("invert_permutation")
@@ -559,6 +574,23 @@ def _(pick):
     return [pick.unit((batch, classes, anchors)), pick.unit((batch, anchors * 4)), pick.unit((1, anchors, 4))], {
         "clip": pick.coin(),
         "threshold": 0.4,
+        "keep_background": pick.coin(),
+    }
+
+
+@drawing("vision.regular_non_max_suppression")
+def _(pick):
+    batch, count, classes, background = pick(1, 2), pick(1, 6), pick(1, 3), pick(0, 1)
+    corners = pick.unit((batch, count, 2)) * 0.7
+    boxes = np.concatenate([corners, corners + pick.unit((batch, count, 2)) * 0.6], -1).astype("float32")
+    # scores in steps of an eighth: ties are common
+    scores = (np.floor(pick.unit((batch, count, classes + background)) * 8) / 8).astype("float32")
+    return [boxes, scores], {
+        "max_detections_per_class": pick(1, 4),
+        "max_detections": pick(1, 6),
+        "num_classes": classes,
+        "iou_threshold": 0.3,
+        "score_threshold": 0.25,
     }
 
 

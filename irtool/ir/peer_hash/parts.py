@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ...plugin import type_hints
 from ..adt import Clause, PatternConstructor, PatternTuple, PatternVar, PatternWildcard, TypeData
+from ..attributes import described
 from ..boxed import BOXED
 from ..dims import ANY, DimExpr, DimVar, Int64
 from ..expr import (
@@ -133,13 +134,12 @@ def _map(values: Mapping[Any, Any]) -> Node:
 
 def _attributes(attrs: Any) -> Node:
     """Attributes of a call, defaults included. Numbers and strings stand in place or are nodes, by the peer's class."""
-    fields = getattr(attrs, "__dataclass_fields__", None)
-    if fields is None:
+    if not hasattr(attrs, "__dataclass_fields__"):
         return Node(type(attrs).__name__, False, (text(repr(attrs)),))
     key = getattr(attrs, "attrs_name", "") or type(attrs).__name__
     hints = type_hints(type(attrs))
     boxed = BOXED.get(key, frozenset())
-    return Node(key, False, tuple(_field(getattr(attrs, n), hints[n], n in boxed) for n in fields))
+    return Node(key, False, tuple(_field(v, hints[n], n in boxed) for n, v in described(attrs)))
 
 
 def _field(value: Any, hint: Any, boxed: bool) -> Any:

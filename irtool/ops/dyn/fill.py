@@ -19,6 +19,7 @@ class _Fill(Dynamic):
     moving = (0,)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """`dtype` and as many `?` as the shape argument has elements."""
         rank = static_length(types[0], "shape")
         return None if rank is None else unknown_shape(rank, self.dtype)
 
@@ -62,6 +63,7 @@ class DynFull(Dynamic):
     static = "full"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A scalar gives `dtype` (or its own) and as many `?` as the shape argument has elements."""
         value, rank = tensor(types[0], "fill_value"), static_length(types[1], "shape")
         if value is None or rank is None:
             return None
@@ -95,6 +97,7 @@ class DynOneHot(Dynamic):
     moving = (3,)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """`dtype`; the shape of the indices with one axis `?` more at `axis`."""
         indices = tensor(types[0], "indices")
         if indices is None:
             return None
@@ -127,6 +130,7 @@ class DynSparseToDense(Dynamic):
     moving = (3,)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The dtype of the values and as many `?` as the shape argument has elements."""
         found = all_known(types, self.arguments)
         rank = static_length(types[3], "output_shape")
         if found is None or rank is None:
@@ -160,6 +164,7 @@ class DynTopk(Dynamic):
     static = "topk"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's shape with `?` along `axis`: values of the data's dtype, indices of `dtype`, or both as a tuple."""
         data, k = tensor(types[0], "data"), tensor(types[1], "k")
         if data is None or k is None:
             return None

@@ -35,6 +35,7 @@ class DynResize2D(Dynamic):
     moving = (1, 2)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's layout with `?` for height and width; `out_dtype` or the data's dtype."""
         data = tensor(types[0], "data")
         if data is None:
             return None
@@ -59,6 +60,7 @@ class DynPad(Dynamic):
     static = "nn.pad"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype, all axes `?`; the widths are `(rank, 2)`."""
         found = all_known(types, self.arguments)
         if found is None:
             return None
@@ -96,6 +98,7 @@ class DynUpSampling(Dynamic):
     moving = (1, 2)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype and layout with `?` for height and width; the scales are scalars."""
         found = all_known(types, self.arguments)
         if found is None:
             return None
@@ -134,6 +137,7 @@ class DynUpSampling3D(Dynamic):
     moving = (1, 2, 3)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype and layout with `?` for depth, height and width; the scales are scalars."""
         data = tensor(types[0], "data")
         if data is None:
             return None

@@ -27,6 +27,7 @@ class DynReshape(Dynamic):
     static = "reshape"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype and as many `?` as the shape argument, a vector of known length, has elements."""
         data, rank = tensor(types[0], "data"), static_length(types[1], "newshape")
         return None if data is None or rank is None else unknown_shape(rank, data.dtype)
 
@@ -46,6 +47,7 @@ class DynSqueeze(Dynamic):
     static = "squeeze"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; as many axes less as the axis argument has elements, all `?`."""
         data, count = tensor(types[0], "data"), static_length(types[1], "axes")
         if data is None or count is None:
             return None
@@ -76,6 +78,7 @@ class DynExpandDims(Dynamic):
     static = "expand_dims"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype and shape with `num_newaxis` axes more, all `?`; the axis is an integer scalar."""
         data, axis = tensor(types[0], "data"), tensor(types[1], "axis")
         if data is None or axis is None:
             return None
@@ -97,6 +100,7 @@ class DynTile(Dynamic):
     static = "tile"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; as many `?` as the data has axes or `reps` has elements, whichever is more."""
         data, count = tensor(types[0], "data"), static_length(types[1], "reps")
         return None if data is None or count is None else unknown_shape(max(len(data.shape), count), data.dtype)
 
@@ -116,6 +120,7 @@ class DynBroadcastTo(Dynamic):
     static = "broadcast_to"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; as many axes as the shape argument has elements, all `?`."""
         data, rank = tensor(types[0], "data"), static_length(types[1], "shape")
         return None if data is None or rank is None else unknown_shape(rank, data.dtype)
 
@@ -150,6 +155,7 @@ class DynStridedSlice(Dynamic):
     moving = (1, 2, 3)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype and rank; the axes that the vectors begin, end and strides reach are `?`, the others stay."""
         if len(types) != 4:
             raise RelationError(f"4 arguments are needed, not {len(types)}; slice_mode is an attribute")
         data, count = tensor(types[0], "data"), static_length(types[1], "begin")

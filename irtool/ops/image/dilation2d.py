@@ -43,6 +43,9 @@ class Dilation2D(Operator):
     out_dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """As a convolution of as many channels as the data has, which the weights have, too; `out_dtype` or the data's
+        dtype.
+        """
         data, weight = tensor(types[0], "data"), tensor(types[1], "weight")
         if data is None or weight is None:
             return None

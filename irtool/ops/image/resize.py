@@ -155,6 +155,7 @@ class Resize(Operator):
         return pairs[::-1] if n == 3 else pairs
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's layout with `size` for the spatial extents; `out_dtype` or the data's dtype."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -248,6 +249,7 @@ class CropAndResize(Operator):
         return Method("linear" if name == "bilinear" else name, "tf_crop_and_resize", "round")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """As many pictures as there are boxes, of `crop_size`, in the data's layout; `out_dtype` or the data's dtype."""
         data, boxes, chosen = tensor(types[0], "data"), tensor(types[1], "boxes"), tensor(types[2], "box_indices")
         if data is None or boxes is None or chosen is None:
             return None

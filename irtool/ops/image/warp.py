@@ -27,6 +27,7 @@ class AffineGrid(Operator):
     target_shape: tuple[int, ...] | None
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """`(batch, 2, height, width)` of the data's dtype, from `(batch, 2, 3)` and `target_shape`."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -85,6 +86,7 @@ class GridSample(Operator):
     align_corners: bool = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype, batch and channels, and the spatial extents of the grid."""
         data, grid = tensor(types[0], "data"), tensor(types[1], "grid")
         if data is None or grid is None:
             return None

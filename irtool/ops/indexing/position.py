@@ -24,6 +24,7 @@ class Argwhere(Operator):
     shape_from_data = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """int32 `(?, rank)`: a row for each element that is not zero."""
         condition = tensor(types[0])
         return None if condition is None else TensorType((ANY, len(condition.shape)), "int32")
 
@@ -42,6 +43,7 @@ class UnravelIndex(Operator):
     """
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The dtype of the indices; for a vector of them `(rank, count)`, for a scalar `(rank)`."""
         data, shape = tensor(types[0], "data"), tensor(types[1], "shape")
         if data is None or shape is None:
             return None
@@ -88,6 +90,7 @@ class SequenceMask(Operator):
     axis: int = 0
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's type; the lengths are a vector of its extent along the other of its first two axes."""
         data, length = tensor(types[0], "data"), tensor(types[1], "valid_length")
         if data is None or length is None:
             return None
@@ -130,6 +133,9 @@ class MatrixSetDiag(Operator):
     sub_diag_right_align: bool = False
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the data; the diagonals have its leading axes, then their number (if more than one), then the
+        longest.
+        """
         data, diagonal = tensor(types[0], "input"), tensor(types[1], "diagonal")
         if data is None or diagonal is None:
             return None

@@ -6,39 +6,35 @@ A negative index counts from the end. An index out of range writes nothing, in t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ... import te
 from ...ir import TensorType, Type
+from ...ir.attributes import ALWAYS_STATED
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import identity
 from ..shapes import normalize_axis, require_compatible, require_rank, tensor
+from .meeting import MEETINGS, apply_updates, copy_loops, loop_nest, require_meeting
 from .take import require_integers
 
 
-def _copy(ib: Any, source: Any, target: Any) -> None:
-    """Writes loops that copy one buffer into another of the same shape."""
-    _nest(ib, source.shape, lambda i: ib.store(target, i, source[i]))
-
-
-def _nest(ib: Any, shape: Sequence[int], body: Any) -> None:
-    """Writes loops over all indices of a shape, with `body(indices)` inside."""
-    with ExitStack() as loops:
-        body(tuple([loops.enter_context(ib.for_(d)) for d in shape]))
-
-
-class _Scatter(Operator):
-    """Base of `scatter` and `scatter_add`: element i of `updates` goes to place i, but for `indices[i]` along `axis`."""
+class ScatterAlongAxis(Operator):
+    """What scattering along an axis shares: element i of `updates` goes to place i, but for `indices[i]` along `axis`."""
 
     axis: int
-    adds: bool
+
+    @property
+    def meeting(self) -> str:
+        """What becomes of an element that an update meets: `update`, `add`, …"""
+        raise NotImplementedError
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of `data`; all three of one rank, `indices` integers and, beside `axis`, no longer than the others."""
         data, indices, updates = (tensor(t, n) for t, n in zip(types, self.arguments, strict=True))
         if data is None or indices is None or updates is None:
             return None
@@ -64,21 +60,19 @@ class _Scatter(Operator):
         place[axis] = at
         to = tuple(p[inside] for p in place)
         values = updates[tuple(slice(0, n) for n in indices.shape)][inside].astype(data.dtype)
-        if self.adds:
-            np.add.at(out, to, values)
-        else:
-            out[to] = values
+        apply_updates(out, to, values, self.meeting)
         return out
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, indices, _ = inputs
         axis = self.axis % len(data.shape)
         extent = data.shape[axis]
+        meet = MEETINGS[self.meeting][1]
 
         def program(ib: Any, ins: Any, outs: Any) -> None:
             x, n, u = ins
             (out,) = outs
-            _copy(ib, x, out)
+            copy_loops(ib, x, out)
 
             def write(i: tuple[Any, ...]) -> None:
                 raw = te.cast(n[i], "int64")
@@ -86,9 +80,9 @@ class _Scatter(Operator):
                 with ib.if_(te.all(at >= 0, at < extent)):
                     place = (*i[:axis], te.cast(at, "int32"), *i[axis + 1 :])
                     value = te.cast(u[i], data.dtype)
-                    ib.store(out, place, out[place] + value if self.adds else value)
+                    ib.store(out, place, meet(out[place], value))
 
-            _nest(ib, indices.shape, write)
+            loop_nest(ib, indices.shape, write)
 
         return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name=type(self).name)
 
@@ -104,11 +98,16 @@ class _Scatter(Operator):
     declares_attrs=False,
 )
 @dataclass(frozen=True)
-class Scatter(_Scatter):
-    """`data` with `updates[i]` written to place i, but for `indices[i]` along `axis`."""
+class Scatter(ScatterAlongAxis):
+    """`data` with `updates[i]` written to place i, but for `indices[i]` along `axis`.
+
+    `scatter_elements` takes its place from 0.12 on.
+    """
 
     axis: int = 0
-    adds = False
+
+    until = "0.11"
+    meeting = "update"
 
 
 @operator(
@@ -122,11 +121,55 @@ class Scatter(_Scatter):
     declares_attrs=False,
 )
 @dataclass(frozen=True)
-class ScatterAdd(_Scatter):
-    """`data` with `updates[i]` added to place i, but for `indices[i]` along `axis`."""
+class ScatterAdd(ScatterAlongAxis):
+    """`data` with `updates[i]` added to place i, but for `indices[i]` along `axis`.
+
+    `scatter_elements` with `reduction="add"` takes its place from 0.12 on.
+    """
 
     axis: int = 0
-    adds = True
+
+    until = "0.11"
+    meeting = "add"
+
+
+@operator(
+    "scatter_elements",
+    "data",
+    "indices",
+    "updates",
+    pattern=Pattern.OPAQUE,
+    attrs="ScatterElementsAttrs",
+    level=3,
+    declares_attrs=False,
+)
+@dataclass(frozen=True)
+class ScatterElements(ScatterAlongAxis):
+    """`data`, where `updates[i]` meets the element at place i, but for `indices[i]` along `axis`.
+
+    `reduction` says what becomes of that element: `update` (the update), `add` (the sum), `mul` (the product), `min`,
+    `max` (the lesser, the greater), `mean` (half the sum; floating-point data only). Updates come in row-major order.
+    """
+
+    axis: int = 0
+    reduction: str = "update"
+
+    since = "0.12"
+
+    @property
+    def meeting(self) -> str:
+        return self.reduction
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of `data`; all three of one rank, `indices` integers and, beside `axis`, no longer than the others.
+
+        `reduction="mean"` wants floating-point data.
+        """
+        require_meeting(self.reduction, tuple(MEETINGS), "reduction")
+        data = tensor(types[0], "data")
+        if self.reduction == "mean" and data is not None and "float" not in data.dtype:
+            raise RelationError(f'reduction="mean" needs floating-point data, not {data.dtype}')
+        return super().relate(types, reporter)
 
 
 @operator(
@@ -143,18 +186,19 @@ class ScatterAdd(_Scatter):
 class ScatterND(Operator):
     """`data` with the slices of `updates` written (`mode="update"`) or added (`"add"`) where index tuples say.
 
-    A tuple stands along axis 0 of `indices`; axes 1 … of `indices` are the first axes of `updates`.
+    Since 0.12 also multiplied (`"mul"`), or the lesser or greater of both taken (`"min"`, `"max"`), and `update` is the
+    default. A tuple stands along axis 0 of `indices`; axes 1 … of `indices` are the first axes of `updates`.
     """
 
-    mode: str
+    mode: str = field(default="update", metadata=ALWAYS_STATED)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of `data`; `updates` has the shape of `indices` without axis 0, then that of the slices of `data`."""
         data, indices, updates = (tensor(t, n) for t, n in zip(types, self.arguments, strict=True))
         if data is None or indices is None or updates is None:
             return None
         require_integers(indices)
-        if self.mode not in ("update", "add"):
-            raise RelationError(f'mode is "{self.mode}"; it can be "update" or "add"')
+        require_meeting(self.mode, ("update", "add", "mul", "min", "max"), "mode")
         if not indices.shape or not isinstance(indices.shape[0], int):
             raise RelationError(f"axis 0 of indices must be a number, the length of the index tuples, not {indices}")
         count, inner = int(indices.shape[0]), len(indices.shape) - 1
@@ -173,30 +217,29 @@ class ScatterND(Operator):
     def evaluate(self, data: Any, indices: Any, updates: Any) -> Any:
         out = np.array(data)
         count = indices.shape[0]
-        at = indices.reshape(count, -1).astype(np.int64)
+        at = indices.reshape(count, math.prod(indices.shape[1:])).astype(np.int64)
         extents = np.array(data.shape[:count], np.int64).reshape(-1, 1)
         at = np.where(at < 0, at + extents, at)
         inside = ((at >= 0) & (at < extents)).all(0)
         values = updates.reshape(at.shape[1], *data.shape[count:]).astype(data.dtype)
         to = tuple(row[inside] for row in at)
         if not count:
+            whole = out[None]
             for v in values:
-                out = out + v if self.mode == "add" else np.array(v)
-            return out
-        if self.mode == "add":
-            np.add.at(out, to, values[inside])
-        else:
-            out[to] = values[inside]
+                apply_updates(whole, (np.zeros(1, np.int64),), v[None], self.mode)
+            return whole[0]
+        apply_updates(out, to, values[inside], self.mode)
         return out
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, indices, _ = inputs
         count = int(indices.shape[0])
+        meet = MEETINGS[self.mode][1]
 
         def program(ib: Any, ins: Any, outs: Any) -> None:
             x, n, u = ins
             (out,) = outs
-            _copy(ib, x, out)
+            copy_loops(ib, x, out)
 
             def write(i: tuple[Any, ...]) -> None:
                 at = []
@@ -209,11 +252,11 @@ class ScatterND(Operator):
                     def write_rest(rest: tuple[Any, ...]) -> None:
                         place = (*[te.cast(a, "int32") for a in at], *rest)
                         value = te.cast(u[(*i, *rest)], data.dtype)
-                        ib.store(out, place, out[place] + value if self.mode == "add" else value)
+                        ib.store(out, place, meet(out[place], value))
 
-                    _nest(ib, data.shape[count:], write_rest)
+                    loop_nest(ib, data.shape[count:], write_rest)
 
-            _nest(ib, indices.shape[1:], write)
+            loop_nest(ib, indices.shape[1:], write)
 
         return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="scatter_nd")
 
@@ -224,6 +267,7 @@ class InvertPermutation(Operator):
     """The vector whose element `data[i]` is i; an element that no i goes to is 0."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A vector of integers, giving its own type."""
         known = identity(types, reporter)
         if isinstance(known, TensorType):
             require_rank(known, 1, "data")

@@ -58,6 +58,7 @@ class Take(Operator):
         return axis, batch
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; the shape of the indices takes the place of `axis`, or of all axes without one."""
         data, indices = tensor(types[0], "data"), tensor(types[1], "indices")
         if data is None or indices is None:
             return None
@@ -132,6 +133,7 @@ class Gather(Operator):
     axis: int | None = None
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype and the indices' shape; both have one rank, and agree but along `axis`."""
         data, indices = tensor(types[0], "data"), tensor(types[1], "indices")
         if data is None or indices is None:
             return None
@@ -179,6 +181,9 @@ class GatherND(Operator):
     index_rank: int | None = None
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; the axes behind the first of the indices, then those of the data that no index tuple
+        reaches.
+        """
         data, indices = tensor(types[0], "data"), tensor(types[1], "indices")
         if data is None or indices is None:
             return None
@@ -227,6 +232,7 @@ class AdvancedIndex(Operator):
     """`inputs[0]` indexed along its first axes by the remaining fields, which broadcast against each other."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The indices, integers, broadcast against each other; their shape takes the place of the data's first axes."""
         if not isinstance(types[0], TupleType):
             tensor_fields(types[0])
             return None

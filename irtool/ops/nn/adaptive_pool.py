@@ -25,6 +25,7 @@ class GlobalPool2D(Operator):
     out_layout: str
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The data's type with 1 for height and width."""
         data = tensor(types[0], "the data")
         if data is None:
             return None
@@ -70,6 +71,7 @@ class AdaptivePool(Operator):
     out_layout: str
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The data's type with `output_size` for the spatial extents; without it they stay."""
         data = tensor(types[0], "the data")
         if data is None:
             return None

@@ -23,6 +23,7 @@ class BiasAdd(Operator):
     axis: int = 1
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The data's type; the bias is a vector of the data's extent along `axis` and takes its type from that."""
         data = tensor(types[0], "the data")
         if data is None:
             return None
@@ -47,6 +48,7 @@ class PRelu(Operator):
     axis: int = 1
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The data's type; the slopes are a vector of its extent along `axis` and take their type from that."""
         data = tensor(types[0], "the data")
         if data is None:
             return None

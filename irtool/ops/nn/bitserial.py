@@ -103,6 +103,7 @@ class BitserialConv2D(Operator):
     unipolar: bool = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """`out_dtype` in the data's layout: `channels` and the numbers of window positions."""
         data = tensor(types[0], "the data")
         if data is None:
             return None
@@ -171,6 +172,7 @@ class BitserialDense(Operator):
     unipolar: bool = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """`(…, units)` of `out_dtype`, or the data's dtype."""
         data = tensor(types[0], "the data")
         if data is None:
             return None

@@ -89,6 +89,9 @@ class Convolution(Operator):
         return shape[1] == self.groups and held[0] == self.groups
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """Batch, channels and the numbers of window positions in `out_layout`; data and attributes give the weights
+        their type, or the weights say what the attributes leave open. `out_dtype` or the data's dtype.
+        """
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
         if data is None:
             return None
@@ -273,6 +276,7 @@ class PackedConvolution(Convolution):
     must say all."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """As the plain convolution, by `channels` and `kernel_size`: the packed weights' shape takes no part."""
         data = tensor(types[0], "the data")
         if data is None:
             return None

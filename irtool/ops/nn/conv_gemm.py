@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ... import te
 from ...ir import TensorType, Type
-from ..base import Operator, Pattern, Reporter, operator
+from ...ir.attributes import since, until
+from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert
-from ..shapes import ceildiv, product, require_rank, tensor
+from ..shapes import ceildiv, mul, product, require_rank, tensor
 from .conv import Conv2D, PackedConvolution
 from .conv_expression import convolution
 from .convolve import convolve
@@ -27,38 +29,55 @@ from .geometry import pad_amounts
 )
 @dataclass(frozen=True)
 class Conv2DGemmWeights(Operator):
-    """Weights `(KH, KW, I, O)`, seen as a matrix `(K, O)`, cut into transposed tiles.
+    """Weights `(KH, KW, I, O)`, seen as a matrix `(K, O)`, cut into tiles and filled up with zeros where they do not come out.
 
-    Gives `(O / tile_rows, K / tile_cols, tile_rows, tile_cols)`, filled up with zeros where the tiles do not come out
-    even.
+    Up to 0.14 `tile_rows` and `tile_cols` give `(O / tile_rows, K / tile_cols, tile_rows, tile_cols)`, each tile
+    transposed. Since 0.15 `tile_N` and `tile_K` give `(O / tile_N, K / tile_K, tile_N, tile_K)` for 8-bit weights and
+    `(O / tile_N, K / tile_K, tile_K, tile_N)`, not transposed, for others; K is filled up to a multiple of 4 tiles.
     """
 
-    tile_rows: int
-    tile_cols: int
+    tile_rows: int = field(default=0, metadata=until("0.14"))
+    tile_cols: int = field(default=0, metadata=until("0.14"))
+    tile_N: int = field(default=0, metadata=since("0.15"))
+    tile_K: int = field(default=0, metadata=since("0.15"))
+
+    def tiles(self, dtype: str) -> tuple[int, int, int, bool]:
+        """Extents of a tile along O and along K, what K is filled up to a multiple of, and whether tiles are transposed."""
+        if self.tile_rows:
+            return self.tile_rows, self.tile_cols, self.tile_cols, True
+        return self.tile_N, self.tile_K, 4 * self.tile_K, str(dtype) in ("int8", "uint8")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """Weights of rank 4 as tiles; either `tile_rows` and `tile_cols` or `tile_N` and `tile_K` are given."""
+        earlier, later = (self.tile_rows, self.tile_cols), (self.tile_N, self.tile_K)
+        if sorted((earlier, later))[0] != (0, 0) or min(max(earlier, later)) < 1:
+            raise RelationError("give either tile_rows and tile_cols, or tile_N and tile_K, all greater than 0")
         w = tensor(types[0], "the weights")
         if w is None:
             return None
         require_rank(w, 4, "the weights")
-        rows, columns = ceildiv(w.shape[3], self.tile_rows), ceildiv(product(w.shape[:3]), self.tile_cols)
-        return TensorType((rows, columns, self.tile_rows, self.tile_cols), w.dtype)
+        n, k, multiple, transposed = self.tiles(w.dtype)
+        columns = mul(ceildiv(product(w.shape[:3]), multiple), multiple // k)
+        return TensorType((ceildiv(w.shape[3], n), columns, *((n, k) if transposed else (k, n))), w.dtype)
 
     def evaluate(self, weights: np.ndarray) -> np.ndarray:
+        n, k, multiple, transposed = self.tiles(str(weights.dtype))
         matrix = weights.reshape(-1, weights.shape[3]).T
-        rows, columns = -(-matrix.shape[0] // self.tile_rows), -(-matrix.shape[1] // self.tile_cols)
-        padded = np.zeros((rows * self.tile_rows, columns * self.tile_cols), weights.dtype)
+        rows, columns = -(-matrix.shape[0] // n), -(-matrix.shape[1] // multiple) * multiple // k
+        padded = np.zeros((rows * n, columns * k), weights.dtype)
         padded[: matrix.shape[0], : matrix.shape[1]] = matrix
-        tiles = padded.reshape(rows, self.tile_rows, columns, self.tile_cols)
-        return np.ascontiguousarray(tiles.transpose(0, 2, 1, 3))
+        tiles = padded.reshape(rows, n, columns, k)
+        return np.ascontiguousarray(tiles.transpose((0, 2, 1, 3) if transposed else (0, 2, 3, 1)))
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (w,) = inputs
         _, width, depth, outputs = w.shape
         rows = w.shape[0] * width * depth
+        n, tile_k, _, transposed = self.tiles(w.dtype)
 
         def element(i: Any, j: Any, r: Any, c: Any) -> Any:
-            o, k = i * self.tile_rows + r, j * self.tile_cols + c
+            r, c = (r, c) if transposed else (c, r)
+            o, k = i * n + r, j * tile_k + c
             at = (
                 te.floordiv(k, width * depth),
                 te.floormod(te.floordiv(k, depth), width),
@@ -68,6 +87,17 @@ class Conv2DGemmWeights(Operator):
             return te.if_then_else(te.all(o < outputs, k < rows), w[at], te.const(0, w.dtype))
 
         return te.compute(out_type.shape, element, name="gemm_weights", tag="injective")
+
+
+def are_transposed(tiles: Sequence[int], outputs: int, depth: int, dtype: str) -> bool:
+    """Whether weights in tiles hold each tile transposed, judging by the extents: outputs of the convolution, K.
+
+    Tiles that are square could be either; they are then taken to be transposed, as all were up to 0.14.
+    """
+    rows, columns, first, second = tiles
+    as_transposed = 0 <= rows * first - outputs < first and columns * second >= depth
+    as_plain = 0 <= rows * second - outputs < second and columns * first >= depth
+    return as_transposed or not as_plain or dtype in ("int8", "uint8")
 
 
 @operator(
@@ -86,9 +116,11 @@ class Conv2DGemm(PackedConvolution, Conv2D):
         data_layout, _, out_layout = self.layouts()
         x = convert(data, data_layout, "NCHW")
         depth = x.shape[1] // self.groups
+        kernel = tuple(self.kernel_size)
+        if not are_transposed(weight.shape, self.channels, depth * math.prod(kernel), str(weight.dtype)):
+            weight = weight.transpose(0, 1, 3, 2)
         rows, columns, tile_rows, tile_cols = weight.shape
         matrix = weight.transpose(0, 2, 1, 3).reshape(rows * tile_rows, columns * tile_cols)
-        kernel = tuple(self.kernel_size)
         used = matrix[: self.channels, : depth * kernel[0] * kernel[1]].reshape(self.channels, *kernel, depth)
         pads: Any = pad_amounts(self.padding, 2)
         w = used.transpose(0, 3, 1, 2)
@@ -100,12 +132,14 @@ class Conv2DGemm(PackedConvolution, Conv2D):
         data, weight = inputs
         data_layout, _, out_layout = self.layouts()
         depth = data.shape[data_layout.index("C")] // self.groups
-        _, _, rows, columns = weight.shape
+        transposed = are_transposed(weight.shape, self.channels, depth * math.prod(self.kernel_size), weight.dtype)
+        rows, columns = weight.shape[2:] if transposed else weight.shape[:1:-1]
         width = self.kernel_size[1]
 
         def plain(o: Any, c: Any, y: Any, x: Any) -> Any:
             k = (y * width + x) * depth + c
-            return weight[te.floordiv(o, rows), te.floordiv(k, columns), te.floormod(o, rows), te.floormod(k, columns)]
+            inside = te.floormod(o, rows), te.floormod(k, columns)
+            return weight[te.floordiv(o, rows), te.floordiv(k, columns), *(inside if transposed else inside[::-1])]
 
         w = te.compute((self.channels, depth, *self.kernel_size), plain, name="weights", tag="injective")
         return convolution(

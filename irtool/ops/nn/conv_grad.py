@@ -41,6 +41,7 @@ class Conv2DBackwardWeight(Operator):
     out_dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The type of the weights: channels of the gradient and of the data, and `kernel_size`, in `out_layout`."""
         grad, data = tensor(types[0], "the gradient"), tensor(types[1], "the data")
         if grad is None or data is None:
             return None

@@ -47,6 +47,7 @@ class Correlation(Operator):
         return 2 * (self.max_displacement // self.stride2) + 1
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The first map's dtype and batch, a channel for each displacement, and the numbers of positions."""
         a, b = tensor(types[0], "the first map"), tensor(types[1], "the second map")
         if a is None or b is None:
             return None

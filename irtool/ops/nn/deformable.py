@@ -51,6 +51,7 @@ class DeformableConv2D(Operator):
     out_dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """As `nn.conv2d`; the offsets get two numbers for each element of the kernel, deformable group and position."""
         data, weight = tensor(types[0], "the data"), tensor(types[2], "the weights")
         if data is None:
             return None

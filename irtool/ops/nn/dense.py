@@ -92,6 +92,9 @@ class Matmul(Operator):
     transpose_b: bool = False
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """`(…, M, K)` and `(K, N)`, stored as the attributes say, give `(…, M, N)`; with `units` the data give the
+        weights their type.
+        """
         return relate_matmul(types, reporter, self.units, self.out_dtype, self.transpose_a, self.transpose_b)
 
     def evaluate(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -112,6 +115,7 @@ class Dense(Operator):
     out_dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """Data `(…, K)` and weights `(units, K)` give `(…, units)`; with `units` the data give the weights their type."""
         return relate_matmul(types, reporter, self.units, self.out_dtype, False, True)
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -143,6 +147,7 @@ class DensePack(Operator):
     weight_layout: str = "NC"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """Data `(M, K)` and weights packed by columns give `(M, units)`; `out_dtype` or the data's dtype."""
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
         if data is None or weight is None:
             return None
@@ -212,6 +217,9 @@ class BatchMatmul(Operator):
     transpose_b: bool = False
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """`(batch, M, K)` and `(batch, K, N)`, stored as the attributes say, give `(batch, M, N)`; a batch of 1 serves
+        all.
+        """
         return relate_batch_matmul(types, self.out_dtype, self.transpose_a, self.transpose_b)
 
     def evaluate(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ class Dropout(Operator):
     rate: float = 0.5
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TupleType | None:
+        """A tuple of the data's type and the same again, for the mask."""
         data = tensor(types[0], "the data")
         if data is None:
             return None

@@ -25,6 +25,7 @@ class L2Normalize(Operator):
     axis: tuple[int, ...]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type:
+        """The argument and the result have one type; whichever is known gives the other its own."""
         return identity(types, reporter)
 
     def evaluate(self, data: np.ndarray) -> np.ndarray:
@@ -70,6 +71,7 @@ class LRN(Operator):
     beta: float = 0.75
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type:
+        """The argument and the result have one type; whichever is known gives the other its own."""
         return identity(types, reporter)
 
     def evaluate(self, data: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ class CrossEntropyFamily(Operator):
     """Two matrices of one shape, `(batch, classes)`, giving a scalar."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """Predictions and targets of one shape and rank 2 give a scalar of the predictions' dtype."""
         x, y = tensor(types[0], "the predictions"), tensor(types[1], "the targets")
         if x is None or y is None:
             return None
@@ -91,6 +92,9 @@ class NLLLoss(Operator):
     ignore_index: int
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The shape of the targets, or a scalar if reduced; predictions have the classes as axis 1 more, the weights
+        one each.
+        """
         predictions = tensor(types[0], "the predictions")
         targets, weights = tensor(types[1], "the targets"), tensor(types[2], "the weights")
         if predictions is None or targets is None or weights is None:

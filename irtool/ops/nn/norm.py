@@ -41,6 +41,9 @@ class BatchNorm(Operator):
     scale: bool = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TupleType | None:
+        """A tuple of the data's type and twice a vector of its channels; the four parameters are vectors of the
+        channels.
+        """
         data = tensor(types[0], "the data")
         if data is None:
             return None
@@ -94,6 +97,7 @@ class ScaledNorm(Operator):
     scale: bool
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The data's type; gamma and beta are vectors of its extent along `axis` and take their types from that."""
         data = tensor(types[0], "the data")
         if data is None:
             return None

@@ -77,6 +77,7 @@ class Pad(Operator):
     pad_mode: str = "constant"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; each extent with both of its widths added. The value is a scalar."""
         data = tensor(types[0], "data")
         if data is None:
             return None
@@ -124,6 +125,7 @@ class MirrorPad(Operator):
     pad_width: tuple[tuple[int, ...], ...] = field(kw_only=True)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; each extent with both of its widths added."""
         data = tensor(types[0])
         if data is None:
             return None

@@ -53,6 +53,7 @@ class Pool(Operator):
         return len(self.letters)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The data's type; spatial extents are the numbers of window positions, rounded up with `ceil_mode`."""
         data = tensor(types[0], "the data")
         if data is None:
             return None

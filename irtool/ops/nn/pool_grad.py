@@ -33,6 +33,7 @@ class PoolGrad(Operator):
     ceil_mode: bool
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the data that was pooled."""
         return tensor(types[1], "the data")
 
     def evaluate(self, gradient: np.ndarray, data: np.ndarray) -> np.ndarray:

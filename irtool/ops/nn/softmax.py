@@ -48,6 +48,7 @@ class SoftmaxFamily(Operator):
     axis: int
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """Any tensor that has the axis, giving its own type."""
         data = tensor(types[0], "the data")
         if data is not None:
             normalize_axis(self.axis, len(data.shape))

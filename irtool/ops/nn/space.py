@@ -42,6 +42,7 @@ class SpaceToBatchND(Operator):
     pad_value: float = 0.0
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; axis 0 times all blocks, the next axes padded and divided by theirs."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -110,6 +111,7 @@ class BatchToSpaceND(Operator):
     crops: tuple[tuple[int, ...], ...] = field(kw_only=True)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; axis 0 divided by all blocks, the next axes times theirs, less the crops."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -174,6 +176,7 @@ class DepthToSpace(Operator):
     mode: str = "DCR"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; channels divided by `block_size ** 2`, height and width times `block_size`."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -220,6 +223,7 @@ class SpaceToDepth(Operator):
     mode: str = "DCR"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; channels times `block_size ** 2`, height and width divided by `block_size`."""
         data = tensor(types[0])
         if data is None:
             return None

@@ -80,6 +80,7 @@ class SparseDenseFamily(Operator):
     sparse_lhs: bool
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """Dense `(M, K)` and a sparse matrix of rows by `indptr` give `(M, rows)`, or `(rows, M)` with `sparse_lhs`."""
         dense, data = tensor(types[0], "the dense matrix"), tensor(types[1], "the sparse data")
         indptr = tensor(types[3], "indptr")
         if dense is None or data is None or indptr is None:
@@ -158,6 +159,7 @@ class SparseConv2D(Operator):
     kernel_size: tuple[int, ...] = (1, 1)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The dense data's type with one channel for each row of the sparse weights."""
         dense, data = tensor(types[0], "the dense data"), tensor(types[1], "the sparse data")
         indptr = tensor(types[3], "indptr")
         if dense is None or data is None or indptr is None:
@@ -199,6 +201,7 @@ class SparseTranspose(Operator):
     """The transpose of a square CSR matrix, as its data, indices and indptr."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TupleType | None:
+        """A tuple of the types of data, indices and indptr."""
         parts = [tensor(t, what) for t, what in zip(types, ("the data", "indices", "indptr"), strict=True)]
         if parts[0] is None or parts[1] is None or parts[2] is None:
             return None
@@ -253,6 +256,7 @@ class SparseAdd(Operator):
     """The sum of a dense matrix and a CSR matrix."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The type of the dense matrix, whose dtype the sparse one has, too."""
         dense, data = tensor(types[0], "the dense matrix"), tensor(types[1], "the sparse data")
         indices = tensor(types[2], "indices")
         if dense is None or data is None or indices is None:

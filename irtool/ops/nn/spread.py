@@ -24,6 +24,7 @@ class Dilate(Operator):
     dilation_value: float = 0.0
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; each extent d becomes `(d - 1) * stride + 1`."""
         x = tensor(types[0])
         if x is None:
             return None
@@ -59,6 +60,7 @@ class FIFOBuffer(Operator):
     axis: int = 0
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the buffer; the data agree with it but along `axis`, where they are not longer."""
         data, buffer = tensor(types[0], "data"), tensor(types[1], "buffer")
         if data is None or buffer is None:
             return None
@@ -112,6 +114,7 @@ class BitPack(Operator):
         return int(digits) if digits else 0
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """`pack_type`; the packed axis divided by its bits, and an axis of `bits` planes at `bit_axis`."""
         data = tensor(types[0])
         if data is None:
             return None

@@ -71,6 +71,7 @@ class UpSampling(Operator):
     align_corners: bool = False
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; height and width times `scale_h` and `scale_w`, rounded."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -106,6 +107,7 @@ class UpSampling3D(Operator):
         return self.scale_d, self.scale_h, self.scale_w
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; depth, height and width times `scale_d`, `scale_h` and `scale_w`, rounded."""
         data = tensor(types[0])
         if data is None:
             return None

@@ -96,6 +96,7 @@ class Conv2DWinogradWeights(WinogradWeights):
     tile_size: int
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """Weights `(O, I, k, k)` give `(t, t, O, I)` with `t = tile_size + k - 1`."""
         w = tensor(types[0], "the weights")
         if w is None:
             return None
@@ -134,6 +135,9 @@ class Conv3DWinogradWeights(WinogradWeights):
     tile_size: int
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """Weights `(O, I, kd, k, k)` give tiles of `t = tile_size + k - 1` in front; the depth is a tile only where it
+        is transformed.
+        """
         w = tensor(types[0], "the weights")
         if w is None:
             return None
@@ -258,7 +262,7 @@ class Conv3DWinograd(WinogradConvolution):
     "weight",
     pattern=Pattern.OPAQUE,
     attrs="Conv2DWinogradNNPACKWeightTransformAttrs",
-    vendor=True,
+    vendor="the NNPACK library",
 )
 @dataclass(frozen=True)
 class Conv2DWinogradNNPACKWeights(Operator):
@@ -268,6 +272,7 @@ class Conv2DWinogradNNPACKWeights(Operator):
     out_dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """Weights `(O, I, 3, 3)` give `(O, I, 8, 8)` of `out_dtype` or their own dtype."""
         w = tensor(types[0], "the weights")
         if w is None:
             return None

@@ -33,6 +33,9 @@ class QuantizedBinary(Quantized):
     rhs_axis: int
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """Two quantized tensors of one dtype, broadcast; scales are float32, zero points int32, scalars or one for each
+        channel.
+        """
         lhs, rhs = tensor(types[0], "the left side"), tensor(types[1], "the right side")
         if lhs is None or rhs is None or not known(types, range(2, 8)):
             return None

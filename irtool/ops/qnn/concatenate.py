@@ -31,6 +31,7 @@ class QuantizedConcatenate(Quantized):
     axis: int = 0
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """As `concatenate`; a float32 scale and an int32 zero point for each tensor, and one of each for the result."""
         scales, zeros = tensor_fields(types[1], "input_scales"), tensor_fields(types[2], "input_zero_points")
         if tensor_fields(types[0], "the data") is None or scales is None or zeros is None:
             return None

@@ -25,7 +25,7 @@ from .parameters import (
     require_scalar,
 )
 
-_ARGUMENTS = ("data", "weight", "input_scale", "input_zero_point", "weight_scale", "weight_zero_point")
+ARGUMENTS = ("data", "weight", "input_scale", "input_zero_point", "weight_scale", "weight_zero_point")
 """The peer's names; what is passed is zero point of the data, of the weights, scale of the data, of the weights."""
 
 
@@ -60,7 +60,7 @@ def weight_zero_point(zero_point: np.ndarray, weights: np.ndarray, out_axis: int
     return zero_point.reshape(shape)
 
 
-@operator("qnn.conv2d", *_ARGUMENTS, attrs="Conv2DAttrs", level=11)
+@operator("qnn.conv2d", *ARGUMENTS, attrs="Conv2DAttrs", level=11)
 @dataclass(frozen=True)
 class QuantizedConv2D(Conv2D, Quantized):
     """`nn.conv2d` of the data and the weights less their zero points, exactly, in `out_dtype`.
@@ -70,6 +70,9 @@ class QuantizedConv2D(Conv2D, Quantized):
     """
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """As `nn.conv2d` with 8-bit weights and data of 8 or 16 bits; those of the data are scalars, scales of the
+        weights scalars or one for each channel; gives `out_dtype`.
+        """
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
         if data is None or weight is None:
             return None
@@ -90,7 +93,7 @@ class QuantizedConv2D(Conv2D, Quantized):
         return super().evaluate(x, convert(w, self.kernel_canonical(), self.kernel_layout))
 
 
-@operator("qnn.conv2d_transpose", *_ARGUMENTS, attrs="Conv2DTransposeAttrs", level=11)
+@operator("qnn.conv2d_transpose", *ARGUMENTS, attrs="Conv2DTransposeAttrs", level=11)
 @dataclass(frozen=True)
 class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
     """`nn.conv2d_transpose` of the data and the weights less their zero points, exactly, in `out_dtype`.
@@ -99,6 +102,9 @@ class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
     """
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """As `nn.conv2d_transpose` with 8-bit data and weights; scale and zero point of the data have one element;
+        gives `out_dtype`.
+        """
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
         if data is None or weight is None:
             return None
@@ -124,7 +130,7 @@ class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
         return super().evaluate(x, convert(w, self.kernel_canonical(), self.kernel_layout))
 
 
-@operator("qnn.dense", *_ARGUMENTS, attrs="DenseAttrs", level=11)
+@operator("qnn.dense", *ARGUMENTS, attrs="DenseAttrs", level=11)
 @dataclass(frozen=True)
 class QuantizedDense(Dense, Quantized):
     """`nn.dense` of the data and the weights less their zero points, exactly, in int32.
@@ -133,6 +139,9 @@ class QuantizedDense(Dense, Quantized):
     """
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """As `nn.dense` with 8-bit data and weights; those of the data are scalars, scales of the weights scalars or
+        one for each unit; gives int32.
+        """
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
         if data is None or weight is None:
             return None
@@ -171,6 +180,7 @@ class QuantizedBatchMatmul(BatchMatmul, Quantized):
     """
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """8-bit operands as in `nn.batch_matmul`, zero points and scales scalars; gives int32."""
         x, y = tensor(types[0], "the first operand"), tensor(types[1], "the second operand")
         if x is None or y is None:
             return None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ... import te
 from ...ir import TensorType, Type
+from ...ir.attributes import since
 from ...ir.dims import Dim
-from ..base import DType, Operator, Pattern, Reporter, operator
+from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import tensor
 from .fixed_point import along, dequantize, limits, quantize, round_away
 from .parameters import (
@@ -47,6 +48,7 @@ class Quantize(Quantized):
     axis: int = -1
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The shape of the float32 data in `out_dtype`; scale and zero point are scalars or vectors along `axis`."""
         data = tensor(types[0], "the data")
         if data is None:
             return None
@@ -77,11 +79,17 @@ class Quantize(Quantized):
 )
 @dataclass(frozen=True)
 class Dequantize(Quantized):
-    """`(data - zero_point) * scale` in float32; parameters per channel of `axis` or for all."""
+    """`(data - zero_point) * scale` in float32; parameters per channel of `axis` or for all.
 
+    `out_dtype` is float32, or float16: the float32 product clipped to its range and cast. Left out, as texts of 0.13 and
+    before have it, it is float32.
+    """
+
+    out_dtype: DType = field(default=VOID, metadata=since("0.14"))
     axis: int = -1
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The shape of the quantized data in `out_dtype`; scale and zero point are scalars or vectors along `axis`."""
         data = tensor(types[0], "the data")
         if data is None:
             return None
@@ -94,10 +102,16 @@ class Dequantize(Quantized):
         size: Dim = 1 if single or not rank else data.shape[axis]
         assign_parameter(types, 1, "float32", size, reporter, "the scale")
         assign_parameter(types, 2, "int32", size, reporter, "the zero point")
-        return TensorType(data.shape, "float32")
+        if self.out_dtype not in (VOID, "float32", "float16"):
+            raise RelationError(f"out_dtype must be float32 or float16, not {self.out_dtype}")
+        return TensorType(data.shape, self.out_dtype or "float32")
 
     def evaluate(self, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
-        return dequantize(data, along(scale, data.ndim, self.axis), along(zero_point, data.ndim, self.axis))
+        real = dequantize(data, along(scale, data.ndim, self.axis), along(zero_point, data.ndim, self.axis))
+        if self.out_dtype != "float16":
+            return real
+        limits = np.finfo(np.float16)
+        return np.clip(real, limits.min, limits.max).astype(np.float16)
 
 
 _CODES = {1: "int8", 2: "uint8", 3: "int32"}
@@ -133,6 +147,7 @@ class Simulated(Operator):
         return te.compute(data.shape, at, name="simulated", tag="elemwise")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The type of the data."""
         data, code = tensor(types[0], "the data"), tensor(types[1], "the dtype code")
         if data is None or code is None:
             return None

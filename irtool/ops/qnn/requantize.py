@@ -48,6 +48,9 @@ class Requantize(Quantized):
     out_dtype: DType = VOID
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The shape of the integer data in `out_dtype`; the first scale and zero point are scalars or vectors along
+        `axis`, the second scalars.
+        """
         data = tensor(types[0], "the data")
         if data is None or not known(types, (1, 2, 3, 4)):
             return None

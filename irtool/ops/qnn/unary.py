@@ -43,6 +43,7 @@ class QuantizedUnary(Quantized):
     function: ClassVar[Callable[[np.ndarray], np.ndarray]]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """int8 or uint8 data with four scalars (float32 scales, int32 zero points), giving the data's type."""
         return relate_unary(types, reporter)
 
     def evaluate(
@@ -105,6 +106,7 @@ class QuantizedLeakyRelu(Quantized):
     alpha: float = 0.25
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """int8 or uint8 data with four scalars (float32 scales, int32 zero points), giving the data's type."""
         return relate_unary(types, reporter)
 
     def evaluate(

@@ -120,6 +120,7 @@ class MetaScheduleLayoutTransform(Operator):
     index_map: Any
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; the shape is the image of the data's under `index_map`."""
         data = tensor(types[0])
         if data is None:
             return None

@@ -58,6 +58,7 @@ class Concatenate(Operator):
     axis: int = 0
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """Tensors of one dtype and rank that differ along `axis` at most; their extents there are added."""
         fields = tensor_fields(types[0])
         return None if fields is None else concatenate_types(fields, self.axis)
 
@@ -90,6 +91,7 @@ class Stack(Operator):
     axis: int = 0
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """Tensors of one type, with an axis of their number at `axis`."""
         fields = tensor_fields(types[0])
         if fields is None:
             return None
@@ -137,6 +139,7 @@ class Split(Operator):
         return [k * part for k in range(self.indices_or_sections)] + [extent]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A tuple of parts: the data's type cut along `axis` into equal sections or at the indices."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -197,6 +200,7 @@ class Tile(Operator):
     reps: tuple[int, ...]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; extents times `reps`, the shorter of both filled up with ones in front."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -237,6 +241,7 @@ class Repeat(Operator):
     axis: int | None = None
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; the extent along `axis` times `repeats`."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -276,6 +281,7 @@ class Meshgrid(Operator):
         return 1 - k if self.indexing == "xy" and count >= 2 and k < 2 else k
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A tuple of as many tensors as there are vectors or scalars, all of one dtype, each with the extents of all."""
         fields = tensor_fields(types[0])
         if fields is None:
             return None

@@ -24,6 +24,7 @@ class LayoutTransform(Operator):
     dst_layout: str
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; the shape in `dst_layout`, where split axes are rounded up to whole blocks."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -88,6 +89,7 @@ class AutoSchedulerLayoutTransform(Operator):
     dst_layout: str
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; the shape follows from `dst_layout`, whose numbers are extents."""
         data = tensor(types[0])
         if data is None:
             return None

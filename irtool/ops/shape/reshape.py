@@ -139,6 +139,9 @@ class Reshape(Operator):
         return infer_new_shape(shape, self.newshape, self.allowzero)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; `newshape` with its codes resolved (0 keeps an extent, -1 takes what is left, -2, -3, -4
+        copy, join, split).
+        """
         data = tensor(types[0])
         if data is None:
             return None
@@ -180,6 +183,9 @@ class ReshapeLike(Operator):
         return (*shape[:begin], *like[from_:to], *shape[end:])
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; the axes from `lhs_begin` to `lhs_end` give way to those that the second argument has from
+        `rhs_begin` to `rhs_end`.
+        """
         data, like = tensor(types[0]), tensor(types[1])
         if data is None or like is None:
             return None
@@ -217,6 +223,7 @@ class ExpandDims(Operator):
     num_newaxis: int = 1
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's type with `num_newaxis` axes of extent 1 before `axis`."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -265,6 +272,7 @@ class Squeeze(Operator):
     axis: tuple[int, ...] | None = None
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype without the axes of extent 1, or without those of `axis`, which must have it."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -294,6 +302,7 @@ class BatchFlatten(Operator):
     reshapes = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; the first axis, and the product of all others."""
         data = tensor(types[0])
         if data is None:
             return None

@@ -126,6 +126,7 @@ class StridedSlice(Operator):
         return slice_ranges(rank, self.begin, self.end, self.strides, self.slice_mode, self.axes)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; each extent is the number of steps from begin to end."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -170,6 +171,7 @@ class StridedSet(Operator):
     """`data` with the elements that `strided_slice` would take replaced by those of `v`; the bounds are vectors."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the data; begin, end and strides are vectors."""
         data = tensor(types[0], "data")
         if data is None:
             return None
@@ -255,6 +257,7 @@ class SliceLike(Operator):
         return tuple(out)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; along `axes` (all without) the extents of the second argument."""
         data, like = tensor(types[0], "data"), tensor(types[1], "shape_like")
         if data is None or like is None:
             return None
@@ -280,6 +283,7 @@ class SlidingWindow(Operator):
     strides: tuple[int, ...]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's leading axes, the number of window positions along each axis from `axis` on, then `window_shape`."""
         data = tensor(types[0])
         if data is None:
             return None

@@ -30,6 +30,7 @@ class Transpose(Operator):
         return normalize_axes(self.axes, rank)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; its extents in the order of `axes`, or reversed without."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -57,6 +58,7 @@ class Reverse(Operator):
     axis: int | None = None
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's type; it must have the axis."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -92,6 +94,7 @@ class ReverseSequence(Operator):
     batch_axis: int = 0
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's type; the lengths are a vector of its extent along `batch_axis`."""
         data, lengths = tensor(types[0], "data"), tensor(types[1], "seq_lengths")
         if data is None or lengths is None:
             return None

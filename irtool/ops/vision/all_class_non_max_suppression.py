@@ -43,6 +43,9 @@ class AllClassNonMaxSuppression(Operator):
     output_format: str = "onnx"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """Boxes `(batch, n, 4)` and scores `(batch, classes, n)` give int64 triples and their number, or pairs, scores
+        and numbers for each batch.
+        """
         boxes, scores = tensor(types[0], "boxes"), tensor(types[1], "scores")
         if boxes is None or scores is None:
             return None

@@ -36,6 +36,7 @@ class GetValidCounts(Operator):
     score_index: int = 1
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """Data `(batch, n, m)` give a tuple of int32 `(batch)`, the data's type, and int32 `(batch, n)`."""
         data = tensor(types[0], "data")
         if data is None:
             return None

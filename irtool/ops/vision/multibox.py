@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ... import te
 from ...ir import TensorType, TupleType, Type
+from ...ir.attributes import since
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import mul, require_compatible, require_rank, tensor
 
@@ -32,6 +33,7 @@ class MultiBoxPrior(Operator):
     clip: bool = False
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """`(1, height * width * boxes, 4)` of the data's dtype, boxes being sizes and ratios less one."""
         data = tensor(types[0])
         if data is None:
             return None
@@ -106,15 +108,17 @@ class MultiBoxTransformLoc(Operator):
 
     `cls_prob` is (batch, classes, anchors), class 0 being the background; `loc_pred` (batch, 4 * anchors) moves and
     scales the anchors, each coordinate times its variance. Detections below `threshold` are dropped; what is behind the
-    last one is zero.
+    last one is zero. With `keep_background` class 0 is a class like any other, and classes keep their numbers.
     """
 
     clip: bool = True
     threshold: float = 0.01
     # The peer's defaults are single precision: 0.1 written out is another number, and is printed.
     variances: tuple[float, ...] = (0.10000000149011612, 0.10000000149011612, 0.20000000298023224, 0.20000000298023224)
+    keep_background: bool = field(default=False, metadata=since("0.14"))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A tuple of `(batch, anchors, 6)` of the probabilities' dtype and int32 `(batch)`."""
         prob, loc, anchor = tensor(types[0], "cls_prob"), tensor(types[1], "loc_pred"), tensor(types[2], "anchor")
         if prob is None or loc is None or anchor is None:
             return None
@@ -137,7 +141,7 @@ class MultiBoxTransformLoc(Operator):
         dtype = loc.dtype
         out = np.zeros((batch, anchors, 6), prob.dtype)
         count = np.zeros(batch, np.int32)
-        foreground = prob[:, 1:]
+        foreground = prob if self.keep_background else prob[:, 1:]
         left, top, right, bottom = np.moveaxis(anchor[0], -1, 0)
         width, height = right - left, bottom - top
         x, y = (left + right) / dtype.type(2), (top + bottom) / dtype.type(2)
@@ -165,6 +169,7 @@ class MultiBoxTransformLoc(Operator):
         prob, loc, _ = inputs
         batch, classes, anchors = prob.shape
         dtype = prob.dtype
+        first = 0 if self.keep_background else 1
 
         def program(ib: Any, ins: Any, outs: Any) -> None:
             p, l, a = ins
@@ -175,11 +180,11 @@ class MultiBoxTransformLoc(Operator):
                     ib.store(boxes, (b, j, k), te.const(0, dtype))
                 with ib.for_(anchors, name="j") as j:
                     score, best = ib.local(dtype, -1), ib.local("int32", 0)
-                    with ib.for_(1, classes, name="k") as k, ib.if_(p[b, k, j] > score()):
+                    with ib.for_(first, classes, name="k") as k, ib.if_(p[b, k, j] > score()):
                         best.set(k)
                         score.set(p[b, k, j])
-                    with ib.if_(te.all(best() > 0, score() >= te.const(self.threshold, dtype))):
-                        ib.store(boxes, (b, n(), 0), te.cast(best() - 1, dtype))
+                    with ib.if_(te.all(score() > te.const(-1, dtype), score() >= te.const(self.threshold, dtype))):
+                        ib.store(boxes, (b, n(), 0), te.cast(best() - first, dtype))
                         ib.store(boxes, (b, n(), 1), score())
                         for axis in range(2):
                             low, high = a[0, j, axis], a[0, j, axis + 2]

@@ -49,6 +49,9 @@ class NonMaxSuppression(Operator):
     invalid_to_bottom: bool = False
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the data `(batch, n, m)`, or with `return_indices` a tuple of int32 `(batch, n)` and `(batch,
+        1)`.
+        """
         data, valid = tensor(types[0], "data"), tensor(types[1], "valid_count")
         if data is None or valid is None:
             return None

@@ -65,6 +65,9 @@ class Proposal(Operator):
         return [anchor_box(r, s, self.feature_stride) for r in self.ratios for s in self.scales]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """`(batch * rpn_post_nms_top_n, 5)` of the scores' dtype, from scores `(batch, 2 k, h, w)` and boxes `(batch, 4
+        k, h, w)`.
+        """
         prob, pred, info = (tensor(t, n) for t, n in zip(types, self.arguments, strict=True))
         if prob is None or pred is None or info is None:
             return None

@@ -25,6 +25,7 @@ class YoloReorg(Operator):
     stride: int = 1
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype; channels times `stride ** 2`, height and width divided by `stride`."""
         data = tensor(types[0])
         if data is None:
             return None

@@ -62,6 +62,7 @@ class ROIAlign(Operator):
     mode: str = "avg"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """As many pictures as there are regions `(n, 5)`, of `pooled_size`, in the data's layout and dtype."""
         if self.mode not in ("avg", "max"):
             raise RelationError(f'mode is "{self.mode}"; it can be "avg" or "max"')
         return pooled_type(types, self.pooled_size, self.layout)
@@ -180,6 +181,7 @@ class ROIPool(Operator):
     layout: str = "NCHW"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """As many pictures as there are regions `(n, 5)`, of `pooled_size`, in the data's layout and dtype."""
         return pooled_type(types, self.pooled_size, self.layout)
 
     def evaluate(self, data: Any, rois: Any) -> Any:

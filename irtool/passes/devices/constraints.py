@@ -120,7 +120,7 @@ class Constraints:
             return Domain(parts=(*(here for _ in call.args), here))
         operator = call.op.operator  # type: ignore[attr-defined]
         host = Domain(self.configuration.host)
-        names = operator.arguments if len(operator.arguments) == len(call.args) else ("",) * len(call.args)
+        names = operator.names_of_arguments(len(call.args)) or ("",) * len(call.args)
         parts = [
             make(arg.checked_type)
             if isinstance(arg.checked_type, FuncType)

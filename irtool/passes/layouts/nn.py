@@ -86,6 +86,13 @@ def pooling(s: Site) -> Layouts:
     return Layouts((layout,), (layout,), at)
 
 
+@layout_rule("qnn.avg_pool2d")
+def quantized_pooling(s: Site) -> Layouts:
+    """A pooling layer's; scales and zero points are scalars."""
+    found = pooling(s)
+    return Layouts((*found.inputs, *(CHANNEL,) * 4), found.outputs, found.attrs)
+
+
 @layout_rule("nn.upsampling", "dyn.nn.upsampling", "nn.upsampling3d", "dyn.nn.upsampling3d")
 def upsampling(s: Site) -> Layouts:
     """The layout that comes in, if height, width (and depth) are where they were and not split."""
@@ -153,6 +160,13 @@ def dense(s: Site) -> Layouts:
 def dense_pack(s: Site) -> Layouts:
     """Rows and columns; the weights as the attributes say."""
     return Layouts((parse("NC"), parse(s.attrs.weight_layout)), (parse("NC"),), s.attrs)
+
+
+@layout_rule("qnn.contrib_dense_pack")
+def quantized_dense_pack(s: Site) -> Layouts:
+    """Those of `nn.contrib_dense_pack`; scales and zero points are vectors."""
+    found = dense_pack(s)
+    return Layouts((*found.inputs, *(parse("N"),) * 4), found.outputs, s.attrs)
 
 
 @layout_rule("nn.prelu")

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 from ...diagnostics import IrError
 from ...ir import Expr, TensorType
 from ...ops.base import call
-from .rule import LEGALIZE, Site, legalization
-
-
-def _attributes(at: Any, **changes: Any) -> dict[str, Any]:
-    return {**{f.name: getattr(at, f.name) for f in dataclasses.fields(at)}, **changes}
+from .rule import LEGALIZE, Site, attributes_of, legalization
 
 
 def _permute(e: Expr, axes: Sequence[int]) -> Expr:
@@ -33,7 +27,7 @@ def conv2d_transpose(s: Site) -> Expr | None:
     if at.data_layout not in ("NCHW", "NHWC"):
         return None
     kernel = _reorder(kernel, at.kernel_layout, "IOHW")
-    attributes = _attributes(at, data_layout="NCHW", kernel_layout="IOHW")
+    attributes = attributes_of(at, data_layout="NCHW", kernel_layout="IOHW")
     if at.data_layout == "NCHW":
         return call("nn.conv2d_transpose", data, kernel, **attributes)
     out = call("nn.conv2d_transpose", _permute(data, (0, 3, 1, 2)), kernel, **attributes)
@@ -53,7 +47,7 @@ def conv3d_transpose(s: Site) -> Expr | None:
         return None
     axes = _CONV3D_KERNELS[at.kernel_layout]
     kernel = kernel if axes is None else _permute(kernel, axes)
-    attributes = _attributes(at, data_layout="NCDHW", kernel_layout="OIDHW")
+    attributes = attributes_of(at, data_layout="NCDHW", kernel_layout="OIDHW")
     out = call("nn.conv3d_transpose", _permute(data, (0, 4, 1, 2, 3)), kernel, **attributes)
     return _permute(out, (0, 2, 3, 4, 1))
 
@@ -64,7 +58,7 @@ def take(s: Site) -> Expr | None:
     t = s.types[0]
     if not isinstance(t, TensorType) or t.is_static:
         return None
-    return call("take", call("annotation.stop_fusion", s.args[0]), s.args[1], **_attributes(s.attrs))
+    return call("take", call("annotation.stop_fusion", s.args[0]), s.args[1], **attributes_of(s.attrs))
 
 
 @legalization(LEGALIZE, "nn.conv2d_backward_weight")

@@ -69,11 +69,15 @@ def quantize(s: Site) -> Expr:
 
 @legalization(QNN_CANONICALIZE, "qnn.dequantize")
 def dequantize(s: Site) -> Expr:
-    """(x - zero_point) * scale."""
+    """(x - zero_point) * scale; clipped and cast where float16 is asked for."""
     rank = len(s.tensor(0).shape)
     scale = _expanded(s, 1, rank)
     shifted = subtract(cast(s.args[0], "int32"), _expanded(s, 2, rank))
-    return multiply(cast(shifted, "float32"), scale)
+    real = multiply(cast(shifted, "float32"), scale)
+    if s.attrs.out_dtype != "float16":
+        return real
+    largest = float(np.finfo(np.float16).max)
+    return cast(call("clip", real, a_min=-largest, a_max=largest), "float16")
 
 
 def _in_output_terms(s: Site, index: int) -> Expr:

@@ -7,6 +7,7 @@ the third and fourth do not depend on the input, and constant folding computes t
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from ...diagnostics import IrError
@@ -43,9 +44,25 @@ def _known(e: Expr) -> int:
 @legalization(QNN_CANONICALIZE, "qnn.dense")
 def dense(s: Site) -> Expr:
     """A dense layer minus the terms of the zero points."""
-    data, weight, data_zero, weight_zero = s.args[:4]
-    depth, units = s.shape(0)[1], s.shape(1)[0]
-    first = call("nn.dense", data, weight, units=s.attrs.units, out_dtype=s.attrs.out_dtype)
+    first = call("nn.dense", *s.args[:2], units=s.attrs.units, out_dtype=s.attrs.out_dtype)
+    return _less_zero_points(first, s.args, s.shape(0)[1], s.shape(1)[0])
+
+
+@legalization(QNN_CANONICALIZE, "qnn.contrib_dense_pack")
+def dense_pack(s: Site) -> Expr:
+    """A dense layer of packed weights minus the terms of the zero points, for which the weights are unpacked."""
+    data, weight, *zeros = s.args[:4]
+    at = s.attrs
+    depth, (blocks, _, tile, _) = s.shape(0)[1], s.shape(1)
+    attributes = {"units": at.units, "out_dtype": at.out_dtype, "weight_layout": at.weight_layout}
+    first = call("nn.contrib_dense_pack", data, weight, **attributes)
+    plain = call("reshape", call("transpose", weight, axes=(0, 2, 1, 3)), newshape=[blocks * tile, depth])
+    return _less_zero_points(first, (data, plain, *zeros), depth, blocks * tile)
+
+
+def _less_zero_points(first: Expr, args: Sequence[Expr], depth: int, units: int) -> Expr:
+    """A product of data and weights `(units, depth)` without the part that their zero points have in it."""
+    data, weight, data_zero, weight_zero = args[:4]
     sums = _sum(data, [1], keepdims=True)
     if not is_scalar(weight_zero):
         sums = call("repeat", sums, repeats=units, axis=1)

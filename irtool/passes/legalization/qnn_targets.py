@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +13,7 @@ from ...ops.base import call
 from ..arithmetic import add, subtract
 from ..constants import array_constant, scalar_constant
 from .quantities import cast, int32, is_scalar, is_x86_with_sse4, number
-from .rule import QNN_LEGALIZE, Site, legalization
+from .rule import QNN_LEGALIZE, Site, attributes_of, legalization
 
 
 def _table(s: Site, function: Callable[[np.ndarray], np.ndarray]) -> Expr:
@@ -106,10 +104,6 @@ def absolute(s: Site) -> Expr:
     return _table(s, np.abs)
 
 
-def _attributes(at: Any) -> dict[str, Any]:
-    return {f.name: getattr(at, f.name) for f in dataclasses.fields(at)}
-
-
 @legalization(QNN_LEGALIZE, "qnn.conv2d_transpose")
 def conv2d_transpose(s: Site) -> Expr:
     """Both operands minus their zero points in int16."""
@@ -120,7 +114,7 @@ def conv2d_transpose(s: Site) -> Expr:
             return subtract(cast(e, "int16"), cast(zero, "int16"))
         return call("nn.bias_add", cast(e, "int16"), call("negative", cast(zero, "int16")), axis=1)
 
-    at = _attributes(s.attrs)
+    at = attributes_of(s.attrs)
     return call("nn.conv2d_transpose", shifted(data, data_zero, 2), shifted(weight, weight_zero, 3), **at)
 
 
@@ -133,7 +127,7 @@ def _in_int16(s: Site, op: str) -> Expr:
     else:
         axis = s.attrs.kernel_layout.index("O") if hasattr(s.attrs, "kernel_layout") else 0
         right = call("nn.bias_add", cast(weight, "int16"), call("negative", cast(weight_zero, "int16")), axis=axis)
-    return call(op, left, right, **_attributes(s.attrs))
+    return call(op, left, right, **attributes_of(s.attrs))
 
 
 def _moved(e: Expr, zero: Expr, dtype: str) -> tuple[Expr, Expr]:
@@ -155,7 +149,7 @@ def _as_types(s: Site, data_type: str, weight_type: str) -> Expr | None:
         data, data_zero = _moved(data, data_zero, data_type)
     if now[1] != weight_type:
         weight, weight_zero = _moved(weight, weight_zero, weight_type)
-    return call(s.attrs.name, data, weight, data_zero, weight_zero, *scales, **_attributes(s.attrs))
+    return call(s.attrs.name, data, weight, data_zero, weight_zero, *scales, **attributes_of(s.attrs))
 
 
 def _alike(s: Site) -> Expr | None:

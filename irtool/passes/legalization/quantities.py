@@ -166,6 +166,15 @@ def requantize(
     return e if out_dtype == "int32" else clip_cast(e, out_dtype)
 
 
+def in_output_terms(
+    e: Expr, shape: Sequence[Dim], scale: Expr, zero: Expr, out_scale: Expr, out_zero: Expr, target: Target | None
+) -> Expr:
+    """A quantized tensor in int32, with the result's scale and zero point."""
+    if same_parameters(scale, zero, out_scale, out_zero):
+        return cast(e, "int32")
+    return requantize(e, shape, scale, zero, out_scale, out_zero, "int32", target=target)
+
+
 def _scaled(e: Expr, factor: float, shape: Sequence[Dim], rounding: str, working: str) -> Expr:
     if working != "int32":
         return multiply(scalar_constant(factor, working), e)

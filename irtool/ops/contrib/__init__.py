@@ -1,0 +1,1 @@
+"""Operators of one vendor's hardware or library: read, typed and printed, but without a meaning outside of it."""

@@ -1,0 +1,23 @@
+"""Calls of functions that PyTorch has written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...ir import Type
+from ..base import Operator, Reporter, operator
+from ..shapes import is_unknown
+
+
+@operator("torch_op", attrs="TorchFunctionAttrs", level=99, variadic=True, vendor="PyTorch")
+@dataclass(frozen=True)
+class TorchOp(Operator):
+    """A function of tensors that PyTorch saved as `serialized_function`, `len` bytes; only PyTorch can run it."""
+
+    serialized_function: str = ""
+    len: int = -1
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """What an annotation around the call says: the function, which decides, is known to PyTorch alone."""
+        return None if is_unknown(reporter.out) else reporter.out

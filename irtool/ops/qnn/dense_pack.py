@@ -1,0 +1,59 @@
+"""A quantized dense layer with weights packed in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...ir import TensorType, Type
+from ..base import Pattern, RelationError, Reporter, operator
+from ..nn.dense import DensePack
+from ..shapes import mul, require_rank, tensor
+from .parameters import Quantized, assign_parameter, known, require_dtype, require_scalar
+from .products import ARGUMENTS, less_zero_point
+
+
+@operator(
+    "qnn.contrib_dense_pack",
+    *ARGUMENTS,
+    pattern=Pattern.OUT_ELEMWISE_FUSABLE,
+    attrs="DensePackAttrs",
+    level=11,
+)
+@dataclass(frozen=True)
+class QuantizedDensePack(DensePack, Quantized):
+    """`nn.contrib_dense_pack` of the data and the weights less their zero points, exactly, in `out_dtype`.
+
+    Weights have rank 4, `(units / n, K / c, n, c)`. The arguments are in the order of `qnn.conv2d`.
+    """
+
+    since = "0.12"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """8-bit data `(M, K)` and 8-bit weights of rank 4 give `(M, units)`; scale and zero point of the data are scalars."""
+        data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
+        if data is None or weight is None:
+            return None
+        require_rank(data, 2, "the data")
+        require_rank(weight, 4, "the weights")
+        require_dtype(data, ("int8", "uint8"), "the data")
+        require_dtype(weight, ("int8", "uint8"), "the weights")
+        if not self.out_dtype:
+            raise RelationError("out_dtype must be given")
+        units = mul(weight.shape[0], weight.shape[2])
+        if not known(types, (2, 3, 4, 5)):
+            return None
+        require_scalar(types[2], "int32", "the zero point of the data")
+        require_scalar(types[4], "float32", "the scale of the data")
+        assign_parameter(types, 3, "int32", units, reporter, "the zero point of the weights")
+        assign_parameter(types, 5, "float32", units, reporter, "the scale of the weights")
+        return TensorType((data.shape[0], units), self.out_dtype)
+
+    def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:  # type: ignore[override]
+        zero = np.asarray(rest[1], np.int64)
+        if zero.size > 1:
+            zero = zero.reshape(weight.shape[0], 1, weight.shape[2], 1)
+        left = less_zero_point(data, np.asarray(rest[0], np.int64))
+        return super().evaluate(left, less_zero_point(weight, zero))
