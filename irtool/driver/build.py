@@ -13,6 +13,8 @@ from typing import Any
 from ..diagnostics import IrError, ToolError, UsageError
 from ..ir import Expr, Module
 from ..ir.target import Target
+from ..passes.context import PassContext
+from ..passes.resolve import resolve
 from .artifact import Artifact
 from .options import Options
 from .outputs import Content, Emission, write_files
@@ -21,8 +23,8 @@ from .outputs import Content, Emission, write_files
 def build(
     module: Module | Expr | Callable[[], Module],
     params: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
-    target: str = "c",
-    opt_level: int = 3,
+    target: str | None = None,
+    opt_level: int | None = None,
     out_dir: str | os.PathLike | None = None,
     *,
     name: str = "model",
@@ -40,21 +42,24 @@ def build(
     cache: bool = False,
     content: bytes | None = None,
     passes: str | Sequence[Any] = (),
-    required_pass: Iterable[str] = (),
-    disabled_pass: Iterable[str] = (),
+    required_pass: Iterable[str] | None = None,
+    disabled_pass: Iterable[str] | None = None,
     config: Mapping[str, Any] | None = None,
-    instruments: Iterable[Any] = (),
+    instruments: Iterable[Any] | None = None,
     also: Callable[[Emission], Mapping[str, str]] | None = None,
     warnings: Sequence[str] = (),
 ) -> Artifact:
     """Compiles a module.
 
+    Inside `with PassContext(…):` that context governs the passes; arguments that are given override what it says (of
+    `config`, key by key).
+
     Args:
         module: the module, which is not changed (or a function or an expression, taken as its `@main`); or a callable that
             gives it, called only if the cache has no such build.
         params: values of parameters of the entry, by name (or a function that gives them); they become weights.
-        target: `c`.
-        opt_level: level of the build pipeline, 0 to 4.
+        target: `c`, the default.
+        opt_level: level of the build pipeline, 0 to 4; 3 where neither this nor a context says otherwise.
         out_dir: folder for the files (made if missing); without one, a temporary folder that lives as long as the result.
         name: prefix of files and C names; a C identifier.
         entry: the function that `NAME_run` calls; of several, the others are `NAME_run_ENTRY`.
@@ -88,9 +93,14 @@ def build(
     """
     if isinstance(module, Expr) or not callable(module):
         module = Module.of(module)
+    governing = PassContext.entered()
+    context = (governing or PassContext(opt_level=3)).overridden(
+        opt_level, required_pass, disabled_pass, config, target=target
+    )
+    target = target or str(context.target or "c")
     options = Options(
         target=target,
-        opt_level=opt_level,
+        opt_level=context.opt_level,
         name=name,
         entries=(entry,) if isinstance(entry, str) else tuple(entry),
         emit=emit,
@@ -102,12 +112,13 @@ def build(
         weights=weights,
         testbench=testbench,
         cc=cc,
-        required_pass=tuple(sorted(set(required_pass))),
-        disabled_pass=tuple(sorted(set(disabled_pass))),
-        config=tuple(sorted((config or {}).items())),
+        required_pass=tuple(sorted(context.required_pass)),
+        disabled_pass=tuple(sorted(context.disabled_pass)),
+        config=tuple(sorted(context.config.items())),
     )
-    instruments = tuple(instruments)
-    _check_passes(passes, options)
+    instruments = tuple(instruments) if instruments is not None else None
+    if passes:
+        resolve(passes)  # an unknown pass is said before anything is read or made
     with tempfile.TemporaryDirectory(prefix="irtool-") as work, ExitStack() as held:
         key = _key(module, params, inputs, options, passes, content) if cache else ""
         made = _cached(key, held) if key else None
@@ -140,17 +151,9 @@ def build(
         return _deliver(made, options, out_dir, also)
 
 
-def _check_passes(passes: str | Sequence[Any], options: Options) -> None:
-    """Raises UsageError where passes or their options are not known, before anything is read or made."""
-    if passes or options.required_pass or options.disabled_pass or options.config:
-        from ..passes.context import PassContext
-        from ..passes.resolve import resolve
-
-        resolve(passes)
-        PassContext(options.opt_level, options.required_pass, options.disabled_pass, dict(options.config))
-
-
-def _transform(module: Module, passes: str | Sequence[Any], options: Options, instruments: Iterable[Any]) -> Module:
+def _transform(
+    module: Module, passes: str | Sequence[Any], options: Options, instruments: Iterable[Any] | None
+) -> Module:
     """The module after the passes that were asked for beside the pipeline."""
     from ..passes import run_passes
 
@@ -237,8 +240,6 @@ def _key(
     compiler = Compiler(options.cc, options.mcpu, options.openmp, options.math == "strict")
     key.add(program_identity(), plugins, repr(sorted(asdict(options).items())), repr(inputs), compiler.identity)
     if passes:
-        from ..passes.resolve import resolve
-
         key.add(*(p.text() for p in resolve(passes)))
     if content is not None:
         key.add(content)

@@ -43,14 +43,15 @@ def prepare(
     opt_level: int = 3,
     entry: str = "main",
     target: str = "c",
-    instruments: Iterable[Any] = (),
+    instruments: Iterable[Any] | None = None,
     required_pass: Iterable[str] = (),
     disabled_pass: Iterable[str] = (),
     config: Mapping[str, Any] | None = None,
 ) -> Module:
     """The module as lowering wants it; the entry is called `main` in it.
 
-    `required_pass`, `disabled_pass` and `config` are those of the context that the passes run under.
+    `required_pass`, `disabled_pass` and `config` are those of the context that the passes run under; `instruments` watch the
+    build pipeline, and where there are none those of the current context watch every pass.
     Raises IrError where the entry does not exist or a weight does not fit its parameter.
     """
     from ..passes import run_passes
@@ -62,11 +63,12 @@ def prepare(
     if params:
         module = bind_params(module, params, entry)
     required, disabled = set(required_pass), set(disabled_pass)
-    module = run_passes(with_entry(module, entry), "RemoveUnusedFunctions", config=config, target=target)
+    before: dict[str, Any] = {"config": config, "target": target, "instruments": None if instruments is None else ()}
+    module = run_passes(with_entry(module, entry), "RemoveUnusedFunctions", **before)
     if is_higher_order(module):
-        module = run_passes(module, _FIRST_ORDER, config=config, target=target)
+        module = run_passes(module, _FIRST_ORDER, **before)
     if is_dynamic(module):
-        module = run_passes(module, "DynamicToStatic", config=config, target=target)
+        module = run_passes(module, "DynamicToStatic", **before)
     return run_passes(
         module,
         f"default<O{opt_level}>",
@@ -79,7 +81,7 @@ def prepare(
     )
 
 
-def prepare_entries(module: Module, options: Options, instruments: Iterable[Any] = ()) -> Module:
+def prepare_entries(module: Module, options: Options, instruments: Iterable[Any] | None = None) -> Module:
     """The module as lowering wants it, for one entry or several, which keep their names.
 
     Each entry goes through the pipeline with what it calls, by itself; what several of them call has a copy for each, and
