@@ -3,13 +3,17 @@ PYTHON ?= python3
 BIN = .venv/bin
 STAMP = .venv/.installed
 
-.PHONY: run test check format bench clean
+.PHONY: run test conformance check format bench clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c --verbose samples/simplenet.relay
 
 test: $(STAMP)-dev
 	$(BIN)/python -m pytest -n 2
+
+# Writes docs/conformance.md from the results of all tests.
+conformance: $(STAMP)-dev
+	$(BIN)/python -m pytest -n 2 --conformance
 
 check: $(STAMP)-dev
 	$(BIN)/ruff format --check irtool tests benchmarks

@@ -136,8 +136,12 @@ def _has_unknown_shape(t: Type | None) -> bool:
 
 
 def is_higher_order(module: Module) -> bool:
-    """True if a function is used as a value other than by calling it, or there are references or algebraic data."""
+    """True if a function is used as a value other than by calling it or has type parameters, or there are references or
+    algebraic data.
+    """
     for f in module.relay_functions.values():
+        if f.type_params:
+            return True
         called: set[Expr] = set()
         order = post_order(f.body)
         for e in order:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,9 @@ PARTS = sorted(str(p.relative_to(CORPUS)).removesuffix(".jsonl.gz") for p in COR
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_part(part: str) -> None:
+def test_part(part: str, record_property: Callable[[str, object], None]) -> None:
     score = scorer()
+    agreed = cases = 0
     known = known_failures()
     new, cured = [], []
     with gzip.open(CORPUS / f"{part}.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -53,11 +55,14 @@ def test_part(part: str) -> None:
                 why = "a different result"
             except Exception as error:  # noqa: BLE001 - every failure is counted and named
                 agrees, why = False, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            cases += 1
+            agreed += agrees
             name = f"{part}:{case['id']}"
             if not agrees and name not in known:
                 new.append(f"{name} {why}")
             elif agrees and name in known:
                 cured.append(name)
+    record_property("agreement", (agreed, cases))
     assert not new, "these disagree and are not listed:\n" + "\n".join(new)
     assert not cured, "these agree by now; take them off the list:\n" + "\n".join(cured)
 
