@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .ir.target import Target
     from .parser import parse_expr
     from .passes import PassContext, run_passes
+    from .plugin import load_plugins
     from .printer import to_text
 
 _WHERE = {
@@ -43,6 +44,7 @@ _WHERE = {
     "IRModule": ".ir",
     "Target": ".ir.target",
     "PassContext": ".passes",
+    "load_plugins": ".plugin",
     "IrError": ".diagnostics",
     "Diagnostic": ".diagnostics",
 }
@@ -58,6 +60,7 @@ __all__ = [
     "build",
     "evaluate",
     "infer_types",
+    "load_plugins",
     "parse",
     "parse_expr",
     "run_passes",

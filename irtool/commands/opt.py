@@ -28,9 +28,12 @@ from .printing import printing_options
     "-o", "output", metavar="FILE", default=None, help="Write to FILE, atomically, instead of standard output."
 )
 @click.option(
-    "--func", metavar="REGEX", default=None, help="Only transform functions whose name matches (from its start)."
+    "--func",
+    multiple=True,
+    metavar="REGEX",
+    help="Only transform functions whose name matches (from its start). Of repeated ones, any may match.",
 )
-@click.option("--allow-no-match", is_flag=True, help="A --func that matches nothing is no error.")
+@click.option("--allow-no-match", is_flag=True, help="A --func, or a func(…) in a pipeline, may match nothing.")
 @click.option(
     "--opt-level",
     type=click.IntRange(0, 4),
@@ -98,7 +101,7 @@ def command(
     chosen: PassChoice,
     level: int | None,
     output: str | None,
-    func: str | None,
+    func: tuple[str, ...],
     allow_no_match: bool,
     opt_level: int,
     target: str | None,
@@ -164,7 +167,7 @@ def command(
         module = run_passes(
             module,
             pipelines,
-            func,
+            func or None,
             opt_level if level is None else level,
             target=target,
             instruments=instruments,

@@ -38,6 +38,7 @@ from ..ir import TypeVar as RelayTypeVar
 from ..ir.dims import ANY, DimExpr, DimVar, Int64
 from ..ir.meta import MetaNode
 from ..plugin import Plugin, Registry, type_hints
+from ..plugin.mistakes import adopt
 from ..plugin.origin import is_outside
 from .own import check_class, missing, wrong_expression, wrong_type, wrong_value
 
@@ -248,8 +249,8 @@ def operator(
         cls.attrs_name = f"relay.attrs.{attrs}" if attrs else ""
         cls.declares_attrs = declares_attrs
         cls.vendor = vendor
-        cls.name = name
         if is_outside(cls):
+            adopt(cls, operators.kind, name)
             check_class(cls)
         operators.register(name, override=override)(cls)
         return cls

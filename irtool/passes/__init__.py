@@ -20,8 +20,10 @@ from .base import (
     passes,
     register_pass,
 )
+from .config_option import ConfigOption
 from .context import PassContext, PassInfo, PassInstrument
 from .decorated import create_function_pass, create_module_pass, function_pass, module_pass
+from .instruments import register_instrument
 from .pipeline import parse_pipeline
 from .run import run_passes
 from .runner import run_pass
@@ -29,6 +31,7 @@ from .runner import run_pass
 __all__ = [
     "ApplyPassToFunction",
     "Composite",
+    "ConfigOption",
     "FunctionPass",
     "ModulePass",
     "Pass",
@@ -44,6 +47,7 @@ __all__ = [
     "module_pass",
     "parse_pipeline",
     "passes",
+    "register_instrument",
     "register_pass",
     "run_pass",
     "run_passes",

@@ -27,7 +27,7 @@ from ..diagnostics import UsageError, nearest
 from ..ir import Expr, Function, Module
 from ..ir.module import describe
 from ..plugin import Plugin, PluginError, Registry, type_hints
-from ..plugin.mistakes import check_dataclass, refuse
+from ..plugin.mistakes import adopt, check_dataclass, refuse
 from ..plugin.origin import is_outside, place_of, shown
 from .config_option import ConfigOption
 from .context import PassContext, PassInfo
@@ -317,8 +317,8 @@ def register_pass(
     """
 
     def file(cls: P) -> P:
-        cls.name = name
         if is_outside(cls):
+            adopt(cls, passes.kind, name)
             if not issubclass(cls, Pass):
                 raise refuse(cls, "the class is no pass", help="derive it from FunctionPass, ModulePass or Sequential")
             check_dataclass(cls, "@register_pass(…)")

@@ -7,6 +7,9 @@ import pkgutil
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
+from ..plugin.mistakes import refuse
+from ..plugin.origin import is_outside, is_same_definition, place_of
+
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
 
@@ -24,12 +27,23 @@ class RuleTable(Generic[K, R]):
         self._loaded = False
 
     def file(self, *keys: K) -> Callable[[R], R]:
-        """Decorator: files a rule under keys. Raises TypeError for a key that has one already."""
+        """Decorator: files a rule under keys.
+
+        Raises TypeError for a key that has one already; PluginError where a rule from outside takes such a key, unless it is
+        the same function defined again.
+        """
 
         def file(rule: R) -> R:
+            outside = is_outside(rule)
+            if outside:
+                self._load()  # so that a key that is taken is known
             for key in keys:
-                if key in self._rules:
+                other = self._rules.get(key)
+                if other is not None and not outside:
                     raise TypeError(f"{self._what} {key} is defined twice")
+                if other is not None and not is_same_definition(other, rule):
+                    whose = f"that of {place_of(other)}" if is_outside(other) else "irtool's own"
+                    raise refuse(rule, f"{self._what} {key} is there already: {whose}")
                 self._rules[key] = rule
             return rule
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError
-from .origin import file_of, outside_frame, place_of, shown
+from .origin import file_of, mark_place, outside_frame, place_of, shown
 
 Complaint = Callable[[Any, Sequence[Any], Any], str]
 """From a plug-in, the arguments and the result of a method: what is wrong with the result, or the empty string."""
@@ -25,13 +25,20 @@ class PluginError(IrError):
     module: Any = None
 
 
-def describe(cls: type) -> str:
+def describe(cls: Any) -> str:
     """`operator my.swish`, `pass Foo`: what messages call a plug-in."""
     kind = getattr(cls, "_kind", "") or "plug-in"
     return f"{kind} {getattr(cls, 'name', '') or cls.__name__}"
 
 
-def refuse(cls: type, message: str, help: str = "") -> PluginError:
+def adopt(cls: Any, kind: str, name: str) -> None:
+    """Notes on a class from outside what it is going to be, and where it stands: what messages about it say."""
+    cls._kind, cls.name = kind, name
+    if "_place" not in cls.__dict__:
+        mark_place(cls)
+
+
+def refuse(cls: Any, message: str, help: str = "") -> PluginError:
     """The error that a class itself is not what it should be."""
     return PluginError(f"in the plug-in {place_of(cls)}, {describe(cls)}: {message}", help=help)
 

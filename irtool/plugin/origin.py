@@ -8,13 +8,14 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from types import FrameType, TracebackType
+from typing import Any
 
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The folder of the package irtool."""
 
 
-def is_outside(cls: type) -> bool:
-    """True for a class that irtool's own modules do not define."""
+def is_outside(cls: Any) -> bool:
+    """True for a class or a function that irtool's own modules do not define."""
     return not _is_own(cls.__module__)
 
 
@@ -31,18 +32,27 @@ def mark_place(cls: type) -> None:
         cls._place = (frame.f_code.co_filename, frame.f_lineno)  # type: ignore[attr-defined]
 
 
-def place_of(cls: type) -> str:
-    """`FILE:LINE` of a class from outside, as far as it is known; the name of its module otherwise."""
-    found = cls.__dict__.get("_place")
-    if found is None:
-        return cls.__module__
-    return f"{shown(found[0])}:{found[1]}"
+def place_of(cls: Any) -> str:
+    """`FILE:LINE` of a class or function from outside, as far as it is known; the name of its module otherwise."""
+    code = getattr(cls, "__code__", None)
+    found = (code.co_filename, code.co_firstlineno) if code is not None else cls.__dict__.get("_place")
+    return f"{shown(found[0])}:{found[1]}" if found is not None else cls.__module__
 
 
-def file_of(cls: type) -> str:
-    """The file that defines a class; empty where there is none (a notebook, standard input)."""
+def file_of(cls: Any) -> str:
+    """The file that defines a class or a function; empty where there is none (a notebook, standard input)."""
     module = sys.modules.get(cls.__module__)
     return os.path.abspath(getattr(module, "__file__", None) or "") if getattr(module, "__file__", None) else ""
+
+
+def is_same_definition(old: Any, new: Any) -> bool:
+    """True if a class or function is an earlier one defined again: of the same name in the same file, module or session."""
+    if not is_outside(old):
+        return False
+    if old.__module__ == new.__module__ == "__main__" and not file_of(new):
+        return True
+    same_file = file_of(old) == file_of(new) != ""
+    return old.__qualname__ == new.__qualname__ and (old.__module__ == new.__module__ or same_file)
 
 
 def shown(path: str) -> str:
@@ -72,12 +82,12 @@ def outside_frame(trace: TracebackType | None, files: Iterable[str] = ()) -> tup
 
 
 def _installed() -> tuple[str, ...]:
-    """Folders of irtool, of Python's own modules and of installed packages, each with its separator."""
+    """Folders of irtool, of Python's own modules and of installed packages, each with its separator; code in no file."""
     if not _INSTALLED:
         paths = sysconfig.get_paths()
         folders = {HOME, paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"], paths["scripts"]}
         folders |= {*site.getsitepackages(), os.path.dirname(os.__file__)}
-        _INSTALLED.extend(["<frozen", *sorted(os.path.join(f, "") for f in folders)])
+        _INSTALLED.extend(["<frozen", "<string>", *sorted(os.path.join(f, "") for f in folders)])
     return tuple(_INSTALLED)
 
 

@@ -17,7 +17,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from ..diagnostics import UsageError, nearest
 from .mistakes import refuse
-from .origin import file_of, is_outside, place_of
+from .origin import is_outside, is_same_definition, place_of
 
 T = TypeVar("T", bound=type)
 
@@ -63,7 +63,7 @@ class Registry(Generic[T]):
             taken = {key: old for key in (name, *aliases) if (old := self._find_loaded(key)) is not None}
             own = [old for old in taken.values() if self._owns(old) or getattr(old, "_overrides", None) is not None]
             for key, old in taken.items():
-                if not (_is_same(old, cls) or override):
+                if not (is_same_definition(old, cls) or override):
                     raise refuse(
                         cls, f"the name {key} is taken by {self._whose(old)}", help=_how_to_override(old, self)
                     )
@@ -212,16 +212,6 @@ class Registry(Generic[T]):
 
     def __contains__(self, name: str) -> bool:
         return self.find(name) is not None
-
-
-def _is_same(old: type, new: type) -> bool:
-    """True if a class is an earlier one defined again: of the same name in the same file, module or session."""
-    if not is_outside(old):
-        return False
-    if old.__module__ == new.__module__ == "__main__" and not file_of(new):
-        return True
-    same_file = file_of(old) == file_of(new) != ""
-    return old.__qualname__ == new.__qualname__ and (old.__module__ == new.__module__ or same_file)
 
 
 def _how_to_override(old: type, registry: Registry) -> str:

@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 from ...diagnostics import UsageError, nearest
 from ...plugin import Registry, type_hints
-from ...plugin.mistakes import check_dataclass, refuse
+from ...plugin.mistakes import adopt, check_dataclass, refuse
 from ...plugin.origin import is_outside
 from ..context import PassInstrument
 
@@ -42,8 +42,8 @@ def register_instrument(name: str, *, override: bool = False) -> Callable[[I], I
     """Class decorator: registers an instrument, a dataclass that need not be frozen, under its name."""
 
     def file(cls: I) -> I:
-        cls.name = name
         if is_outside(cls):
+            adopt(cls, instruments.kind, name)
             if not issubclass(cls, PassInstrument):
                 raise refuse(cls, "the class is no instrument", help="derive it from irtool.passes.PassInstrument")
             check_dataclass(cls, "@register_instrument(…)", frozen=False)

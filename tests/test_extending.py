@@ -1,0 +1,136 @@
+"""The page on plug-ins: its file and its module, as they stand there, go through every command that it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+SWISH, NET = blocks("python")[0], blocks("relay")[0]
+COMMANDS = [line for line in blocks("sh")[0].splitlines() if line]
+
+
+def irtool(folder: Path, *words: str, path: tuple[Path, ...] = ()) -> subprocess.CompletedProcess[str]:
+    """One command in a process of its own, in that folder."""
+    where = os.pathsep.join(map(str, (*path, ROOT)))
+    return subprocess.run(
+        [sys.executable, "-m", "irtool", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": where, "CFLAGS": "-O1", "XDG_CACHE_HOME": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    """A folder with the page's files."""
+    (tmp_path / "swish.py").write_text(SWISH, encoding="utf-8")
+    (tmp_path / "net.relay").write_text(NET, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A folder of installed packages that has the page's file as the distribution `swish 1.0`."""
+    folder = tmp_path / "site"
+    info = folder / "swish-1.0.dist-info"
+    info.mkdir(parents=True)
+    (folder / "swish.py").write_text(SWISH, encoding="utf-8")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: swish\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[irtool.plugins]\nswish = swish\n")
+    return folder
+
+
+SAYS = {
+    "check": "no errors",
+    "opt -p MakeSwish": "my.swish(%1, beta=2f)",
+    "opt -p FirstOrderGradient": "(Tensor[(2, 8), float32], (Tensor[(2, 8), float32], Tensor[(8, 8), float32]))",
+    "run": "interp and c agree",
+    "build": "1 kernels",
+    "info": "my.swish",
+    "diff": "equal",
+    "ops": "sigmoid(beta * x)",
+    "passes MakeSwish": "in either order of the factors",
+    "passes CountSwish": "each pass left behind",
+}
+
+
+def expected(command: str) -> str:
+    words = [w for w in shlex.split(command)[1:] if w not in ("--load", "swish.py", "net.relay")]
+    return next(text for key, text in SAYS.items() if words[: len(key.split())] == key.split())
+
+
+@pytest.mark.promise("plug-ins")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_of_the_page_takes_the_file(command: str, page: Path) -> None:
+    done = irtool(page, *shlex.split(command)[1:])
+    assert done.returncode == 0, done.stderr
+    assert expected(command) in done.stdout
+    if "CountSwish" in command and "opt" in command:
+        assert "swish: 2 after MakeSwish" in done.stderr
+
+
+@pytest.mark.promise("plug-ins")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_of_the_page_finds_what_is_installed(command: str, page: Path, installed: Path) -> None:
+    (page / "swish.py").unlink()
+    words = shlex.split(command.replace(" --load swish.py", ""))[1:]
+    done = irtool(page, *words, path=(installed,))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "" or "CountSwish" in command
+    assert expected(command) in done.stdout
+
+
+@pytest.mark.promise("plug-ins")
+def test_goldens_take_what_is_loaded(page: Path) -> None:
+    golden = page / "golden.relay"
+    golden.write_text("// RUN: irtool opt --load swish.py -p MakeSwish %s\n// RUN: not irtool check %s\n" + NET)
+    assert irtool(page, "test", "--update", "golden.relay").returncode == 0
+    written = Path(f"{golden}.expected").read_text(encoding="utf-8")
+    assert "my.swish(%0)" in written
+    assert "unknown operator my.swish" in written  # a line has what it loads itself, and nothing of the line before
+    golden.write_text("// RUN: irtool opt -p MakeSwish %s\n" + NET)
+    assert irtool(page, "test", "--load", "swish.py", "--update", "golden.relay").returncode == 0
+
+
+@pytest.mark.promise("plug-ins")
+def test_python_finds_what_is_installed(page: Path, installed: Path) -> None:
+    code = (
+        "import irtool; m = irtool.parse(open('net.relay').read()); a = irtool.run_passes(m, 'MakeSwish')\n"
+        "assert irtool.to_text(a).count('my.swish') == 2; print(irtool.passes.MakeSwish.__name__)"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-c", code], cwd=page, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "MakeSwish\n"), done.stderr
+
+
+@pytest.mark.promise("plug-ins")
+def test_the_gradient_of_the_page_is_right(page: Path) -> None:
+    import irtool as api
+    from irtool.plugin.loading import plugins_kept
+
+    with plugins_kept():
+        api.load_plugins(page / "swish.py")
+        text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(5), float64]) { my.swish(%x, beta=2f) }'
+        module = api.run_passes(api.parse(text), "FirstOrderGradient")
+        x = np.linspace(-2, 2, 5)
+        _, (slope,) = api.evaluate(module, [x])
+        step = 1e-6
+        swish = [(v / (1 + np.exp(-2 * v))) for v in (x - step, x + step)]
+        np.testing.assert_allclose(slope, (swish[1] - swish[0]) / (2 * step), rtol=1e-6)
