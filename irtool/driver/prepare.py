@@ -33,6 +33,7 @@ _FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
 LEFT_OUT: Mapping[str, str] = {
     "AlterOpLayout": "kernels choose the layouts they compute in for themselves, when they are scheduled",
     "LabelOps": "equal kernels are found by their loops; nothing looks kernels up by a hash",
+    "PlanDevices": "C runs on one device; a module that names devices is planned all the same",
 }
 """Passes of the build pipeline that a build does not run unless it is told to (`required_pass`), each with the reason."""
 
@@ -56,6 +57,7 @@ def prepare(
     """
     from ..passes import run_passes
     from ..passes.bind import bind_params
+    from ..passes.devices.configuration import mentioned_devices
 
     if entry not in module or not isinstance(module[entry], Function):
         have = ", ".join("@" + n for n in module.functions) or "none"
@@ -69,12 +71,13 @@ def prepare(
         module = run_passes(module, _FIRST_ORDER, **before)
     if is_dynamic(module):
         module = run_passes(module, "DynamicToStatic", **before)
+    planned = {"PlanDevices"} if next(mentioned_devices(module), None) is not None else set()
     return run_passes(
         module,
         f"default<O{opt_level}>",
         opt_level=opt_level,
         required_pass=required,
-        disabled_pass=disabled | (LEFT_OUT.keys() - required),
+        disabled_pass=disabled | (LEFT_OUT.keys() - required - planned),
         config=config,
         instruments=instruments,
         target=target,

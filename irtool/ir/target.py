@@ -25,6 +25,28 @@ _KEYS = {
     "ext_dev": (),
     "hybrid": (),
 }
+_DEFAULTS: dict[str, dict[str, str | int]] = {
+    "cuda": {"thread_warp_size": 32, "max_num_threads": 1024},
+    "rocm": {
+        "mtriple": "amdgcn-amd-amdhsa-hcc",
+        "max_num_threads": 256,
+        "max_threads_per_block": 256,
+        "max_shared_memory_per_block": 65536,
+        "thread_warp_size": 64,
+    },
+    "opencl": {"max_num_threads": 256, "thread_warp_size": 1, "texture_spatial_limit": 16384},
+    "metal": {"max_num_threads": 256, "thread_warp_size": 16, "max_function_args": 31},
+    "vulkan": {
+        "supports_float32": 1,
+        "supports_int32": 1,
+        "max_num_threads": 256,
+        "max_threads_per_block": 256,
+        "thread_warp_size": 1,
+    },
+    "webgpu": {"max_num_threads": 256},
+}
+"""What TVM 0.10 adds to a target's options where they are not given (src/target/target_kind.cc). What it finds out from the
+processors of its own machine is not among them."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +84,19 @@ class Target:
         """The value of an option, or `default`."""
         return dict(self.options).get(name, default)
 
+    @property
+    def attributes(self) -> dict[str, str | int]:
+        """The options as TVM has them: with its defaults, and numbers as numbers."""
+        given: dict[str, str | int] = {k: int(v) if re.fullmatch(r"-?\d+", v) else v for k, v in self.options}
+        return {**_DEFAULTS.get(self.kind, {}), **given}
+
     def record(self) -> MetaNode:
-        """The target as the peer's record of it, with itself as the host where it is for the CPU."""
-        fields = {"kind": self.kind, "tag": "", "keys": self.keys, "attrs": dict(self.options)}
-        host = MetaNode("Target", {**fields, "host": None}) if _KEYS[self.kind] == ("cpu",) else None
-        return MetaNode("Target", {**fields, "host": host})
+        """The target as TVM's record of it. Its host is itself where it is for the CPU, and else TVM's default, LLVM."""
+        fields = {"kind": self.kind, "tag": "", "keys": self.keys, "attrs": self.attributes}
+        host_fields = fields
+        if _KEYS[self.kind] != ("cpu",):
+            host_fields = {"kind": "llvm", "tag": "", "keys": _KEYS["llvm"], "attrs": {}}
+        return MetaNode("Target", {**fields, "host": MetaNode("Target", {**host_fields, "host": None})})
 
     def __str__(self) -> str:
         words = [self.kind]

@@ -39,7 +39,7 @@ _OF_TVM_ALONE = frozenset(
 )
 """`PassInfo` names on Relay modules that TVM 0.10 has and irtool does not: what its lists name may name them, too."""
 
-_GROUPS = ("sequential", "default", "func")
+_GROUPS = ("sequential", "func")
 _MADE: set[str] = set()
 
 
@@ -55,8 +55,10 @@ def check_pass_names(names: Iterable[str]) -> None:
     `tir.…` among them) are taken, and have nothing to act on.
     """
     from .base import passes
+    from .pipelines import PIPELINES
 
+    groups = (*_GROUPS, *PIPELINES)
     for name in names:
-        if name in _GROUPS or name in _MADE or name in passes or name in _OF_TVM_ALONE or name.startswith("tir."):
+        if name in groups or name in _MADE or name in passes or name in _OF_TVM_ALONE or name.startswith("tir."):
             continue
-        raise UsageError(f"unknown pass {name}", help=nearest(name, [*passes.names(), *_GROUPS]))
+        raise UsageError(f"unknown pass {name}", help=nearest(name, [*passes.names(), *groups]))

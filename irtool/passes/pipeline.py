@@ -1,7 +1,7 @@
 """The text form of pipelines: `SimplifyInference,FuseOps{fuse_opt_level=2},func("^main$", FastMath),default<O3>`.
 
 pipeline := item ("," item)*
-item     := NAME options? | "func" "(" regexes "," pipeline ")" | "default" "<" "O" DIGIT ">"
+item     := NAME options? | "func" "(" regexes "," pipeline ")" | PIPELINE "<" "O" DIGIT ">"
 regexes  := STRING | "[" STRING ("," STRING)* "]"
 options  := "{" (KEY "=" value)* "}"          (commas between options are allowed)
 value    := number | "string" | word | True | False | None | [value, …] | {value: value, …}
@@ -91,12 +91,17 @@ class _Reader:
         start, name = self.start, self.step()
         if name == "func" and self.token == "(":
             return self.func()
-        if name == "default" and self.token == "<":
-            return self.default()
+        if self.token == "<":
+            return self.named(name, start)
         cls = passes.find(name)
         if cls is None:
             span = Span(self.source, start, start + len(name))
-            raise UsageError(f"unknown pass {name}", span, help=nearest(name, [*passes.names(), "default<O3>"]))
+            from .pipelines import PIPELINES
+
+            if name in PIPELINES:
+                raise UsageError(f"the pipeline {name} needs a level", span, help=f"write {name}<O3>")
+            levelled = [f"{n}<O3>" for n in PIPELINES]
+            raise UsageError(f"unknown pass {name}", span, help=nearest(name, [*passes.names(), *levelled]))
         options = self.options() if self.token == "{" else {}
         made = cls.make(options)
         return made if not isinstance(made, list) else PassList(tuple(made))
@@ -125,16 +130,19 @@ class _Reader:
         self.start, self.token = start
         self.fail("func(…) takes a regular expression in quotes first, or several in brackets")
 
-    def default(self) -> Pass:
-        from .pipelines import Default
+    def named(self, name: str, start: int) -> Pass:
+        from .pipelines import PIPELINES, Pipeline
 
+        if name not in PIPELINES:
+            span = Span(self.source, start, start + len(name))
+            raise UsageError(f"unknown pipeline {name}", span, help=nearest(name, PIPELINES))
         self.expect("<")
         match = re.fullmatch(r"O([0-4])", self.token)
         if match is None:
             self.fail("expected a level from O0 to O4")
         self.step()
         self.expect(">")
-        return Default(int(match[1]))
+        return Pipeline(name, int(match[1]))
 
     def options(self) -> dict[str, Any]:
         self.expect("{")

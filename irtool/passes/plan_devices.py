@@ -47,7 +47,7 @@ class PlanDevices(ModulePass):
         host: the device that computes shapes and sizes: `cpu`, or a name and a number (`cpu:1`).
         default: the device of everything that nothing is said about. If it is not given, the pass option
             `relay.fallback_device_type` decides, then the target, and then it is `cpu`.
-        mentioned_only: leave a module that names no device as it is.
+        mentioned_only: leave a module that names no device as it is, unless code is made for a known target.
 
     A device without a target gets the target that other annotations of the module give to devices of its type, or the
     one that code is made for.
@@ -58,7 +58,7 @@ class PlanDevices(ModulePass):
     mentioned_only: bool = False
 
     def transform(self, module: Module, context: PassContext) -> Module:
-        if self.mentioned_only and next(mentioned_devices(module), None) is None:
+        if self.mentioned_only and context.target is None and next(mentioned_devices(module), None) is None:
             return module
         configuration = configure(module, context, self.host, self.default)
         prepared = context.infer(module.with_functions({n: _prepared(f, module) for n, f in module.functions.items()}))

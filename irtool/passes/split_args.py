@@ -25,7 +25,7 @@ class SplitArgs(FunctionPass):
 
     Options:
         max_function_args: the limit, inputs and outputs together; none if it is negative. If it is not given, the
-            option `-max_function_args` of the target decides.
+            option `-max_function_args` of the target decides (31 for Metal).
     """
 
     max_function_args: int | None = None
@@ -42,11 +42,10 @@ class SplitArgs(FunctionPass):
 
 
 def _limit_of(target: Target | None) -> int:
-    text = dict(target.options).get("max_function_args", "-1") if target is not None else "-1"
-    try:
-        return int(text)
-    except ValueError:
-        raise UsageError(f"the target option max_function_args is no integer: {text}") from None
+    limit = target.attributes.get("max_function_args", -1) if target is not None else -1
+    if not isinstance(limit, int):
+        raise UsageError(f"the target option max_function_args is no integer: {limit}")
+    return limit
 
 
 def _split(old: Expr, new: Expr, arguments: int) -> Expr:
