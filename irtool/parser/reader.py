@@ -64,6 +64,7 @@ class Reader:
         actions = self.tables.actions
         builder = self.builder
         rules = [(symbol, n, getattr(builder, name) if name else None) for symbol, n, name in self.tables.rules]
+        after, goto = self.tables.after, self.tables.goto
         states, values, starts = self.states, self.values, self.starts
         state, end = states[-1], 0
         for kind, text, at in words:
@@ -102,19 +103,21 @@ class Reader:
                 if count == 1:
                     if method is not None:
                         values[-1] = method(values[-1:], starts[-1], end)
-                    state = states[-1] = actions[states[-2]][symbol]
+                    below = states[-2]
+                    state = states[-1] = after.get((below, symbol, kind)) or goto(below, symbol, kind)
                 elif count:
                     start = starts[-count]
                     made = method(values[-count:], start, end)  # type: ignore[misc]
-                    del values[-count:], states[-count:], starts[-count:]
-                    values.append(made)
-                    starts.append(start)
-                    state = actions[states[-1]][symbol]
-                    states.append(state)
+                    count -= 1
+                    if count:
+                        del values[-count:], states[-count:], starts[-count:]
+                    values[-1] = made
+                    below = states[-2]
+                    state = states[-1] = after.get((below, symbol, kind)) or goto(below, symbol, kind)
                 else:
                     values.append(method([], at, at))  # type: ignore[misc]
                     starts.append(at)
-                    state = actions[state][symbol]
+                    state = after.get((state, symbol, kind)) or goto(state, symbol, kind)
                     states.append(state)
 
     def _ends_line(self, state: int, end: int, at: int) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -38,6 +38,7 @@ class Tables:
         groups: the terminal of each group (index 0 unused; empty where `fixed` decides). Beside the grammar's there are
             `PATH`, `COMMENT` (one that needs care), `JUNK` (a character that starts no word) and `$END`.
         fixed: the terminal of each fixed word and sign.
+        after: the states that `goto` found so far.
     """
 
     actions: list[dict[str, int]]
@@ -47,6 +48,25 @@ class Tables:
     word: re.Pattern[str]
     groups: list[str]
     fixed: dict[str, str]
+    after: dict[tuple[int, str, str], int] = field(default_factory=dict)
+
+    def goto(self, below: int, symbol: str, word: str) -> int:
+        """The state behind `symbol` above the state `below` where `word` comes next.
+
+        An atom is a postfix is a unary …: the rules that only hand a value on are taken here at once. There are half a dozen for
+        each atom, and nothing is made of them.
+        """
+        state = self.actions[below][symbol]
+        while True:
+            action = self.actions[state].get(word, 0)
+            if action >= 0:
+                break
+            name, count, method = self.rules[~action]
+            if count != 1 or method:
+                break
+            state = self.actions[below][name]
+        self.after[below, symbol, word] = state
+        return state
 
 
 def _grammar() -> str:
@@ -129,7 +149,7 @@ def _words(terminals: Any) -> tuple[str, list[str], dict[str, str]]:
     tried = [
         *[(t.name, t.pattern.to_regexp()) for t in first],
         ("COMMENT", r"/\*"),
-        ("", "|".join(map(re.escape, signs))),
+        ("", _alternatives(signs)),
         ("", r"match\?"),
         *[(t.name, t.pattern.to_regexp()) for t in rest],
         ("PATH", _PATH),
@@ -140,6 +160,16 @@ def _words(terminals: Any) -> tuple[str, list[str], dict[str, str]]:
     alternatives = [pattern for _, pattern in tried]
     word = _BLANK + "(?:" + "|".join(f"({a})" for a in alternatives) + ")"
     return word, groups, {**fixed, **matchers}
+
+
+def _alternatives(signs: list[str]) -> str:
+    """A pattern for signs, the longest first where one starts another; single characters as sets, which are found at once."""
+    longer = [s for s in signs if len(s) > 1]
+    starts = {s[0] for s in longer}
+    single = [s for s in signs if len(s) == 1]
+    apart = "".join(re.escape(s) for s in single if s not in starts)
+    other = "".join(re.escape(s) for s in single if s in starts)
+    return "|".join([f"[{apart}]", *map(re.escape, longer), *([f"[{other}]"] if other else [])])
 
 
 def main() -> None:

@@ -8,12 +8,14 @@ from typing import Any
 
 from ...diagnostics import IrError, Span
 from ...ir import Call, Constant, DictAttrs, Expr, Op, TupleGetItem, Var
+from ...ir.expr import _CHILDREN
 from ...ir.meta import MetaNode
 from ...ops.base import Operator, op, operators
 from ..undecided import with_missing_values, without_values
 from .leaves import Leaves
 
 _LITERAL = re.compile(r"-?(?:\d[\w.]*(?:[eE][+-]\w+)?|inf\w*|nan\w*)")
+_EXPRESSIONS = frozenset(_CHILDREN)
 _PRECEDENCE = {
     "*": (12, "multiply"),
     "/": (12, "divide"),
@@ -45,7 +47,7 @@ class Calls(Leaves):
                 self.error("arguments stand before attributes", attrs[0][2], attrs[0][3])
             items = items[: -len(attrs)]
         for item in items:
-            if not isinstance(item, Expr):
+            if item.__class__ not in _EXPRESSIONS:
                 what = (
                     "an attribute" if item.__class__ is tuple else f"a {getattr(item, 'type_key', type(item).__name__)}"
                 )
@@ -71,7 +73,10 @@ class Calls(Leaves):
     def _operator_attrs(self, function: Op, attrs: Any, s: int, e: int) -> Operator:
         operator = function.operator
         if not attrs:
-            return operator.make({}, Span(self.source, s, e))
+            made = self._bare_attrs.get(operator)
+            if made is None:
+                made = self._bare_attrs[operator] = operator.make({}, Span(self.source, s, e))
+            return made
         if attrs.__class__ is MetaNode:
             if attrs.missing is not None:
                 return without_values(operator, attrs)

@@ -44,19 +44,20 @@ class Leaves(State):
 
     def name(self, v: list, s: int, e: int) -> Expr:
         name = v[0]
+        known = self._ops.get(name)
+        if known is not None:
+            return known
         constructor = self.constructors.get(name)
         if constructor is not None:
             if constructor.inputs:
                 return constructor
             self._bare = Call(constructor, (), None, (), Span(self.source, s, e))
             return self._bare
-        if operators.find(name) is not None:
-            return op(name)
-        full = dialect.full_name(name)
-        if full is not None and not self.strict:
-            return op(full)
-        known = [*self.constructors, *operators.names()]
-        hint = nearest(name, known) if full is None else f"did you mean {full}?"
+        full = name if operators.find(name) is not None else dialect.full_name(name)
+        if full is not None and (full == name or not self.strict):
+            node = self._ops[name] = op(full)
+            return node
+        hint = nearest(name, [*self.constructors, *operators.names()]) if full is None else f"did you mean {full}?"
         self.error(f"unknown operator {name}", s, e, help=hint)
         return Var(name)
 

@@ -74,6 +74,7 @@ class Builder(Functions, Calls, Control, Attributes, Types):
             if constructor in self.constructors:
                 self.error(f"the constructor {constructor} is defined twice", start, end)
             self.constructors[constructor] = node
+            self._ops.pop(constructor, None)
             made.append(node)
         return TypeData(header, params, tuple(made), False, self.span(s, e))
 

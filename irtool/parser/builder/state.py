@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import Diagnostic, Diagnostics, Source, Span
-from ...ir import Call, Constructor, DimVar, Expr, GlobalVar, TensorType, TypeData, TypeVar, Var
+from ...ir import Call, Constructor, DimVar, Expr, GlobalVar, Op, TensorType, TypeData, TypeVar, Var
 from ...ops.base import Operator
 from ..metadata import Metadata
 
@@ -56,6 +56,9 @@ class State:
         self._int_lists: dict[str, tuple[int, ...]] = {}
         self._scalars: dict[str, tuple[Any, str]] = {}
         self._attrs: dict[tuple[str, str], Operator] = {}
+        self._bare_attrs: dict[type[Operator], Operator] = {}
+        self._ops: dict[str, Op] = {}
+        """Operators by the names that were read for them."""
         self._bare: Call | None = None
 
     def span(self, start: int, end: int) -> Span:
