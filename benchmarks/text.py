@@ -38,6 +38,12 @@ def run() -> None:
         text = _chain(lines)
         took = seconds(lambda t=text: parse(t), runs=3)
         _row(f"chain of {lines} calls ({len(text) / 1e6:.2f} MB): parse", f"{len(text) / 1e6 / took:8.2f} MB/s")
+    large = _network(1_000_000)
+    _row(
+        f"1,000,000 operators ({len(large) / 1e6:.0f} MB): parse", f"{seconds(lambda t=large: parse(t), runs=1):8.1f} s"
+    )
+    del large
+    _row("peak memory of this process so far", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:8.2f} GB")
     values = np.random.default_rng(0).standard_normal(25_000_000, dtype=np.float32).reshape(25, -1)
     big = Module({"main": Function((), Tuple(tuple(Constant(v) for v in values)))})
     held = irtool.to_text(big)
@@ -45,6 +51,15 @@ def run() -> None:
     _row("100 MB of constants: parse", f"{seconds(lambda: parse(held), runs=3):8.2f} s")
     _row("peak memory of this process", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:8.2f} GB")
     _row("lark", lark.__version__)
+
+
+def _network(calls: int) -> str:
+    """Calls of several kinds, with types and attributes: about 69 characters for each."""
+    shape = "Tensor[(1, 16), float32]"
+    kinds = ("nn.dense(%{}, %w, units=16)", "add(%{}, %x)", "nn.relu(%{})", "multiply(%{}, 0.5f)")
+    lines = [f"  %{i + 1} = {kinds[i % 4].format(i)} /* ty={shape} */;\n" for i in range(calls - 1)]
+    head = f'#[version = "0.0.5"]\ndef @main(%x: {shape}, %w: Tensor[(16, 16), float32]) -> {shape} {{\n  %0 = nn.relu(%x);\n'
+    return "".join([head, *lines, f"  %{calls - 1}\n}}\n"])
 
 
 def _chain(lines: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -44,10 +45,27 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def _bytes(ctx: click.Context, option: click.Parameter, value: str | None) -> int | None:
+    """A number of bytes as people write it: `65536`, `64K`, `1.5G`."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", value, re.IGNORECASE)
+    if match is None:
+        raise click.BadParameter(f"{value!r} is not a size; write for example 500000, 64M or 1.5G", ctx, option)
+    return int(float(match[1]) * 1024 ** " KMG".index(match[2].upper() or " "))
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="irtool", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show Python tracebacks.")
-def group(debug: bool) -> None:
+@click.option(
+    "--max-size",
+    metavar="SIZE",
+    callback=_bytes,
+    default=None,
+    help="Refuse texts of more than SIZE bytes; K, M and G stand for powers of 1024. Default: no limit.",
+)
+def group(debug: bool, max_size: int | None) -> None:
     """opt and llc for Relay: reads Relay text, runs passes on it, prints it, compiles it to portable C.
 
     \b

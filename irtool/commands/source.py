@@ -13,15 +13,22 @@ if TYPE_CHECKING:
 
 
 def read_text(path: str) -> tuple[str, str]:
-    """The text of a file (`-`: standard input) and the name it goes by in messages. Raises IrError if it is unreadable."""
+    """The text of a file (`-`: standard input) and the name it goes by in messages.
+
+    Raises IrError if it is unreadable, or larger than `irtool --max-size` allows.
+    """
+    most = _max_size()
+    wanted = -1 if most is None else most + 1
     try:
         if path == "-":
-            data, name = sys.stdin.buffer.read(), "<stdin>"
+            data, name = sys.stdin.buffer.read(wanted), "<stdin>"
         else:
             with open(path, "rb") as source:
-                data, name = source.read(), path
+                data, name = source.read(wanted), path
     except OSError as error:
         raise IrError(f"cannot read {path}: {error.strerror or error}") from None
+    if most is not None and len(data) > most:
+        raise IrError(f"{name} has more than {most} bytes, which --max-size allows")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -29,6 +36,14 @@ def read_text(path: str) -> tuple[str, str]:
     if not text.strip():
         raise IrError(f"{name} is empty")
     return text, name
+
+
+def _max_size() -> int | None:
+    """The limit that the command line sets, in bytes, or None."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    return context.find_root().params.get("max_size") if context is not None else None
 
 
 def read_module(path: str) -> Module:

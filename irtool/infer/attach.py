@@ -126,7 +126,11 @@ class _Attach:
     def function(self, e: Function) -> Function:
         t = self.type_of(e)
         assert isinstance(t, FuncType)
-        ret_type = _written(t.ret_type) if e.ret_type is None else self.resolve(e.ret_type)
+        ret_type: Type | None
+        if e.ret_type is not None:
+            ret_type = self.resolve(e.ret_type)
+        else:
+            ret_type = None if has_unknowns(t.ret_type) else t.ret_type
         params = tuple([self.get(p) for p in e.params])
         return Function(params, self.get(e.body), ret_type, e.type_params, e.attrs, e.span, t, e.virtual_device)
 

@@ -26,9 +26,6 @@ CUT_OFF = "the metadata section is cut off: values that the text refers to are u
 _BARE = "the text is a bare expression; it is taken as the body of @main"
 _MOST_UNDEFINED = 50
 _MOST_NAMED = 5
-_LONGEST = 32 << 20
-"""Characters of code in a text, its metadata section apart: a few gigabytes of expressions at worst."""
-
 _VERSIONS = ("0.0.5", "0.0.4")
 _TYPE = re.compile(r"^[ \t]*(?:extern[ \t]+)?type[ \t]+\w+[^{}\n]*(?:\{[^{}]*\})?", re.MULTILINE)
 _DEFINITION = re.compile(r"^[ \t]*def\b", re.MULTILINE)
@@ -84,10 +81,6 @@ def read_type(text: str, known: State | None = None) -> Type | None:
 def _read(text: str, filename: str, found: Diagnostics, start: str | None) -> Any:
     section = find_section(text)
     source = Source(filename, text if section < 0 else text[:section])
-    if len(source.text) > _LONGEST:
-        size = f"{len(source.text) / (1 << 20):.0f} MB of code, and at most {_LONGEST >> 20} MB are read"
-        found.error(f"the text has {size}", Span(source, 0, 1))
-        return None
     try:
         metadata = Metadata(text, section)
     except IrError as error:

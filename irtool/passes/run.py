@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..diagnostics import Diagnostic
@@ -27,7 +28,7 @@ def run_passes(
     allow_no_match: bool = False,
     warn: Callable[[Diagnostic], None] | None = None,
 ) -> Module:
-    """Runs passes on a module and returns the result, typed.
+    """Runs passes on a module and returns the result, typed; without any pass as far as types are decided.
 
     The passes run under the current `PassContext`; each of the arguments that is given overrides what it says (of
     `config`, key by key).
@@ -54,7 +55,9 @@ def run_passes(
         chosen = [(ApplyPassToFunction(p, _regexes(func), not allow_no_match), is_text) for p, is_text in chosen]
     try:
         with context:
-            if not chosen or chosen[0][0].needs_types:
+            if not chosen:
+                module = _typed_as_known(module, context)
+            elif chosen[0][0].needs_types:
                 module = context.infer(module)
             for p, is_text in chosen:
                 module = run_pass(p, module, context.derived(require_match=is_text and not allow_no_match))
@@ -63,6 +66,16 @@ def run_passes(
             outer.note(found)
             if warn is not None:
                 warn(found)
+    return module
+
+
+def _typed_as_known(module: Module, context: PassContext) -> Module:
+    """The module for looking at: no pass needs its types, so that those that nothing decides stay open, with a warning."""
+    from ..infer import infer_known_types
+
+    module, undecided = infer_known_types(module)
+    for found in undecided.values():
+        context.note(replace(found, level="warning"))
     return module
 
 

@@ -27,6 +27,7 @@ from ..ir import (
     Function,
     GlobalVar,
     If,
+    IncompleteType,
     Let,
     Match,
     MissingData,
@@ -151,10 +152,10 @@ class RelayPrinter(Bindings):
         known = e.checked_type
         if known is None and self.elsewhere and e.__class__ is Call and e.args and e.args[0].__class__ is GlobalVar:  # type: ignore[attr-defined]
             known = self.elsewhere.get(e.args[0].name)  # type: ignore[attr-defined]
-        words = "" if known is None else f" ty={self.type_text(known)}"
+        words = "" if known is None or known.__class__ is IncompleteType else f" ty={self.type_text(known)}"
         if self.spans and e.span is not None:
             words += f" span={e.span.location}"
-        return f" /*{words} */"
+        return f" /*{words} */" if words else ""
 
     # nodes
 

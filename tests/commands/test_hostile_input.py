@@ -210,15 +210,20 @@ def test_recursion_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "endless.relay:2:38: error: more than 10,000 calls wait" in said
 
 
-def test_code_without_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from irtool.parser import text
-
-    monkeypatch.setattr(text, "_LONGEST", 1 << 20)
-    path = tmp_path / "long.relay"
-    path.write_text(VERSION + "def @main(%x: float32) { " + "%x + " * 250_000 + "%x }\n")
-    code, _, said = irtool("check", path)
-    assert code == 1
-    assert "MB of code, and at most 1 MB are read" in said
+@pytest.mark.promise("large texts")
+@pytest.mark.parametrize("size", ["1000", "1k", "0.5KB", "0.0001M"])
+def test_the_size_of_texts_is_limited_where_the_command_line_says_so(
+    size: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "large.relay"
+    path.write_text(VERSION + "def @main() { () }\n" + "// a comment\n" * 100)
+    assert run(["check", str(path)]) == 0
+    assert run(["--max-size=1G", "check", str(path)]) == 0
+    assert run([f"--max-size={size}", "opt", str(path)]) == 1
+    said = capsys.readouterr().err
+    assert "large.relay has more than " in said and "bytes, which --max-size allows" in said
+    assert run(["--max-size", "many", "check", str(path)]) == 2
+    assert "'many' is not a size; write for example" in capsys.readouterr().err
 
 
 def test_unknown_nodes_are_reported_in_every_format() -> None:

@@ -125,7 +125,8 @@ def test_lowered_functions_that_are_not_in_the_text():
 def test_what_the_call_does_not_say_is_open():
     bare = re.sub(r" /\* ty=.*? \*/", "", CALLS)
     code, output = commanded(VERSION + bare, "check")
-    assert code == 1 and "<stdin>:4:8: error: the type of call_lowered" in output
+    assert code == 0 and "<stdin>:4:8: warning: the type of call_lowered" in output
+    assert commanded(VERSION + bare, "opt", "-p", "FuseOps")[0] == 1
     assert commanded(VERSION + bare, "check", "--syntax")[0] == 0
     fields = CALLS.replace("/* ty=(Tensor[(2, 3), float32],) */", "")
     assert irtool.parse(fields)["main"].body.args[0].args[1].checked_type == TupleType((TensorType((2, 3), "float32"),))
@@ -232,6 +233,8 @@ def test_attributes_of_operators_without_a_section():
     assert to_text(m, types="none") == text and to_text(m, types="none", metadata=False).startswith(text)
     assert structural_equal(parse(to_text(m)), m)
     code, output = commanded(text, "check")
+    assert code == 0 and "<stdin>:3:8: warning: the type of reshape" in output
+    code, output = commanded(text, "opt", "-p", "FoldConstant")
     assert code == 1 and "<stdin>:3:8: error: the type of reshape" in output
     assert commanded(text, "check", "--syntax")[0] == 0
     wrong = text.replace("DenseAttrs", "Conv2DAttrs")
@@ -261,3 +264,29 @@ def test_references_into_a_section_that_is_there_have_to_lead_somewhere():
         "the metadata section has 2 of Executor; there is no number 2"
     ]
     assert said(code.replace("Executor]", "Runtime]") + section, "error") == ["the metadata section has no Runtime"]
+
+
+MULADD = "def @muladd(%x, %y, %z) {\n  %1 = mul(%x, %y)\n  %2 = add(%1, %z)\n  %2\n}\n"
+
+
+@pytest.mark.parametrize("version", ["", VERSION])
+def test_untyped_functions_are_printed_and_take_types_from_their_callers(version):
+    caller = "def @main(%x) {\n  @muladd(%x, 1, 2)\n}\n"
+    code, output = commanded(version + MULADD + caller, "opt")
+    assert code == 0 and "ty=_" not in output and "/* */" not in output
+    assert re.search(r"def @muladd\(%\w+, %y: int32 /\* ty=int32 \*/, %z: int32 /\* ty=int32 \*/\) {", output)
+    assert output.count(" cannot be inferred: annotate") == 2, "once for each function"
+    code, output = commanded(version + MULADD + caller.replace("%x)", "%x: int32)", 1), "opt")
+    assert code == 0 and "cannot be inferred" not in output
+    assert re.search(r"= multiply\(%\w+, %y\) /\* ty=int32 \*/;", output)
+
+
+def test_passes_that_need_types_say_what_to_annotate():
+    code, output = commanded(VERSION + MULADD, "opt", "-p", "FuseOps")
+    assert code == 1 and "<stdin>:2:13: error: the types of %x, %y and %z of @muladd cannot be inferred" in output
+
+
+def test_a_function_in_a_function_is_printed_without_made_up_annotations():
+    text = "fn (%x) {\n  %1 = log(%x)\n  %2 = fn(%y) {\n    add(%y, %1)\n  }\n  %2\n}\n"
+    code, output = commanded(text, "opt")
+    assert code == 0 and output.endswith("def @main(%x) {\n  fn (%y) {\n    %0 = log(%x);\n    add(%y, %0)\n  }\n}\n")

@@ -79,6 +79,26 @@ def test_a_large_text_takes_as_much_work_for_each_character_as_a_small_one():
     assert work(200) < 1.1 * work(5)
 
 
+@pytest.mark.promise("large texts")
+def test_memory_is_in_proportion_to_the_text():
+    """Of 50,000 operators: what is kept of each is its node, its place and its name."""
+    text = HEAD + chain(50_000)
+    parse(HEAD + chain(10))
+    tracemalloc.start()
+    m = parse(text)
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert m["main"].body.op.name == "nn.relu"
+    assert kept < 8 * len(text) and peak < 10 * len(text)
+
+
+@pytest.mark.promise("large texts")
+def test_there_is_no_limit_on_the_size_of_a_text():
+    comment = "/* " + "a long comment " * 100 + "*/\n"
+    text = HEAD + comment * (34_000_000 // len(comment)) + "def @main(%x: int8) { %x }\n"
+    assert len(text) > 33_000_000 and "main" in parse(text)
+
+
 def test_large_constants_are_not_copied():
     array = np.zeros(4 << 20, "float32")
     constant = {
