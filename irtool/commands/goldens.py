@@ -3,9 +3,12 @@
     // RUN: irtool opt --passes=FoldConstant %s
     // RUN: not irtool opt --passes=Foo %s
 
-`%s` is the file, `%t` a temporary folder that exists only for this file, `%%` a percent sign. A line that begins with
-`not` must fail, and its standard error counts as output too; any other line must succeed. A command may be followed by
-`2>&1`, which makes its standard error count as output. `X.relay.expected` holds the outputs of all lines, each after the
+    // RUN: irtool opt --passes=A %s | irtool opt --passes=B - | irtool check -
+
+`%s` is the file, `%t` a temporary folder that exists only for this file, `%%` a percent sign. Commands are `irtool` and
+nothing else; `|` hands the output of one to the next as its standard input. A command behind `not` must fail, and its
+standard error counts as output too; any other one must succeed, wherever in the line it stands (as with `pipefail`): the
+first that does not ends the line. A command may be followed by `2>&1`, which makes its standard error count as output. `X.relay.expected` holds the outputs of all lines, each after the
 first introduced by a line `// RUN 2`, `// RUN 3`, … A file without RUN lines is no test. Commands run in this process,
 in the file's folder, so paths in messages are the same everywhere.
 """
@@ -18,6 +21,7 @@ import io
 import os
 import re
 import shlex
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -85,32 +89,93 @@ def run_golden(path: str, update: bool = False) -> Outcome:
     return Outcome(path, "\n".join(diff))
 
 
-def _run_line(command: str, path: str, temporary: str) -> tuple[str, str]:
-    """Output, and what is wrong with the exit code (empty if nothing)."""
-    from ..plugin.loading import plugins_kept
-    from .shell import execute
+@dataclass(frozen=True)
+class _Command:
+    """One command of a RUN line: the arguments of irtool, and what is said beside them."""
 
-    words = shlex.split(command)
+    words: tuple[str, ...]
+    must_fail: bool
+    both: bool
+
+    @property
+    def text(self) -> str:
+        return shlex.join(("irtool", *self.words))
+
+
+def parse_run_line(line: str) -> list[_Command]:
+    """The commands of a RUN line, joined by pipes. Raises ValueError, with a sentence, where it is none."""
+    reader = shlex.shlex(line, posix=True, punctuation_chars="|")
+    reader.whitespace_split = True
+    reader.commenters = ""
+    try:
+        words = list(reader)
+    except ValueError as error:
+        raise ValueError(f"the line cannot be read: {str(error).lower()}") from None
+    stages: list[list[str]] = [[]]
+    for word in words:
+        if word == "|":
+            stages.append([])
+        elif set(word) == {"|"}:
+            raise ValueError(f"a RUN line joins commands by | only, not by {word}")
+        else:
+            stages[-1].append(word)
+    return [_command(stage, n, len(stages)) for n, stage in enumerate(stages, 1)]
+
+
+def _command(words: list[str], number: int, count: int) -> _Command:
     both = "2>&1" in words
     words = [w for w in words if w != "2>&1"]
     must_fail = words[:1] == ["not"]
     words = words[1:] if must_fail else words
-    if words[:1] != ["irtool"]:
-        return "", f"a RUN line runs irtool, not {words[0] if words else 'nothing'}"
+    if not words:
+        where = f": command {number} of {count} is missing" if count > 1 else ", not nothing"
+        raise ValueError(f"a RUN line runs irtool{where}")
+    if words[0] != "irtool":
+        raise ValueError(f"a RUN line runs irtool, not {words[0]}")
+    for word in words:
+        if word in ("&&", "&", ";", ">", ">>", "<", "2>", "|&") or re.match(r"[0-9]?>>?[^=]", word):
+            raise ValueError(f"a RUN line has no {word}: only | and 2>&1 (write files with -o, to %t)")
+    return _Command(tuple(words[1:]), must_fail, both)
+
+
+def _run_line(line: str, path: str, temporary: str) -> tuple[str, str]:
+    """Output, and what is wrong with the line or an exit code (empty if nothing)."""
+    from .shell import execute
+
+    try:
+        commands = parse_run_line(line)
+    except ValueError as error:
+        return "", str(error)
     values = {"%s": os.path.basename(path), "%t": temporary, "%%": "%"}
-    words = [re.sub("%[st%]", lambda m: values[m.group()], w) for w in words[1:]]
-    out, err = _Text(), _Text()
-    with (
-        contextlib.chdir(os.path.dirname(os.path.abspath(path))),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(out if both or must_fail else err),
-        plugins_kept(),
-    ):
-        code = execute(words)
-    text = out.getvalue().replace(temporary, "%t")
-    if must_fail == (code == 0):
-        return text + err.getvalue(), f"exit code {code}" + (", though it should fail" if must_fail else "")
-    return text + (f"exit code {code}\n" if must_fail else ""), ""
+    given = b""
+    text = ""
+    for number, command in enumerate(commands, 1):
+        words = [re.sub("%[st%]", lambda m: values[m.group()], w) for w in command.words]
+        out, err = _Text(), _Text()
+        with (
+            contextlib.chdir(os.path.dirname(os.path.abspath(path))),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(out if command.both or command.must_fail else err),
+            _standard_input(given),
+        ):
+            code = execute(words)
+        given, text = out.buffer.getvalue(), out.getvalue().replace(temporary, "%t")  # type: ignore[attr-defined]
+        if command.must_fail == (code == 0):
+            said = text + err.getvalue().replace(temporary, "%t")
+            which = f"command {number} ({command.text}): " if len(commands) > 1 else ""
+            return said, f"{which}exit code {code}" + (", though it should fail" if command.must_fail else "")
+    return text + (f"exit code {code}\n" if commands[-1].must_fail else ""), ""
+
+
+@contextlib.contextmanager
+def _standard_input(data: bytes) -> Iterator[None]:
+    """Commands read `data` from their standard input meanwhile."""
+    before = sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
+    try:
+        yield
+    finally:
+        sys.stdin = before
 
 
 class _Text(io.TextIOWrapper):

@@ -18,6 +18,11 @@ def command(paths: tuple[str, ...], update: bool, verbose: bool) -> None:
     \b
     // RUN: irtool opt --passes=FoldConstant %s        must succeed; %s is the file itself
     // RUN: not irtool opt --passes=Foo %s             must fail; its messages count as output
+    // RUN: irtool opt -p A %s | irtool check -        pipes; every command must succeed (pipefail)
+    // RUN: irtool check %s 2>&1                       messages count as output
+
+    %t is a temporary folder of the file, %% a percent sign. Commands are `irtool` alone; a command behind `not`, anywhere in a
+    pipe, must fail.
     """
     import os
 

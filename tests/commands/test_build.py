@@ -90,7 +90,11 @@ def test_reports_and_graphs_are_written_with_the_rest_or_nothing_is(irtool, tmp_
     (tmp_path / "branch.relay").write_text(
         '#[version = "0.0.5"]\ndef @main(%c: bool, %x: Tensor[(4), float32]) { if (%c) { exp(%x) } else { %x } }\n'
     )
-    assert_refused(irtool("build", "branch.relay", "--graph", "graph.json"), 1, "the graph executor runs straight-line networks only, and this is an if")
+    assert_refused(
+        irtool("build", "branch.relay", "--graph", "graph.json"),
+        1,
+        "the graph executor runs straight-line networks only, and this is an if",
+    )
     for option in ("--graph", "--report"):
         assert_refused(irtool("build", MLP, option, "nowhere/file.json"), 1, "nowhere/file.json")
     (tmp_path / "taken" / "mlp.so").mkdir(parents=True)
