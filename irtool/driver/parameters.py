@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError, nearest
+from ..infer.hints import contradiction
 from ..ir import Constant, Expr, Function, Module, TensorType, Var
 from ..parser.params import origin
-from ..passes.bind import contradiction, with_values
+from ..passes.bind import with_values
 
 
 def bind_weights(

@@ -66,7 +66,7 @@ class Specializer:
     def _special(self, values: Sequence[Any], bound: Sequence[int]) -> Module:
         """The module with parameters of these shapes; those in `bound` are constants."""
         from ..infer import infer_types
-        from ..passes.bind import without_types
+        from ..ir.untyped import without_types
 
         function = self.module[self.entry]
         assert isinstance(function, Function)

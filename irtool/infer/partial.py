@@ -1,18 +1,22 @@
-"""Inference that stops where nothing more can be known, and counts what is unknown.
+"""Inference that stops where nothing more can be known, and says what is unknown.
 
-In the manner of NNVM's `InferShape` and `InferType`: sweeps over the operators, forwards and backwards in turn, try
-every rule that is not decided, until a sweep leaves as many unknowns as the one before. Unknowns are no errors;
-contradictions are.
+In the manner of NNVM's `InferShape` and `InferType`: sweeps over the operators, forwards and backwards in turn, ask every
+rule that is not decided for what it knows all the same, of shapes and of dtypes apart, until a sweep finds nothing new;
+then for what is not certain but usual (floats are multiplied with floats of their kind).
+Unknowns are no errors; contradictions are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from ..diagnostics import IrError
+from ..diagnostics import Diagnostic, IrError, Span
 from ..ir import (
     ANY,
     Constructor,
+    Expr,
     Function,
     GlobalVar,
     IncompleteType,
@@ -20,14 +24,50 @@ from ..ir import (
     Op,
     TensorType,
     Type,
+    Var,
     type_leaves,
 )
+from ..ir.show import show_expr
+from ..ops.base import RelationError
+from ..ops.partial import is_settled, show_dtype, show_known
 from .attach import attach
 from .constraints import Constraints
+from .facts import Facts
+from .hints import annotate_params, read_hints
 from .infer import in_order, partly_declared
-from .solver import Solver
+from .solver import Rule, Solver
 
 _NOT_COUNTED = (Op, GlobalVar, Constructor, Function)
+
+
+@dataclass(frozen=True)
+class UnknownNode:
+    """An expression of which not all is known.
+
+    Attributes:
+        function: the global function that it is in.
+        expr: the expression, as it was given.
+        shape: what is known of the shape, `(1, _, 3)`; `_` where even the rank is unknown. Of a tuple, of each field.
+        dtype: what is known of the dtype, `_` where nothing is.
+        shape_unknown, dtype_unknown: which of both is not wholly known.
+    """
+
+    function: str
+    expr: Expr
+    shape: str
+    dtype: str
+    shape_unknown: bool
+    dtype_unknown: bool
+
+    @property
+    def span(self) -> Span | None:
+        """Its place in the text."""
+        return self.expr.span
+
+    @property
+    def text(self) -> str:
+        """What it is called in messages: `%x`, `nn.conv2d(…)`."""
+        return show_expr(self.expr)
 
 
 @dataclass(frozen=True)
@@ -37,65 +77,139 @@ class PartialTypes:
     Attributes:
         module: the module; expressions of unknown type have none (`checked_type` is None). It is for looking at: a pass
             wants a module that `infer_types` accepts.
-        shape_num_unknown_nodes: expressions of which some dimension is unknown (`?` included).
-        dtype_num_unknown_nodes: expressions of which some element type is unknown.
+        unknown: the expressions of which not all is known, function by function, in order of evaluation.
         sweeps: how many sweeps it took.
     """
 
     module: Module
-    shape_num_unknown_nodes: int
-    dtype_num_unknown_nodes: int
+    unknown: tuple[UnknownNode, ...]
     sweeps: int
 
+    @property
+    def shape_num_unknown_nodes(self) -> int:
+        """Expressions of which some dimension is unknown (`?` included)."""
+        return sum(n.shape_unknown for n in self.unknown)
 
-def infer_partial(module: Module) -> PartialTypes:
-    """Types as far as they are known. Raises IrError, with every error found, where types contradict each other."""
+    @property
+    def dtype_num_unknown_nodes(self) -> int:
+        """Expressions of which some element type is unknown."""
+        return sum(n.dtype_unknown for n in self.unknown)
+
+
+def infer_partial(
+    module: Module,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dtypes: Mapping[str, str] | None = None,
+    params: Mapping[str, Any] | None = None,
+    entry: str = "main",
+) -> PartialTypes:
+    """Types as far as they are known.
+
+    Args:
+        shapes, dtypes: of parameters of `entry`, by name (`t.0` for fields of tuples), each where it is known.
+        params: arrays by the names of parameters of `entry`, which have their shapes and dtypes.
+
+    Raises IrError, with every error found, where types contradict each other or a hint names no parameter.
+    """
+    shapes, dtypes = dict(shapes or {}), dict(dtypes or {})
+    for name, array in (params or {}).items():
+        shapes.setdefault(name, array.shape)
+        dtypes.setdefault(name, str(array.dtype))
+    if not shapes and not dtypes:
+        return _infer(module, "", {}, {})
+    function = module.functions.get(entry)
+    if not isinstance(function, Function):
+        raise IrError(f"there is no function @{entry}")
+    hints = read_hints(function, entry, shapes, dtypes)
+    return _infer(
+        annotate_params(module, entry, hints.types),
+        entry,
+        {p.name: s for p, s in hints.shapes.items()},
+        {p.name: d for p, d in hints.dtypes.items()},
+    )
+
+
+def _infer(module: Module, entry: str, shapes: Mapping[str, Sequence[int]], dtypes: Mapping[str, str]) -> PartialTypes:
     functions = module.relay_functions
     signatures = {n: partly_declared(f) for n, f in functions.items()}
     solver = Solver()
+    facts = Facts(solver)
     found = Constraints(module, signatures.get, solver, fresh=True)
+    parts: list[tuple[str, int]] = []
     for name, f in functions.items():
         t = found.visit(f)
+        parts.append((name, len(found.order)))
         if not signatures[name].type_params:
             found.unify(signatures[name], t, f.span, f"@{name} is called as something else than it is")
-    sweeps, unknown = 0, len(found.order) + 1
-    while solver.pending:
-        shapes, _ = _count(found)
-        if shapes >= unknown:
-            break
-        unknown = shapes
-        rules = list(solver.pending)
-        solver.retry(rules)
-        solver.retry([r for r in reversed(rules) if not r.done])
-        sweeps += 1
+    if entry:
+        for p in functions[entry].params:
+            _hint(facts, found, p, shapes.get(p.name), dtypes.get(p.name))
+    sweeps = _sweep(facts)
     if solver.diagnostics:
         raise IrError(in_order(solver.diagnostics))
-    shapes, dtypes = _count(found)
     typed = dict(zip(functions, attach(found, *functions.values(), keep_unknown=False), strict=True))
     result = module.with_functions({n: typed.get(n, f) for n, f in module.functions.items()})
-    return PartialTypes(result, shapes, dtypes, sweeps)
+    return PartialTypes(result, tuple(_unknown_nodes(facts, found, parts)), sweeps)
 
 
-def _count(found: Constraints) -> tuple[int, int]:
-    shapes = dtypes = 0
-    for e in found.order:
-        if not isinstance(e, _NOT_COUNTED):
-            shape_unknown, dtype_unknown = _unknown(found.solver.resolve(found.types[e]))
-            shapes += shape_unknown
-            dtypes += dtype_unknown
-    return shapes, dtypes
+def _hint(facts: Facts, found: Constraints, p: Var, shape: Sequence[int] | None, dtype: str | None) -> None:
+    try:
+        facts.learn_shape(found.types[p], None if shape is None else tuple(shape))
+        facts.learn_dtype(found.types[p], dtype)
+    except RelationError as error:
+        given = " ".join(str(x) for x in (dtype, list(shape) if shape is not None else None) if x is not None)
+        message = f"%{p.name} cannot be {given}: {error}"
+        facts.solver.diagnostics.append(Diagnostic(message, p.span))
 
 
-def _unknown(t: Type) -> tuple[bool, bool]:
+def _sweep(facts: Facts) -> int:
+    """Asks every rule that is not decided, forwards and backwards, until nothing new becomes known."""
+    solver = facts.solver
+    sweeps, before = 0, -1
+    while solver.pending and facts.changes != before:
+        before = facts.changes
+        rules = list(solver.pending)
+        _each(facts, facts.ask, (*rules, *reversed(rules)))
+        solver.retry([r for r in rules if not r.done])
+        sweeps += 1
+        if facts.changes == before:
+            _each(facts, facts.presume, rules)
+    return sweeps
+
+
+def _each(facts: Facts, ask: Callable[[Rule], None], rules: Sequence[Rule]) -> None:
+    for rule in rules:
+        if not rule.done:
+            try:
+                ask(rule)
+            except RelationError as error:
+                facts.solver.refuse(rule, str(error))
+
+
+def _unknown_nodes(facts: Facts, found: Constraints, parts: Sequence[tuple[str, int]]) -> Iterator[UnknownNode]:
+    start = 0
+    for name, end in parts:
+        for e in found.order[start:end]:
+            if not isinstance(e, _NOT_COUNTED):
+                t = facts.solver.resolve(found.types[e])
+                shape_unknown, dtype_unknown = _unknown(facts, t)
+                if shape_unknown or dtype_unknown:
+                    shape, dtype = show_known(facts.shape(t)), show_dtype(facts.dtype(t))
+                    yield UnknownNode(name, e, shape, dtype, shape_unknown, dtype_unknown)
+        start = end
+
+
+def _unknown(facts: Facts, t: Type) -> tuple[bool, bool]:
+    """Whether some dimension in a type is unknown, and whether some dtype is."""
     shape = dtype = False
     for leaf in type_leaves(t):
         if isinstance(leaf, IncompleteType):
-            return True, True
-        if isinstance(leaf, TensorType) and any(d is ANY for d in leaf.shape):
-            shape = True
-        if isinstance(leaf, TensorType) and not leaf.dtype:
-            dtype = True
+            shape = shape or not is_settled(facts.shape(leaf))
+            dtype = dtype or facts.dtype(leaf) is None
+        elif isinstance(leaf, TensorType):
+            shape = shape or any(d is ANY for d in leaf.shape)
+            dtype = dtype or not leaf.dtype
     return shape, dtype
 
 
-__all__ = ["PartialTypes", "infer_partial"]
+__all__ = ["PartialTypes", "UnknownNode", "infer_partial"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError
@@ -76,6 +76,10 @@ class Solver:
         self.pending: dict[Rule, None] = {}
         self.poisoned: set[IncompleteType] = set()
         """Unknowns that are unknown because of an error already reported."""
+        self.is_patient = False
+        """True: a rule that refuses while types of its arguments are open is not decided yet."""
+        self.on_bind: Callable[[IncompleteType, Type], None] | None = None
+        """Told of each unknown and what it is bound to."""
         self._bound: dict[IncompleteType, Type] = {}
         self._joined: dict[int, tuple[Type, Type]] = {}
         """By identity of a known type (kept alive here): what it was joined into."""
@@ -191,6 +195,8 @@ class Solver:
         if t.is_open and t.__class__ is not IncompleteType and unknown in set(type_leaves(self._resolve_deep(t))):
             raise RelationError(f"the type would contain itself: _ = {self.resolve(t)}")
         self._bound[unknown] = t
+        if self.on_bind is not None:
+            self.on_bind(unknown, t)
         if t.__class__ is IncompleteType and unknown in self.poisoned:
             self.poisoned.add(t)  # type: ignore[arg-type]
         waiting = self._waiting.pop(unknown, None)
@@ -323,14 +329,16 @@ class Solver:
                 else:
                     rule.out = self.unify(rule.out, found)
         except RelationError as error:
-            self._refuse(rule, str(error))
-            return
+            if not (self.is_patient and any(self.resolve(t).is_open for t in rule.types)):
+                self.refuse(rule, str(error))
+                return
+            found = None
         except IrError as error:
             self.diagnostics.extend(error.diagnostics)
             self._poison(rule)
             return
         except (MemoryError, OverflowError):
-            self._refuse(rule, "the type of the result does not fit the memory")
+            self.refuse(rule, "the type of the result does not fit the memory")
             return
         if found is not None:
             rule.done = True
@@ -346,7 +354,8 @@ class Solver:
                     if leaf.__class__ is IncompleteType:
                         self._waiting.setdefault(leaf, []).append(rule)  # type: ignore[arg-type]
 
-    def _refuse(self, rule: Rule, reason: str) -> None:
+    def refuse(self, rule: Rule, reason: str) -> None:
+        """Reports that a rule does not hold."""
         types = [self.resolve(t) for t in rule.types]
         names = rule.operator.names_of_arguments(len(types))
         shown = [f"{names[i]} is {t}" if names else f"argument {i} is {t}" for i, t in enumerate(types)]

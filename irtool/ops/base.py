@@ -107,6 +107,9 @@ class Operator(Plugin):
         shape_from_data: True if the result's shape depends on the values of an argument.
         on_host: names of the arguments, or "result", that are kept on the host whatever device the call is on (shapes,
             sizes); everything else of a call is on one device.
+        one_shape: names of the arguments, and "result", that surely have one shape.
+        one_dtype: names of the arguments, and "result", that surely hold one dtype (a tuple: in all its fields).
+        dtype_attribute: name of the attribute that says the result's dtype, where it is not void.
     """
 
     _kind = "operator"
@@ -128,6 +131,9 @@ class Operator(Plugin):
     noncomputational: ClassVar[bool] = False
     shape_from_data: ClassVar[bool] = False
     on_host: ClassVar[tuple[str, ...]] = ()
+    one_shape: ClassVar[tuple[str, ...]] = ()
+    one_dtype: ClassVar[tuple[str, ...]] = ()
+    dtype_attribute: ClassVar[str] = ""
 
     @property
     def result_device(self) -> Any:
@@ -161,6 +167,31 @@ class Operator(Plugin):
         with a sentence that names the axis and both values, where the rule refuses.
         """
         raise NotImplementedError(f"{self.name} has no type rule")
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        """What more is known of the shapes of arguments and result, in both directions, than is given.
+
+        Partial inference asks while `relate` decides nothing: see `ops.partial`, which says what a partly known shape is.
+        """
+        from .partial import tie_shapes
+
+        return tie_shapes(args, out, self.arguments, self.one_shape)
+
+    def deduce_dtypes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        """What more is known of the dtypes, as `deduce_shapes` of the shapes."""
+        from .partial import tie_dtypes
+
+        said = getattr(self, self.dtype_attribute) if self.dtype_attribute else ""
+        if not said:
+            return tie_dtypes(args, out, self.arguments, self.one_dtype)
+        return tie_dtypes(args, None, self.arguments, [n for n in self.one_dtype if n != "result"])[0], said
+
+    def presume_dtypes(self, args: Sequence[Any], out: Any) -> list[Any]:
+        """The dtypes of the arguments as they are in all but odd programs, though the type rule would allow others.
+
+        Partial inference asks for it when nothing more is certain.
+        """
+        return list(args)
 
     def evaluate(self, *args: Any) -> Any:
         """The numpy reference: arrays in, an array (or a tuple of arrays) out; a tuple argument is a Python tuple."""

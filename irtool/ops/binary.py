@@ -19,6 +19,7 @@ from ..diagnostics import IrError
 from ..ir import Type
 from .base import Operator, Pattern, Reporter, operator
 from .dtypes import is_float, is_half, is_real
+from .partial import broadcast_known, tie_dtypes
 from .relations import broadcast, broadcast_compare
 
 Function = Callable[..., Any]
@@ -43,6 +44,14 @@ class Binary(Operator):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         return type(self).rule(types, reporter)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return broadcast_known(args, out)
+
+    def deduce_dtypes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        if type(self).rule is broadcast_compare:
+            return tie_dtypes(args, None, self.arguments, ("lhs", "rhs"))[0], "bool"
+        return tie_dtypes(args, out, self.arguments, ("lhs", "rhs", "result"))
 
     def evaluate(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         # No errstate here: the interpreter silences numpy once, and loops over scalars call this a million times.

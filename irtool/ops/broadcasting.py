@@ -18,6 +18,7 @@ from ..ir.dims import ANY, Dim
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .binary import pick
 from .dtypes import is_half
+from .partial import meet
 from .relations import broadcast_shape, require_dtype
 from .shapes import tensor
 
@@ -69,6 +70,8 @@ class BroadcastTo(Operator):
 
     shape_from_data = True
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and the shape of the attributes, to which the data's must broadcast."""
         x = tensor(types[0])
@@ -79,6 +82,9 @@ class BroadcastTo(Operator):
         out = TensorType(self.shape, x.dtype)
         _relate_broadcast(x, out, reporter)
         return out
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return list(args), out if self.shape is None else meet(out, self.shape)
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         return np.broadcast_to(x, self.shape or ())
@@ -91,6 +97,8 @@ class BroadcastTo(Operator):
 @dataclass(frozen=True)
 class BroadcastToLike(Operator):
     """`data` repeated to the shape of `broadcast_type`."""
+
+    one_dtype = ("data", "broadcast_type", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the second argument, to which the data must broadcast."""
@@ -112,6 +120,8 @@ class BroadcastToLike(Operator):
 @dataclass(frozen=True)
 class CollapseSumLike(Operator):
     """`data` summed to the shape of `collapse_type`, which broadcasts to that of `data`."""
+
+    one_dtype = ("data", "collapse_type", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the second argument, whose shape must broadcast to the data's."""
@@ -138,6 +148,8 @@ class CollapseSumTo(Operator):
 
     shape: tuple[int, ...] | None = None
     dtype: DType = VOID
+
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; the attribute's shape, which must broadcast to the data's, or as many `?` as the vector is long."""

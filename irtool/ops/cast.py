@@ -14,6 +14,7 @@ from ..ir import TensorType, Type
 from .base import DType, Operator, Pattern, Reporter, operator
 from .binary import pick
 from .dtypes import numpy_dtype
+from .partial import broadcast_known
 from .relations import broadcast_shape, require_dtype
 from .shapes import tensor
 
@@ -35,6 +36,10 @@ class Cast(Operator):
 
     dtype: DType
 
+    one_shape = ("data", "result")
+
+    dtype_attribute = "dtype"
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's shape with `dtype`."""
         x = tensor(types[0])
@@ -51,6 +56,9 @@ class Cast(Operator):
 @dataclass(frozen=True)
 class CastLike(Operator):
     """Each element of `data` converted to the dtype of `dtype_like`, whose values and shape do not matter."""
+
+    one_shape = ("data", "result")
+    one_dtype = ("dtype_like", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's shape with the dtype of the second argument."""
@@ -70,6 +78,10 @@ class Reinterpret(Operator):
     """The bits of each element read as another dtype of the same width."""
 
     dtype: DType
+
+    dtype_attribute = "dtype"
+
+    one_shape = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's shape with `dtype`."""
@@ -91,6 +103,8 @@ class Reinterpret(Operator):
 class Where(Operator):
     """The element of `x` where `condition` differs from 0, that of `y` elsewhere; the three broadcast together."""
 
+    one_dtype = ("x", "y", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The branches broadcast against each other and the condition; they have one dtype, which is the result's."""
         condition, x, y = (tensor(t, name) for t, name in zip(types, self.arguments, strict=True))
@@ -98,6 +112,9 @@ class Where(Operator):
             return None
         require_dtype(x, y)
         return TensorType(broadcast_shape(condition.shape, broadcast_shape(x.shape, y.shape)), x.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return broadcast_known(args, out)
 
     def evaluate(self, condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.where(condition != 0, x, y)

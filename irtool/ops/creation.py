@@ -78,6 +78,9 @@ class _FillLike(Operator):
 
     number: ClassVar[int]
 
+    one_shape = ("data", "result")
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The argument and the result have one type; whichever is known gives the other its own."""
         return identity(types, reporter)
@@ -113,6 +116,9 @@ class Full(Operator):
     shape: tuple[int, ...] | None
     dtype: DType = VOID
 
+    dtype_attribute = "dtype"
+    one_dtype = ("fill_value", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """A scalar gives `shape` with `dtype`, or its own dtype where none is given."""
         value = _scalar(types[0], "the value to fill with")
@@ -134,6 +140,9 @@ class Full(Operator):
 @dataclass(frozen=True)
 class FullLike(Operator):
     """A scalar repeated to the shape of `data` and converted to its dtype."""
+
+    one_shape = ("data", "result")
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the first argument; the second is a scalar of any dtype."""
@@ -177,6 +186,8 @@ class Arange(Operator):
     dtype: DType
 
     shape_from_data = True
+
+    dtype_attribute = "dtype"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """A vector of `dtype`; of known length where start, stop and step are constants, otherwise of length `?`."""
@@ -222,6 +233,8 @@ class OneHot(Operator):
     axis: int = -1
     dtype: DType = VOID
 
+    dtype_attribute = "dtype"
+
     def place(self, rank: int) -> int:
         """Where the new axis is, for indices of that rank."""
         axis = rank if self.axis == -1 else int(self.axis)
@@ -263,6 +276,9 @@ class Trilu(Operator):
     """The upper (or lower) triangle of each matrix, 0 elsewhere; `k` counts diagonals up from the main one."""
 
     upper: bool = True
+
+    one_shape = ("data", "result")
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the data, which has two axes at least; k is an integer scalar."""

@@ -63,6 +63,8 @@ class Einsum(Operator):
 
     equation: str
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """Operands of one dtype whose extents agree wherever they share a letter; the result's letters give its shape."""
         operands = tensor_fields(types[0], "data")

@@ -23,6 +23,8 @@ class ShapeOf(Operator):
 
     dtype: DType = VOID
 
+    dtype_attribute = "dtype"
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """A vector of `dtype` as long as the data has axes; a scalar for a scalar."""
         x = tensor(types[0])
@@ -50,6 +52,8 @@ class NdarraySize(Operator):
     """How many elements a tensor has."""
 
     dtype: DType = VOID
+
+    dtype_attribute = "dtype"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """A scalar of `dtype`."""

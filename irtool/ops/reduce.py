@@ -18,6 +18,7 @@ from .base import Operator, Pattern, RelationError, Reporter, operator
 from .binary import pick, truncated_quotient
 from .dtypes import is_float, is_half, is_real, largest, smallest
 from .relations import reduce_axes, reduce_shape
+from .shape.partly_known import reduced_known
 from .shapes import dim_dtype, tensor
 
 Function = Callable[..., Any]
@@ -49,6 +50,8 @@ class Reduction(Operator):
     keepdims: Any
     exclude: Any
 
+    one_dtype: ClassVar[tuple[str, ...]] = ("data", "result")
+
     def removed(self, rank: int) -> tuple[int, ...]:
         """The axes that a reduction of a tensor of that rank removes, ascending."""
         return reduce_axes(rank, self.axis, self.exclude)
@@ -60,6 +63,9 @@ class Reduction(Operator):
         """The data's dtype; the axes that are reduced go, or are 1 with `keepdims`."""
         x = tensor(types[0])
         return x and TensorType(self.result_shape(x), x.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return reduced_known(args, out, self.axis, self.exclude, self.keepdims)
 
     def total(self, x: np.ndarray) -> np.ndarray:
         """The sum over the removed axes, in float32 for 16-bit floats and in `x`'s dtype otherwise."""
@@ -210,6 +216,8 @@ class Variance(Reduction):
     exclude: bool = False
     unbiased: bool = False
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; the axes that are reduced go, or are 1 with `keepdims`. The mean has the data's rank."""
         x, mean = tensor(types[0], "data"), tensor(types[1], "mean")
@@ -256,6 +264,8 @@ class _Position(Reduction):
 
     select_last_index: Any
     largest: ClassVar[bool]
+
+    one_dtype = ()
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """`dtype`; the axes that are searched go, or are 1 with `keepdims`."""

@@ -25,6 +25,9 @@ class _Scan(Operator):
     identity: ClassVar[int]
     accumulate: ClassVar[Any]
 
+    dtype_attribute = "dtype"
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's shape, or a vector of all elements without `axis`; the dtype is `dtype` or the data's."""
         x = tensor(types[0])

@@ -86,6 +86,9 @@ class Sort(Operator):
     is_ascend: bool = True
     dtype: DType = VOID
 
+    one_shape = ("data", "result")
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the data."""
         return tensor(types[0])
@@ -112,6 +115,9 @@ class Argsort(Operator):
     axis: int = -1
     is_ascend: bool = True
     dtype: DType = VOID
+
+    dtype_attribute = "dtype"
+    one_shape = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's shape with `dtype`."""

@@ -33,6 +33,8 @@ class Stft(Operator):
 
     shape_from_data = True
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """`(…, frequencies, frames, 2)` of the data's dtype; the signal is a vector or a batch of them."""
         x = tensor(types[0], "data")

@@ -32,12 +32,20 @@ class Unary(Operator):
     expression: ClassVar[Function]
     rule: ClassVar[Callable[[Sequence[Type], Reporter], Type | None]]
 
+    one_shape = ("data", "result")
+    one_dtype = ("data", "result")
+
     @classmethod
     def explain_rule(cls) -> str:
         return inspect.getdoc(cls.rule) or ""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         return type(self).rule(types, reporter)
+
+    def deduce_dtypes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        if type(self).rule is compare:
+            return list(args), "bool"
+        return super().deduce_dtypes(args, out)
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):

@@ -1,11 +1,12 @@
-"""Giving a module what it lacks: values of parameters, shapes of inputs, data of constants that were cut off."""
+"""Giving a module what it lacks: values of parameters, data of constants that were cut off."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from ..diagnostics import Diagnostic, IrError, UsageError, nearest
+from ..diagnostics import IrError, nearest
+from ..infer.hints import contradiction
 from ..ir import (
     Call,
     Constant,
@@ -15,18 +16,16 @@ from ..ir import (
     MissingData,
     Module,
     TensorType,
-    TupleType,
     Var,
     children,
-    leaf_paths,
     post_order,
-    rebuild_type,
     rewrite,
     substitute,
     tuple_leaves,
     with_function,
     without_return_type,
 )
+from ..ir.untyped import without_types
 from ..parser.params import origin
 
 
@@ -69,126 +68,6 @@ def with_values(function: Function, values: Mapping[Var, Expr]) -> Function:
 
 def _is_settled(t: Any) -> bool:
     return t is not None and all(not isinstance(x, TensorType) or x.is_static for x in tuple_leaves(t))
-
-
-def pin_shapes(module: Module, shapes: Sequence[str], entry: str = "main") -> Module:
-    """Gives parameters of `entry` the shapes `NAME=1,3,224,224`, fields of tuples `NAME.0=4`.
-
-    A dtype already written is kept, float32 otherwise. Raises UsageError for what cannot be read, and IrError, listing all
-    of them, for names that are no parameters and shapes that contradict what is written.
-    """
-    function = module.functions.get(entry)
-    if not isinstance(function, Function):
-        raise IrError(f"there is no function @{entry}")
-    by_name = {p.name: p for p in function.params}
-    types = {p: p.type_annotation or p.checked_type for p in function.params}
-    pinned: dict[Var, Any] = {}
-    problems: list[Diagnostic] = []
-    for item in shapes:
-        name, shape = _read_shape(item)
-        param = by_name.get(name)
-        path = ""
-        while param is None and (cut := name[: len(name) - len(path)].rfind(".")) > 0:
-            param, path = by_name.get(name[:cut]), name[cut:]
-        if param is None:
-            known = nearest(name, by_name)
-            problems.append(Diagnostic(f"@{entry} has no parameter %{name}", _head(function), help=known))
-            continue
-        old = types[param]
-        leaves = {p: t for t, p in leaf_paths(old)} if old is not None else {}
-        if isinstance(old, TupleType) and path not in leaves:
-            fields = ", ".join(f"--shape {param.name}{p}=…" for p in list(leaves)[:4])
-            problems.append(Diagnostic(f"%{name} is no tensor: %{param.name} is {old!r}", param.span, help=fields))
-        elif path not in leaves and path:
-            problems.append(
-                Diagnostic(f"%{param.name} is no tuple that has a field {path[1:]}: it is {old!r}", param.span)
-            )
-        elif (trouble := contradiction(leaves.get(path), shape)) is not None:
-            problems.append(Diagnostic(f"%{name} cannot have the shape {list(shape)}: {trouble}", param.span))
-        else:
-            written = leaves.get(path)
-            dtype = written.dtype if isinstance(written, TensorType) else "float32"
-            pinned[param] = _with_leaf(pinned.get(param, old), path, TensorType(shape, dtype))
-    if problems:
-        raise IrError(problems)
-    renamed: dict[Var, Expr] = {p: Var(p.name, t, p.span, None, p.virtual_device) for p, t in pinned.items()}
-    params = tuple(renamed.get(p, p) for p in function.params)
-    body = without_types(substitute(function.body, renamed))
-    whole = Function(params, body, None, function.type_params, function.attrs, function.span, None)  # type: ignore[arg-type]
-    return module.with_function(entry, whole)
-
-
-def _read_shape(item: str) -> tuple[str, tuple[int, ...]]:
-    """The name and the shape in `NAME=1,3,224,224`; `NAME=` and `NAME=()` are scalars."""
-    name, equals, dims = item.partition("=")
-    numbers = [d.strip() for d in dims.strip().removeprefix("(").removesuffix(")").split(",") if d.strip()]
-    if not equals or not all(d.isdecimal() for d in numbers):
-        raise UsageError(f"cannot read the shape {item!r}", help="write NAME=1,3,224,224")
-    return name.strip().removeprefix("%"), tuple(map(int, numbers))
-
-
-def contradiction(written: Any, shape: Sequence[int]) -> str | None:
-    """How a shape contradicts the type that is written, if it does; dimensions that are not known take any number."""
-    if not isinstance(written, TensorType):
-        return None
-    if len(written.shape) != len(shape):
-        return f"it is {written!r}, of rank {len(written.shape)} and not {len(shape)}"
-    for n, (d, given) in enumerate(zip(written.shape, shape)):
-        if isinstance(d, int) and int(d) != given:
-            return f"it is {written!r}, and axis {n} is {int(d)}"
-    return None
-
-
-def _with_leaf(t: Any, path: str, leaf: TensorType) -> Any:
-    """The type with the tensor at this place in its tuples replaced."""
-    spine: list[tuple[TupleType, int]] = []
-    for number in path.split(".")[1:]:
-        spine.append((t, int(number)))
-        t = t.fields[int(number)]
-    made: Any = leaf
-    for whole, n in reversed(spine):
-        made = rebuild_type(whole, (*whole.fields[:n], made, *whole.fields[n + 1 :]))
-    return made
-
-
-def _head(function: Function) -> Any:
-    """Where the parameters of a function stand, or the function itself."""
-    spans = [p.span for p in function.params if p.span is not None]
-    return spans[0] if spans else function.span
-
-
-def without_types(root: Expr) -> Expr:
-    """A copy in which no node is typed, so that inference looks at all of them again."""
-    return rewrite(root, lambda old, new: untyped(new))
-
-
-def untyped(e: Expr) -> Expr:
-    """A copy of one node without its type; variables and what always has the same type stay as they are."""
-    from ..ir import Call, GlobalVar, If, Let, Match, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
-
-    if isinstance(e, Call):
-        return Call(e.op, e.args, e.attrs, e.type_args, e.span)
-    if isinstance(e, Tuple):
-        return Tuple(e.fields, e.span)
-    if isinstance(e, TupleGetItem):
-        return TupleGetItem(e.tuple, e.index, e.span)
-    if isinstance(e, Let):
-        return Let(e.var, e.value, e.body, e.span)
-    if isinstance(e, If):
-        return If(e.cond, e.true_branch, e.false_branch, e.span)
-    if isinstance(e, Match):
-        return Match(e.data, e.clauses, e.complete, e.span)
-    if isinstance(e, Function):
-        return with_function(e)
-    if isinstance(e, RefCreate):
-        return RefCreate(e.value, e.span)
-    if isinstance(e, RefRead):
-        return RefRead(e.ref, e.span)
-    if isinstance(e, RefWrite):
-        return RefWrite(e.ref, e.value, e.span)
-    if isinstance(e, GlobalVar):
-        return GlobalVar(e.name, e.span)
-    return e
 
 
 def fill_missing_constants(module: Module, how: str = "error", seed: int = 0) -> Module:

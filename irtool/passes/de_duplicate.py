@@ -20,9 +20,9 @@ from ..ir import (
     with_binders,
 )
 from ..ir.types import quantified
+from ..ir.untyped import untyped
 from ..ir.verify import verify
 from .base import ModulePass, register_pass
-from .bind import untyped
 from .context import PassContext
 
 

@@ -34,6 +34,9 @@ class DynResize2D(Dynamic):
     static = "image.resize2d"
     moving = (1, 2)
 
+    dtype_attribute = "out_dtype"
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's layout with `?` for height and width; `out_dtype` or the data's dtype."""
         data = tensor(types[0], "data")
@@ -58,6 +61,8 @@ class DynPad(Dynamic):
     pad_width: tuple[tuple[int, ...], ...]
     pad_mode: str = "constant"
     static = "nn.pad"
+
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype, all axes `?`; the widths are `(rank, 2)`."""
@@ -97,6 +102,8 @@ class DynUpSampling(Dynamic):
     static = "nn.upsampling"
     moving = (1, 2)
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and layout with `?` for height and width; the scales are scalars."""
         found = all_known(types, self.arguments)
@@ -135,6 +142,8 @@ class DynUpSampling3D(Dynamic):
     coordinate_transformation_mode: str = "half_pixel"
     static = "nn.upsampling3d"
     moving = (1, 2, 3)
+
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and layout with `?` for depth, height and width; the scales are scalars."""

@@ -26,6 +26,8 @@ class DynReshape(Dynamic):
     allowzero: bool = False
     static = "reshape"
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and as many `?` as the shape argument, a vector of known length, has elements."""
         data, rank = tensor(types[0], "data"), static_length(types[1], "newshape")
@@ -45,6 +47,8 @@ class DynSqueeze(Dynamic):
 
     axis: tuple[int, ...] | None = None
     static = "squeeze"
+
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; as many axes less as the axis argument has elements, all `?`."""
@@ -77,6 +81,8 @@ class DynExpandDims(Dynamic):
     num_newaxis: int = 1
     static = "expand_dims"
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and shape with `num_newaxis` axes more, all `?`; the axis is an integer scalar."""
         data, axis = tensor(types[0], "data"), tensor(types[1], "axis")
@@ -99,6 +105,8 @@ class DynTile(Dynamic):
     reps: tuple[int, ...]
     static = "tile"
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; as many `?` as the data has axes or `reps` has elements, whichever is more."""
         data, count = tensor(types[0], "data"), static_length(types[1], "reps")
@@ -118,6 +126,8 @@ class DynBroadcastTo(Dynamic):
     shape: tuple[int, ...] | None
     dtype: DType = VOID
     static = "broadcast_to"
+
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; as many axes as the shape argument has elements, all `?`."""
@@ -153,6 +163,8 @@ class DynStridedSlice(Dynamic):
     axes: tuple[int, ...] | None = field(kw_only=True)
     static = "strided_slice"
     moving = (1, 2, 3)
+
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and rank; the axes that the vectors begin, end and strides reach are `?`, the others stay."""

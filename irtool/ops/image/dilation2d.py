@@ -42,6 +42,9 @@ class Dilation2D(Operator):
     kernel_layout: str = "IHW"
     out_dtype: DType = VOID
 
+    dtype_attribute = "out_dtype"
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """As a convolution of as many channels as the data has, which the weights have, too; `out_dtype` or the data's
         dtype.

@@ -136,6 +136,9 @@ class Resize(Operator):
     extrapolation_value: float = 0.0
     out_dtype: DType = DType("")  # noqa: RUF009
 
+    dtype_attribute = "out_dtype"
+    one_dtype = ("data", "result")
+
     def resampling(self) -> Method:
         return Method(
             self.method.lower(),
@@ -243,6 +246,9 @@ class CropAndResize(Operator):
     method: str = "bilinear"
     extrapolation_value: float = 0.0
     out_dtype: DType = DType("")  # noqa: RUF009
+
+    dtype_attribute = "out_dtype"
+    one_dtype = ("data", "result")
 
     def resampling(self) -> Method:
         name = self.method.lower()

@@ -26,6 +26,8 @@ class AffineGrid(Operator):
 
     target_shape: tuple[int, ...] | None
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """`(batch, 2, height, width)` of the data's dtype, from `(batch, 2, 3)` and `target_shape`."""
         data = tensor(types[0])
@@ -84,6 +86,8 @@ class GridSample(Operator):
     layout: str = "NCHW"
     padding_mode: str = "zeros"
     align_corners: bool = True
+
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype, batch and channels, and the spatial extents of the grid."""

@@ -42,6 +42,8 @@ class UnravelIndex(Operator):
     Each index is within its axis: a position behind the end starts again from the front.
     """
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The dtype of the indices; for a vector of them `(rank, count)`, for a scalar `(rank)`."""
         data, shape = tensor(types[0], "data"), tensor(types[1], "shape")
@@ -89,6 +91,9 @@ class SequenceMask(Operator):
     mask_value: float = 0.0
     axis: int = 0
 
+    one_shape = ("data", "result")
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's type; the lengths are a vector of its extent along the other of its first two axes."""
         data, length = tensor(types[0], "data"), tensor(types[1], "valid_length")
@@ -131,6 +136,9 @@ class MatrixSetDiag(Operator):
     k2: int = 0
     super_diag_right_align: bool = True
     sub_diag_right_align: bool = False
+
+    one_shape = ("input", "result")
+    one_dtype = ("input", "diagonal", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the data; the diagonals have its leading axes, then their number (if more than one), then the

@@ -33,6 +33,9 @@ class ScatterAlongAxis(Operator):
         """What becomes of an element that an update meets: `update`, `add`, …"""
         raise NotImplementedError
 
+    one_shape = ("data", "result")
+    one_dtype = ("data", "updates", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of `data`; all three of one rank, `indices` integers and, beside `axis`, no longer than the others."""
         data, indices, updates = (tensor(t, n) for t, n in zip(types, self.arguments, strict=True))
@@ -191,6 +194,9 @@ class ScatterND(Operator):
     """
 
     mode: str = field(default="update", metadata=ALWAYS_STATED)
+
+    one_shape = ("data", "result")
+    one_dtype = ("data", "updates", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of `data`; `updates` has the shape of `indices` without axis 0, then that of the slices of `data`."""

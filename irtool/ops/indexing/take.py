@@ -46,6 +46,8 @@ class Take(Operator):
     axis: int | None = None
     mode: str = "clip"
 
+    one_dtype = ("data", "result")
+
     def places(self, data_rank: int, indices_rank: int) -> tuple[int, int]:
         """`axis` and `batch_dims` counted from the front; RelationError where they are out of range."""
         assert self.axis is not None
@@ -132,6 +134,8 @@ class Gather(Operator):
 
     axis: int | None = None
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and the indices' shape; both have one rank, and agree but along `axis`."""
         data, indices = tensor(types[0], "data"), tensor(types[1], "indices")
@@ -179,6 +183,8 @@ class GatherND(Operator):
 
     batch_dims: int = 0
     index_rank: int | None = None
+
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; the axes behind the first of the indices, then those of the data that no index tuple

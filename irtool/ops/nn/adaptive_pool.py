@@ -11,6 +11,8 @@ import numpy as np
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..partial import meet
+from ..shape.partly_known import same_axes
 from ..shapes import tensor
 from .pool import spatial_axes
 from .pool_reference import adaptive_windows
@@ -24,6 +26,8 @@ class GlobalPool2D(Operator):
     layout: str
     out_layout: str
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The data's type with 1 for height and width."""
         data = tensor(types[0], "the data")
@@ -31,6 +35,14 @@ class GlobalPool2D(Operator):
             return None
         axes = spatial_axes(self.layout, "HW", len(data.shape))
         return TensorType(tuple(1 if i in axes else d for i, d in enumerate(data.shape)), data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        known = args[0] if args[0] is not None else out
+        if known is None:
+            return list(args), out
+        axes = spatial_axes(self.layout, "HW", len(known))
+        ones = tuple(1 if i in axes else None for i in range(len(known)))
+        return same_axes(args[0], meet(out, ones), [i for i in range(len(known)) if i not in axes])
 
     def evaluate(self, data: np.ndarray) -> np.ndarray:
         return adaptive_windows(data, spatial_axes(self.layout, "HW", data.ndim), (1, 1), self.average)
@@ -70,6 +82,8 @@ class AdaptivePool(Operator):
     layout: str
     out_layout: str
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The data's type with `output_size` for the spatial extents; without it they stay."""
         data = tensor(types[0], "the data")
@@ -80,6 +94,13 @@ class AdaptivePool(Operator):
         for axis, size in zip(axes, self.sizes([shape[a] for a in axes]), strict=True):
             shape[axis] = size
         return TensorType(tuple(shape), data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        known = args[0] if args[0] is not None else out
+        if known is None:
+            return list(args), out
+        axes = spatial_axes(self.layout, self.letters, len(known))
+        return same_axes(args[0], out, [i for i in range(len(known)) if i not in axes])
 
     def sizes(self, data: Sequence[Dim]) -> Sequence[Dim]:
         """Number of windows along each axis; the data's own extents where none is given."""

@@ -12,6 +12,7 @@ from ... import te
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, Reporter, operator
 from ..shapes import normalize_axis, tensor
+from .partly_known import per_channel
 from .precision import along
 
 
@@ -22,6 +23,8 @@ class BiasAdd(Operator):
 
     axis: int = 1
 
+    one_dtype = ("data", "bias", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The data's type; the bias is a vector of the data's extent along `axis` and takes its type from that."""
         data = tensor(types[0], "the data")
@@ -30,6 +33,9 @@ class BiasAdd(Operator):
         axis = normalize_axis(self.axis, len(data.shape))
         reporter.assign(1, TensorType((data.shape[axis],), data.dtype))
         return data
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return per_channel(args, out, self.axis)
 
     def evaluate(self, data: np.ndarray, bias: np.ndarray) -> np.ndarray:
         return data + along(bias, data.ndim, self.axis)
@@ -47,6 +53,8 @@ class PRelu(Operator):
 
     axis: int = 1
 
+    one_dtype = ("data", "alpha", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The data's type; the slopes are a vector of its extent along `axis` and take their type from that."""
         data = tensor(types[0], "the data")
@@ -55,6 +63,9 @@ class PRelu(Operator):
         axis = normalize_axis(self.axis, len(data.shape))
         reporter.assign(1, TensorType((data.shape[axis],), data.dtype))
         return TensorType(data.shape, data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return per_channel(args, out, self.axis)
 
     def evaluate(self, data: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         return np.where(data > 0, data, data * along(alpha, data.ndim, self.axis))

@@ -12,10 +12,12 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert
+from ..partial import meet_dims, window_input
 from ..shapes import add, compatible, mul, tensor
 from .conv_expression import convolution
 from .convolve import convolve
 from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group, positions
+from .partly_known import convolved_known, one_float
 
 
 class Convolution(Operator):
@@ -36,6 +38,9 @@ class Convolution(Operator):
     kernel_layout: str
     out_layout: str
     out_dtype: DType
+
+    dtype_attribute = "out_dtype"
+    one_dtype = ("data", "result")
 
     @property
     def rank(self) -> int:
@@ -67,6 +72,32 @@ class Convolution(Operator):
         out = parse_layout(self.out_layout or self.data_layout, self.data_form, "out_layout")
         found = in_layout((shape[0], channels, *spatial), self.data_form, out, "the result")
         return TensorType(found, self.out_dtype or data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return convolved_known(self, args, out)
+
+    def relate_channels(self, data: list[Any], held: list[Any], result: list[Any]) -> None:
+        """Fills in channels of canonical shapes of data, weights and result that follow from each other."""
+        result[1] = meet_dims(result[1], self.channels, "the number of channels")
+        if self.groups == 1:
+            held[0] = result[1] = meet_dims(held[0], result[1], "the number of channels")
+            held[1] = data[1] = meet_dims(held[1], data[1], "the number of input channels")
+        elif held[1] == 1 and self.rank > 1:
+            # One channel a group, whether or not that makes it depthwise.
+            data[1] = meet_dims(data[1], self.groups, "the number of input channels")
+
+    def spatial_known(
+        self, axis: int, size: Dim | None, out: Dim | None, reach: Dim | None, pads: tuple[Dim, Dim]
+    ) -> tuple[Dim | None, Dim | None]:
+        """The extent of the result and that of the data along a spatial axis, each as far as the other decides it."""
+        stride = self.strides[axis]
+        there = None
+        if all(isinstance(d, int) for d in (size, reach, *pads)):
+            there = positions(size, add(*pads), reach, stride)  # type: ignore[arg-type]
+        return there, window_input(out, reach, stride, pads)
+
+    def presume_dtypes(self, args: Sequence[Any], out: Any) -> list[Any]:
+        return one_float(args)
 
     def weights_shape(self, shape: Sequence[Dim], weight: TensorType | None) -> tuple[Dim, ...]:
         """The canonical shape of the weights, from `channels` and `kernel_size`."""
@@ -274,6 +305,9 @@ class Conv3D(Convolution):
 class PackedConvolution(Convolution):
     """A convolution whose weights a layout pass has packed: their shape is not looked at, so `channels` and `kernel_size`
     must say all."""
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return list(args), out
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """As the plain convolution, by `channels` and `kernel_size`: the packed weights' shape takes no part."""

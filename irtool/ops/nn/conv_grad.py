@@ -40,6 +40,9 @@ class Conv2DBackwardWeight(Operator):
     out_layout: str = ""
     out_dtype: DType = VOID
 
+    dtype_attribute = "out_dtype"
+    one_dtype = ("grad", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The type of the weights: channels of the gradient and of the data, and `kernel_size`, in `out_layout`."""
         grad, data = tensor(types[0], "the gradient"), tensor(types[1], "the data")

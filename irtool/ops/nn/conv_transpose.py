@@ -11,6 +11,7 @@ import numpy as np
 from ...ir import TensorType
 from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Pattern, RelationError, operator
+from ..partial import meet_dims
 from ..shapes import add, compatible, floordiv, mul, sub
 from .conv import Convolution, exactly
 from .conv_expression import transposed_convolution
@@ -38,6 +39,29 @@ class TransposedConvolution(Convolution):
         out = parse_layout(self.out_layout or self.data_layout, self.data_form, "out_layout")
         found = in_layout((shape[0], channels, *spatial), self.data_form, out, "the result")
         return TensorType(found, self.out_dtype or data.dtype)
+
+    def relate_channels(self, data: list[Any], held: list[Any], result: list[Any]) -> None:
+        result[1] = meet_dims(result[1], self.channels, "the number of channels")
+        held[0] = data[1] = meet_dims(held[0], data[1], "the number of input channels")
+        if isinstance(held[1], int):
+            result[1] = meet_dims(result[1], int(held[1]) * self.groups, "the number of channels")
+        elif isinstance(result[1], int):
+            held[1] = per_group(result[1], self.groups, "output")
+
+    def spatial_known(
+        self, axis: int, size: Dim | None, out: Dim | None, reach: Dim | None, pads: tuple[Dim, Dim]
+    ) -> tuple[Dim | None, Dim | None]:
+        stride, more = self.strides[axis], self.output_padding[axis]
+        if not all(isinstance(d, int) for d in (reach, stride, more, *pads)):
+            return None, None
+        margin = int(reach) - int(pads[0]) - int(pads[1]) + int(more)  # type: ignore[arg-type]
+        there = int(stride) * (int(size) - 1) + margin if isinstance(size, int) else None
+        if not isinstance(out, int):
+            return there, None
+        steps, rest = divmod(int(out) - margin, int(stride))
+        if rest or steps < 0:
+            raise RelationError(f"no extent gives {out} with a stride of {stride} and a window of {reach}")
+        return there, steps + 1
 
     def weights_shape(self, shape: Sequence[Dim], weight: TensorType | None) -> tuple[Dim, ...]:
         assert self.kernel_size is not None and self.channels is not None

@@ -36,6 +36,8 @@ class Correlation(Operator):
     is_multiply: bool = True
     layout: str = "NCHW"
 
+    one_dtype = ("data1", "result")
+
     @property
     def border(self) -> int:
         """Rows and columns at the edge at which no window is centred."""

@@ -50,6 +50,9 @@ class DeformableConv2D(Operator):
     out_layout: str = ""
     out_dtype: DType = VOID
 
+    dtype_attribute = "out_dtype"
+    one_dtype = ("data", "offset", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """As `nn.conv2d`; the offsets get two numbers for each element of the kernel, deformable group and position."""
         data, weight = tensor(types[0], "the data"), tensor(types[2], "the weights")

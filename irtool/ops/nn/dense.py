@@ -14,6 +14,7 @@ from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import compatible, maximum, mul, require_rank, tensor
 from .gemm import matmul
+from .partly_known import batch_product_known, one_float, product_known
 from .window_expression import wide_dtype
 
 
@@ -91,11 +92,20 @@ class Matmul(Operator):
     transpose_a: bool = False
     transpose_b: bool = False
 
+    dtype_attribute = "out_dtype"
+    one_dtype = ("tensor_a", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """`(…, M, K)` and `(K, N)`, stored as the attributes say, give `(…, M, N)`; with `units` the data give the
         weights their type.
         """
         return relate_matmul(types, reporter, self.units, self.out_dtype, self.transpose_a, self.transpose_b)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return product_known(args, out, self.units, self.transpose_a, self.transpose_b)
+
+    def presume_dtypes(self, args: Sequence[Any], out: Any) -> list[Any]:
+        return one_float(args)
 
     def evaluate(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         a = a.swapaxes(-1, -2) if self.transpose_a else a
@@ -114,9 +124,18 @@ class Dense(Operator):
     units: int | None
     out_dtype: DType = VOID
 
+    dtype_attribute = "out_dtype"
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """Data `(…, K)` and weights `(units, K)` give `(…, units)`; with `units` the data give the weights their type."""
         return relate_matmul(types, reporter, self.units, self.out_dtype, False, True)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return product_known(args, out, self.units, False, True)
+
+    def presume_dtypes(self, args: Sequence[Any], out: Any) -> list[Any]:
+        return one_float(args)
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return matmul(data, weight.T, self.out_dtype or data.dtype)
@@ -145,6 +164,9 @@ class DensePack(Operator):
     units: int | None
     out_dtype: DType = VOID
     weight_layout: str = "NC"
+
+    dtype_attribute = "out_dtype"
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """Data `(M, K)` and weights packed by columns give `(M, units)`; `out_dtype` or the data's dtype."""
@@ -216,11 +238,20 @@ class BatchMatmul(Operator):
     transpose_a: bool = False
     transpose_b: bool = False
 
+    dtype_attribute = "out_dtype"
+    one_dtype = ("tensor_a", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """`(batch, M, K)` and `(batch, K, N)`, stored as the attributes say, give `(batch, M, N)`; a batch of 1 serves
         all.
         """
         return relate_batch_matmul(types, self.out_dtype, self.transpose_a, self.transpose_b)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return batch_product_known(args, out, self.transpose_a, self.transpose_b)
+
+    def presume_dtypes(self, args: Sequence[Any], out: Any) -> list[Any]:
+        return one_float(args)
 
     def evaluate(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         out_dtype = self.out_dtype or a.dtype

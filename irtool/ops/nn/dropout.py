@@ -11,6 +11,7 @@ import numpy as np
 from ... import te
 from ...ir import TensorType, TupleType, Type
 from ..base import Operator, Pattern, Reporter, operator
+from ..partial import meet
 from ..shapes import tensor
 
 
@@ -21,6 +22,8 @@ class Dropout(Operator):
 
     rate: float = 0.5
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TupleType | None:
         """A tuple of the data's type and the same again, for the mask."""
         data = tensor(types[0], "the data")
@@ -28,6 +31,10 @@ class Dropout(Operator):
             return None
         found = TensorType(data.shape, data.dtype)
         return TupleType((found, found))
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        one = meet(args[0], *(out if isinstance(out, list) else ()))
+        return [one], [one, one]
 
     def evaluate(self, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return data, np.ones_like(data)

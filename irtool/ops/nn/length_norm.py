@@ -24,6 +24,9 @@ class L2Normalize(Operator):
     eps: float
     axis: tuple[int, ...]
 
+    one_shape = ("data", "result")
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type:
         """The argument and the result have one type; whichever is known gives the other its own."""
         return identity(types, reporter)
@@ -69,6 +72,9 @@ class LRN(Operator):
     bias: float = 2.0
     alpha: float = 0.0001
     beta: float = 0.75
+
+    one_shape = ("data", "result")
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type:
         """The argument and the result have one type; whichever is known gives the other its own."""

@@ -91,6 +91,8 @@ class NLLLoss(Operator):
     reduction: str = "mean"
     ignore_index: int
 
+    one_dtype = ("predictions", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The shape of the targets, or a scalar if reduced; predictions have the classes as axis 1 more, the weights
         one each.

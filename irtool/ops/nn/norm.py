@@ -12,6 +12,7 @@ from ... import te
 from ...ir import TensorType, TupleType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import normalize_axis, tensor
+from .partly_known import per_channel
 from .precision import along, narrow, widen
 from .window_expression import wide_dtype
 
@@ -40,6 +41,8 @@ class BatchNorm(Operator):
     center: bool = True
     scale: bool = True
 
+    one_dtype = ("data", "gamma", "beta", "moving_mean", "moving_var", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TupleType | None:
         """A tuple of the data's type and twice a vector of its channels; the four parameters are vectors of the
         channels.
@@ -53,6 +56,11 @@ class BatchNorm(Operator):
         for i in range(1, 5):
             reporter.assign(i, vector)
         return TupleType((TensorType(data.shape, data.dtype), vector, vector))
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        data, vector, more = out if isinstance(out, list) else [None] * 3
+        found, data = per_channel([*args, vector, more], data, self.axis)
+        return found[: len(args)], [data, *found[len(args) :]]
 
     def evaluate(
         self, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, mean: np.ndarray, var: np.ndarray
@@ -96,6 +104,8 @@ class ScaledNorm(Operator):
     center: bool
     scale: bool
 
+    one_dtype = ("data", "gamma", "beta", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The data's type; gamma and beta are vectors of its extent along `axis` and take their types from that."""
         data = tensor(types[0], "the data")
@@ -106,6 +116,9 @@ class ScaledNorm(Operator):
         reporter.assign(1, vector)
         reporter.assign(2, vector)
         return TensorType(data.shape, data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return per_channel(args, out, self.axis)
 
     def evaluate(self, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
         axis = self.axis % data.ndim

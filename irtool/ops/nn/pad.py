@@ -13,6 +13,7 @@ from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import add, tensor
+from .partly_known import padded_known
 
 Widths = tuple[tuple[int, ...], ...]
 
@@ -76,6 +77,8 @@ class Pad(Operator):
     pad_width: tuple[tuple[int, ...], ...]
     pad_mode: str = "constant"
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; each extent with both of its widths added. The value is a scalar."""
         data = tensor(types[0], "data")
@@ -84,6 +87,9 @@ class Pad(Operator):
         if self.pad_mode not in ("constant", "edge", "reflect"):
             raise RelationError(f'pad_mode is "{self.pad_mode}"; it can be "constant", "edge" or "reflect"')
         return TensorType(padded_shape(data.shape, self.pad_width), data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return padded_known(args, out, self.pad_width)
 
     def evaluate(self, data: Any, value: Any) -> Any:
         return pad_array(data, self.pad_width, self.pad_mode, value.astype(data.dtype).reshape(()))
@@ -124,6 +130,8 @@ class MirrorPad(Operator):
     mode: str = "SYMMETRIC"
     pad_width: tuple[tuple[int, ...], ...] = field(kw_only=True)
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; each extent with both of its widths added."""
         data = tensor(types[0])
@@ -140,6 +148,9 @@ class MirrorPad(Operator):
             if isinstance(most, int) and max(pair) > most:
                 raise RelationError(f"axis {i} is {d} and can be mirrored by {most} at most, not {max(pair)}")
         return TensorType(shape, data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return padded_known(args, out, self.pad_width)
 
     def evaluate(self, data: Any) -> Any:
         return pad_array(data, self.pad_width, self.mode.lower())

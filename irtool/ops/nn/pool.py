@@ -13,6 +13,8 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, LayoutError
+from ..partial import meet_dims, window_input
+from ..shape.partly_known import same_axes
 from ..shapes import add, sub, tensor
 from .geometry import dilated, pad_amounts, per_axis, positions
 from .pool_reference import average_windows, max_windows
@@ -47,6 +49,8 @@ class Pool(Operator):
     out_layout: str
     ceil_mode: bool
 
+    one_dtype = ("data", "result")
+
     @property
     def rank(self) -> int:
         """Number of spatial axes."""
@@ -62,6 +66,20 @@ class Pool(Operator):
         for axis, extent in zip(axes, self.extents([shape[a] for a in axes]), strict=True):
             shape[axis] = extent
         return TensorType(tuple(shape), data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        known = args[0] if args[0] is not None else out
+        if known is None:
+            return list(args), out
+        axes = spatial_axes(self.layout, self.letters, len(known))
+        (data,), out = same_axes(args[0], out, [i for i in range(len(known)) if i not in axes])
+        pads = pad_amounts(self.padding, len(axes))
+        size = list(data)
+        for i, axis in enumerate(axes):
+            reach = dilated(self.pool_size[i % len(self.pool_size)], self.dilation[i % len(self.dilation)])
+            back = window_input(out[axis], reach, self.strides[i % len(self.strides)], pads[i])
+            size[axis] = meet_dims(size[axis], back)
+        return [tuple(size)], out
 
     def extents(self, sizes: Sequence[Dim]) -> list[Dim]:
         """Number of window positions along spatial axes of these sizes."""

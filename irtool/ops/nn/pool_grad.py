@@ -32,6 +32,8 @@ class PoolGrad(Operator):
     out_layout: str
     ceil_mode: bool
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the data that was pooled."""
         return tensor(types[1], "the data")

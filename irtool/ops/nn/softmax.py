@@ -47,6 +47,9 @@ class SoftmaxFamily(Operator):
 
     axis: int
 
+    one_shape = ("data", "result")
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """Any tensor that has the axis, giving its own type."""
         data = tensor(types[0], "the data")

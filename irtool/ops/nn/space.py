@@ -41,6 +41,8 @@ class SpaceToBatchND(Operator):
     paddings: tuple[tuple[int, ...], ...] = field(kw_only=True)
     pad_value: float = 0.0
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; axis 0 times all blocks, the next axes padded and divided by theirs."""
         data = tensor(types[0])
@@ -110,6 +112,8 @@ class BatchToSpaceND(Operator):
     block_shape: tuple[int, ...] = (1, 1)
     crops: tuple[tuple[int, ...], ...] = field(kw_only=True)
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; axis 0 divided by all blocks, the next axes times theirs, less the crops."""
         data = tensor(types[0])
@@ -175,6 +179,8 @@ class DepthToSpace(Operator):
     layout: str = "NCHW"
     mode: str = "DCR"
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; channels divided by `block_size ** 2`, height and width times `block_size`."""
         data = tensor(types[0])
@@ -221,6 +227,8 @@ class SpaceToDepth(Operator):
     block_size: int = 1
     layout: str = "NCHW"
     mode: str = "DCR"
+
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; channels times `block_size ** 2`, height and width divided by `block_size`."""

@@ -23,6 +23,8 @@ class Dilate(Operator):
     strides: tuple[int, ...] = (1, 1)
     dilation_value: float = 0.0
 
+    one_dtype = ("x", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; each extent d becomes `(d - 1) * stride + 1`."""
         x = tensor(types[0])

@@ -70,6 +70,8 @@ class UpSampling(Operator):
     method: str = "nearest_neighbor"
     align_corners: bool = False
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; height and width times `scale_h` and `scale_w`, rounded."""
         data = tensor(types[0])
@@ -101,6 +103,8 @@ class UpSampling3D(Operator):
     layout: str = "NCDHW"
     method: str = "nearest_neighbor"
     coordinate_transformation_mode: str = "half_pixel"
+
+    one_dtype = ("data", "result")
 
     @property
     def scales(self) -> tuple[float, float, float]:

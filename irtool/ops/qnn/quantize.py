@@ -47,6 +47,8 @@ class Quantize(Quantized):
     out_dtype: DType
     axis: int = -1
 
+    one_shape = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The shape of the float32 data in `out_dtype`; scale and zero point are scalars or vectors along `axis`."""
         data = tensor(types[0], "the data")
@@ -62,6 +64,9 @@ class Quantize(Quantized):
         assign_parameter(types, 2, "int32", size, reporter, "the zero point")
         require_out_dtype(self.out_dtype, QUANTIZED)
         return TensorType(data.shape, self.out_dtype)
+
+    def deduce_dtypes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return ["float32", *args[1:]], self.out_dtype
 
     def evaluate(self, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
         rank = data.ndim
@@ -88,6 +93,8 @@ class Dequantize(Quantized):
     out_dtype: DType = field(default=VOID, metadata=since("0.14"))
     axis: int = -1
 
+    one_shape = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The shape of the quantized data in `out_dtype`; scale and zero point are scalars or vectors along `axis`."""
         data = tensor(types[0], "the data")
@@ -105,6 +112,9 @@ class Dequantize(Quantized):
         if self.out_dtype not in (VOID, "float32", "float16"):
             raise RelationError(f"out_dtype must be float32 or float16, not {self.out_dtype}")
         return TensorType(data.shape, self.out_dtype or "float32")
+
+    def deduce_dtypes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return list(args), "float32"
 
     def evaluate(self, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
         real = dequantize(data, along(scale, data.ndim, self.axis), along(zero_point, data.ndim, self.axis))

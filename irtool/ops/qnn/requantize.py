@@ -47,6 +47,10 @@ class Requantize(Quantized):
     compute_dtype: str = "None"
     out_dtype: DType = VOID
 
+    one_shape = ("data", "result")
+
+    dtype_attribute = "out_dtype"
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The shape of the integer data in `out_dtype`; the first scale and zero point are scalars or vectors along
         `axis`, the second scalars.

@@ -14,6 +14,7 @@ from ...ir.dims import ANY, Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import require_dtype
 from ..shapes import compatible, floordiv, floormod, mul, normalize_axis, sub, sum_of, tensor, tensor_fields
+from .partly_known import joined_known, split_known, stacked_known
 
 
 def _require_fields(fields: Sequence[TensorType]) -> TensorType:
@@ -57,10 +58,15 @@ class Concatenate(Operator):
 
     axis: int = 0
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """Tensors of one dtype and rank that differ along `axis` at most; their extents there are added."""
         fields = tensor_fields(types[0])
         return None if fields is None else concatenate_types(fields, self.axis)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return joined_known(args, out, self.axis)
 
     def evaluate(self, data: Sequence[Any]) -> Any:
         return np.concatenate(data, self.axis)
@@ -90,6 +96,8 @@ class Stack(Operator):
 
     axis: int = 0
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """Tensors of one type, with an axis of their number at `axis`."""
         fields = tensor_fields(types[0])
@@ -102,6 +110,9 @@ class Stack(Operator):
                 if not compatible(a, b):
                     raise RelationError(f"the tensors differ in axis {i}: {a} and {b}")
         return TensorType((*first.shape[:axis], len(fields), *first.shape[axis:]), first.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return stacked_known(args, out, self.axis)
 
     def evaluate(self, data: Sequence[Any]) -> Any:
         return np.stack(data, self.axis)
@@ -131,6 +142,8 @@ class Split(Operator):
     indices_or_sections: int | tuple[int, ...]
     axis: int = 0
 
+    one_dtype = ("data", "result")
+
     def cuts(self, extent: int) -> list[int]:
         """The first index of every part, and the extent."""
         if isinstance(self.indices_or_sections, tuple):
@@ -147,6 +160,9 @@ class Split(Operator):
         whole = data.shape[axis]
         parts = self._equal_parts(whole) if isinstance(self.indices_or_sections, int) else self._parts(whole)
         return TupleType(tuple(TensorType((*data.shape[:axis], p, *data.shape[axis + 1 :]), data.dtype) for p in parts))
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return split_known(args, out, self.indices_or_sections, self.axis)
 
     def _equal_parts(self, whole: Dim) -> list[Dim]:
         sections = self.indices_or_sections
@@ -199,6 +215,8 @@ class Tile(Operator):
 
     reps: tuple[int, ...]
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; extents times `reps`, the shorter of both filled up with ones in front."""
         data = tensor(types[0])
@@ -240,6 +258,8 @@ class Repeat(Operator):
     repeats: int
     axis: int | None = None
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; the extent along `axis` times `repeats`."""
         data = tensor(types[0])
@@ -275,6 +295,8 @@ class Meshgrid(Operator):
     """The coordinate grids that a tuple of vectors (or scalars) spans; with `indexing="xy"` the first two axes swap."""
 
     indexing: str = "ij"
+
+    one_dtype = ("data", "result")
 
     def axis_of(self, k: int, count: int) -> int:
         """The axis along which grid `k` of `count` varies."""

@@ -23,6 +23,8 @@ class LayoutTransform(Operator):
     src_layout: str
     dst_layout: str
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; the shape in `dst_layout`, where split axes are rounded up to whole blocks."""
         data = tensor(types[0])
@@ -87,6 +89,8 @@ class AutoSchedulerLayoutTransform(Operator):
 
     src_layout: str
     dst_layout: str
+
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; the shape follows from `dst_layout`, whose numbers are extents."""

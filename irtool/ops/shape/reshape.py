@@ -14,6 +14,7 @@ from ...ir.dims import ANY, Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import show_shape
 from ..shapes import floordiv, mul, normalize_axis, product, tensor
+from .partly_known import expanded_known, flattened_known, reshaped_known, squeezed_known
 
 
 def reshape_tensor(x: Any, shape: Sequence[Any], name: str = "T_reshape") -> Any:
@@ -135,6 +136,8 @@ class Reshape(Operator):
     newshape: tuple[int, ...]
     allowzero: bool = False
 
+    one_dtype = ("data", "result")
+
     def target_shape(self, shape: Sequence[Dim]) -> tuple[Dim, ...]:
         return infer_new_shape(shape, self.newshape, self.allowzero)
 
@@ -148,6 +151,11 @@ class Reshape(Operator):
         shape = self.target_shape(data.shape)
         require_same_size(data.shape, shape)
         return TensorType(shape, data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        if any(isinstance(d, int) and d < -1 for d in self.newshape):
+            return list(args), out  # codes that copy what is left, split and join axes
+        return reshaped_known(args[0], out, self.newshape, not self.allowzero)
 
     def evaluate(self, data: Any) -> Any:
         return np.reshape(data, self.target_shape(data.shape))
@@ -163,6 +171,9 @@ class ReverseReshape(Reshape):
 
     reshapes = True
 
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return list(args), out
+
     def target_shape(self, shape: Sequence[Dim]) -> tuple[Dim, ...]:
         return infer_new_shape(shape[::-1], self.newshape[::-1], self.allowzero)[::-1]
 
@@ -176,6 +187,8 @@ class ReshapeLike(Operator):
     lhs_end: int | None = None
     rhs_begin: int = 0
     rhs_end: int | None = None
+
+    one_dtype = ("data", "result")
 
     def target_shape(self, shape: Sequence[Dim], like: Sequence[Dim]) -> tuple[Dim, ...]:
         begin, end = _bounds(self.lhs_begin, self.lhs_end, len(shape), "data")
@@ -222,6 +235,8 @@ class ExpandDims(Operator):
     axis: int
     num_newaxis: int = 1
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's type with `num_newaxis` axes of extent 1 before `axis`."""
         data = tensor(types[0])
@@ -233,6 +248,9 @@ class ExpandDims(Operator):
             raise RelationError(f"num_newaxis is {self.num_newaxis}, more than the {_MOST_AXES} axes that fit a type")
         at = normalize_axis(self.axis, len(data.shape) + 1)
         return TensorType((*data.shape[:at], *(1,) * self.num_newaxis, *data.shape[at:]), data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return expanded_known(args[0], out, self.axis, self.num_newaxis)
 
     def evaluate(self, data: Any) -> Any:
         at = normalize_axis(self.axis, data.ndim + 1)
@@ -271,6 +289,8 @@ class Squeeze(Operator):
 
     axis: tuple[int, ...] | None = None
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype without the axes of extent 1, or without those of `axis`, which must have it."""
         data = tensor(types[0])
@@ -278,6 +298,9 @@ class Squeeze(Operator):
             return None
         removed = squeezed_axes(data.shape, self.axis)
         return TensorType(tuple(d for i, d in enumerate(data.shape) if i not in removed), data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return squeezed_known(args[0], out, self.axis)
 
     def evaluate(self, data: Any) -> Any:
         removed = squeezed_axes(data.shape, self.axis)
@@ -301,6 +324,8 @@ class BatchFlatten(Operator):
 
     reshapes = True
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; the first axis, and the product of all others."""
         data = tensor(types[0])
@@ -310,6 +335,9 @@ class BatchFlatten(Operator):
             raise RelationError("a scalar has no batch axis to keep")
         rest: Dim = ANY if ANY in data.shape[1:] else product(data.shape[1:])
         return TensorType((data.shape[0], rest), data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        return flattened_known(args[0], out)
 
     def evaluate(self, data: Any) -> Any:
         return np.reshape(data, (data.shape[0], int(np.prod(data.shape[1:], dtype=np.int64))))

@@ -13,6 +13,7 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim, Int64
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import add, floordiv, normalize_axis, sub, tensor
+from .partly_known import same_axes
 
 MAX = 2**63 - 1
 """Stands for an end that was left out."""
@@ -119,6 +120,8 @@ class StridedSlice(Operator):
     slice_mode: str = "end"
     axes: tuple[int, ...] | None = field(kw_only=True)
 
+    one_dtype = ("data", "result")
+
     def ranges(self, rank: int) -> list[Range]:
         """What is taken of each sliced axis of a tensor of that rank."""
         if self.begin is None or self.end is None or self.strides is None:
@@ -142,6 +145,13 @@ class StridedSlice(Operator):
             else:
                 shape[r.axis] = ANY
         return TensorType(tuple(shape), data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        known = args[0] if args[0] is not None else out
+        if known is None:
+            return list(args), out
+        sliced = {r.axis for r in self.ranges(len(known))}
+        return same_axes(args[0], out, [i for i in range(len(known)) if i not in sliced])
 
     def evaluate(self, data: Any) -> Any:
         return slice_array(data, self.ranges(data.ndim))
@@ -169,6 +179,9 @@ class StridedSlice(Operator):
 @dataclass(frozen=True)
 class StridedSet(Operator):
     """`data` with the elements that `strided_slice` would take replaced by those of `v`; the bounds are vectors."""
+
+    one_shape = ("data", "result")
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the data; begin, end and strides are vectors."""
@@ -241,6 +254,8 @@ class SliceLike(Operator):
 
     axes: tuple[int, ...] | None
 
+    one_dtype = ("data", "result")
+
     def target_shape(self, shape: Sequence[Dim], like: Sequence[Dim]) -> tuple[Dim, ...]:
         if self.axes is not None and not self.axes:
             raise RelationError("axes must not be empty")
@@ -281,6 +296,8 @@ class SlidingWindow(Operator):
     axis: int
     window_shape: tuple[int, ...]
     strides: tuple[int, ...]
+
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's leading axes, the number of window positions along each axis from `axis` on, then `window_shape`."""

@@ -11,6 +11,7 @@ import numpy as np
 from ... import te
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..partial import meet
 from ..shapes import normalize_axes, normalize_axis, require_compatible, require_rank, tensor
 
 
@@ -20,6 +21,8 @@ class Transpose(Operator):
     """Axis i of the result is axis `axes[i]` of `data`; the axes in reverse order where `axes` is None."""
 
     axes: tuple[int, ...] | None
+
+    one_dtype = ("data", "result")
 
     def order(self, rank: int) -> tuple[int, ...]:
         """The permutation for a tensor of that rank; RelationError where `axes` is not one."""
@@ -35,6 +38,13 @@ class Transpose(Operator):
         if data is None:
             return None
         return TensorType(tuple(data.shape[a] for a in self.order(len(data.shape))), data.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        if out is None and args[0] is None:
+            return list(args), (None,) * len(self.axes) if self.axes else None
+        order = self.order(len(out if args[0] is None else args[0]))
+        data = meet(args[0], None if out is None else tuple(out[order.index(i)] for i in range(len(out))))
+        return [data], None if data is None else tuple(data[a] for a in order)
 
     def evaluate(self, data: Any) -> Any:
         return np.transpose(data, self.order(data.ndim))
@@ -56,6 +66,9 @@ class Reverse(Operator):
     """The elements along `axis` in reverse order."""
 
     axis: int | None = None
+
+    one_shape = ("data", "result")
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's type; it must have the axis."""
@@ -92,6 +105,9 @@ class ReverseSequence(Operator):
 
     seq_axis: int = 1
     batch_axis: int = 0
+
+    one_shape = ("data", "result")
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's type; the lengths are a vector of its extent along `batch_axis`."""

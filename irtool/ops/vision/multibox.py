@@ -32,6 +32,8 @@ class MultiBoxPrior(Operator):
     offsets: tuple[float, ...] = (0.5, 0.5)
     clip: bool = False
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """`(1, height * width * boxes, 4)` of the data's dtype, boxes being sizes and ratios less one."""
         data = tensor(types[0])

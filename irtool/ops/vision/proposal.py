@@ -59,6 +59,8 @@ class Proposal(Operator):
     rpn_min_size: int = 16
     iou_loss: bool = False
 
+    one_dtype = ("cls_prob", "result")
+
     @property
     def anchors(self) -> list[tuple[float, float, float, float]]:
         """The anchor boxes of one cell, all scales of the first ratio first."""

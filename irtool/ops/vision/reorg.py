@@ -24,6 +24,8 @@ class YoloReorg(Operator):
 
     stride: int = 1
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; channels times `stride ** 2`, height and width divided by `stride`."""
         data = tensor(types[0])

@@ -61,6 +61,8 @@ class ROIAlign(Operator):
     layout: str = "NCHW"
     mode: str = "avg"
 
+    one_dtype = ("data", "result")
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """As many pictures as there are regions `(n, 5)`, of `pooled_size`, in the data's layout and dtype."""
         if self.mode not in ("avg", "max"):
@@ -179,6 +181,8 @@ class ROIPool(Operator):
     pooled_size: tuple[int, ...]
     spatial_scale: float
     layout: str = "NCHW"
+
+    one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """As many pictures as there are regions `(n, 5)`, of `pooled_size`, in the data's layout and dtype."""
