@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from .known_types import ARRAYS, Given, digest, type_options, warn
 from .pass_options import PassChoice, pass_options, report_instruments
+
+if TYPE_CHECKING:
+    from ..diagnostics import Diagnostic
 
 
 @click.command(name="build", short_help="Compile a module to C, a library or a program.")
@@ -39,7 +43,7 @@ from .pass_options import PassChoice, pass_options, report_instruments
     metavar="FUNCTION",
     help="The function that NAME_run calls; repeated, further ones become NAME_run_FUNCTION.",
 )
-@click.option("--params", metavar="FILE", default=None, help="Weights by parameter name, from .npz or .params.")
+@type_options(ARRAYS)
 @click.option(
     "--input",
     "inputs",
@@ -53,13 +57,6 @@ from .pass_options import PassChoice, pass_options, report_instruments
     default="auto",
     show_default=True,
     help="Keep weights in NAME.c, in NAME_weights.c, or in NAME.bin, which is mapped when it is loaded.",
-)
-@click.option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    metavar="NAME=1,3,224,224",
-    help="Pin the dynamic shape of a parameter; of a field of a tuple: t.0=4.",
 )
 @click.option(
     "--missing-constants",
@@ -124,9 +121,8 @@ def command(
     level: int,
     chosen: PassChoice,
     entries: tuple[str, ...],
-    params: str | None,
+    given: Given,
     inputs: tuple[str, ...],
-    shapes: tuple[str, ...],
     missing_constants: str,
     time_passes: bool,
     explain: bool,
@@ -149,7 +145,7 @@ def command(
     from ..ir.target import Target
     from ..passes.instruments.timing import Timing
     from .output import write_text
-    from .source import constants_beside, read_arrays, read_text
+    from .source import constants_beside, read_text
 
     Target.parse(target)
     text, source = read_text(file)
@@ -171,8 +167,8 @@ def command(
 
     start = time.perf_counter()
     artifact = build(
-        lambda: _module(text, source, shapes, entries[0], missing_constants, said),
-        params=(lambda: read_arrays(params)) if params else None,
+        lambda: _module(text, source, given, entries[0], missing_constants, said),
+        params=(lambda: given.weights) if given.params else None,
         target=target,
         opt_level=level,
         out_dir=folder,
@@ -181,9 +177,9 @@ def command(
         inputs=inputs or None,
         # What is asked of the passes is not in the cache.
         cache=cache and not (time_passes or graph_file or chosen.instruments),
-        content=repr(
-            (text, source, shapes, missing_constants, params and _digest(params), beside and _digest(beside))
-        ).encode("utf-8", "surrogatepass"),
+        content=repr((text, source, given.key(), missing_constants, beside and digest(beside))).encode(
+            "utf-8", "surrogatepass"
+        ),
         passes=chosen.passes,
         instruments=(*chosen.instruments, timing),
         also=texts,
@@ -204,28 +200,20 @@ def command(
         _summary(artifact, seconds)
 
 
-def _module(
-    text: str, source: str, shapes: tuple[str, ...], entry: str, missing_constants: str, said: list[str]
-) -> Any:
-    from ..infer import infer_types
-    from ..passes.bind import fill_missing_constants, pin_shapes
+def _module(text: str, source: str, given: Given, entry: str, missing_constants: str, said: list[str]) -> Any:
+    from ..diagnostics import render
+    from ..passes.bind import fill_missing_constants
     from .source import parse_text
 
+    def say(found: Diagnostic) -> None:
+        warn(found)
+        said.append(render([found]))
+
     module = parse_text(text, source, said)
-    if shapes:
-        module = pin_shapes(module, shapes, entry)
-    return infer_types(fill_missing_constants(module, missing_constants))
-
-
-def _digest(path: str) -> str:
-    """What tells the contents of a file from others; empty if it cannot be read."""
-    import hashlib
-
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
+    if missing_constants in ("error", "param"):  # as parameters they may be among what is given
+        module = fill_missing_constants(module, missing_constants)
+    module = given.specialize(module, entry, say)
+    return fill_missing_constants(module, missing_constants)
 
 
 def _name_of(file: str) -> str:

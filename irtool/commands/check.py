@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from .known_types import ARRAYS, ONE_ARRAY, Given, entry_of, entry_option, type_options
 from .pass_options import loads_files
 
 if TYPE_CHECKING:
@@ -15,12 +17,25 @@ if TYPE_CHECKING:
     from ..ir import Module
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be checked beside the syntax."""
+
+    given: Given
+    entry: str | None
+    syntax_only: bool
+    round_trip: bool
+    partial: bool
+    normal_form: bool
+    target: str | None
+
+
 @click.command(name="check", short_help="Report every error in files: syntax, names, types.")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--syntax", "syntax_only", is_flag=True, help="Stop after parsing: no type inference.")
 @click.option("--round-trip", is_flag=True, help="Also print the module, read it back, and compare.")
 @click.option(
-    "--partial", is_flag=True, help="Infer what can be inferred, and report how much is unknown instead of failing."
+    "--partial", is_flag=True, help="Infer what can be inferred, shapes and dtypes apart, and list what is unknown."
 )
 @click.option(
     "--basic-block-normal-form",
@@ -31,6 +46,8 @@ if TYPE_CHECKING:
 @click.option(
     "--target", type=click.Choice(["c"]), default=None, help="Also list everything that this target cannot compile."
 )
+@type_options(ARRAYS, ONE_ARRAY)
+@entry_option
 @click.option(
     "--format",
     "style",
@@ -39,23 +56,22 @@ if TYPE_CHECKING:
     show_default=True,
     help="How to print what was found.",
 )
+@click.option("--json", "style", flag_value="json", help="The same as --format=json.")
 @loads_files
-def command(
-    files: tuple[str, ...],
-    syntax_only: bool,
-    round_trip: bool,
-    partial: bool,
-    normal_form: bool,
-    target: str | None,
-    style: str,
-) -> None:
+def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
     """Parse and type-check FILES (`-`: standard input) and report all errors that were found, each with its place.
 
-    The exit code is 1 if there was an error; warnings and notices do not count.
+    A type that nothing decides is a warning; with --target, for which it must be known, an error. The exit code is 1 if
+    there was an error; warnings and notices do not count.
+
+    \b
+    irtool check --target=c --shape x=1,3,224,224 net.relay
+    irtool check --partial --params weights.npz net.relay
     """
+    wanted = Wanted(**asked)
     found: list[Diagnostic] = []
     for path in files:
-        found += _check(path, syntax_only, round_trip, partial, normal_form, target, style)
+        found += _check(path, wanted, style)
     errors = sum(d.level == "error" for d in found)
     if style == "json":
         click.echo(json.dumps([_record(d) for d in found], indent=1))
@@ -73,9 +89,7 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _check(
-    path: str, syntax_only: bool, round_trip: bool, partial: bool, normal_form: bool, target: str | None, style: str
-) -> list[Diagnostic]:
+def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
     from ..diagnostics import Diagnostic, IrError
     from .source import examine_text, read_text
 
@@ -85,20 +99,22 @@ def _check(
         module, found = examine_text(text, name)
         if module is None or any(d.level == "error" for d in found):
             return found
-        if round_trip:
+        if wanted.round_trip:
             found += _round_trip(module, name)
-        if normal_form:
+        if wanted.normal_form:
             from ..ir.analysis import basic_block_violations
 
             found += basic_block_violations(module)
-        if partial:
-            counts = _unknowns(module)
+        if wanted.partial:
+            from .unknown_nodes import find_unknown, show_unknown
+
+            unknown = find_unknown(module, name, wanted.given, wanted.entry)
             if style == "text":
-                click.echo(f"{name}: {counts}")
+                click.echo(show_unknown(name, unknown))
             else:
-                found.append(Diagnostic(counts, level="notice", filename=name))
-        elif not syntax_only:
-            found += _typed(module, target)
+                found += unknown
+        elif not wanted.syntax_only:
+            found += _typed(module, wanted, found.append)
     except IrError as error:
         found += [
             d if d.location else Diagnostic(d.message, None, d.level, d.notes, d.help, path) for d in error.diagnostics
@@ -106,20 +122,22 @@ def _check(
     return found
 
 
-def _typed(module: Module, target: str | None) -> list[Diagnostic]:
+def _typed(module: Module, wanted: Wanted, say: Callable[[Diagnostic], None]) -> list[Diagnostic]:
     from ..infer import infer_known_types
     from ..ir.verify import verify
 
     problems = list(verify(module))
     if problems:
         return problems
+    if wanted.given or wanted.entry:
+        module = wanted.given.bind(module, entry_of(module, wanted.entry), say)
     module, open_types = infer_known_types(module)
-    if target is not None and not open_types:
+    if wanted.target is not None and not open_types:
         from ..driver import unsupported
 
-        return list(unsupported(module, target))
+        return list(unsupported(module, wanted.target))
     # Nothing contradicts what is open, so that is no error; code cannot be made of it.
-    return [d if target else replace(d, level="warning") for d in open_types.values()]
+    return [d if wanted.target else replace(d, level="warning") for d in open_types.values()]
 
 
 def _round_trip(module: Module, name: str) -> list[Diagnostic]:
@@ -137,17 +155,6 @@ def _round_trip(module: Module, name: str) -> list[Diagnostic]:
     return []
 
 
-def _unknowns(module: Module) -> str:
-    """How much partial inference leaves unknown."""
-    from ..infer import infer_partial
-
-    result = infer_partial(module)
-    return (
-        f"shape_num_unknown_nodes={result.shape_num_unknown_nodes} "
-        f"dtype_num_unknown_nodes={result.dtype_num_unknown_nodes}"
-    )
-
-
 def _record(d: Diagnostic) -> dict[str, object]:
     record: dict[str, object] = {"level": d.level, "message": d.message, "notes": list(d.notes), "help": d.help}
     if d.span is not None:
@@ -162,7 +169,7 @@ def _record(d: Diagnostic) -> dict[str, object]:
         }
     elif d.filename:
         record["file"] = d.filename
-    return record
+    return record | getattr(d, "details", {})
 
 
 def _github(d: Diagnostic) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from .known_types import ARRAYS, ONE_ARRAY, Given, entry_of, entry_option, type_options
 from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments, split_names
 from .printing import printing_options
@@ -42,9 +43,8 @@ from .printing import printing_options
     help="Level of the pass context: sequences skip passes above it.",
 )
 @click.option("--target", default=None, help='What code is made for, such as "llvm -mcpu=skylake".')
-@click.option(
-    "--params", metavar="FILE", default=None, help="Bind parameters of @main to arrays (.npz or .params) first."
-)
+@type_options(ARRAYS, ONE_ARRAY)
+@entry_option
 @click.option(
     "--print-before",
     multiple=True,
@@ -105,7 +105,8 @@ def command(
     allow_no_match: bool,
     opt_level: int,
     target: str | None,
-    params: str | None,
+    given: Given,
+    entry: str | None,
     print_before: Sequence[str],
     print_after: Sequence[str],
     print_changed: str | None,
@@ -133,11 +134,8 @@ def command(
     from .source import read_module
 
     module = read_module(file)
-    if params is not None:
-        from ..passes.bind import bind_params
-        from .source import read_arrays
-
-        module = bind_params(module, read_arrays(params))
+    if given or entry:
+        module = given.bind(module, entry_of(module, entry))
     pipelines = [*chosen.passes, *([] if level is None else [f"default<O{level}>"])]
     instruments: list[Any] = list(chosen.instruments)
     if stop_after is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from .known_types import Given, type_options
 from .pass_options import PassChoice, pass_options, report_instruments
 
 if TYPE_CHECKING:
@@ -34,20 +36,9 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     help="Run both ways and compare; exit code 1 if they differ.",
 )
 @click.option("--entry", default="main", show_default=True, help="The function to run.")
-@click.option(
-    "--inputs",
-    "--params",
-    metavar="FILE",
-    default=None,
-    help="Parameters by name, from .npz or .params. Those that are missing get random values.",
-)
-@click.option("--input", "single", multiple=True, metavar="NAME=FILE.npy", help="One parameter from a .npy file.")
-@click.option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    metavar="NAME=1,3,224,224",
-    help="Pin the dynamic shape of a parameter; of a field of a tuple: t.0=4.",
+@type_options(
+    "Values of parameters by name, from .npz or .params. Those that are missing get random values.",
+    "One parameter from a .npy file.",
 )
 @click.option(
     "--seed",
@@ -85,9 +76,7 @@ def command(
     via: str,
     compare: list[str],
     entry: str,
-    inputs: str | None,
-    single: tuple[str, ...],
-    shapes: tuple[str, ...],
+    given: Given,
     seed: int,
     level: int,
     chosen: PassChoice,
@@ -105,24 +94,27 @@ def command(
     irtool run net.relay --compare interp,c --verbose
     """
     from ..diagnostics import IrError
-    from ..infer import infer_types
+    from ..infer import require_types
     from ..ir import Function
-    from ..passes.bind import fill_missing_constants, pin_shapes
+    from ..passes.bind import fill_missing_constants
     from .source import read_module
 
     module = read_module(file)
-    if shapes:
-        module = pin_shapes(module, shapes, entry)
-    module = infer_types(fill_missing_constants(module, missing_constants, seed))
     if entry not in module.functions:
         have = ", ".join("@" + n for n in module.functions) or "none"
         raise IrError(f"there is no function @{entry} in {file} (it has {have})")
+    if missing_constants in ("error", "param"):  # as parameters they may be among what is given
+        module = fill_missing_constants(module, missing_constants)
+    function = module.functions[entry]
+    places = {p.name: n for n, p in enumerate(function.params)} if isinstance(function, Function) else {}
+    module = given.bind(module, entry)
+    module = require_types(fill_missing_constants(module, missing_constants, seed), [entry])
     if chosen.passes:
         module = _transformed(module, entry, chosen, level)
     function = module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
-    values = _values(function, entry, inputs, single, seed)
+    values = _values(function, entry, given, seed, places)
     results: dict[str, Any] = {}
     for way in compare or [via]:
         results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose)
@@ -154,22 +146,15 @@ def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> 
     return module
 
 
-def _values(function: Function, entry: str, path: str | None, single: tuple[str, ...], seed: int) -> list[Any]:
+def _values(function: Function, entry: str, given: Given, seed: int, places: Mapping[str, int]) -> list[Any]:
+    """Values of the parameters, random ones by their `places` in the text, where there were weights beside them."""
     from ..diagnostics import IrError, nearest
     from ..interp.feeds import random_value
     from ..interp.inputs import check_inputs
-    from .source import read_array, read_arrays
 
-    given = dict(read_arrays(path)) if path is not None else {}
-    origins = dict.fromkeys(given, path or "")
-    for item in single:
-        name, equals, file = item.partition("=")
-        if not equals:
-            raise click.UsageError(f"--input {item!r} is not NAME=FILE.npy")
-        given[name] = read_array(file)
-        origins[name] = file
+    found, origins = given.values, given.origins
     names = [p.name for p in function.params]
-    for name in given:
+    for name in found:
         if name not in names:
             have = ", ".join("%" + n for n in names) or "none"
             notes = (f"the parameters are {have}", f"the value of %{name} is from {origins[name]}")
@@ -177,12 +162,12 @@ def _values(function: Function, entry: str, path: str | None, single: tuple[str,
     values = []
     for place, p in enumerate(function.params):
         ty = p.checked_type or p.type_annotation
-        if p.name in given:
-            values.append(given[p.name])
+        if p.name in found:
+            values.append(found[p.name])
         elif ty is None:
             raise IrError(f"the type of parameter %{p.name} is not known", p.span)
         else:
-            values.append(random_value(ty, p.name, seed, place))
+            values.append(random_value(ty, p.name, seed, places.get(p.name, place)))
     return check_inputs(function, values, entry, origins)
 
 

@@ -124,6 +124,7 @@ def build(
         made = _cached(key, held) if key else None
         if made is None:
             # Not needed for a build that the cache has, and slow to import.
+            from ..infer import require_types
             from ..lower.host import DependsOnValues
             from .emission import emit_files
             from .parameters import bind_weights
@@ -132,6 +133,7 @@ def build(
 
             given = module if isinstance(module, Module) else module()
             source = bind_weights(given, (params() if callable(params) else params) or {}, options.entries, inputs)
+            source = require_types(source, options.entries)
             if passes:
                 source = _transform(source, passes, options, instruments)
             prepared = prepare_entries(source, options, instruments)

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError, nearest
+from ..infer import param_types
 from ..infer.hints import contradiction
-from ..ir import Constant, Expr, Function, Module, TensorType, Var
+from ..ir import Constant, Expr, Function, Module, TensorType, Type, Var
 from ..parser.params import origin
 from ..passes.bind import with_values
 
@@ -46,15 +47,16 @@ def bind_weights(
             problems.append(Diagnostic(f"%{name} is to be an input, but there is a weight for it"))
     bound: dict[str, Function] = {}
     for entry, f in functions.items():
+        types = param_types(module, entry)
         values: dict[Var, Expr] = {}
         for p in f.params:
             if p.name in params:
-                made = _constant(p, params[p.name], problems, origin(params))
+                made = _constant(p, types.get(p.name), params[p.name], problems, origin(params))
                 if made is not None:
                     values[p] = made
             elif inputs is not None and p.name not in inputs:
-                ty = p.checked_type or p.type_annotation
-                problems.append(Diagnostic(f"there is no weight for the parameter %{p.name}: {ty!r}", p.span))
+                ty = f": {types[p.name]!r}" if p.name in types else ""
+                problems.append(Diagnostic(f"there is no weight for the parameter %{p.name}{ty}", p.span))
         if values:
             bound[entry] = with_values(f, values)
     if problems:
@@ -62,11 +64,12 @@ def bind_weights(
     return module.with_functions({**module.functions, **bound}) if bound else module
 
 
-def _constant(p: Var, data: Any, problems: list[Diagnostic], notes: tuple[str, ...]) -> Constant | None:
+def _constant(
+    p: Var, ty: Type | None, data: Any, problems: list[Diagnostic], notes: tuple[str, ...]
+) -> Constant | None:
     import numpy as np
 
     array = np.ascontiguousarray(data) if np.ndim(data) else np.asarray(data)
-    ty = p.checked_type or p.type_annotation
     if not isinstance(ty, TensorType):
         return Constant(array, span=p.span)
     dtype = str(array.dtype)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..diagnostics import IrError, nearest
-from ..infer import infer_types
+from ..infer import require_types, specialize
 from ..ir import Expr, ExternFunction, Function, Module, Var
 from .inputs import check_inputs
 from .machine import Machine
@@ -20,7 +20,7 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
     """The result of the function `entry` on `inputs`; a function or an expression is taken as the `@main` of a module.
 
     Tensors are numpy arrays and tuples are tuples, in and out; `inputs` has one value per parameter, in order or by name.
-    A module without types is inferred first. Raises IrError, naming parameter, axis and values, where an input does not fit, and at the call where an operator
+    A module without types is inferred first, and parameters that nothing gives a type have those of the inputs. Raises IrError, naming parameter, axis and values, where an input does not fit, and at the call where an operator
     cannot be evaluated.
     """
     module = Module.of(module)
@@ -32,11 +32,20 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
             raise IrError(f"@{entry} has been lowered: it cannot be interpreted")
         raise IrError(f"the module has no function @{entry}", help=nearest(entry, module.functions))
     if function.checked_type is None:
-        module = infer_types(module)
+        module = require_types(_specialized(module, function, inputs, entry), [entry])
         function = module[entry]
     values = check_inputs(function, inputs, entry)
     machine = Machine(module)
     return machine.call(machine.closure(entry), values)
+
+
+def _specialized(module: Module, function: Function, inputs: Any, entry: str) -> Module:
+    """The module in which parameters whose types nothing decides have those of the inputs."""
+    if not isinstance(inputs, Mapping):
+        if isinstance(inputs, np.ndarray) or not isinstance(inputs, Sequence):
+            return module
+        inputs = {p.name: v for p, v in zip(function.params, inputs, strict=False)}
+    return specialize(module, entry, values=inputs)
 
 
 def evaluate_expr(expr: Expr, module: Module | None = None, env: Mapping[Var, Any] | None = None) -> Any:

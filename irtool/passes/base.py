@@ -54,6 +54,7 @@ class Pass(Plugin):
         required: names of the passes that a sequence runs before it (InferType runs before it in any case).
         info_name: the name in the peer's `PassInfo`, which required/disabled lists use; mostly the pass's own name.
         runs_others: whether all that it does is to run other passes, which are seen by themselves.
+        takes_open_types: whether functions may be in the module of whose types nothing decides some.
         config: keys of `PassContext.config` that the pass reads, each with its `ConfigOption`.
     """
 
@@ -63,6 +64,7 @@ class Pass(Plugin):
     required: ClassVar[tuple[str, ...]] = ()
     info_name: ClassVar[str] = ""
     runs_others: ClassVar[bool] = False
+    takes_open_types: ClassVar[bool] = False
     config: ClassVar[Mapping[str, ConfigOption]] = {}
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..diagnostics import IrError, nearest
+from ..infer import param_types
 from ..infer.hints import contradiction
 from ..ir import (
     Call,
@@ -37,6 +38,7 @@ def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") 
     if not isinstance(function, Function):
         raise IrError(f"there is no function @{entry} to bind parameters of")
     by_name = {p.name: p for p in function.params}
+    types = param_types(module, entry) if any(n in by_name for n in params) else {}
     values: dict[Var, Expr] = {}
     for name, data in params.items():
         param = by_name.get(name)
@@ -45,7 +47,7 @@ def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") 
                 f"@{entry} has no parameter %{name}", function.span, help=nearest(name, by_name), notes=origin(params)
             )
         array = np.ascontiguousarray(data) if np.ndim(data) else np.asarray(data)
-        ty = param.checked_type or param.type_annotation
+        ty = types.get(name)
         if isinstance(ty, TensorType):
             if contradiction(ty, array.shape) or (str(array.dtype) != ty.dtype and ty.dtype != "bfloat16"):
                 message = f"%{name} is {ty!r}, but its value is {array.dtype}{list(array.shape)}"
@@ -82,9 +84,9 @@ def fill_missing_constants(module: Module, how: str = "error", seed: int = 0) ->
     if how != "error" and any(
         e.checked_type is None and e.type_annotation is None for m in missing.values() for e in m
     ):
-        from ..infer import infer_types
+        from ..infer import infer_known_types
 
-        module = infer_types(module)
+        module = infer_known_types(module)[0]
         missing = {n: _missing_in(f) for n, f in module.functions.items() if isinstance(f, Function)}
     if how == "param":
         return _as_params(module, missing)

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -244,6 +244,19 @@ class PassContext:
         inner._entering = ()
         inner._entered = []
         return inner
+
+    def infer_known(self, module: Module) -> Module:
+        """Infers types as far as something decides them, and warns of what stays open."""
+        from ..infer import infer_known_types
+
+        start = time.perf_counter()
+        try:
+            module, open_types = infer_known_types(module)
+        finally:
+            self._inferring[0] += time.perf_counter() - start
+        for found in open_types.values():
+            self.note(replace(found, level="warning"))
+        return module
 
     def infer(self, module: Module) -> Module:
         """Infers types; the time is counted apart from the passes' own."""

@@ -42,6 +42,8 @@ class DeDuplicate(ModulePass):
     well-formed (that binds a variable twice, say) is refused.
     """
 
+    takes_open_types = True
+
     def transform(self, module: Module, context: PassContext) -> Module:
         return module.with_functions(
             {n: fresh_variables(f) if isinstance(f, Function) else f for n, f in module.functions.items()}

@@ -24,6 +24,8 @@ class Inline(ModulePass):
     nothing called it in the first place. Functions for other compilers stay functions, written at the place of the call.
     """
 
+    takes_open_types = True
+
     def transform(self, module: Module, context: PassContext) -> Module:
         functions = {n: f for n, f in module.functions.items() if isinstance(f, Function)}
         calls = {n: global_names(f) for n, f in functions.items()}

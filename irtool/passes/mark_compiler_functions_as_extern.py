@@ -25,6 +25,8 @@ class MarkCompilerFunctionsAsExtern(ModulePass):
 
     compiler_filter: str = ""
 
+    takes_open_types = True
+
     def transform(self, module: Module, context: PassContext) -> Module:
         functions = {
             name: with_function(f, attrs={"Extern": 1}) if is_compiler_function(f, self.compiler_filter) else f

@@ -26,6 +26,8 @@ class RemoveUnusedFunctions(ModulePass):
 
     entry_functions: tuple[str, ...] | None = None
 
+    takes_open_types = True
+
     def transform(self, module: Module, context: PassContext) -> Module:
         reached = reachable(module, self._entries(module, context))
         if not reached:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ..diagnostics import Diagnostic
@@ -55,8 +54,8 @@ def run_passes(
         chosen = [(ApplyPassToFunction(p, _regexes(func), not allow_no_match), is_text) for p, is_text in chosen]
     try:
         with context:
-            if not chosen:
-                module = _typed_as_known(module, context)
+            if not chosen or chosen[0][0].takes_open_types:
+                module = context.infer_known(module)
             elif chosen[0][0].needs_types:
                 module = context.infer(module)
             for p, is_text in chosen:
@@ -66,16 +65,6 @@ def run_passes(
             outer.note(found)
             if warn is not None:
                 warn(found)
-    return module
-
-
-def _typed_as_known(module: Module, context: PassContext) -> Module:
-    """The module for looking at: no pass needs its types, so that those that nothing decides stay open, with a warning."""
-    from ..infer import infer_known_types
-
-    module, undecided = infer_known_types(module)
-    for found in undecided.values():
-        context.note(replace(found, level="warning"))
     return module
 
 

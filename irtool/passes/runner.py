@@ -34,6 +34,8 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
     for i in context.instruments:
         if not i.should_run(module, info) and not needed:
             return module
+    if p.needs_types and not p.takes_open_types and not p.runs_others and has_untyped_functions(module):
+        module = context.infer(module)
     for i in context.instruments:
         i.run_before_pass(module, info)
     try:
@@ -49,7 +51,7 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
         raise blame_code(error, f"pass {p.text()}") or _failure(p, module, context, [Diagnostic(message)]) from error
     if after is not module and p.needs_types:
         try:
-            after = context.infer(after)
+            after = context.infer_known(after) if p.takes_open_types else context.infer(after)
         except IrError as error:
             if context.selection is not None and _fits_alone(after, context):
                 raise IrError(_blame_choice(p, error)) from error
@@ -62,6 +64,11 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
     except InternalError as error:
         raise _failure(p, module, context, error.diagnostics) from error
     return after
+
+
+def has_untyped_functions(module: Module) -> bool:
+    """True if some function is not typed throughout."""
+    return any(f.checked_type is None for f in module.relay_functions.values())
 
 
 def _failure(p: Pass, module: Module, context: PassContext, found: Sequence[Diagnostic]) -> IrError:

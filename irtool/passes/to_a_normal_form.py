@@ -24,6 +24,8 @@ class ToANormalForm(ModulePass):
     is evaluated, and in which order, can be read off the text.
     """
 
+    takes_open_types = True
+
     def transform(self, module: Module, context: PassContext) -> Module:
         names = Names()
         functions = dict(module.functions)

@@ -25,6 +25,8 @@ class ToBasicBlockNormalForm(ModulePass):
     where the text would first write it, so each basic block can be looked at on its own.
     """
 
+    takes_open_types = True
+
     def transform(self, module: Module, context: PassContext) -> Module:
         names = Names()
         functions = dict(module.functions)

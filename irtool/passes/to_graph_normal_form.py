@@ -23,6 +23,8 @@ class ToGraphNormalForm(FunctionPass):
     longer in the order of the `let`s, and not at all if nothing uses it.
     """
 
+    takes_open_types = True
+
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         recursive = recursive_variables(function)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from irtool.infer.solver import Solver
@@ -111,6 +111,7 @@ def types(depth=3):
     )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(types(), types())
 def test_unification_is_symmetric_and_exact_without_unknowns(a, b):
     def outcome(x, y):

@@ -46,8 +46,8 @@ class Verifying(PassInstrument):
 
 def _untyped(module: Module) -> list[Diagnostic]:
     for name, f in module.functions.items():
-        if not isinstance(f, Function):
-            continue
+        if not isinstance(f, Function) or f.checked_type is None:
+            continue  # of a function that is not typed as a whole, inference has said what is open
         for e in post_order(f, enter=lambda e: not (isinstance(e, Function) and e.attrs.get("Extern"))):
             if e.checked_type is None:
                 return [Diagnostic(f"{e!r} in @{name} has no type", e.span)]

@@ -1,0 +1,232 @@
+"""The options that say what is known of parameters: each exists once, and means the same in every command.
+
+Weights become constants before types are inferred. Shapes, dtypes and the arrays of inputs give types to parameters that
+have none.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ..diagnostics import Diagnostic
+    from ..ir import Module
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a command line says about parameters.
+
+    Attributes:
+        shapes, dtypes: by name of a parameter, or of a field of a tuple (`t.0`).
+        params: the file with weights, if one is named.
+        inputs: the file with arrays for inputs, if one is named.
+        single: files with one array each, by name of a parameter.
+    """
+
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    params: str | None = None
+    inputs: str | None = None
+    single: Mapping[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.shapes or self.dtypes or self.params or self.inputs or self.single)
+
+    @functools.cached_property
+    def weights(self) -> Mapping[str, Any]:
+        """The weights by name."""
+        from .source import read_arrays
+
+        return read_arrays(self.params) if self.params is not None else {}
+
+    @functools.cached_property
+    def values(self) -> dict[str, Any]:
+        """The arrays of inputs by name."""
+        from .source import read_array, read_arrays
+
+        found = dict(read_arrays(self.inputs)) if self.inputs is not None else {}
+        return found | {name: read_array(path) for name, path in self.single.items()}
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """The files that the arrays of inputs are from, by name."""
+        return {name: self.single.get(name, self.inputs or "") for name in self.values}
+
+    def specialize(self, module: Module, entry: str, say: Callable[[Diagnostic], None] | None = None) -> Module:
+        """The module with what is known of the parameters of `entry`, weights aside; `say` is told what was assumed."""
+        from ..infer import specialize
+
+        self._check_names(module, entry)
+        return specialize(module, entry, self.shapes, self.dtypes, self.weights, self.values, say or warn)
+
+    def _check_names(self, module: Module, entry: str) -> None:
+        """Raises IrError for arrays of inputs that belong to no parameter."""
+        from ..diagnostics import Diagnostic, IrError, nearest
+
+        function = module.relay_functions.get(entry)
+        names = [p.name for p in function.params] if function is not None else []
+        wrong = [n for n in self.values if n not in names] if function is not None else []
+        if wrong:
+            have = ", ".join("%" + n for n in names) or "none"
+            notes = [(f"the parameters are {have}", f"the value of %{n} is from {self.origins[n]}") for n in wrong]
+            raise IrError(
+                Diagnostic(f"there is no parameter %{n}", notes=told, help=nearest(n, names))
+                for n, told in zip(wrong, notes, strict=True)
+            )
+
+    def bind(self, module: Module, entry: str, say: Callable[[Diagnostic], None] | None = None) -> Module:
+        """The same with weights as constants."""
+        from ..passes.bind import bind_params
+
+        module = self.specialize(module, entry, say)
+        return bind_params(module, self.weights, entry) if self.params is not None else module
+
+    def key(self) -> tuple[object, ...]:
+        """What tells this from another that says something else, with the contents of files."""
+        files = (self.params, self.inputs, *self.single.values())
+        told = (sorted(self.shapes.items()), sorted(self.dtypes.items()), sorted(self.single.items()))
+        return (*told, *[f and digest(f) for f in files])
+
+
+def warn(found: Diagnostic) -> None:
+    """Says something on standard error."""
+    from ..diagnostics import render
+
+    print(render([found]), file=sys.stderr)
+
+
+def entry_of(module: Module, entry: str | None) -> str:
+    """The function whose parameters are spoken of: the named one, else `main`, else the only one. Raises IrError."""
+    from ..diagnostics import IrError, nearest
+
+    functions = list(module.relay_functions)
+    name = entry or ("main" if len(functions) != 1 else functions[0])
+    if name not in functions:
+        have = ", ".join("@" + n for n in functions) or "none"
+        raise IrError(f"there is no function @{name} (the module has {have})", help=nearest(name, functions))
+    return name
+
+
+def _shapes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    """Names and shapes in `NAME=1,3,224,224`; `NAME=` and `NAME=()` are scalars."""
+    from ..diagnostics import UsageError
+
+    found = {}
+    for item in items:
+        name, equals, dims = item.partition("=")
+        numbers = [d.strip() for d in dims.strip().removeprefix("(").removesuffix(")").split(",") if d.strip()]
+        if not equals or not all(d.isdecimal() for d in numbers):
+            raise UsageError(f"cannot read the shape {item!r}", help="write NAME=1,3,224,224")
+        found[_name(name)] = tuple(map(int, numbers))
+    return found
+
+
+_DTYPE = re.compile(r"bool|bfloat16|(float|u?int)\d+")
+
+
+def _dtypes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
+    from ..diagnostics import UsageError
+
+    found = {}
+    for item in items:
+        name, equals, dtype = item.partition("=")
+        if not equals or not _DTYPE.fullmatch(dtype.strip()):
+            raise UsageError(f"cannot read the dtype {item!r}", help="write NAME=float32")
+        found[_name(name)] = dtype.strip()
+    return found
+
+
+def _single(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for item in items:
+        name, equals, path = item.partition("=")
+        if not equals:
+            raise click.UsageError(f"--input {item!r} is not NAME=FILE.npy")
+        found[_name(name)] = path
+    return found
+
+
+def _name(text: str) -> str:
+    return text.strip().removeprefix("%")
+
+
+def digest(path: str) -> str:
+    """What tells the contents of a file from others; empty if it cannot be read."""
+    import hashlib
+
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+_SHAPE = click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    callback=_shapes,
+    metavar="NAME=1,3,224,224",
+    help="The shape of a parameter that is dynamic or has no type; of a field of a tuple: t.0=4.",
+)
+_DTYPE_OPTION = click.option(
+    "--dtype",
+    "dtypes",
+    multiple=True,
+    callback=_dtypes,
+    metavar="NAME=float32",
+    help="The dtype of a parameter that has no type.",
+)
+_PARAMS = click.option(
+    "--params",
+    metavar="FILE",
+    default=None,
+    help="Weights by parameter name, from .npz or .params: constants before types are inferred.",
+)
+
+
+ARRAYS = "Arrays by parameter name, .npz or .params: a parameter without a type has theirs; no values are used."
+"""The help of `--inputs` where only types are wanted."""
+
+ONE_ARRAY = "The same for one parameter, from a .npy file."
+
+entry_option = click.option(
+    "--entry",
+    default=None,
+    metavar="FUNCTION",
+    help="The function whose parameters --shape, --dtype, --params and --inputs speak of. Default: main, or the only one.",
+)
+"""`--entry` as commands have it that treat all functions alike."""
+
+
+def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Adds `--shape`, `--dtype`, `--params`, `--inputs` (with this help) and, if `single` is its help, `--input`.
+
+    The command gets one `Given`, `given`, in their place.
+    """
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapped(*args: Any, shapes: Any, dtypes: Any, params: Any, arrays: Any, **rest: Any) -> Any:
+            files = rest.pop("single") if single is not None else {}
+            return function(*args, given=Given(shapes, dtypes, params, arrays, files), **rest)
+
+        if single is not None:
+            wrapped = click.option(
+                "--input", "single", multiple=True, callback=_single, metavar="NAME=FILE.npy", help=single
+            )(wrapped)
+        wrapped = click.option("--inputs", "arrays", metavar="FILE", default=None, help=inputs)(wrapped)
+        return _SHAPE(_DTYPE_OPTION(_PARAMS(wrapped)))
+
+    return add
+
+
+__all__ = ["ARRAYS", "ONE_ARRAY", "Given", "digest", "entry_of", "entry_option", "type_options", "warn"]

@@ -1,0 +1,52 @@
+"""What partial inference leaves unknown, as `irtool check --partial` lists it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..diagnostics import Diagnostic
+from ..infer import infer_partial
+from ..ir import Module
+from .known_types import Given, entry_of
+
+
+@dataclass(frozen=True)
+class Unknown(Diagnostic):
+    """A notice with what a reader of JSON wants beside the sentence."""
+
+    details: dict[str, Any] = field(default_factory=dict, hash=False)
+
+
+def find_unknown(module: Module, name: str, given: Given, entry: str | None) -> list[Unknown]:
+    """How much is unknown in the file of that name, and then each expression of which not all is known."""
+    chosen = entry_of(module, entry) if given or entry else "main"
+    arrays = {**given.values, **given.weights}
+    result = infer_partial(module, given.shapes, given.dtypes, arrays, chosen)
+    counts = {
+        "shape_num_unknown_nodes": result.shape_num_unknown_nodes,
+        "dtype_num_unknown_nodes": result.dtype_num_unknown_nodes,
+        "sweeps": result.sweeps,
+    }
+    message = " ".join(f"{k}={v}" for k, v in counts.items() if k != "sweeps")
+    found = [Unknown(message, level="notice", filename=name, details=counts)]
+    for node in result.unknown:
+        told = {"function": node.function, "node": node.text, "shape": node.shape, "dtype": node.dtype}
+        unknown = {"shape_unknown": node.shape_unknown, "dtype_unknown": node.dtype_unknown}
+        message = f"{node.text} of @{node.function}: shape {node.shape}, dtype {node.dtype}"
+        found.append(Unknown(message, node.span, "notice", filename=name, details={**told, **unknown}))
+    return found
+
+
+def show_unknown(name: str, found: Sequence[Unknown]) -> str:
+    """The same as text: a line for the file, one for each expression."""
+    counts, *nodes = found
+    lines = [f"{name}: {counts.message}"]
+    for d in nodes:
+        place = ""
+        if d.span is not None:
+            line, column = d.span.source.position(d.span.start)
+            place = f"{line}:{column}: "
+        lines.append(f"  {place}{d.message}")
+    return "\n".join(lines)
