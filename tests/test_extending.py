@@ -134,3 +134,64 @@ def test_the_gradient_of_the_page_is_right(page: Path) -> None:
         step = 1e-6
         swish = [(v / (1 + np.exp(-2 * v))) for v in (x - step, x + step)]
         np.testing.assert_allclose(slope, (swish[1] - swish[0]) / (2 * step), rtol=1e-6)
+
+
+def distribute(folder: Path, name: str, text: str) -> None:
+    """Puts a distribution with one module, which it declares as a plug-in, into a folder of packages."""
+    info = folder / f"{name}-2.5.dist-info"
+    info.mkdir(parents=True)
+    (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.5\n")
+    (info / "entry_points.txt").write_text(f"[irtool.plugins]\n{name} = {name}\n")
+
+
+@pytest.mark.promise("plug-ins")
+def test_what_is_installed_and_broken_hinders_nobody_who_does_not_need_it(page: Path, installed: Path) -> None:
+    distribute(installed, "broken_hens", "import not_there\n")
+    plain = page / "plain.relay"
+    plain.write_text('#[version = "0.0.5"]\ndef @main(%x: float32) { exp(%x) }\n')
+    done = irtool(page, "check", "plain.relay", path=(installed,))
+    assert (done.returncode, done.stderr) == (0, "")  # not even looked for
+    warning = "warning: the plug-in broken_hens of broken_hens 2.5 cannot be loaded: "
+    done = irtool(page, "check", "net.relay", path=(installed,))
+    assert done.returncode == 0
+    assert done.stderr.startswith(warning)
+    assert "broken_hens.py:1: ModuleNotFoundError: No module named 'not_there'" in done.stderr
+    plain.write_text('#[version = "0.0.5"]\ndef @main(%x: float32) { my.hen(%x) }\n')
+    done = irtool(page, "check", "plain.relay", path=(installed,))
+    assert done.returncode == 1
+    assert done.stderr.startswith(warning)
+    assert "unknown operator my.hen" in done.stderr
+    done = irtool(page, "passes", path=(installed,))
+    assert done.returncode == 0
+    assert "MakeSwish" in done.stdout
+    assert done.stderr.startswith(warning)
+
+
+@pytest.mark.promise("plug-ins")
+def test_what_is_installed_changes_no_operator_of_irtool(page: Path, tmp_path: Path) -> None:
+    distribute(
+        tmp_path / "lib",
+        "other_relu",
+        SWISH.replace('"my.swish", "data"', '"nn.relu", "data", override=True').replace("MakeSwish", "MakeOther"),
+    )
+    done = irtool(page, "ops", "nn.relu", path=(tmp_path / "lib",))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "sigmoid" not in done.stdout
+    done = irtool(page, "passes", "MakeOther", path=(tmp_path / "lib",))
+    assert done.returncode == 2
+    assert "an installed plug-in cannot take the place of irtool's own operator" in done.stderr
+    assert "unknown pass MakeOther" in done.stderr
+
+
+@pytest.mark.promise("plug-ins")
+def test_nothing_is_looked_for_where_nothing_is_missing(page: Path, installed: Path) -> None:
+    (page / "plain.relay").write_text('#[version = "0.0.5"]\ndef @main(%x: float32) { exp(%x) }\n')
+    code = (
+        "import sys\nfrom irtool.cli import run\n"
+        "assert run(['opt', '-p', 'FastMath,FuseOps', 'plain.relay']) == 0\n"
+        "assert 'importlib.metadata' not in sys.modules and 'swish' not in sys.modules"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-c", code], cwd=page, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
