@@ -8,8 +8,6 @@ module that cannot be imported is no error of who does not need it: a warning sa
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import importlib.util
 import os
 import re
 import sys
@@ -59,14 +57,17 @@ def load_plugins(*paths: str | os.PathLike[str]) -> None:
 
 
 def _load_file(path: str) -> None:
+    import hashlib
+    from importlib.util import module_from_spec, spec_from_file_location
+
     full = os.path.abspath(path)
     folder, stem = os.path.dirname(full), re.sub(r"\W", "_", os.path.basename(full).partition(".")[0])
     name = f"irtool_loaded_{stem}_{hashlib.sha256(full.encode()).hexdigest()[:8]}"
     from importlib.machinery import SourceFileLoader
 
-    spec = importlib.util.spec_from_file_location(name, full, loader=SourceFileLoader(name, full))
+    spec = spec_from_file_location(name, full, loader=SourceFileLoader(name, full))
     assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = module_from_spec(spec)
     before = [(registry, registry.outside()) for registry in Registry.every]
     former = sys.modules.get(name)
     sys.modules[name] = module  # dataclasses look annotations up there
@@ -163,6 +164,8 @@ def plugins_kept() -> Iterator[None]:
 
 def plugin_identity() -> str | None:
     """What tells the plug-ins that may take part now from others: their files. None where one is in no file."""
+    import hashlib
+
     load_installed()
     modules = {*_files.values(), *_installed}
     for registry in Registry.every:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import site
 import sys
-import sysconfig
 from collections.abc import Iterable
 from types import FrameType, TracebackType
 from typing import Any
@@ -84,6 +82,9 @@ def outside_frame(trace: TracebackType | None, files: Iterable[str] = ()) -> tup
 def _installed() -> tuple[str, ...]:
     """Folders of irtool, of Python's own modules and of installed packages, each with its separator; code in no file."""
     if not _INSTALLED:
+        import site
+        import sysconfig
+
         paths = sysconfig.get_paths()
         folders = {HOME, paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"], paths["scripts"]}
         folders |= {*site.getsitepackages(), os.path.dirname(os.__file__)}
