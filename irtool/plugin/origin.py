@@ -39,8 +39,8 @@ def place_of(cls: Any) -> str:
 
 def file_of(cls: Any) -> str:
     """The file that defines a class or a function; empty where there is none (a notebook, standard input)."""
-    module = sys.modules.get(cls.__module__)
-    return os.path.abspath(getattr(module, "__file__", None) or "") if getattr(module, "__file__", None) else ""
+    path = getattr(sys.modules.get(cls.__module__), "__file__", None) or "<none>"
+    return "" if path.startswith("<") else os.path.abspath(path)
 
 
 def is_same_definition(old: Any, new: Any) -> bool:

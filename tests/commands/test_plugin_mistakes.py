@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from irtool.cli import run
 from irtool.plugin.loading import plugins_kept
 
+ROOT = Path(__file__).parent.parent.parent
 HEAD = """
 from dataclasses import dataclass
 from irtool import te
@@ -293,3 +296,17 @@ def test_a_build_from_the_cache_knows_its_plug_ins(tmp_path: Path, monkeypatch: 
     assert sources[0] != sources[1]
     assert sources[0] == sources[2]
     assert len(list((tmp_path / "cache" / "irtool" / "builds").iterdir())) == 2
+
+
+@pytest.mark.promise("plug-ins")
+def test_a_cell_that_is_run_again_replaces_what_it_defined(tmp_path: Path) -> None:
+    cell = HEAD + OPERATOR + RELATE + "    def evaluate(self, x):\n        return x * {0}\n"
+    program = (
+        "import irtool, numpy\ncell = " + repr(cell) + "\n"
+        "for name, factor in (('Mine', '2'), ('Mine', '3'), ('Renamed', '4')):\n"
+        "    exec(cell.replace('{0}', factor).replace('Mine', name))\n"
+        f"    module = irtool.parse({NET!r})\n"
+        "    print(irtool.evaluate(module, [numpy.ones((3, 4), 'float32')])[0, 0])\n"
+    )
+    done = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.stdout, done.stderr) == ("2.0\n3.0\n4.0\n", "")
