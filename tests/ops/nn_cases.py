@@ -282,6 +282,31 @@ QUANTIZED = [
     ("qnn.dequantize", [whole(-128, 128, 2, 3), abs(real(2)), whole(-5, 5, 2, dtype="int32")], {"axis": 0}),
     ("qnn.dequantize", [whole(0, 256, 2, 3, dtype="uint8"), scalar(0.1), scalar(128, "int32")], {}),
     ("qnn.dequantize", [whole(-128, 128, 2, 3), scalar(999.0), scalar(0, "int32")], {"out_dtype": "float16"}),
+    ("qnn.quantize", [real(2, 3, 4) * 30, scalar(0.001), scalar(300, "int32")], {"out_dtype": "uint16"}),
+    ("qnn.dequantize", [whole(0, 65535, 2, 3, dtype="uint16"), scalar(0.1), scalar(300, "int32")], {}),
+    (
+        "qnn.requantize",
+        [
+            whole(-(2**15), 2**15, 2, 3, dtype="int16"),
+            scalar(0.01),
+            scalar(5, "int32"),
+            scalar(0.5),
+            scalar(1, "int32"),
+        ],
+        {"out_dtype": "int8", "rounding": "UPWARD", "compute_dtype": "int64"},
+    ),
+    (
+        "qnn.dense",
+        [
+            whole(-(2**15), 2**15, 3, 40, dtype="int16"),
+            whole(-128, 128, 5, 40),
+            scalar(-700, "int32"),
+            scalar(3, "int32"),
+            scalar(0.1),
+            scalar(0.2),
+        ],
+        {"units": 5, "out_dtype": "int64"},
+    ),
     (
         "qnn.avg_pool2d",
         [whole(-128, 128, 1, 5, 6, 2), scalar(0.5), scalar(3, "int32"), scalar(0.25), scalar(-2, "int32")],

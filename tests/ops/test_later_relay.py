@@ -54,13 +54,20 @@ def test_the_list_and_the_manual_say_since_when(capsys):
     assert run(["ops", "dft", "--since", "0.12"]) == 2
 
 
-QUANTIZED = [c for c in ALL if c[0] in SINCE or (c[0] == "qnn.dequantize" and "out_dtype" in c[2])]
+LATER_DTYPES = ("uint16", "int16", "float16", "int64")
+QUANTIZED = [
+    (name, arguments, attributes)
+    for name, arguments, attributes in ALL
+    if name.startswith("qnn.")
+    and name not in ("qnn.simulated_quantize", "qnn.simulated_dequantize", "qnn.concatenate")
+    and (name in SINCE or {arguments[0].dtype.name, attributes.get("out_dtype")} & set(LATER_DTYPES))
+]
 
 
 def test_integer_arithmetic_in_c_is_the_reference_exactly():
     """Canonicalization makes ordinary operators of the quantized ones; parameters must be constants for that."""
     calls, inputs, expected, params = [], [], [], []
-    assert len(QUANTIZED) >= 6
+    assert len(QUANTIZED) >= 10
     for name, arguments, attributes in QUANTIZED:
         data = Var(f"x{len(params)}", type_of(arguments[0]))
         params.append(data)
@@ -88,6 +95,28 @@ def refused(text, *words):
     for word in words:
         assert word in str(caught.value)
     return str(caught.value)
+
+
+def test_scales_of_grouped_convolutions_are_one_for_each_channel_or_as_many_as_0_10_counts():
+    text = """def @main(%x: Tensor[(1, 4, 5, 5), int8], %w: Tensor[(6, 2, 3, 3), int8], %s: Tensor[(SIZE), float32]) {
+  qnn.conv2d(%x, %w, 0, 0, 1f, %s, padding=[0, 0, 0, 0], groups=2, channels=6, kernel_size=[3, 3], out_dtype="int32")
+}"""
+    for size in (6, 12):
+        irtool.infer_types(irtool.parse(HEADER + text.replace("SIZE", str(size))))
+    refused(text.replace("SIZE", "5"), "qnn.conv2d")
+
+
+def test_zero_points_of_batch_matmul_may_be_arguments():
+    text = """def @main(%x: Tensor[(2, 3, 4), int8], %y: Tensor[(2, 5, 4), int8], %a: int32, %b: int32) {
+  qnn.batch_matmul(%x, %y, %a, %b, 1f, 1f, out_dtype="int32", transpose_b=True)
+}"""
+    module = irtool.infer_types(irtool.parse(HEADER + text))
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(-128, 128, (2, 3, 4)).astype("int8"), rng.integers(-128, 128, (2, 5, 4)).astype("int8")
+    inputs = [x, y, np.array(3, "int32"), np.array(-4, "int32")]
+    expected = (x.astype(int) - 3) @ (y.astype(int) + 4).swapaxes(1, 2)
+    np.testing.assert_array_equal(irtool.evaluate(module, inputs), expected)
+    np.testing.assert_array_equal(irtool.build(module).run(inputs), expected)
 
 
 def test_softmax_refuses_scales_above_one():

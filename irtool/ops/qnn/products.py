@@ -38,15 +38,26 @@ def less_zero_point(x: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
 
 
 def relate_weight_scale(
-    types: Sequence[Type], reporter: Reporter, kernel_layout: str, weight: TensorType, groups: int
+    types: Sequence[Type],
+    reporter: Reporter,
+    kernel_layout: str,
+    weight: TensorType,
+    groups: int,
+    channels: int | None,
 ) -> None:
-    """The scale of convolution weights: a scalar or one for each channel of the result."""
+    """The scale of convolution weights: a scalar or one for each channel of the result.
+
+    Of grouped convolutions 0.10 expects as many as the weights have input and output channels together, which is right for
+    depthwise ones; since 0.14 it is one for each channel. Both are taken.
+    """
     outputs, inputs = kernel_layout.find("O"), kernel_layout.find("I")
     if outputs < 0 or (groups != 1 and inputs < 0) or max(outputs, inputs) >= len(weight.shape):
         raise RelationError(f"kernel_layout {kernel_layout} does not say where the channels of {weight} are")
     size: Dim = weight.shape[outputs]
     if groups != 1:
-        size = mul(weight.shape[inputs], size)
+        given = tensor(types[5])
+        by_channel = given is not None and channels is not None and given.shape == (channels,)
+        size = given.shape[0] if by_channel and given is not None else mul(weight.shape[inputs], size)
     assign_parameter(types, 5, "float32", size, reporter, "the scale of the weights")
 
 
@@ -70,20 +81,20 @@ class QuantizedConv2D(Conv2D, Quantized):
     """
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
-        """As `nn.conv2d` with 8-bit weights and data of 8 or 16 bits; those of the data are scalars, scales of the
+        """As `nn.conv2d` with weights and data of 8 or 16 bits; those of the data are scalars, scales of the
         weights scalars or one for each channel; gives `out_dtype`.
         """
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
         if data is None or weight is None:
             return None
         require_dtype(data, ("int8", "uint8", "int16"), "the data")
-        require_dtype(weight, ("int8", "uint8"), "the weights")
+        require_dtype(weight, ("int8", "uint8", "int16"), "the weights")
         require_out_dtype(self.out_dtype, ("int16", "int32", "int64"))
         if not known(types, (2, 3, 4, 5)):
             return None
         require_scalar(types[2], "int32", "the zero point of the data")
         require_scalar(types[4], "float32", "the scale of the data")
-        relate_weight_scale(types, reporter, self.kernel_layout, weight, self.groups)
+        relate_weight_scale(types, reporter, self.kernel_layout, weight, self.groups, self.channels)
         return super().relate(types[:2], reporter)
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:  # type: ignore[override]
@@ -102,15 +113,15 @@ class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
     """
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
-        """As `nn.conv2d_transpose` with 8-bit data and weights; scale and zero point of the data have one element;
+        """As `nn.conv2d_transpose` with 8-bit weights and data of 8 or 16 bits; scale and zero point of the data have one element;
         gives `out_dtype`.
         """
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
         if data is None or weight is None:
             return None
-        require_dtype(data, ("int8", "uint8"), "the data")
+        require_dtype(data, ("int8", "uint8", "int16", "uint16"), "the data")
         require_dtype(weight, ("int8", "uint8"), "the weights")
-        require_out_dtype(self.out_dtype, ("int16", "int32"))
+        require_out_dtype(self.out_dtype, ("int16", "int32", "int64"))
         if not known(types, (2, 3, 4, 5)):
             return None
         zero = tensor(types[3])
@@ -120,7 +131,7 @@ class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
             raise RelationError("scale and zero point of the data must have one element")
         assign_parameter(types, 2, "int32", 1, reporter, "the zero point of the data")
         assign_parameter(types, 4, "float32", 1, reporter, "the scale of the data")
-        relate_weight_scale(types, reporter, self.kernel_layout, weight, self.groups)
+        relate_weight_scale(types, reporter, self.kernel_layout, weight, self.groups, self.channels)
         return super().relate(types[:2], reporter)
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:  # type: ignore[override]
@@ -133,21 +144,21 @@ class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
 @operator("qnn.dense", *ARGUMENTS, attrs="DenseAttrs", level=11)
 @dataclass(frozen=True)
 class QuantizedDense(Dense, Quantized):
-    """`nn.dense` of the data and the weights less their zero points, exactly, in int32.
+    """`nn.dense` of the data and the weights less their zero points, exactly, in int32, or since 0.11 in int64.
 
     The arguments are in the order of `qnn.conv2d`.
     """
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
-        """As `nn.dense` with 8-bit data and weights; those of the data are scalars, scales of the weights scalars or
-        one for each unit; gives int32.
+        """As `nn.dense` with 8-bit weights and data of 8 or 16 bits; those of the data are scalars, scales of the weights scalars or
+        one for each unit; gives `out_dtype`.
         """
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
         if data is None or weight is None:
             return None
-        require_dtype(data, ("int8", "uint8"), "the data")
+        require_dtype(data, ("int8", "uint8", "int16", "uint16"), "the data")
         require_dtype(weight, ("int8", "uint8"), "the weights")
-        require_out_dtype(self.out_dtype, ("int32",))
+        require_out_dtype(self.out_dtype, ("int32", "int64"))
         if not known(types, (2, 3, 4, 5)):
             return None
         require_scalar(types[2], "int32", "the zero point of the data")

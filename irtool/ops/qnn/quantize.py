@@ -25,7 +25,7 @@ from .parameters import (
     require_out_dtype,
 )
 
-QUANTIZED = ("int8", "uint8", "int16", "int32")
+QUANTIZED = ("int8", "uint8", "int16", "uint16", "int32")
 
 
 @operator(

@@ -58,7 +58,7 @@ class Requantize(Quantized):
         data = tensor(types[0], "the data")
         if data is None or not known(types, (1, 2, 3, 4)):
             return None
-        require_dtype(data, ("int8", "uint8", "int32", "int64"), "the data")
+        require_dtype(data, ("int8", "uint8", "int16", "int32", "int64"), "the data")
         rank = len(data.shape)
         axis = channel_axis(self.axis, rank)
         size: Dim = data.shape[axis] if rank else 1

@@ -20,8 +20,8 @@ from .quantities import cast, int32, is_scalar, is_zero
 from .rule import QNN_CANONICALIZE, Site, legalization
 
 
-def _sum(e: Expr, axes: list[int], keepdims: bool) -> Expr:
-    return call("sum", cast(e, "int32"), axis=axes, keepdims=keepdims, exclude=False)
+def _sum(e: Expr, axes: list[int], keepdims: bool, dtype: str = "int32") -> Expr:
+    return call("sum", cast(e, dtype), axis=axes, keepdims=keepdims, exclude=False)
 
 
 def _combine(terms: tuple[Expr, Expr, Expr, Expr], zeros: tuple[int, int]) -> Expr:
@@ -45,7 +45,7 @@ def _known(e: Expr) -> int:
 def dense(s: Site) -> Expr:
     """A dense layer minus the terms of the zero points."""
     first = call("nn.dense", *s.args[:2], units=s.attrs.units, out_dtype=s.attrs.out_dtype)
-    return _less_zero_points(first, s.args, s.shape(0)[1], s.shape(1)[0])
+    return _less_zero_points(first, s.args, s.shape(0)[1], s.shape(1)[0], s.attrs.out_dtype)
 
 
 @legalization(QNN_CANONICALIZE, "qnn.contrib_dense_pack")
@@ -57,21 +57,23 @@ def dense_pack(s: Site) -> Expr:
     attributes = {"units": at.units, "out_dtype": at.out_dtype, "weight_layout": at.weight_layout}
     first = call("nn.contrib_dense_pack", data, weight, **attributes)
     plain = call("reshape", call("transpose", weight, axes=(0, 2, 1, 3)), newshape=[blocks * tile, depth])
-    return _less_zero_points(first, (data, plain, *zeros), depth, blocks * tile)
+    return _less_zero_points(first, (data, plain, *zeros), depth, blocks * tile, at.out_dtype)
 
 
-def _less_zero_points(first: Expr, args: Sequence[Expr], depth: int, units: int) -> Expr:
-    """A product of data and weights `(units, depth)` without the part that their zero points have in it."""
+def _less_zero_points(first: Expr, args: Sequence[Expr], depth: int, units: int, dtype: str) -> Expr:
+    """A product of data and weights `(units, depth)`, summed in `dtype`, without the part that zero points have in it."""
     data, weight, data_zero, weight_zero = args[:4]
-    sums = _sum(data, [1], keepdims=True)
+    wide = dtype != "int32"
+    sums = _sum(data, [1], True, dtype)
     if not is_scalar(weight_zero):
         sums = call("repeat", sums, repeats=units, axis=1)
-    second = multiply(weight_zero, sums)
-    third = multiply(data_zero, _sum(weight, [1], keepdims=False))
+    x, w = (cast(z, dtype) if wide else z for z in (data_zero, weight_zero))
+    second = multiply(w, sums)
+    third = multiply(x, _sum(weight, [1], False, dtype))
     if is_scalar(data_zero) and is_scalar(weight_zero):
         zeros = (_known(data_zero), _known(weight_zero))
-        return _combine((first, second, third, int32(zeros[0] * zeros[1] * depth)), zeros)
-    fourth = multiply(multiply(data_zero, weight_zero), int32(depth))
+        return _combine((first, second, third, scalar_constant(zeros[0] * zeros[1] * depth, dtype)), zeros)
+    fourth = multiply(multiply(x, w), scalar_constant(depth, dtype))
     return _combine((first, second, third, fourth), (-1, -1))
 
 
@@ -82,12 +84,13 @@ def batch_matmul(s: Site) -> Expr:
     at = s.attrs
     if at.transpose_a or not at.transpose_b:
         raise IrError("qnn.batch_matmul needs transpose_a=False and transpose_b=True", s.call.span)
-    if not is_scalar(x_zero) or not is_scalar(y_zero):
-        raise IrError("the zero points of qnn.batch_matmul must be constant scalars", s.call.span)
     depth, columns = s.shape(0)[2], s.shape(1)[1]
     first = call("nn.batch_matmul", x, y, out_dtype=at.out_dtype, transpose_a=False, transpose_b=True)
     second = multiply(y_zero, _sum(x, [2], keepdims=True))
     third = call("reshape", multiply(x_zero, _sum(y, [2], keepdims=True)), newshape=[0, 1, columns])
+    if not (is_scalar(x_zero) and is_scalar(y_zero)):
+        fourth = multiply(multiply(x_zero, y_zero), int32(depth))
+        return _combine((first, second, third, fourth), (-1, -1))
     zeros = (_known(x_zero), _known(y_zero))
     return _combine((first, second, third, int32(zeros[0] * zeros[1] * depth)), zeros)
 
