@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..diagnostics import UsageError
 from ..ir import Function, Module
 from .base import FunctionPass, register_pass
 from .context import PassContext
+from .fake_quantization.affine import optional_rules
 from .fake_quantization.regions import rewrite_dequantized_inputs, rewrite_regions
 
 
@@ -22,15 +24,25 @@ class FakeQuantizationToInteger(FunctionPass):
 
     A region that holds an operator without an integer form stays as it is; with `hard_fail` that is an error. With
     `use_qat`, operators whose inputs are all dequantized are replaced even where no quantize follows, and dequantized.
+
+    `optional_qnn_ops` names operators whose rules came after TVM 0.10 and are followed on request only:
+    `["nn.softmax"]` (since 0.13; `qnn.softmax`, which is rough) and `["take"]` (since 0.12, there without request).
     """
 
     hard_fail: bool = False
     use_qat: bool = False
+    optional_qnn_ops: tuple[str, ...] = ()
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        result = rewrite_regions(function, self.hard_fail)
+        for name in self.optional_qnn_ops:
+            if name not in optional_rules():
+                have = ", ".join(optional_rules())
+                raise UsageError(
+                    f"FakeQuantizationToInteger has no optional rule for {name}: there are those of {have}"
+                )
+        result = rewrite_regions(function, self.hard_fail, self.optional_qnn_ops)
         if self.use_qat:
             from ..infer import infer_expr
 
-            result = rewrite_dequantized_inputs(infer_expr(result, module), self.hard_fail)
+            result = rewrite_dequantized_inputs(infer_expr(result, module), self.hard_fail, self.optional_qnn_ops)
         return result  # type: ignore[return-value]

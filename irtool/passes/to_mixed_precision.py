@@ -69,6 +69,7 @@ FOLLOW = frozenset(
         "tile",
         "dyn.tile",
         "scatter",
+        "scatter_elements",
         "full",
         "dyn.full",
         "nn.depth_to_space",

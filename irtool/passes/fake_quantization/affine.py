@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Collection, MutableMapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,9 +88,22 @@ def rule(*operators: str) -> Callable[[Rule], Rule]:
     return _RULES.file(*operators)
 
 
-def find_rule(name: str) -> Rule | None:
-    """The rule of an operator, or None."""
-    return _RULES.find(name)
+_OPTIONAL: RuleTable[str, Rule] = RuleTable(__package__, "the optional integer form of")
+
+
+def optional_rule(*operators: str) -> Callable[[Rule], Rule]:
+    """Decorator: files a rule that is followed only where it is asked for by the operator's name."""
+    return _OPTIONAL.file(*operators)
+
+
+def optional_rules() -> list[str]:
+    """The operators that have an optional rule."""
+    return sorted(_OPTIONAL.keys())
+
+
+def find_rule(name: str, optional: Collection[str] = ()) -> Rule | None:
+    """The rule of an operator, or None; optional ones of the operators named only."""
+    return _RULES.find(name) or (_OPTIONAL.find(name) if name in optional else None)
 
 
 def tensor_type(types: Types, e: Expr) -> Affine:

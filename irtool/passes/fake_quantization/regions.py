@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...diagnostics import IrError
 from ...ir import Call, Constant, Expr, Op, TensorType, Tuple, TupleGetItem, rewrite
 from ...ir.expr import children
@@ -51,10 +53,14 @@ def _dtype(e: Expr) -> str:
 
 
 class Converter:
-    """Rewrites one region from its root downwards. `hard_fail` makes a region that cannot be rewritten an error."""
+    """Rewrites one region from its root downwards. `hard_fail` makes a region that cannot be rewritten an error.
 
-    def __init__(self, types: Types, hard_fail: bool, out: AnyAffine | None) -> None:
+    `optional` names operators whose optional rules are followed, too.
+    """
+
+    def __init__(self, types: Types, hard_fail: bool, out: AnyAffine | None, optional: Collection[str] = ()) -> None:
         self.types = types
+        self.optional = optional
         self.hard_fail = hard_fail
         self.out = out
 
@@ -64,7 +70,7 @@ class Converter:
             return root
         for e in calls:
             name = e.op.name  # type: ignore[attr-defined]
-            if find_rule(name) is None:
+            if find_rule(name, self.optional) is None:
                 return self.give_up(root, e, f"operator {name} has no integer form")
         try:
             return rewrite(root, self.leave, self.enter)
@@ -98,7 +104,7 @@ class Converter:
         return new
 
     def apply(self, e: Call) -> Expr:
-        rule = find_rule(e.op.name)  # type: ignore[attr-defined]
+        rule = find_rule(e.op.name, self.optional)  # type: ignore[attr-defined]
         if rule is None:
             raise NotSupported(f"operator {e.op.name} has no integer form")  # type: ignore[attr-defined]
         result, t = rule(e, self.types)
@@ -106,7 +112,7 @@ class Converter:
         return result
 
 
-def rewrite_regions(root: Expr, hard_fail: bool) -> Expr:
+def rewrite_regions(root: Expr, hard_fail: bool, optional: Collection[str] = ()) -> Expr:
     """Every region that ends in a quantize in integers."""
     memo: dict[Expr, Expr] = {}
 
@@ -120,7 +126,7 @@ def rewrite_regions(root: Expr, hard_fail: bool) -> Expr:
         calls = [memo[e] for e in region.calls]
         if not all(isinstance(e, Call) and isinstance(e.op, Op) for e in calls):
             return new
-        return Converter(types, hard_fail, types[new]).run(new, calls)  # type: ignore[arg-type]
+        return Converter(types, hard_fail, types[new], optional).run(new, calls)  # type: ignore[arg-type]
 
     return rewrite(root, leave, memo=memo)
 
@@ -157,7 +163,7 @@ QAT_OPERATORS = frozenset(
 with quantization in mind, whose last region has no quantize)."""
 
 
-def rewrite_dequantized_inputs(root: Expr, hard_fail: bool) -> Expr:
+def rewrite_dequantized_inputs(root: Expr, hard_fail: bool, optional: Collection[str] = ()) -> Expr:
     """Operators on dequantized inputs in integers, with a dequantize behind each."""
 
     def leave(old: Expr, new: Expr) -> Expr:
@@ -172,11 +178,12 @@ def rewrite_dequantized_inputs(root: Expr, hard_fail: bool) -> Expr:
             if hard_fail:
                 raise IrError("FakeQuantizationToInteger: an input is not dequantized", stray.span)
             return new
-        converter = Converter(dict(region.types), hard_fail, None)
+        converter = Converter(dict(region.types), hard_fail, None, optional)
         result = converter.run(new, [*inner, new])  # type: ignore[list-item, arg-type]
         t = converter.types.get(result)
         if result is new or not isinstance(t, Affine):
             return new
-        return call("qnn.dequantize", result, t.scale, t.zero_point, axis=t.axis)
+        dtype = next((e.attrs.out_dtype for e in inner if is_call_to(e, "qnn.dequantize")), "")
+        return call("qnn.dequantize", result, t.scale, t.zero_point, out_dtype=dtype, axis=t.axis)
 
     return rewrite(root, leave)
