@@ -141,6 +141,11 @@ class Operator(Plugin):
         return None
 
     @classmethod
+    def attributes_of_version(cls, given: dict[str, Any], version: tuple[int, ...]) -> dict[str, Any]:
+        """Attributes that a text of that version of TVM gives, as 0.10 would give them: where meanings have changed."""
+        return given
+
+    @classmethod
     def takes(cls, count: int) -> bool:
         """Whether a call may have that many arguments."""
         return cls.variadic or count == cls.arity or any(count == len(names) for names in cls.later_arguments)

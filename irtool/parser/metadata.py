@@ -57,6 +57,13 @@ def read_index(word: str) -> tuple[str, int | None]:
     return key, int(index) if index.isdecimal() and len(index) < 8 else None
 
 
+def _version(attrs: Any) -> tuple[int, ...]:
+    """Major and minor of the `tvm_version` among the attributes of a section; empty where it has none."""
+    text = attrs.get("tvm_version") if isinstance(attrs, dict) else None
+    found = re.match(r"(\d{1,4})\.(\d{1,4})\b", text) if isinstance(text, str) else None
+    return (int(found[1]), int(found[2])) if found else ()
+
+
 class Metadata:
     """What the section of one text holds; `get` makes the objects."""
 
@@ -70,6 +77,8 @@ class Metadata:
         self._attributes: dict[int, Any] = {}
         self._claimed: set[int] | None = None
         self._missing: dict[tuple[str, int], Any] = {}
+        self.version: tuple[int, ...] = ()
+        """The version of TVM that wrote the section, `(0, 19)`; empty where it does not say."""
         self.missing_records: dict[str, Span] = {}
         """Where the first reference stands to each record that is in a section that is not there."""
         if start >= 0:
@@ -92,6 +101,7 @@ class Metadata:
         if text[end : end + 64].strip():
             raise IrError("the metadata section is followed by other text")
         try:
+            self.version = _version(graph.get("attrs"))
             self.nodes = graph["nodes"]
             self.tensors = graph.get("b64ndarrays", [])
             root = self.nodes[int(graph["root"])]

@@ -297,3 +297,49 @@ def test_torch_op_without_annotation_is_open():
         'def @main(%x: Tensor[(2), float32]) { torch_op(%x, serialized_function="PK", len=2) }',
         "the type of torch_op(…) cannot be inferred",
     )
+
+
+SECTION = """
+
+#[metadata]
+{
+  "root": 1,
+  "nodes": [{"type_key": ""}, {"type_key": "Map"}],
+  "b64ndarrays": [],
+  "attrs": {"tvm_version": "VERSION"}
+}"""
+
+
+@pytest.mark.parametrize(
+    ("version", "weights", "given", "printed"),
+    [
+        ("0.11.1", "(6, 4, 3, 3)", "", ""),
+        ("0.12.0", "(4, 6, 3, 3)", "", 'kernel_layout="IOHW"'),
+        ("0.19.0", "(6, 4, 3, 3)", ', kernel_layout="OIHW"', ""),
+        ("0.10.0", "(4, 6, 3, 3)", ', kernel_layout="IOHW"', 'kernel_layout="IOHW"'),
+    ],
+)
+def test_layout_of_transposed_weights_is_that_of_the_version_that_wrote_the_text(version, weights, given, printed):
+    text = f"def @main(%x: Tensor[(1, 4, 5, 5), float32], %w: Tensor[{weights}, float32]) {{\n"
+    text += f"  nn.conv2d_transpose(%x, %w, channels=6, kernel_size=[3, 3]{given})\n}}"
+    module = irtool.infer_types(irtool.parse(HEADER + text + SECTION.replace("VERSION", version)))
+    assert str(module["main"].body.checked_type) == "Tensor[(1, 6, 7, 7), float32]"
+    again = irtool.to_text(module)
+    assert ("kernel_layout" in again) == bool(printed) and printed in again
+    assert irtool.structural_equal(irtool.infer_types(irtool.parse(again)), module)
+
+
+def test_letters_of_one_and_three_axes_changed_their_meaning():
+    text = """def @main(%x: Tensor[(1, 4, 5), float32], %w: Tensor[(6, 4, 3), float32]) {
+  nn.conv1d_transpose(%x, %w, channels=6, kernel_size=[3], kernel_layout="OIW")
+}"""
+    later = irtool.infer_types(irtool.parse(HEADER + text + SECTION.replace("VERSION", "0.12.0")))
+    assert later["main"].body.attrs.kernel_layout == "IOW"
+    assert str(later["main"].body.checked_type) == "Tensor[(1, 6, 7), float32]"
+    refused(text + SECTION.replace("VERSION", "0.10.0"), "conv1d_transpose")
+
+
+def test_a_text_that_does_not_say_its_version_is_refused_with_a_word():
+    text = "def @main(%x: Tensor[(1, 4, 5, 5), float32], %w: Tensor[(4, 6, 3, 3), float32]) {\n"
+    said = refused(text + "  nn.conv2d_transpose(%x, %w, channels=6, kernel_size=[3, 3])\n}", "TVM 0.12 and later")
+    assert '"IOHW", to be written out' in said

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import TensorType
+from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
-from ..base import VOID, DType, Pattern, RelationError, operator
+from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..partial import meet_dims
 from ..shapes import add, compatible, floordiv, mul, sub
 from .conv import Convolution, exactly
@@ -18,11 +18,22 @@ from .conv_expression import transposed_convolution
 from .convolve import convolve_transposed
 from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group
 
+LETTERS_CHANGED = (0, 12)
+"""The version that changed the letters and the default of `kernel_layout`."""
+
 
 class TransposedConvolution(Convolution):
     """What transposed convolutions share. The canonical weights are `(C, O / groups, kernel…)`."""
 
     output_padding: tuple[int, ...]
+
+    @classmethod
+    def attributes_of_version(cls, given: dict[str, Any], version: tuple[int, ...]) -> dict[str, Any]:
+        """Since 0.12 `kernel_layout` calls the channels that come in I and those that go out O, the other way round."""
+        layout = given.get("kernel_layout")
+        if version < LETTERS_CHANGED or not isinstance(layout, str):
+            return given
+        return {**given, "kernel_layout": layout.translate(str.maketrans("OI", "IO"))}
 
     def result(self, data: TensorType, shape: Sequence[Dim], channels: Dim, kernel: Sequence[Dim]) -> TensorType:
         pads = pad_amounts(self.padding, self.rank)
@@ -118,7 +129,8 @@ class Conv1DTranspose(TransposedConvolution):
     """The gradient of `nn.conv1d` by its data: data `(N, C, W)`, weights `(C, O / groups, KW)`.
 
     `W' = stride * (W - 1) + dilation * (KW - 1) + 1 - left - right + output_padding`. The letters of `kernel_layout` are
-    the peer's: `O` stands for the channels that come in and `I` for those that go out.
+    those of TVM up to 0.11: `O` stands for the channels that come in and `I` for those that go out. Since 0.12 it is the
+    other way round, as a text is taken to mean whose metadata section says that it is of such a version.
     """
 
     data_form = "NCW"
@@ -141,7 +153,11 @@ class Conv1DTranspose(TransposedConvolution):
 )
 @dataclass(frozen=True)
 class Conv2DTranspose(TransposedConvolution):
-    """The gradient of `nn.conv2d` by its data: data `(N, C, H, W)`, weights `(C, O / groups, KH, KW)` as `IOHW`."""
+    """The gradient of `nn.conv2d` by its data: data `(N, C, H, W)`, weights `(C, O / groups, KH, KW)` as `IOHW`.
+
+    A `kernel_layout` that is not given is OIHW, as up to 0.11; since 0.12 it is IOHW, which a text is taken to mean whose
+    metadata section says that it is of such a version.
+    """
 
     data_form = "NCHW"
     kernel_form = "IOHW"
@@ -156,6 +172,24 @@ class Conv2DTranspose(TransposedConvolution):
     kernel_layout: str = "OIHW"
     out_layout: str = ""
     out_dtype: DType = VOID
+
+    @classmethod
+    def attributes_of_version(cls, given: dict[str, Any], version: tuple[int, ...]) -> dict[str, Any]:
+        """Since 0.12 a `kernel_layout` that is not given is IOHW."""
+        return given if version < LETTERS_CHANGED else {"kernel_layout": "IOHW", **given}
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """As `nn.conv2d`, the other way round: each position of the data is a window of the result; `output_padding` is added.
+
+        Data and attributes give the weights their type, or the weights say what the attributes leave open.
+        """
+        try:
+            return super().relate(types, reporter)
+        except RelationError as error:
+            if self.kernel_layout != "OIHW":
+                raise
+            hint = 'where kernel_layout is not given it is OIHW; in texts of TVM 0.12 and later it is "IOHW", to be written out'
+            raise RelationError(f"{error} ({hint})") from None
 
 
 @operator(

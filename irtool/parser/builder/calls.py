@@ -72,10 +72,13 @@ class Calls(Leaves):
 
     def _operator_attrs(self, function: Op, attrs: Any, s: int, e: int) -> Operator:
         operator = function.operator
+        version = self.metadata.version
+        given: dict[str, Any]
         if not attrs:
             made = self._bare_attrs.get(operator)
             if made is None:
-                made = self._bare_attrs[operator] = operator.make({}, Span(self.source, s, e))
+                given = operator.attributes_of_version({}, version) if version else {}
+                made = self._bare_attrs[operator] = operator.make(given, Span(self.source, s, e))
             return made
         if attrs.__class__ is MetaNode:
             if attrs.missing is not None:
@@ -86,11 +89,13 @@ class Calls(Leaves):
         key = (function.name, text)
         made = self._attrs.get(key)
         if made is None:
-            given: dict[str, Any] = {}
+            given = {}
             for name, value, a, b in attrs:
                 if name in given:
                     self.error(f"the attribute {name} is given twice", a, b)
                 given[name] = value
+            if version:
+                given = operator.attributes_of_version(given, version)
             made = operator.make(given, self.span(start, end))
             if "[" in text and "meta[" in text:
                 return with_missing_values(made)
