@@ -238,7 +238,7 @@ class _Converter:
             return self.call(old, new)
         if isinstance(new, Let):
             assert isinstance(old, Let)
-            return with_binders(new, {old.var: self.memo.get(old.var, old.var)})  # type: ignore[dict-item]
+            return self.typed(with_binders(new, {old.var: self.memo.get(old.var, old.var)}))  # type: ignore[dict-item]
         if isinstance(new, Function):
             return without_return_type(new)
         if isinstance(new, Tuple) and old is self.function.body and self.keep_output:

@@ -136,3 +136,11 @@ def test_operators_in_no_list() -> None:
     said.clear()
     irtool.run_passes(module, "ToMixedPrecision{missing_op_mode=2}", warn=said.append)
     assert not said
+
+
+@pytest.mark.parametrize("let", ["add(let %a = exp(%x); %a, %x)", "tanh(let %a = tanh(%x); add(%a, %a))"])
+def test_a_let_may_be_an_argument(let: str) -> None:
+    module = irtool.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(4), float32]) {{ {let} }}')
+    after = irtool.run_passes(module, "ToMixedPrecision", instruments=[Verifying()])
+    x = np.linspace(-1, 1, 4, dtype="float32")
+    np.testing.assert_allclose(irtool.evaluate(after, [x]), irtool.evaluate(module, [x]), rtol=1e-2, atol=1e-3)
