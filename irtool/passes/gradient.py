@@ -244,6 +244,8 @@ class _Reverse:
         for k in children(e):
             kids.append((yield self.visit(k)))
         new = rebuild(e, kids)
+        if isinstance(new, Call) and new.type_args:  # of a constructor
+            new = Call(new.op, new.args, new.attrs, tuple(map(reverse_type, new.type_args)), new.span)
         renamed = {v: self.variable(v) for v in binders(e)}
         return with_binders(new, renamed)
 

@@ -419,3 +419,17 @@ def test_the_work_on_nested_tuples_grows_with_their_depth() -> None:
         return sum(1 for _ in post_order(made.functions["main"]))
 
     assert size(800) < 2.2 * size(400)
+
+
+def test_constructors_hold_pairs_of_values_and_gradients() -> None:
+    text = """#[version = "0.0.5"]
+type Box[A] { Box(A), }
+def @main(%x: Tensor[(3), float32]) -> Tensor[(3), float32] {
+  let %b = Box(%x);
+  match (%b) { Box(%y) => multiply(%y, %y) }
+}"""
+    module = irtool.run_passes(irtool.parse(text), "ToANormalForm,Gradient")
+    x = np.array([1, 2, 3], "float32")
+    value, (gradient,) = irtool.evaluate(module, [x])
+    np.testing.assert_allclose(value, x * x)
+    np.testing.assert_allclose(gradient, 2 * x)
