@@ -25,6 +25,7 @@ from ..ir import (
     post_order,
 )
 from .entry import rename_functions, with_entry
+from .monomorphic import make_monomorphic
 from .options import Options
 
 _FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
@@ -67,6 +68,7 @@ def prepare(
     required, disabled = set(required_pass), set(disabled_pass)
     before: dict[str, Any] = {"config": config, "target": target, "instruments": None if instruments is None else ()}
     module = run_passes(with_entry(module, entry), "RemoveUnusedFunctions", **before)
+    module = run_passes(make_monomorphic(module), "RemoveUnusedFunctions", **before)
     if is_higher_order(module):
         module = run_passes(module, _FIRST_ORDER, **before)
     if is_dynamic(module):

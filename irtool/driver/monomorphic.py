@@ -1,0 +1,77 @@
+"""Copies of functions with type parameters for the types that they are called at: C has no other functions."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..diagnostics import IrError
+from ..ir import Call, Expr, Function, GlobalVar, Module, Type, rewrite, with_function
+from ..passes.partial.copying import Identities
+
+DEEPEST = 8
+"""Copies of one function that call one another at yet other types: more come only of types that grow for ever."""
+
+
+def make_monomorphic(module: Module, entry: str = "main") -> Module:
+    """The module in which every call of a global function that `entry` reaches says at one type what it calls.
+
+    ::
+
+        def @second[A, B](%a: A, %b: B) -> B { %b }     @second(%n, %x)
+            ⇒  def @second_1(%a: int32, %b: float32) -> float32 { %b }     @second_1(%n, %x)
+
+    The module must be typed. It stays the same object where nothing has type parameters; functions that are values, and not
+    called, stay as they are. Raises IrError for a function that calls itself at ever larger types.
+    """
+    if not any(f.type_params for f in module.relay_functions.values()):
+        return module
+    return _Copies(module).run(entry)
+
+
+class _Copies:
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.functions = dict(module.functions)
+        self.names: dict[tuple[str, tuple[Type, ...]], str] = {}
+        self.made: Counter[str] = Counter()
+        self.callers: dict[str, tuple[str, ...]] = {}
+        """For each copy: the functions of which it and the copies that led to it are copies."""
+        self.current = ""
+        self.waiting: list[str] = []
+
+    def run(self, entry: str) -> Module:
+        done: set[str] = set()
+        self.waiting.append(entry)
+        while self.waiting:
+            name = self.waiting.pop()
+            f = self.functions.get(name)
+            if name not in done and isinstance(f, Function) and not f.type_params:
+                done.add(name)
+                self.current = name
+                self.functions[name] = rewrite(f, self.leave)
+        return self.module.with_functions(self.functions)
+
+    def leave(self, old: Expr, new: Expr) -> Expr:
+        if isinstance(new, GlobalVar):
+            self.waiting.append(new.name)
+        if not isinstance(new, Call) or not isinstance(new.op, GlobalVar) or not new.type_args:
+            return new
+        return Call(GlobalVar(self.copy(new), new.op.span), new.args, new.attrs, (), new.span)
+
+    def copy(self, call: Call) -> str:
+        """The name of the copy that a call is of; made if there is none."""
+        assert isinstance(call.op, GlobalVar)
+        key = call.op.name, call.type_args
+        known = self.names.get(key)
+        if known is None:
+            f = self.module.functions[call.op.name]
+            callers = (*self.callers.get(self.current, ()), call.op.name)
+            if callers.count(call.op.name) > DEEPEST:
+                raise IrError(f"@{call.op.name} calls itself at ever other types: it has no end in C", call.span)
+            self.made[call.op.name] += 1
+            known = self.names[key] = self.module.fresh_name(f"{call.op.name}_{self.made[call.op.name]}")
+            self.callers[known] = callers
+            given = dict(zip(f.type_params, call.type_args, strict=True))
+            self.functions[known] = Identities().copy(with_function(f, type_params=()), given)
+            self.waiting.append(known)
+        return known
