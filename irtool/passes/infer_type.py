@@ -24,20 +24,28 @@ class InferType(ModulePass):
     Options:
         partial: infer what can be inferred, as NNVM's InferShape and InferType do: sweeps forwards and backwards until no
             more becomes known. What stays unknown is left without a type, and counted in a warning, instead of failing.
+        shapes: shapes of parameters of `@main` that are dynamic or have no type, by name: `{"x": [1, 3, 224, 224]}`.
+        dtypes: dtypes of parameters of `@main` that have no type, by name.
     """
 
     partial: bool = False
+    shapes: dict | None = None
+    dtypes: dict | None = None
+
+    def __hash__(self) -> int:
+        return hash((self.partial, *(self.shapes or ()), *(self.dtypes or ())))
 
     @property
     def needs_types(self) -> bool:
-        return not self.partial
+        return not (self.partial or self.shapes or self.dtypes)
 
     def transform(self, module: Module, context: PassContext) -> Module:
-        if not self.partial:
-            return context.infer(module)
-        from ..infer import infer_partial
+        from ..infer import infer_partial, specialize
 
-        found = infer_partial(module)
+        if not self.partial:
+            given = specialize(module, "main", self.shapes, self.dtypes, warn=context.note)
+            return context.infer(given)
+        found = infer_partial(module, self.shapes, self.dtypes)
         if found.shape_num_unknown_nodes or found.dtype_num_unknown_nodes:
             context.warn(
                 f"shape_num_unknown_nodes={found.shape_num_unknown_nodes} "

@@ -250,3 +250,13 @@ def test_one_known_dtype_of_a_network_decides_all() -> None:
             ]
             assert not open_, f"seed {seed}: {[n.text for n in open_]}"
     assert tried > 20
+
+
+def test_the_pass_takes_hints() -> None:
+    text = HEAD + CONV.format("")
+    found = irtool.run_passes(parse(text), 'InferType{partial=true, shapes={"data": [1, 3, 8, 8]}}')
+    assert str(found["main"].checked_type.ret_type) == "Tensor[(1, 4, 6, 6), float32]"
+    found = irtool.run_passes(parse(text), [("InferType", {"shapes": {"data": [1, 3, 8, 8]}}), "FuseOps"])
+    assert str(found["main"].checked_type.ret_type) == "Tensor[(1, 4, 6, 6), float32]"
+    with pytest.raises(irtool.IrError, match="no parameter %dat"):
+        irtool.run_passes(parse(text), [("InferType", {"shapes": {"dat": [1]}})])
