@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .ir import Module as IRModule
     from .ir.structural import structural_equal, structural_hash
     from .ir.target import Target
+    from .lower.lower_call import lower_call
     from .parser import parse_expr
     from .passes import PassContext, run_passes
     from .plugin import load_plugins
@@ -38,6 +39,9 @@ _WHERE = {
     "evaluate": ".interp",
     "run_passes": ".passes",
     "build": ".driver",
+    "load": ".driver.saved",
+    "Artifact": ".driver",
+    "lower_call": ".lower.lower_call",
     "structural_equal": ".ir.structural",
     "structural_hash": ".ir.structural",
     "Module": ".ir",
@@ -50,6 +54,7 @@ _WHERE = {
 }
 
 __all__ = [
+    "Artifact",
     "Diagnostic",
     "IRModule",
     "IrError",
@@ -60,7 +65,9 @@ __all__ = [
     "build",
     "evaluate",
     "infer_types",
+    "load",
     "load_plugins",
+    "lower_call",
     "parse",
     "parse_expr",
     "run_passes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,75 @@ class Artifact:
         self._holder = holder
         """Keeps a temporary folder alive for as long as the artifact."""
         self.prepared: Any = None
-        """The module after its passes; None where the build came from the cache."""
+        """The module after its passes; None where the build came from the cache or was loaded."""
+        self._kept: Path | None = None
+        """The folder in which the graph and its constants were kept."""
+
+    @property
+    def inputs(self) -> list[dict[str, Any]]:
+        """Name, shape, dtype and bytes of each tensor that the first entry takes."""
+        return self.report.get("inputs", [])
+
+    @property
+    def outputs(self) -> list[dict[str, Any]]:
+        """Name, shape, dtype and bytes of each tensor that the first entry gives."""
+        return self.report.get("outputs", [])
+
+    def graph_json(self) -> str:
+        """The graph for TVM's graph executor. Raises IrError where the network is none, or it was not kept."""
+        if self._kept is not None:
+            return (self._kept / f"{self.name}.graph.json").read_text(encoding="utf-8")
+        from .graph import graph_json
+
+        return graph_json(self._module(), next(iter(self._entries)))
+
+    def params(self) -> dict[str, Any]:
+        """The constants of that graph, after the passes, by their names in it: `p0`, `p1`, …. Raises as `graph_json` does."""
+        if self._kept is not None:
+            from ..parser.params import read_params
+
+            return dict(read_params(self._kept / f"{self.name}.params"))
+        from .graph import graph_constants
+
+        return graph_constants(self._module(), next(iter(self._entries)))
+
+    def function_metadata(self) -> dict[str, Any]:
+        """By function: what it takes and gives, and the bytes of workspace, inputs, outputs and constants."""
+        return {
+            name: {
+                "inputs": about["inputs"],
+                "outputs": about["outputs"],
+                "workspace_bytes": about["frame_bytes"],
+                "io_bytes": sum(t["bytes"] for t in (*about["inputs"], *about["outputs"])),
+                "constant_bytes": self.report["weight_bytes"],
+            }
+            for name, about in self.report.get("entries", {}).items()
+        }
+
+    def save(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Writes the library, its weights and what is known of them into a folder, which `irtool.load` opens in any process.
+
+        Returns the paths written. Raises IrError for a build without a library, and for one whose shapes depend on inputs.
+        """
+        from .saved import save
+
+        return save(self, folder)
+
+    def __reduce__(self) -> Any:
+        """Pickled, an artifact carries its files and needs nothing else. Raises as `save` does."""
+        from .saved import contents, unpack
+
+        return unpack, (contents(self),)
+
+    def __repr__(self) -> str:
+        takes = ", ".join(f"{t['name']}: {t['dtype']}{t['shape']}" for t in self.inputs)
+        gives = ", ".join(f"{t['dtype']}{t['shape']}" for t in self.outputs)
+        return f"<Artifact {self.name}({takes}) -> {gives}>" if self._entries else f"<Artifact {self.name}>"
+
+    def _module(self) -> Any:
+        if self.prepared is None:
+            raise IrError("the module of this build was not kept: it was loaded, or came from the cache")
+        return self.prepared
 
     @classmethod
     def deferred(cls, name: str, specializer: Any) -> Artifact:

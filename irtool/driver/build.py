@@ -23,7 +23,7 @@ from .outputs import Content, Emission, write_files
 def build(
     module: Module | Expr | Callable[[], Module],
     params: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
-    target: str | None = None,
+    target: str | Mapping[str, Any] | Target | None = None,
     opt_level: int | None = None,
     out_dir: str | os.PathLike | None = None,
     *,
@@ -58,7 +58,7 @@ def build(
         module: the module, which is not changed (or a function or an expression, taken as its `@main`); or a callable that
             gives it, called only if the cache has no such build.
         params: values of parameters of the entry, by name (or a function that gives them); they become weights.
-        target: `c`, the default.
+        target: `c`, the default, or `llvm`, with options: text, JSON, a dictionary, a `Target` or a tag. All become C.
         opt_level: level of the build pipeline, 0 to 4; 3 where neither this nor a context says otherwise.
         out_dir: folder for the files (made if missing); without one, a temporary folder that lives as long as the result.
         name: prefix of files and C names; a C identifier.
@@ -97,7 +97,7 @@ def build(
     context = (governing or PassContext(opt_level=3)).overridden(
         opt_level, required_pass, disabled_pass, config, target=target
     )
-    target = target or str(context.target or "c")
+    target = target if isinstance(target, str) and target.split()[:1] == ["c"] else str(context.target or "c")
     options = Options(
         target=target,
         opt_level=context.opt_level,
@@ -196,6 +196,11 @@ def _deliver(
     weights = folder / made.weights if made.weights else None
     artifact = Artifact(options.name, made.entries, written, made.report, library, weights, holder)
     artifact.prepared = made.prepared
+    if library is not None and holder is None:
+        from .saved import SUFFIX, describe
+
+        text = describe(artifact, folder, filter(None, (made.library, made.weights)))
+        artifact.files += map(str, write_files(folder, {options.name + SUFFIX: [text]}))
     return artifact
 
 

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..tir.program import PARAM, RESULT, HostFunction, Slot
+from .entries import describe_entry, read_entry
 from .outputs import Content, Emission, chunks
 
 _LIMIT = 4 << 30
@@ -103,7 +103,7 @@ class BuildCache:
                 file.seek(0)
                 files[name] = file  # type: ignore[assignment]
             os.utime(folder)
-            made = Emission(dict(files), {n: _entry(e) for n, e in about["entries"].items()}, about["report"])
+            made = Emission(dict(files), {n: read_entry(e) for n, e in about["entries"].items()}, about["report"])
             made.library, made.weights, made.program = about["library"], about["weights"], about["program"]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
@@ -124,7 +124,7 @@ class BuildCache:
             digests = {name: _fill(folder / "files" / name, content) for name, content in made.files.items()}
             about = {
                 "files": digests,
-                "entries": {n: _describe(f) for n, f in made.entries.items()},
+                "entries": {n: describe_entry(f) for n, f in made.entries.items()},
                 "report": made.report,
                 "library": made.library,
                 "weights": made.weights,
@@ -176,28 +176,3 @@ def _fill(target: Path, content: Content) -> str:
             digest.update(part)
             out.write(part)
     return digest.hexdigest()
-
-
-def _describe(f: HostFunction) -> dict[str, Any]:
-    return {
-        "name": f.name,
-        "params": [[s.name, list(s.shape), s.dtype] for s in f.params],
-        "results": [[s.name, list(s.shape), s.dtype] for s in f.results],
-        "structure": f.structure,
-        "param_names": f.param_names,
-        "param_structures": f.param_structures,
-    }
-
-
-def _entry(about: Mapping[str, Any]) -> HostFunction:
-    params = [Slot(n, shape, dtype, PARAM) for n, shape, dtype in about["params"]]
-    results = [Slot(n, shape, dtype, RESULT) for n, shape, dtype in about["results"]]
-    return HostFunction(
-        about["name"],
-        params,
-        results,
-        [],
-        about["structure"],
-        list(about["param_names"]),
-        list(about["param_structures"]),
-    )

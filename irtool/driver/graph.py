@@ -54,6 +54,13 @@ def graph_json(module: Module, entry: str = "main") -> str:
     return _Graph(function).write()
 
 
+def graph_constants(module: Module, entry: str = "main") -> dict[str, Any]:
+    """The constants of that graph by their names in it, as arrays. Raises as `graph_json` does."""
+    graph_json(module, entry)
+    order = post_order(module[entry].body, enter=lambda e: not isinstance(e, Function))
+    return {f"p{n}": e.data for n, e in enumerate(e for e in order if isinstance(e, Constant))}
+
+
 class _Graph:
     def __init__(self, function: Function) -> None:
         self.function = function

@@ -51,6 +51,11 @@ class Expr:
 
         return show_expr(self)
 
+    def __reduce__(self) -> Any:
+        from .pickling import freeze
+
+        return freeze(self)
+
     def __str__(self) -> str:
         return text_of(self)
 

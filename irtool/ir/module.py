@@ -143,6 +143,11 @@ class Module:
             n += 1
         return f"{hint}{n}"
 
+    def __reduce__(self) -> Any:
+        from .pickling import freeze
+
+        return freeze(self)
+
     def __str__(self) -> str:
         return text_of(self)
 

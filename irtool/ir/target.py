@@ -5,12 +5,16 @@ Passes read `kind` and `keys` (layouts and legalizations differ by them); the C 
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ..diagnostics import UsageError, nearest
 from .meta import MetaNode
+from .target_tags import TAGS
 
 _KEYS = {
     "c": ("cpu",),
@@ -49,36 +53,60 @@ _DEFAULTS: dict[str, dict[str, str | int]] = {
 processors of its own machine is not among them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Target:
-    """A target: its kind, the keys that strategies are looked up by, and its options."""
+    """A target: its kind, the keys that strategies are looked up by, its options, the tag it was named by, and its host.
+
+    `Target("cuda -arch=sm_75", host="llvm")`, `Target({"kind": "llvm", "mcpu": "skylake"})`, `Target("nvidia/nvidia-t4")`.
+    """
 
     kind: str
     keys: tuple[str, ...]
     options: tuple[tuple[str, str], ...] = ()
+    tag: str = ""
+    host: Target | None = None
+
+    def __init__(
+        self, target: str | Mapping[str, Any] | Target, host: str | Mapping[str, Any] | Target | None = None
+    ) -> None:
+        """Reads a target as `parse` does; `host` is the target of the code around its kernels.
+
+        Raises UsageError for an unknown kind or tag, a malformed option, or a second host that differs.
+        """
+        found = _read(target)
+        other = None if host is None else _read(host)
+        own = found.pop("host", None)
+        if own is not None and other is not None and Target(own) != Target(other):
+            raise UsageError(f"the target has the host {Target(own)} already: it cannot have {Target(other)}")
+        found["host"] = own or other
+        self._fill(found)
+
+    def _fill(self, config: dict[str, Any]) -> None:
+        config = dict(config)
+        kind, host, tag = config.pop("kind"), config.pop("host", None), config.pop("tag", "")
+        if kind not in _KEYS:
+            raise UsageError(f"unknown target {kind}", help=nearest(str(kind), [*_KEYS, *TAGS]))
+        keys = _words(config.pop("keys", ()))
+        if "device" in config:
+            keys.insert(0, str(config["device"]))
+        keys += [k for k in _KEYS[kind] if k not in keys]
+        options = sorted((str(k), _value(k, v)) for k, v in config.items())
+        for name, value in (
+            ("kind", kind),
+            ("keys", tuple(dict.fromkeys(keys))),
+            ("options", tuple(options)),
+            ("tag", str(tag)),
+            ("host", Target(host) if host is not None else None),
+        ):
+            object.__setattr__(self, name, value)
 
     @staticmethod
-    def parse(text: str | Target) -> Target:
-        """Reads the notation above; raises UsageError for an unknown kind or a malformed option."""
-        if isinstance(text, Target):
-            return text
-        words = shlex.split(text)
-        if not words:
-            raise UsageError("the target is empty", help="write for example --target=c or --target=llvm")
-        kind = words[0]
-        if kind not in _KEYS:
-            raise UsageError(f"unknown target {kind}", help=nearest(kind, _KEYS))
-        options: dict[str, str] = {}
-        for word in words[1:]:
-            match = re.fullmatch(r"-{1,2}([\w-]+)(?:=(.*))?", word)
-            if match is None:
-                raise UsageError(f"cannot read the target option {word}", help="options look like -mcpu=native")
-            options[match[1]] = match[2] if match[2] is not None else "1"
-        keys = [k for k in options.pop("keys", "").split(",") if k]
-        if "device" in options:
-            keys.insert(0, options["device"])
-        keys += [k for k in _KEYS[kind] if k not in keys]
-        return Target(kind, tuple(dict.fromkeys(keys)), tuple(sorted(options.items())))
+    def parse(target: str | Mapping[str, Any] | Target) -> Target:
+        """A target from the notation above, its JSON, a dictionary of its fields, or a tag such as `nvidia/nvidia-t4`.
+
+        Raises UsageError for an unknown kind or tag, or a malformed option.
+        """
+        return target if isinstance(target, Target) else Target(target)
 
     def option(self, name: str, default: str = "") -> str:
         """The value of an option, or `default`."""
@@ -91,10 +119,12 @@ class Target:
         return {**_DEFAULTS.get(self.kind, {}), **given}
 
     def record(self) -> MetaNode:
-        """The target as TVM's record of it. Its host is itself where it is for the CPU, and else TVM's default, LLVM."""
-        fields = {"kind": self.kind, "tag": "", "keys": self.keys, "attrs": self.attributes}
-        host_fields = fields
-        if _KEYS[self.kind] != ("cpu",):
+        fields = {"kind": self.kind, "tag": self.tag, "keys": self.keys, "attrs": self.attributes}
+        if self.host is not None:
+            host_fields = {**self.host.record().fields}
+        elif _KEYS[self.kind] == ("cpu",):
+            host_fields = fields
+        else:
             host_fields = {"kind": "llvm", "tag": "", "keys": _KEYS["llvm"], "attrs": {}}
         return MetaNode("Target", {**fields, "host": MetaNode("Target", {**host_fields, "host": None})})
 
@@ -103,3 +133,67 @@ class Target:
         if self.keys != _KEYS[self.kind]:
             words.append(f"-keys={','.join(self.keys)}")
         return " ".join(words + [f"-{k}={v}" for k, v in self.options])
+
+    def __repr__(self) -> str:
+        return f"Target({str(self)!r}{f', host={str(self.host)!r}' if self.host is not None else ''})"
+
+
+def _read(target: Any) -> dict[str, Any]:
+    """The fields of a target, those of a tag under what is said beside it."""
+    if isinstance(target, Target):
+        found: dict[str, Any] = {"kind": target.kind, "keys": target.keys, **dict(target.options)}
+        return {**found, "tag": target.tag, **({"host": target.host} if target.host is not None else {})}
+    if isinstance(target, Mapping):
+        return _read_mapping(target)
+    if not isinstance(target, str):
+        raise UsageError(f"a target is a text, a dictionary or a Target, not {type(target).__name__} {target!r:.40}")
+    if target.lstrip().startswith("{"):
+        try:
+            read = json.loads(target)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"the target is no JSON: {error}") from None
+        return _read_mapping(read)
+    if target.strip() in TAGS:
+        return {**TAGS[target.strip()], "tag": target.strip()}
+    try:
+        words = shlex.split(target)
+    except ValueError as error:
+        raise UsageError(f"cannot read the target {target}: {error}") from None
+    if not words:
+        raise UsageError("the target is empty", help="write for example --target=c or --target=llvm")
+    if "/" in words[0] and words[0] not in TAGS:
+        raise UsageError(f"unknown target tag {words[0]}", help=nearest(words[0], TAGS))
+    found = dict(TAGS.get(words[0], {"kind": words[0]}))
+    if words[0] in TAGS:
+        found["tag"] = words[0]
+    for word in words[1:]:
+        match = re.fullmatch(r"-{1,2}([\w-]+)(?:=(.*))?", word)
+        if match is None:
+            raise UsageError(f"cannot read the target option {word}", help="options look like -mcpu=native")
+        found[match[1]] = match[2] if match[2] is not None else "1"
+    return found
+
+
+def _read_mapping(fields: Mapping[str, Any]) -> dict[str, Any]:
+    if "tag" in fields and "kind" not in fields:
+        if fields["tag"] not in TAGS:
+            raise UsageError(f"unknown target tag {fields['tag']}", help=nearest(str(fields["tag"]), TAGS))
+        return {**TAGS[fields["tag"]], **fields}
+    if not isinstance(fields.get("kind"), str):
+        raise UsageError("a target needs a kind: {'kind': 'llvm', 'mcpu': 'skylake'}")
+    return dict(fields)
+
+
+def _words(keys: Any) -> list[str]:
+    return [str(k) for k in (keys.split(",") if isinstance(keys, str) else keys) if k]
+
+
+def _value(name: str, value: Any) -> str:
+    """The value of an option as it stands in text."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise UsageError(f"the target option {name} is {value!r:.40}: a string or a number is expected")

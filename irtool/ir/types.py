@@ -54,6 +54,11 @@ class Type:
     def __ne__(self, other: object) -> bool:
         return not self == other
 
+    def __reduce__(self) -> Any:
+        from .pickling import freeze
+
+        return freeze(self)
+
     def __repr__(self) -> str:
         from .show import show_type
 

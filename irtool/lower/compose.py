@@ -133,7 +133,7 @@ def compose(function: Function) -> TensorGraph:
         elif isinstance(e, Call) and isinstance(e.op, Op):
             operators.append(e)
             try:
-                values[e] = _compute(e, [t for a in e.args for t in values[a]])
+                values[e] = compute_call(e, [t for a in e.args for t in values[a]])
             except NotImplementedError as error:
                 problems.append(Diagnostic(str(error), e.span))
                 values[e] = [te.placeholder(_extents(t), t.dtype) for t in flat_types(e.checked_type, e)]
@@ -201,7 +201,8 @@ def _item(fields: list[te.Tensor], e: TupleGetItem) -> list[te.Tensor]:
     return fields[start : start + len(flat_types(t.fields[e.index], e))]
 
 
-def _compute(e: Call, arguments: Sequence[te.Tensor]) -> list[te.Tensor]:
+def compute_call(e: Call, arguments: Sequence[te.Tensor]) -> list[te.Tensor]:
+    """The tensors of an operator's call whose types are known. Raises IrError where they are not what its type says."""
     wanted = flat_types(e.checked_type, e)
     for a in e.args:
         flat_types(a.checked_type, a)

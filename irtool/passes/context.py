@@ -99,7 +99,7 @@ class PassContext:
         disabled_pass: Iterable[str] = (),
         config: Mapping[str, Any] | None = None,
         instruments: Iterable[PassInstrument] = (),
-        target: str | Target | None = None,
+        target: str | Mapping[str, Any] | Target | None = None,
         exported: Iterable[str] = (),
     ) -> None:
         self.opt_level = opt_level
@@ -215,7 +215,7 @@ class PassContext:
         disabled_pass: Iterable[str] | None = None,
         config: Mapping[str, Any] | None = None,
         instruments: Iterable[PassInstrument] | None = None,
-        target: str | Target | None = None,
+        target: str | Mapping[str, Any] | Target | None = None,
     ) -> PassContext:
         """This context with what is given in place of its own; of `config`, key by key.
 

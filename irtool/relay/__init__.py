@@ -39,7 +39,7 @@ _WHERE = {
     "const": "irtool.relay.literals",
     "scalar_type": "irtool.relay.literals",
     "build": "irtool.driver",
-    "lower_call": "irtool.lower",
+    "lower_call": "irtool.lower.lower_call",
 }
 _MODULES = {"analysis": "irtool.relay.analysis", "transform": "irtool.passes"}
 

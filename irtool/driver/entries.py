@@ -1,0 +1,35 @@
+"""Entry functions as plain data: what is needed to call them, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..tir.program import PARAM, RESULT, HostFunction, Slot
+
+
+def describe_entry(f: HostFunction) -> dict[str, Any]:
+    """Names, shapes, dtypes and structures of an entry's parameters and results, as JSON can hold them."""
+    return {
+        "name": f.name,
+        "params": [[s.name, list(s.shape), s.dtype] for s in f.params],
+        "results": [[s.name, list(s.shape), s.dtype] for s in f.results],
+        "structure": f.structure,
+        "param_names": f.param_names,
+        "param_structures": f.param_structures,
+    }
+
+
+def read_entry(about: Mapping[str, Any]) -> HostFunction:
+    """What `describe_entry` gave, as a function that can be called. Raises KeyError, TypeError or ValueError for anything else."""
+    params = [Slot(n, tuple(shape), dtype, PARAM) for n, shape, dtype in about["params"]]
+    results = [Slot(n, tuple(shape), dtype, RESULT) for n, shape, dtype in about["results"]]
+    return HostFunction(
+        about["name"],
+        params,
+        results,
+        [],
+        about["structure"],
+        list(about["param_names"]),
+        list(about["param_structures"]),
+    )
