@@ -119,6 +119,7 @@ class Target:
         return {**_DEFAULTS.get(self.kind, {}), **given}
 
     def record(self) -> MetaNode:
+        """The target as TVM's record of it. Its host, where none is given, is itself if it is for the CPU, else LLVM."""
         fields = {"kind": self.kind, "tag": self.tag, "keys": self.keys, "attrs": self.attributes}
         if self.host is not None:
             host_fields = {**self.host.record().fields}

@@ -22,7 +22,7 @@ def run_passes(
     required_pass: Iterable[str] | None = None,
     disabled_pass: Iterable[str] | None = None,
     config: Mapping[str, Any] | None = None,
-    target: str | Target | None = None,
+    target: str | Mapping[str, Any] | Target | None = None,
     instruments: Iterable[PassInstrument] | None = None,
     allow_no_match: bool = False,
     warn: Callable[[Diagnostic], None] | None = None,
