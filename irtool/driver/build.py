@@ -241,8 +241,10 @@ def _key(
     from .cache import Key, add_module, program_identity
 
     plugins = plugin_identity()
-    if plugins is None:
-        return ""
+    if plugins is None or any(
+        not isinstance(p, str | tuple) for p in ([passes] if isinstance(passes, str) else passes)
+    ):
+        return ""  # a pass as an object may be made of anything: its text does not tell it from others
     key = Key()
     compiler = Compiler(options.cc, options.mcpu, options.openmp, options.math == "strict")
     key.add(program_identity(), plugins, repr(sorted(asdict(options).items())), repr(inputs), compiler.identity)

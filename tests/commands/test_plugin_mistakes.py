@@ -310,3 +310,21 @@ def test_a_cell_that_is_run_again_replaces_what_it_defined(tmp_path: Path) -> No
     )
     done = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.stdout, done.stderr) == ("2.0\n3.0\n4.0\n", "")
+
+
+@pytest.mark.promise("plug-ins")
+def test_passes_that_have_no_text_are_not_taken_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import irtool as api
+    from irtool.passes import function_pass
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ran = []
+
+    @function_pass(opt_level=0)
+    def watch(function, module, context):
+        ran.append(function)
+        return function
+
+    for _ in range(2):
+        api.build(api.parse(RELU), emit="c", cache=True, passes=[watch])
+    assert len(ran) == 2
