@@ -92,7 +92,8 @@ from .printing import printing_options
     default=0,
     type=click.IntRange(0),
     metavar="[N]",
-    help="Evaluate before and after each pass on N random inputs; stop at the first that changes results.",
+    help="Evaluate before and after each pass on N random inputs (one if N is left out: --check-values, --check-values 5); stop "
+    "at the first that changes results other than it is meant to.",
 )
 @click.option("--reproducer", metavar="FILE", default=None, help="Where to write a reproducer if a pass fails.")
 @printing_options

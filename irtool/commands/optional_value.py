@@ -6,18 +6,26 @@ import click
 
 
 class OptionalValues(click.Command):
-    """A command that takes the value of such an option only after `=`, never from the next word.
+    """A command that takes the value of such an option after `=`; from the next word only where that is a number.
 
     click would read `opt --time-passes net.relay` as an option with the value `net.relay`.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Writes the value that stands for "left out" behind such options, then parses as ever."""
+        """Writes the value, or what stands for "left out", behind such options, then parses as ever."""
         optional = {
-            name: f"{name}={option.flag_value}"
+            name: option
             for option in self.params
             if isinstance(option, click.Option) and not option.is_flag and isinstance(option.flag_value, str | int)
             for name in option.opts
         }
         end = args.index("--") if "--" in args else len(args)
-        return super().parse_args(ctx, [*(optional.get(a, a) for a in args[:end]), *args[end:]])
+        before: list[str] = []
+        for a in args[:end]:
+            option = optional.get(before[-1]) if before else None
+            if option is not None and isinstance(option.type, click.IntRange) and a.isdecimal():
+                before[-1] += f"={a}"
+            else:
+                before.append(a)
+        written = [f"{a}={optional[a].flag_value}" if a in optional else a for a in before]
+        return super().parse_args(ctx, [*written, *args[end:]])

@@ -53,6 +53,11 @@ class Pass(Plugin):
         level: the opt level from which a `Sequential` runs the pass.
         required: names of the passes that a sequence runs before it (InferType runs before it in any case).
         info_name: the name in the peer's `PassInfo`, which required/disabled lists use; mostly the pass's own name.
+        changes: what the pass does to the results of functions, by definition: empty for nothing but the order of sums;
+            `derivative` (gradients come with them), `training` (batch_norm normalises by its batch), `approximation`
+            (they are close, and may have other data types), `interface` (functions take or return something else).
+            `CheckValues` goes by it.
+        tolerance: of an approximation, the largest difference relative to the largest result.
         runs_others: whether all that it does is to run other passes, which are seen by themselves.
         takes_open_types: whether functions may be in the module of whose types nothing decides some.
         config: keys of `PassContext.config` that the pass reads, each with its `ConfigOption`.
@@ -63,6 +68,8 @@ class Pass(Plugin):
     level: ClassVar[int] = 0
     required: ClassVar[tuple[str, ...]] = ()
     info_name: ClassVar[str] = ""
+    changes: ClassVar[str] = ""
+    tolerance: ClassVar[float] = 1e-4
     runs_others: ClassVar[bool] = False
     takes_open_types: ClassVar[bool] = False
     config: ClassVar[Mapping[str, ConfigOption]] = {}
@@ -81,6 +88,7 @@ class Pass(Plugin):
             self.required,
             self.needs_types,
             runs_others=self.runs_others,
+            made_for=self,
         )
 
     def apply(self, module: Module, context: PassContext) -> Module:

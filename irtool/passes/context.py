@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,8 @@ class PassInfo:
     traceable: bool = False
     """Kept as TVM's passes have it; nothing here reads it."""
     runs_others: bool = False
+    made_for: Any = field(default=None, compare=False, repr=False)
+    """The pass itself, for instruments that ask it more, where there is one."""
 
 
 def _undecided(instrument: Any, arguments: Sequence[Any], result: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..ir import Call, Expr, Function, Module, Op, TensorType, Tuple, TupleGetItem, rewrite, without_return_type
 from ..ops.base import call, is_call_to
@@ -88,6 +89,8 @@ class MutateOpsForTraining(FunctionPass):
 
     `momentum` is the weight of the new batch.
     """
+
+    changes: ClassVar[str] = "training"
 
     momentum: float = 0.1
 
@@ -198,6 +201,8 @@ class DecomposeOpsForTraining(_ForSomeFunctions):
         %0 = nn.batch_norm(%x, %gamma, %beta, %mean, %var)
             ⇒  normalised by the batch's own mean and variance; the moving ones are updated with `momentum`
     """
+
+    changes: ClassVar[str] = "training"
 
     func_name: str = ""
     momentum: float = 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..diagnostics import UsageError
 from ..ir import Function, Module
@@ -28,6 +29,9 @@ class FakeQuantizationToInteger(FunctionPass):
     `optional_qnn_ops` names operators whose rules came after TVM 0.10 and are followed on request only:
     `["nn.softmax"]` (since 0.13; `qnn.softmax`, which is rough) and `["take"]` (since 0.12, there without request).
     """
+
+    changes: ClassVar[str] = "approximation"
+    tolerance: ClassVar[float] = 0.25
 
     hard_fail: bool = False
     use_qat: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..ir import Expr, Function, Module, rewrite
 from ..ops.base import call, is_call_to
@@ -24,6 +25,9 @@ class FastMath(FunctionPass):
 
     Results differ by up to a few units in the sixth decimal digit, and the functions saturate instead of overflowing.
     """
+
+    changes: ClassVar[str] = "approximation"
+    tolerance: ClassVar[float] = 1e-2
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         return rewrite(function, _leave)  # type: ignore[return-value]

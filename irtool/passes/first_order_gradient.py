@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..diagnostics import IrError
 from ..ir import (
@@ -49,6 +49,10 @@ class FirstOrderGradient(ModulePass):
     Handles operators, tuples, constants and functions that are called where they stand; anything else (`let`, `if`,
     calls of other functions) needs `Gradient`. Every operator needs a gradient.
     """
+
+    changes: ClassVar[str] = "derivative"
+    adds_up_results: ClassVar[bool] = True
+    """Whether it is the sum over all tensors of the result that is differentiated, or that over the first."""
 
     def transform(self, module: Module, context: PassContext) -> Module:
         functions = dict(module.functions)

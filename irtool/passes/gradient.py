@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..diagnostics import IrError
 from ..ir import (
@@ -80,7 +80,14 @@ class Gradient(ModulePass):
     take them away.
     """
 
+    changes: ClassVar[str] = "derivative"
+
     mode: str = "higher_order"
+
+    @property
+    def adds_up_results(self) -> bool:
+        """Whether it is the sum over all tensors of the result that is differentiated, or that over the first."""
+        return self.mode == "first_order"
 
     def transform(self, module: Module, context: PassContext) -> Module:
         from ..diagnostics import UsageError

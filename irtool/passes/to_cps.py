@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..diagnostics import IrError
 from ..ir import (
@@ -66,6 +66,8 @@ class ToCPS(ModulePass):
     function `@f` that it calls gets a twin `@f_cps` and stays callable as it was. The input must not share nodes (run ToANormalForm first) nor hold primitive functions.
     """
 
+    changes: ClassVar[str] = "interface"
+
     def transform(self, module: Module, context: PassContext) -> Module:
         functions = dict(module.functions)
         added: dict[str, Function] = {}
@@ -88,6 +90,8 @@ class UnCPS(ModulePass):
 
     Functions in direct style stay as they are, and so do those that others call and pass continuations to.
     """
+
+    changes: ClassVar[str] = "interface"
 
     def transform(self, module: Module, context: PassContext) -> Module:
         functions = dict(module.functions)

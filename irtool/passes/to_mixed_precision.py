@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..diagnostics import IrError, UsageError
 from ..ir import (
@@ -185,6 +185,9 @@ class ToMixedPrecision(FunctionPass):
     smaller type throughout, and the function's result may have another type than before. Operators that take float32 only,
     such as quantized ones with their scales, stay in float32.
     """
+
+    changes: ClassVar[str] = "approximation"
+    tolerance: ClassVar[float] = 5e-2
 
     mixed_precision_type: str = "float16"
     missing_op_mode: int = 1

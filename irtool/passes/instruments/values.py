@@ -18,8 +18,10 @@ class CheckValues(PassInstrument):
 
     Compares `entry` on `count` random inputs (seeded, so the same in every run).
 
-    Results must agree within `rtol`/`atol` for floating-point numbers, exactly otherwise. A module that cannot be
-    evaluated (dynamic parameters, vendor operators) is passed over, and `skipped` says why.
+    Results must agree within `rtol`/`atol` for floating-point numbers, exactly otherwise. Of a pass that is to change them
+    (`Pass.changes`), the change is checked instead: gradients against central differences, batch_norm in training against
+    its definition in numpy, approximations within the pass's own tolerance. Passes that run others are judged by these.
+    A module that cannot be evaluated (dynamic parameters, vendor operators) is passed over, and `skipped` says why.
     """
 
     count: int = 1
@@ -35,35 +37,86 @@ class CheckValues(PassInstrument):
 
     def run_after_pass(self, module: Module, info: PassInfo) -> None:
         before = self._open.pop()
-        if module is before or self.entry not in before.functions or self.entry not in module.functions:
+        if module is before or info.runs_others:
+            return
+        if self.entry not in before.functions or self.entry not in module.functions:
             return
         if len(module.relay_functions) < len(module.functions):
-            self.skipped.append(f"{info.name}: the interpreter does not run lowered functions")
+            self._skip(info, "the interpreter does not run lowered functions")
+            return
+        changes = getattr(info.made_for, "changes", "")
+        if changes == "interface":
+            self._skip(info, "functions take or return something else after it, by definition")
             return
         try:
             want = self._values(before, before)
         except IrError as error:
-            self.skipped.append(f"{info.name}: {error.diagnostics[0].message}")
+            self._skip(info, error.diagnostics[0].message)
             return
-        got = self._values(module, before)
-        for a, b in zip(want, got, strict=True):
-            worst = difference(a, b, self.rtol, self.atol)
+        try:
+            got = self._values(module, before)
+        except IrError as error:
+            self._skip(info, f"its result cannot be evaluated: {error.diagnostics[0].message}")
+            return
+        for seed, (a, b) in enumerate(zip(want, got, strict=True)):
+            worst = self._fault(info, changes, before, a, b, seed)
             if worst is not None:
                 raise InternalError(f"pass {info.name} changes the results of @{self.entry}: {worst}")
-        self._known = (module, got)
+        self._known = (None, []) if changes == "derivative" else (module, got)
+
+    def _fault(self, info: PassInfo, changes: str, before: Module, want: Any, got: Any, seed: int) -> str | None:
+        """What is wrong with the results for one seed, by what the pass is to do to them."""
+        if changes == "derivative":
+            if not isinstance(got, tuple) or len(got) != 2:
+                return "it is not the result and the gradients"
+            return difference(want, got[0], self.rtol, self.atol, ".0") or self._gradient_fault(
+                info, before, got[1], seed
+            )
+        if changes == "training":
+            return self._training_fault(info, before, got, seed)
+        if changes == "approximation":
+            return distance(want, got, info.made_for.tolerance)
+        return difference(want, got, self.rtol, self.atol)
+
+    def _gradient_fault(self, info: PassInfo, before: Module, gradients: Any, seed: int) -> str | None:
+        from .finite_differences import NotSmooth, gradient_error
+
+        whole = bool(info.made_for.adds_up_results)
+        try:
+            return gradient_error(before, self.entry, self._inputs(before, seed), gradients, whole, seed)
+        except (NotSmooth, IrError) as error:
+            reason = error.diagnostics[0].message if isinstance(error, IrError) else str(error)
+            self._skip(info, f"its gradients cannot be compared with differences: {reason}")
+            return None
+
+    def _training_fault(self, info: PassInfo, before: Module, got: Any, seed: int) -> str | None:
+        from .batch_statistics import evaluate_in_training, has_inner_norms
+
+        if has_inner_norms(before, self.entry):
+            self._skip(info, "a batch_norm is in a function that is called")
+            return None
+        want = evaluate_in_training(before, self._inputs(before, seed), self.entry, info.made_for.momentum)
+        return difference(want, got, self.rtol, self.atol)
+
+    def _skip(self, info: PassInfo, reason: str) -> None:
+        self.skipped.append(f"{info.name}: {reason}")
+
+    def _inputs(self, module: Module, seed: int) -> list[Any]:
+        from ...interp.feeds import random_inputs
+
+        function = module.functions[self.entry]
+        assert isinstance(function, Function)
+        return random_inputs(function, seed)
 
     def report(self) -> str:
         return "\n".join(f"note: results not compared: {reason}" for reason in self.skipped)
 
     def _values(self, module: Module, signature: Module) -> list[Any]:
         from ...interp import evaluate
-        from ...interp.feeds import random_inputs
 
         if self._known[0] is module:
             return self._known[1]
-        function = signature.functions[self.entry]
-        assert isinstance(function, Function)
-        return [evaluate(module, random_inputs(function, seed), entry=self.entry) for seed in range(self.count)]
+        return [evaluate(module, self._inputs(signature, seed), entry=self.entry) for seed in range(self.count)]
 
 
 def difference(want: Any, got: Any, rtol: float, atol: float, path: str = "") -> str | None:
@@ -88,4 +141,30 @@ def difference(want: Any, got: Any, rtol: float, atol: float, path: str = "") ->
                 return f"result{where} differs by up to {np.nanmax(np.abs(x - y)):.3g}"
         elif not np.array_equal(a, b):
             return f"result{where} differs in {int(np.count_nonzero(a != b))} of {a.size} elements"
+    return None
+
+
+def distance(want: Any, got: Any, tolerance: float, path: str = "") -> str | None:
+    """A sentence about where two values are further apart than `tolerance` times the largest element, or None. Data types
+    may differ, for an approximation may be one by its data type."""
+    import numpy as np
+
+    stack = [(want, got, path)]
+    while stack:
+        a, b, where = stack.pop()
+        if isinstance(a, tuple | list):
+            if not isinstance(b, tuple | list) or len(a) != len(b):
+                return f"result{where} has another number of fields"
+            stack += [(x, y, f"{where}.{i}") for i, (x, y) in enumerate(zip(a, b, strict=True))]
+            continue
+        if not hasattr(a, "dtype") or not hasattr(b, "dtype"):
+            continue
+        if a.shape != b.shape:
+            return f"result{where} had the shape {list(a.shape)} and has {list(b.shape)}"
+        x, y = a.astype(np.float64), b.astype(np.float64)
+        same = (x == y) | (np.isnan(x) & np.isnan(y))
+        gap = np.where(same, 0.0, np.abs(x - y))
+        largest = float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x)))
+        if not np.all(gap <= tolerance * max(largest, 1e-3)):
+            return f"result{where} differs by up to {np.max(gap):.3g}, more than {tolerance:g} of the largest, {largest:.3g}"
     return None
