@@ -18,7 +18,7 @@ from .literals import as_expr, const
 from .signatures import SIGNATURES
 
 _REQUIRED = inspect.Parameter.empty
-_PER_AXIS = ("strides", "dilation", "kernel_size", "pool_size")
+_PER_AXIS = ("strides", "dilation", "kernel_size", "pool_size", "output_padding")
 
 
 @functools.cache

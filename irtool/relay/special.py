@@ -46,6 +46,53 @@ def std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = Fa
     return call("sqrt", variance(data, axis, keepdims, exclude, unbiased))
 
 
+def mean_variance(
+    data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
+) -> tuple[Expr, Expr]:
+    """The mean and the variance around it."""
+    return mean(data, axis, keepdims, exclude), variance(data, axis, keepdims, exclude, unbiased)
+
+
+def mean_std(
+    data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
+) -> tuple[Expr, Expr]:
+    """The mean and the standard deviation around it."""
+    return mean(data, axis, keepdims, exclude), std(data, axis, keepdims, exclude, unbiased)
+
+
+def logsumexp(data: Expr, axis: Any = None, keepdims: bool = False) -> Expr:
+    """`log(sum(exp(data)))`, of numbers from which the largest is taken first, so that none overflows."""
+    axis = (axis,) if isinstance(axis, int) else axis
+    largest = call("max", as_expr(data, "the argument data of logsumexp"), axis=axis, keepdims=True)
+    total = call("log", call("sum", call("exp", call("subtract", data, largest)), axis=axis, keepdims=True))
+    found = call("add", total, largest)
+    return found if keepdims else call("squeeze", found, axis=axis)
+
+
+def stft(
+    data: Expr,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Expr | None = None,
+    normalized: bool = False,
+    onesided: bool = True,
+) -> Expr:
+    """The short-time Fourier transform; a window of ones and hops of a quarter of `n_fft` where they are not given."""
+    win_length = n_fft if win_length is None else win_length
+    window = call("ones", shape=(n_fft,), dtype="int32") if window is None else window
+    return call(
+        "stft",
+        as_expr(data, "the argument data of stft"),
+        window,
+        n_fft=n_fft,
+        hop_length=n_fft // 4 if hop_length is None else hop_length,
+        win_length=win_length,
+        normalized=normalized,
+        onesided=onesided,
+    )
+
+
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: str = "float32") -> Expr:
     """The numbers from `start` (0 where only one bound is given) up to `stop`, `step` (1) apart."""
     if stop is None:
@@ -74,6 +121,6 @@ def matrix_set_diag(data: Expr, diagonal: Expr, k: Any = 0, align: str = "RIGHT_
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "nn.dropout": dropout,
     "nn.dropout_raw": dropout_raw,
-    **{f.__name__: f for f in (mean, variance, std, arange, matrix_set_diag)},
+    **{f.__name__: f for f in (mean, variance, std, mean_variance, mean_std, logsumexp, stft, arange, matrix_set_diag)},
 }
 """By the name that they have in `relay`."""

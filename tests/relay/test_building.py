@@ -102,6 +102,11 @@ def test_python_operators(made, wanted) -> None:
             lambda: relay.variance(X, 1),
             "%0 = mean(%x, axis=[1], keepdims=True); variance(%x, %0, axis=[1])",
         ),
+        (
+            lambda: relay.nn.conv2d_transpose(X, W, 2, 1, 1, 1, 4, 3, "NCHW", "IOHW", "", 1),
+            "nn.conv2d_transpose(%x, %w, channels=4, kernel_size=[3, 3], strides=[2, 2], output_padding=[1, 1], "
+            'padding=[1, 1, 1, 1], kernel_layout="IOHW")',
+        ),
         (lambda: relay.zeros((2, 3), "float32"), 'zeros(shape=[2, 3], dtype="float32")'),
         (lambda: relay.nn.softmax(X, axis=1), "nn.softmax(%x, axis=1)"),
         (lambda: relay.add(X, np.float32(2)), "add(%x, 2f)"),
@@ -142,6 +147,16 @@ def test_arange_is_typed_by_its_bounds() -> None:
     made = irtool.infer_types(relay.arange(2, 9, 3, "int32"))
     assert str(made.checked_type) == "Tensor[(3), int32]"
     assert list(irtool.evaluate(made)) == [2, 5, 8]
+
+
+def test_functions_of_several_calls() -> None:
+    x = np.random.default_rng(1).normal(size=(3, 4)).astype("float32") * 50
+    v = relay.var("v", shape=(3, 4))
+    wanted = np.log(np.exp(x.astype("float64")).sum(1))
+    np.testing.assert_allclose(irtool.evaluate(relay.logsumexp(v, 1), [x]), wanted, rtol=1e-5)
+    mean, std = relay.mean_std(v, 1)
+    np.testing.assert_allclose(irtool.evaluate(mean, [x]), x.mean(1), rtol=1e-4)
+    np.testing.assert_allclose(irtool.evaluate(std, [x]), x.std(1), rtol=1e-4)
 
 
 def test_fields_of_tuples() -> None:
