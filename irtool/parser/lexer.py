@@ -23,7 +23,7 @@ _LONGEST_BLANK = 10_000
 
 _BINDERS = frozenset(("LPAREN", "COMMA", "LET", "FREE_VAR"))
 _SIGNATURE = re.compile(r"(?:\bfn|\bdef\s+@[^\s(\[<]+)\s*(?:\[[^\]]*\])?\s*\([^()]*\Z")
-_ENDS = frozenset(("RPAREN", "LOCAL", "GRAPH", "NUMBER", "RBRACE", "PROJECTION", "TRUE", "FALSE"))
+_ENDS = frozenset(("RPAREN", "LOCAL", "GRAPH", "NUMBER", "RBRACE", "PROJECTION", "PLAIN_CALL", "TRUE", "FALSE"))
 
 
 class Lexer:

@@ -16,7 +16,9 @@ from .lexer import Word
 from .tables import STARTS, Tables
 
 _DEFINITION = frozenset(("DEF", "TYPE", "EXTERN"))
-_STATEMENT = frozenset(("GRAPH", "LOCAL", "LET", "NAME", "IF", "MATCH", "FN", "LPAREN", "GLOBAL", "META", "FREE_VAR"))
+_STATEMENT = frozenset(
+    ("GRAPH", "LOCAL", "LET", "NAME", "PLAIN_CALL", "IF", "MATCH", "FN", "LPAREN", "GLOBAL", "META", "FREE_VAR")
+)
 _OPENING = frozenset(("LPAREN", "LSQUARE", "LBRACE"))
 _CLOSING = frozenset(("RPAREN", "RSQUARE", "RBRACE"))
 _SHOWN = {

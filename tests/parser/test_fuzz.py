@@ -235,6 +235,7 @@ class Grammar:
         "GLOBAL": ["@f", "@g"],
         "NAME": ["add", "nn.relu", "List", "Cons", "A", "axis", "int32", "float32"],
         "ADDRESS": ["id=7f"],
+        "PLAIN_CALL": ["add(%x, %y)", "Cons(%0)"],
         "NUMBER": ["1", "2i64", "0.5f", "nanf"],
         "STRING": ['"s"', "'t'"],
         "META": ["meta[relay.Constant][0]", "meta[tir.Var][1]"],

@@ -114,3 +114,26 @@ def test_the_number_of_messages_is_bounded():
 def test_an_error_in_a_long_line_is_short():
     text = "def @main() { (" + "1, " * 100_000 + "%y) }"
     assert len(render(errors(text))) < 1000
+
+
+def test_mistakes_in_a_call_that_is_one_word_have_their_own_places():
+    text = """#[version = "0.0.5"]
+def @main(%x: int8) {
+  %0 = ad(%x, %x);
+  %1 = add(%x, %yy);
+  %2 = add(%9, %x);
+  %3 = nn.dense(%x, %x, %x);
+  add(%0, %1)
+  multiply(%2, %3)
+}
+"""
+    module, found = read_with_diagnostics(text)
+    assert module is None
+    assert [(d.span.line, d.span.column, d.span.end - d.span.start) for d in found if d.span] == [
+        (3, 8, 2),
+        (4, 16, 3),
+        (5, 12, 2),
+        (6, 8, 20),
+        (7, 13, 1),
+    ]
+    assert "expected `;`" in found[-1].message and "did you mean" in found[0].help

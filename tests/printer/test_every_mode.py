@@ -115,7 +115,7 @@ def test_what_is_printed_between_passes():
     )
     module = infer_known_types(module)[0]
     module = parse(to_text(module).replace("%w)", "%w: Tensor[(4, 3), float32])"))
-    run_passes(module, "FuseOps,LabelOps,LowerTE", instruments=[Printing(said.append, to_text, ["all"], ["all"], "")])
+    run_passes(module, "FuseOps,LabelOps,LowerTE", instruments=[Printing(("all",), ("all",), write=said.append)])
     texts = [t for t in "".join(said).split('#[version = "0.0.5"]') if "def @" in t]
     assert len(texts) >= 6
     for text in texts:

@@ -10,7 +10,7 @@ from ...ir import Int64
 from ...ir.meta import MetaNode, VirtualDevice
 from ...ops.base import op, operators
 from ..literals import read_attribute_number, read_string
-from .leaves import Leaves
+from .leaves import Leaves, plain_words
 
 _LONGEST_NUMBER = 400
 
@@ -67,6 +67,15 @@ class Attributes(Leaves):
 
     def record_of(self, v: list, s: int, e: int) -> Any:
         return self._make_record(v[0], v[2], s, e)
+
+    def record_of_variables(self, v: list, s: int, e: int) -> Any:
+        name, at, words = plain_words(v[0], s)
+        fields = []
+        for word in words:
+            value = (self.graph if word[1].isdecimal() else self.local)([word], at, at + len(word))
+            fields.append(("", value, at, at + len(word)))
+            at += len(word) + 2
+        return self._make_record(name, fields, s, e)
 
     def _make_record(self, name: str, fields: list, s: int, e: int) -> Any:
         given = {key or str(i): value for i, (key, value, *_) in enumerate(fields)}

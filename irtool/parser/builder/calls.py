@@ -12,7 +12,7 @@ from ...ir.expr import _CHILDREN
 from ...ir.meta import MetaNode
 from ...ops.base import Operator, op, operators
 from ..undecided import with_missing_values, without_values
-from .leaves import Leaves
+from .leaves import Leaves, plain_words
 
 _LITERAL = re.compile(r"-?(?:\d[\w.]*(?:[eE][+-]\w+)?|inf\w*|nan\w*)")
 _EXPRESSIONS = frozenset(_CHILDREN)
@@ -69,6 +69,22 @@ class Calls(Leaves):
             return Call(function, args, DictAttrs(attrs.fields), (), Span(self.source, s, e))
         given = DictAttrs((a[0], a[1]) for a in attrs) if attrs else None
         return Call(function, args, given, (), Span(self.source, s, e))
+
+    def plain_call(self, v: list, s: int, e: int) -> Expr:
+        """`nn.dense(%3, %w)`, which is one word."""
+        name, at, words = plain_words(v[0], s)
+        values, args = self.graph_values, []
+        for word in words:
+            value: Expr | None = values.get(word)
+            if value is None:
+                value = (self.graph if word[1].isdecimal() else self.local)([word], at, at + len(word))
+            args.append(value)
+            at += len(word) + 2
+        function = self._ops.get(name)
+        attrs = self._bare_attrs.get(function.operator) if function is not None else None
+        if function is None or attrs is None:
+            return self.call([function or self.name([name], s, s + len(name)), args], s, e)
+        return Call(function, tuple(args), attrs, (), Span(self.source, s, e))
 
     def _operator_attrs(self, function: Op, attrs: Any, s: int, e: int) -> Operator:
         operator = function.operator

@@ -19,6 +19,7 @@ from ...ir import (
     Type,
     Var,
 )
+from .leaves import plain_words
 from .state import State
 
 
@@ -74,6 +75,14 @@ class Control(State):
 
     def pattern_constructor(self, v: list, s: int, e: int) -> tuple[Pattern, int]:
         return self._pattern_of(v[0], [], s, e)
+
+    def pattern_constructor_of_variables(self, v: list, s: int, e: int) -> tuple[Pattern, int]:
+        name, at, words = plain_words(v[0], s)
+        parts = []
+        for word in words:
+            parts.append(self._bind_pattern(word[1:], None, at, at + len(word)))
+            at += len(word) + 2
+        return self._pattern_of(name, parts, s, e)
 
     def pattern_constructor_of(self, v: list, s: int, e: int) -> tuple[Pattern, int]:
         return self._pattern_of(v[0], v[2], s, e)

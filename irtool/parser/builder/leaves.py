@@ -15,6 +15,12 @@ from ..metadata import read_index
 from .state import State
 
 
+def plain_words(call: str, start: int) -> tuple[str, int, list[str]]:
+    """The name in `f(%a, %b)`, the offset of its first argument if the call starts at `start`, and its arguments."""
+    name, _, rest = call.partition("(")
+    return name, start + len(name) + 1, rest[:-1].split(", ")
+
+
 class Leaves(State):
     """Builds leaves."""
 
