@@ -140,6 +140,7 @@ def _command(words: list[str], number: int, count: int) -> _Command:
 
 def _run_line(line: str, path: str, temporary: str) -> tuple[str, str]:
     """Output, and what is wrong with the line or an exit code (empty if nothing)."""
+    from ..plugin.loading import plugins_kept
     from .shell import execute
 
     try:
@@ -157,6 +158,7 @@ def _run_line(line: str, path: str, temporary: str) -> tuple[str, str]:
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(out if command.both or command.must_fail else err),
             _standard_input(given),
+            plugins_kept(),
         ):
             code = execute(words)
         given, text = out.buffer.getvalue(), out.getvalue().replace(temporary, "%t")  # type: ignore[attr-defined]
