@@ -20,4 +20,5 @@ PROMISES = {
     "inputs": "inputs are made by position, and unreadable ones are refused",
     "every output": "every sample is built with every kind of output and every option",
     "large texts": "a module of a million operators is read in linear time and memory",
+    "indices from data": "an index or a box that comes from data reads nothing outside of its tensor, whatever it is",
 }

@@ -139,6 +139,7 @@ from ..tir.intrinsics import (
 )
 from ..tir.stmt import Buffer
 from .build import compute, extern, placeholder, reduce_axis
+from .guard import clip_index, wrap_index
 from .reduction import (
     Reducer,
     argmax,

@@ -19,18 +19,13 @@ from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import broadcast_shape
 from ..shape.reshape import unflatten
 from ..shapes import normalize_axis, require_compatible, tensor, tensor_fields
+from .bounds import clip_indices, require_elements, wrap_indices
 
 
 def require_integers(indices: TensorType, what: str = "indices") -> None:
     """RelationError unless the tensor holds signed or unsigned integers."""
     if not indices.dtype.startswith(("int", "uint")):
         raise RelationError(f"{what} must hold integers, not {indices.dtype}")
-
-
-def clip_index(index: Any, extent: int) -> Any:
-    """The index expression kept within `0 … extent - 1`, as int32."""
-    index = te.cast(index, "int32") if index.dtype not in ("int32", "int64") else index
-    return te.cast(te.max2(te.min2(index, te.const(extent - 1, index.dtype)), te.const(0, index.dtype)), "int32")
 
 
 @operator("take", "data", "indices", pattern=Pattern.INJECTIVE, attrs="TakeAttrs", level=3)
@@ -68,11 +63,14 @@ class Take(Operator):
         if self.mode not in ("clip", "wrap", "fast"):
             raise RelationError(f'mode is "{self.mode}"; it can be "clip", "wrap" or "fast"')
         if self.axis is None:
+            require_elements(data.shape, indices.shape, "data")
             return TensorType(indices.shape, data.dtype)
         axis, batch = self.places(len(data.shape), len(indices.shape))
         for i in range(batch):
             require_compatible(data.shape[i], indices.shape[i], f"batch axis {i} of data and indices")
-        return TensorType((*data.shape[:axis], *indices.shape[batch:], *data.shape[axis + 1 :]), data.dtype)
+        shape = (*data.shape[:axis], *indices.shape[batch:], *data.shape[axis + 1 :])
+        require_elements(data.shape[axis : axis + 1], shape, f"axis {axis} of data")
+        return TensorType(shape, data.dtype)
 
     def evaluate(self, data: Any, indices: Any) -> Any:
         if self.axis is None:
@@ -95,18 +93,12 @@ class Take(Operator):
         return data[tuple(source)]
 
     def _bring_in(self, indices: Any, extent: int) -> Any:
-        if self.mode == "wrap":
-            return np.mod(indices.astype(np.int64), max(extent, 1))
-        return np.clip(indices.astype(np.int64), 0, extent - 1)
+        return wrap_indices(indices, extent) if self.mode == "wrap" else clip_indices(indices, extent)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, indices = inputs
 
-        def bring_in(index: Any, extent: Any) -> Any:
-            if self.mode != "wrap":
-                return clip_index(index, extent)
-            return te.cast(te.floormod(index, te.const(extent, index.dtype)), "int32")
-
+        bring_in = te.wrap_index if self.mode == "wrap" else te.clip_index
         if self.axis is None:
             size = 1
             for d in data.shape:
@@ -153,11 +145,12 @@ class Gather(Operator):
                 require_compatible(n, d, f"axis {i} of indices and data")
             elif isinstance(n, int) and n < 1:
                 raise RelationError(f"axis {i} of indices is {n}; it must be at least 1")
+        require_elements(data.shape[axis : axis + 1], indices.shape, f"axis {axis} of data")
         return TensorType(indices.shape, data.dtype)
 
     def evaluate(self, data: Any, indices: Any) -> Any:
         assert self.axis is not None
-        at = np.clip(indices.astype(np.int64), 0, data.shape[self.axis] - 1)
+        at = clip_indices(indices, data.shape[self.axis])
         return np.take_along_axis(data, at, self.axis)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
@@ -166,7 +159,7 @@ class Gather(Operator):
         axis = self.axis % len(data.shape)
         return te.compute(
             out_type.shape,
-            lambda *i: data[(*i[:axis], clip_index(indices[i], data.shape[axis]), *i[axis + 1 :])],
+            lambda *i: data[(*i[:axis], te.clip_index(indices[i], data.shape[axis]), *i[axis + 1 :])],
             name="gather",
             tag="injective",
         )
@@ -207,7 +200,9 @@ class GatherND(Operator):
             require_compatible(
                 data.shape[i], indices.shape[i + 1], f"batch axis {i} of data and axis {i + 1} of indices"
             )
-        return TensorType((*indices.shape[1:], *data.shape[count + self.batch_dims :]), data.dtype)
+        shape = (*indices.shape[1:], *data.shape[count + self.batch_dims :])
+        require_elements(data.shape[self.batch_dims : self.batch_dims + count], shape, "data")
+        return TensorType(shape, data.dtype)
 
     def evaluate(self, data: Any, indices: Any) -> Any:
         batch, count = self.batch_dims, indices.shape[0]
@@ -216,7 +211,7 @@ class GatherND(Operator):
             np.arange(data.shape[b]).reshape([-1 if a == b else 1 for a in range(len(inner))]) for b in range(batch)
         ]
         for k in range(count):
-            source.append(np.clip(indices[k].astype(np.int64), 0, data.shape[batch + k] - 1))
+            source.append(clip_indices(indices[k], data.shape[batch + k]))
         if not source:
             return np.broadcast_to(data, (*inner, *data.shape)).copy()
         return data[tuple(source)].reshape((*inner, *data.shape[batch + count :]))
@@ -226,7 +221,7 @@ class GatherND(Operator):
         batch, count, inner = self.batch_dims, int(indices.shape[0]), len(indices.shape) - 1
 
         def element(*i: Any) -> Any:
-            tuple_ = [clip_index(indices[(k, *i[:inner])], data.shape[batch + k]) for k in range(count)]
+            tuple_ = [te.clip_index(indices[(k, *i[:inner])], data.shape[batch + k]) for k in range(count)]
             return data[(*i[:batch], *tuple_, *i[inner:])]
 
         return te.compute(out_type.shape, element, name="gather_nd", tag="injective")
@@ -254,11 +249,13 @@ class AdvancedIndex(Operator):
         for index in indices:
             require_integers(index)
             shape = broadcast_shape(shape, index.shape)
-        return TensorType((*shape, *data.shape[len(indices) :]), data.dtype)
+        result = (*shape, *data.shape[len(indices) :])
+        require_elements(data.shape[: len(indices)], result, "the tensor")
+        return TensorType(result, data.dtype)
 
     def evaluate(self, inputs: Sequence[Any]) -> Any:
         data, *indices = inputs
-        return data[tuple(np.clip(x.astype(np.int64), 0, d - 1) for x, d in zip(indices, data.shape, strict=False))]
+        return data[tuple(clip_indices(x, d) for x, d in zip(indices, data.shape, strict=False))]
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, *indices = inputs
@@ -269,7 +266,7 @@ class AdvancedIndex(Operator):
             for x, extent in zip(indices, data.shape, strict=False):
                 own = i[rank - len(x.shape) : rank]
                 index = x[tuple(0 if d == 1 else k for k, d in zip(own, x.shape, strict=True))]
-                at.append(clip_index(index, extent))
+                at.append(te.clip_index(index, extent))
             return data[(*at, *i[rank:])]
 
         return te.compute(out_type.shape, element, name="adv_index", tag="injective")

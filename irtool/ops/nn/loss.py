@@ -11,6 +11,7 @@ import numpy as np
 from ... import te
 from ...ir import TensorType, Type, scalar
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..indexing.bounds import clip_indices, require_elements
 from ..shapes import compatible, require_rank, same_shape, tensor
 from .precision import narrow, widen
 from .window_expression import wide_dtype
@@ -85,6 +86,7 @@ class CrossEntropyWithLogits(CrossEntropyFamily):
 class NLLLoss(Operator):
     """`-weights[t] * predictions[n, t, …]` with `t = targets[n, …]`, 0 where `t` is `ignore_index`.
 
+    Any other target out of range stands for the nearest class.
     `reduction` is `none`, `sum` or `mean` (of the weights that took part).
     """
 
@@ -112,11 +114,12 @@ class NLLLoss(Operator):
             )
         if not targets.dtype.startswith("int"):
             raise RelationError(f"the targets must be signed integers, not {targets.dtype}")
+        require_elements((predictions.shape[1],), targets.shape, "axis 1 of the predictions")
         return TensorType(targets.shape if self.reduction == "none" else (), predictions.dtype)
 
     def evaluate(self, predictions: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         counted = targets != self.ignore_index
-        chosen = np.where(counted, targets, 0)
+        chosen = clip_indices(targets, predictions.shape[1])
         picked = np.take_along_axis(widen(predictions), chosen[:, None], axis=1)[:, 0]
         weight = np.where(counted, widen(weights)[chosen], 0)
         loss = -picked * weight
@@ -130,15 +133,18 @@ class NLLLoss(Operator):
         dtype = predictions.dtype
         wide = wide_dtype(dtype)
 
+        def target(i: tuple[Any, ...]) -> Any:
+            return te.clip_index(targets[i], predictions.shape[1])
+
         def counted(i: tuple[Any, ...]) -> Any:
             return targets[i] != self.ignore_index
 
         def weight(i: tuple[Any, ...]) -> Any:
-            return te.if_then_else(counted(i), te.cast(weights[targets[i]], wide), te.const(0, wide))
+            return te.if_then_else(counted(i), te.cast(weights[target(i)], wide), te.const(0, wide))
 
         def loss(i: tuple[Any, ...]) -> Any:
-            picked = te.cast(predictions[(i[0], targets[i], *i[1:])], wide)
-            taken = te.const(0, wide) - picked * te.cast(weights[targets[i]], wide)
+            picked = te.cast(predictions[(i[0], target(i), *i[1:])], wide)
+            taken = te.const(0, wide) - picked * te.cast(weights[target(i)], wide)
             return te.if_then_else(counted(i), taken, te.const(0, wide))
 
         if self.reduction == "none":

@@ -12,9 +12,12 @@ from ... import te
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..image.resample import round_half_away
+from ..indexing.bounds import require_elements
 from ..shapes import require_compatible, require_rank, tensor
 
 EPSILON = 1e-5
+FARTHEST = 2.0**24
+"""Edges of regions that are pooled lie within this many pixels of the origin: float32 has all numbers up to it."""
 
 
 def pooled_type(types: Sequence[Type], size: Sequence[int], layout: str) -> TensorType | None:
@@ -28,14 +31,23 @@ def pooled_type(types: Sequence[Type], size: Sequence[int], layout: str) -> Tens
     if len(size) != 2:
         raise RelationError("pooled_size must have 2 elements")
     if layout == "NCHW":
-        return TensorType((rois.shape[0], data.shape[1], *size), data.dtype)
+        shape = (rois.shape[0], data.shape[1], *size)
+        require_elements((data.shape[0], *data.shape[2:]), shape, "data")
+        return TensorType(shape, data.dtype)
     if layout == "NHWC":
-        return TensorType((rois.shape[0], *size, data.shape[3]), data.dtype)
+        shape = (rois.shape[0], *size, data.shape[3])
+        require_elements(data.shape[:3], shape, "data")
+        return TensorType(shape, data.dtype)
     raise RelationError(f'layout is "{layout}"; it can be "NCHW" or "NHWC"')
 
 
 def _image(index: Any, count: int) -> int:
-    return min(max(int(index), 0), count - 1)
+    return min(max(int(index), 0), count - 1) if np.isfinite(index) else 0
+
+
+def _pixels(size: Any, extent: int) -> int:
+    """How many pixels a bin has, at most `extent` (also of one that is infinite or NaN)."""
+    return int(np.ceil(size)) if size < extent else extent
 
 
 @operator(
@@ -52,7 +64,8 @@ class ROIAlign(Operator):
     """Each region divided into `pooled_size` bins; a bin is the mean (`mode="avg"`) or maximum of samples in it.
 
     Samples lie on a regular grid of `sample_ratio` points per axis (as many as the bin has pixels where it is not
-    positive) and are interpolated bilinearly; one more than a pixel outside of the image is zero.
+    positive, but no more than the image has) and are interpolated bilinearly; one more than a pixel outside of the image is
+    zero, and so is one of a region that is infinite or NaN.
     """
 
     pooled_size: tuple[int, ...]
@@ -84,22 +97,23 @@ class ROIAlign(Operator):
             (y1, y2, self.pooled_size[0], image.shape[1]),
             (x1, x2, self.pooled_size[1], image.shape[2]),
         ):
-            size = max(high - low, one) / np.float32(bins)
-            samples = self.sample_ratio if self.sample_ratio > 0 else int(np.ceil(size))
+            size = (high - low if high - low > one else one) / np.float32(bins)
+            samples = self.sample_ratio if self.sample_ratio > 0 else _pixels(size, extent)
             starts = low + np.arange(bins, dtype=np.float32) * size
             steps = (np.arange(samples, dtype=np.float32) + np.float32(0.5)) * size / np.float32(samples)
             at = (starts[:, None] + steps).reshape(-1)
             inside = (at >= -1) & (at <= extent)
-            at = np.clip(at, 0, extent - 1).astype(np.float32)
+            at = np.where(inside, np.clip(at, 0, extent - 1), 0).astype(np.float32)
             base = np.floor(at).astype(np.int64)
             t = at - base
             grid.append((base, np.minimum(base + 1, extent - 1), samples))
-            weights.append((np.where(inside, 1 - t, 0).astype(np.float32), np.where(inside, t, 0).astype(np.float32)))
+            weights.append((inside, (1 - t).astype(np.float32), t.astype(np.float32)))
         (r0, r1, rows), (c0, c1, columns) = grid
-        (wr0, wr1), (wc0, wc1) = weights
+        (in_rows, wr0, wr1), (in_columns, wc0, wc1) = weights
         wide = image.astype(np.float32)
         lines = wide[:, r0] * wr0[:, None] + wide[:, r1] * wr1[:, None]
         points = lines[:, :, c0] * wc0 + lines[:, :, c1] * wc1
+        points = np.where(in_rows[:, None] & in_columns, points, np.float32(0))
         points = points.reshape(image.shape[0], self.pooled_size[0], rows, self.pooled_size[1], columns)
         if self.mode == "avg":
             return points.sum((2, 4), dtype=np.float32) / np.float32(rows * columns)
@@ -125,20 +139,21 @@ class ROIAlign(Operator):
 
             def place(at: Any, extent: int) -> tuple[Any, Any, Any, Any]:
                 inside = te.all(at >= f32(-1), at <= f32(extent))
-                clipped = ib.let(te.max2(te.min2(at, f32(extent - 1)), f32(0)))
-                base = ib.let(te.cast(te.floor(clipped), "int32"))
+                clipped = ib.let(te.select(inside, te.max2(te.min2(at, f32(extent - 1)), f32(0)), f32(0)))
+                base = ib.let(te.clip_index(te.floor(clipped), extent))
                 return inside, base, te.min2(base + 1, extent - 1), ib.let(clipped - te.cast(base, "float32"))
 
             with ib.for_(rois.shape[0], name="n") as n:
-                image = ib.let(te.max2(te.min2(te.cast(r[n, 0], "int32"), images - 1), 0))
+                image = ib.let(te.clip_index(r[n, 0], images))
                 low, size, samples = [], [], []
-                for axis, count in ((1, bins[0]), (0, bins[1])):
+                for axis, count, extent in ((1, bins[0], height), (0, bins[1], width)):
                     begin = ib.let(te.cast(r[n, axis + 1], "float32") * f32(self.spatial_scale))
                     end = te.cast(r[n, axis + 3], "float32") * f32(self.spatial_scale)
                     low.append(begin)
                     size.append(ib.let(te.max2(end - begin, f32(1)) / f32(count)))
-                    fixed = te.const(self.sample_ratio, "int32")
-                    samples.append(ib.let(fixed if self.sample_ratio > 0 else te.cast(te.ceil(size[-1]), "int32")))
+                    # Compared as floats: of a huge region the number of pixels is no int32.
+                    pixels = te.cast(te.ceil(te.min2(size[-1], f32(extent))), "int32")
+                    samples.append(ib.let(te.const(self.sample_ratio, "int32") if self.sample_ratio > 0 else pixels))
                 with (
                     ib.for_(channels, name="c") as c,
                     ib.for_(bins[0], name="ph") as ph,
@@ -159,7 +174,7 @@ class ROIAlign(Operator):
                         total.set(total() + value if self.mode == "avg" else te.max2(total(), value))
                     value = total()
                     if self.mode == "avg":
-                        value = value / te.cast(samples[0] * samples[1], "float32")
+                        value = value / (te.cast(samples[0], "float32") * te.cast(samples[1], "float32"))
                     ib.store(out, (n, c, ph, pw) if nchw else (n, ph, pw, c), value)
 
         return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="roi_align")
@@ -176,7 +191,10 @@ class ROIAlign(Operator):
 )
 @dataclass(frozen=True)
 class ROIPool(Operator):
-    """Each region, rounded to whole pixels, divided into `pooled_size` bins; a bin is its maximum, 0 where it is empty."""
+    """Each region, rounded to whole pixels, divided into `pooled_size` bins; a bin is its maximum, 0 where it is empty.
+
+    An edge farther than 2^24 pixels from the origin, or NaN, is taken to be there.
+    """
 
     pooled_size: tuple[int, ...]
     spatial_scale: float
@@ -193,7 +211,9 @@ class ROIPool(Operator):
         out = np.zeros((len(rois), images.shape[1], *self.pooled_size), images.dtype)
         for n, roi in enumerate(rois.astype(np.float32)):
             image = images[_image(roi[0], len(images))]
-            x1, y1, x2, y2 = round_half_away(roi[1:] * np.float32(self.spatial_scale)).astype(np.int64)
+            edges = round_half_away(roi[1:] * np.float32(self.spatial_scale))
+            edges = np.where(edges < FARTHEST, edges, FARTHEST)
+            x1, y1, x2, y2 = np.where(edges > -FARTHEST, edges, -FARTHEST).astype(np.int64)
             rows = self._bins(y1, y2, self.pooled_size[0], image.shape[1])
             columns = self._bins(x1, x2, self.pooled_size[1], image.shape[2])
             for i, (top, bottom) in enumerate(rows):
@@ -224,13 +244,14 @@ class ROIPool(Operator):
             (out,) = outs
 
             def edge(n: Any, k: int) -> Any:
-                return ib.let(te.cast(te.round(te.cast(r[n, k], "float32") * f32(self.spatial_scale)), "int32"))
+                edge = te.round(te.cast(r[n, k], "float32") * f32(self.spatial_scale))
+                return ib.let(te.cast(te.max2(te.min2(edge, f32(FARTHEST)), f32(-FARTHEST)), "int32"))
 
             def clip(value: Any, extent: int) -> Any:
                 return ib.let(te.max2(te.min2(value, extent), 0))
 
             with ib.for_(rois.shape[0], name="n") as n:
-                image = ib.let(te.max2(te.min2(te.cast(r[n, 0], "int32"), images - 1), 0))
+                image = ib.let(te.clip_index(r[n, 0], images))
                 low, size = [], []
                 for axis, count in ((1, self.pooled_size[0]), (0, self.pooled_size[1])):
                     begin, end = edge(n, axis + 1), edge(n, axis + 3)

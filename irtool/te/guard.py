@@ -1,0 +1,43 @@
+"""Indices that come from data, made safe: whatever the integer is, the index is within its axis.
+
+An index that is read from a tensor can be any number. These are the forms in which it becomes an index; the verifier of
+loop nests (`irtool.tir.verify`) refuses a read whose index it cannot bound.
+"""
+
+from __future__ import annotations
+
+from ..tir import dtypes
+from ..tir.expr import Expr, Operand, as_expr, cast, const, floormod, maximum, minimum
+
+
+def clip_index(index: Operand, extent: int) -> Expr:
+    """The nearest index within `0 … extent - 1`, as int32; of a float, that of its whole part (0 for NaN).
+
+    Unsigned numbers are compared as such. An axis of extent 0 has no index; the result is 0 then.
+    """
+    last = max(extent - 1, 0)
+    given = as_expr(index)
+    if dtypes.is_float(given.dtype):  # a number that int32 does not hold is clipped all the same; NaN gives 0
+        given = minimum(maximum(given, const(0.0, given.dtype)), const(float(last), given.dtype))
+    held = _held(given)
+    low, high = dtypes.int_range(held.dtype)
+    if last < high:
+        held = minimum(held, const(last, held.dtype))
+    if low < 0:
+        held = maximum(held, const(0, held.dtype))
+    return cast(held, "int32")
+
+
+def wrap_index(index: Operand, extent: int) -> Expr:
+    """The index within `0 … extent - 1` that differs from `index` by a multiple of the extent, as int32."""
+    held = _held(as_expr(index))
+    if extent - 1 > dtypes.int_range(held.dtype)[1]:
+        held = cast(held, "int64")
+    return cast(floormod(held, const(max(extent, 1), held.dtype)), "int32")
+
+
+def _held(index: Expr) -> Expr:
+    """The number in a dtype that holds every extent: narrow integers as int32, floats cut to int32."""
+    if dtypes.is_float(index.dtype) or dtypes.bits(index.dtype) < 32:
+        return cast(index, "int32")
+    return index
