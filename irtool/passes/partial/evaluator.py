@@ -208,12 +208,15 @@ class Evaluator:
             atoms = {v: p.dynamic for v, p in captured.items()}
             return self.constant_function(substitute(function, atoms))
 
-        def apply(itself: Partial, arguments: list[Partial], attrs: Any, type_args: Any, lets: LetList) -> Steps:
+        def apply(
+            itself: Partial, arguments: list[Partial], attrs: Any, type_args: Any, lets: LetList, inside: bool = False
+        ) -> Steps:
             number = self.identities.of(function)
             before = self.fuel.get(number)
             lower, progress = meet(before, tuple(map(fuel_of, arguments)))
-            if not progress:
+            if not (progress or inside):
                 dynamic = tuple(a.dynamic for a in arguments)
+                self.store.invalidate()
                 return self.partial(None, lets.push(Call(name, dynamic, attrs, type_args)))
             given = dict(zip(function.type_params, type_args, strict=False))
             types: dict[Any, Type] = {p: given.get(p) or IncompleteType() for p in function.type_params}
@@ -233,13 +236,19 @@ class Evaluator:
         return apply
 
     def residual_function(self, function: Function, apply: Callable[..., Steps], name: Expr) -> Steps:
-        """The function's own code: its body evaluated with unknown arguments."""
+        """The function's own code: its body evaluated with unknown arguments.
+
+        The body is evaluated whether or not that is progress: a call of the function by its name can stand for what is
+        called, never for the body that it is to get. This ends all the same, for what is evaluated is a part of the code
+        around it, and a call from there must be progress again.
+        """
         lets = self.lets()
         with self.store.extended():
             self.store.invalidate()
             arguments = [self.partial(None, p) for p in function.params]
             itself = self.partial(StaticFunction(apply), name)
-            value = yield apply(itself, arguments, None, function.type_params, lets)
+            known = {} if function.attrs.get("Primitive") else {"inside": True}
+            value = yield apply(itself, arguments, None, function.type_params, lets, **known)
         return with_function(function, body=lets.wrap(value.dynamic))
 
     def constant_function(self, callee: Expr) -> Callable[..., Steps]:
