@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...ir import Call, Constant, Expr, TensorType, Type
+from ...ir import Call, Constant, Expr, Op, TensorType, Type
 from ...ops.base import Pattern, call
+from ...ops.binary import Binary
 from ..constants import scalar_constant, single_value
 from ..dataflow import DFPattern, Match, Rule, is_constant, is_op, wildcard
 
@@ -42,7 +43,10 @@ def _type_of_other(before: Expr, after: Expr, x: Expr) -> Type | None:
 
 
 def filled() -> Rule:
-    """`x + full(c) ⇒ x + c` (and for any other broadcasting operator), where `x` decides the shape."""
+    """`x + full(c) ⇒ x + c` (and for any other operator on pairs of elements), where `x` decides the shape.
+
+    That an operator is fused as a broadcasting one does not make it such: the bias of `bias_add` has a shape of its own.
+    """
     x, data, value = wildcard(), wildcard(), is_constant()
     full: DFPattern = is_op("full")(value) | is_op("full_like")(data, value)
     ones: DFPattern = is_op("ones")() | is_op("ones_like")(data)
@@ -53,11 +57,13 @@ def filled() -> Rule:
     def replace(before: Expr, after: Expr, match: Match) -> Expr:
         assert isinstance(before, Call) and isinstance(after, Call)
         result = before.checked_type
+        if not (isinstance(after.op, Op) and issubclass(after.op.operator, Binary)):
+            return after
         if not isinstance(result, TensorType) or _type_of_other(before, after, match[x]) != result:
             return after
         if full in match:
             fill = match[value]
-            if not (isinstance(fill, Constant) and fill.is_scalar):
+            if not (isinstance(fill, Constant) and fill.is_scalar and fill.dtype == result.dtype):
                 return after
         else:
             fill = scalar_constant(1 if ones in match else 0, result.dtype)
