@@ -44,6 +44,7 @@ from ..ir.types import rebuild_type, rewrite_type, type_children
 from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
+from .functions_in_data import holder_of_functions
 from .let_binding import Names
 from .sharing import is_tree, require_tree
 
@@ -153,6 +154,17 @@ def cps_type(t: Type, answer: TypeVar) -> Type:
     return trampoline(convert(t))
 
 
+def _require_convertible_data(f: Function) -> None:
+    """Refuses a function over data whose type declares that it holds functions.
+
+    Those would be in continuation-passing style, and the declaration, which the whole module shares, says otherwise.
+    """
+    found = holder_of_functions(f)
+    if found is not None:
+        held, where = found
+        raise IrError(f"ToCPS cannot convert the functions that {held.belong_to.name}.{held.name} holds", where.span)
+
+
 class _Conversion:
     """Converts one function of a module, and the global functions that it calls."""
 
@@ -167,6 +179,7 @@ class _Conversion:
     def top(self, f: Function) -> Steps:
         """A function of the module: it gets its own `answer`."""
         require_tree(f, "ToCPS")
+        _require_convertible_data(f)
         outer = self.vars, self.answer
         self.vars, self.answer = {}, TypeVar("answer")
         for e in post_order(f):
