@@ -312,7 +312,8 @@ def _size(shape: Expr, type: TensorType) -> Expr:
 def _tensors(type: Type) -> Iterator[TensorType]:
     """The tensor types of a value, tuples taken apart."""
     for t in tuple_leaves(type):
-        assert isinstance(t, TensorType)
+        if not isinstance(t, TensorType):
+            raise IrError(f"a primitive function gives tensors, not {t}: nothing can be allocated for it")
         yield t
 
 
