@@ -261,6 +261,23 @@ def quantified(root: Type) -> set[TypeVar]:
     return found
 
 
+def free_type_vars(root: Type) -> Iterator[TypeVar]:
+    """The type variables in `root` that no function type around them binds, from left to right, repeated as they occur."""
+    stack: list[tuple[Type, frozenset[TypeVar]]] = [(root, frozenset())]
+    seen: set[tuple[int, frozenset[TypeVar]]] = set()
+    while stack:
+        t, bound = stack.pop()
+        if isinstance(t, TypeVar):
+            if t not in bound:
+                yield t
+            continue
+        if (id(t), bound) in seen:
+            continue
+        seen.add((id(t), bound))
+        inside = bound.union(t.type_params) if isinstance(t, FuncType) else bound
+        stack.extend((k, inside) for k in reversed(type_children(t)))
+
+
 def tuple_leaves(root: Type) -> Iterator[Type]:
     """The types in a tuple, nested tuples taken apart, left to right, each as often as it occurs; another type itself."""
     stack = [root]

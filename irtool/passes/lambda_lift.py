@@ -23,7 +23,7 @@ from ..ir import (
     with_function,
 )
 from ..ir.peer_hash import peer_hash
-from ..ir.types import quantified, type_leaves
+from ..ir.types import free_type_vars
 from .base import ModulePass, register_pass
 from .context import PassContext
 from .function_keys import DEEPEST, FunctionKeys, nesting
@@ -150,8 +150,8 @@ class _Lifter:
             if isinstance(e, Function) and e is not root:
                 if e.attrs.get("Primitive"):
                     continue
-                types = tuple(_free_types(e)) if polymorphic else ()
                 captured, own_name = _captured(keys.free[e], own_names.get(e), inside, captured_by)
+                types = tuple(_free_types(e, captured)) if polymorphic else ()
                 plan = self.plans[e] = _Plan(self._name(e, keys, depths[e]), captured, types, own_name)
                 if plan.own_name is not None:
                     inside |= {plan.own_name}
@@ -202,9 +202,16 @@ def _function_type(function: Function) -> Type | None:
         return function.checked_type
 
 
-def _free_types(function: Function) -> list[TypeVar]:
-    """Type variables used in a function and bound outside it, in order of first use."""
-    found = _type_variables(function)
+def _free_types(function: Function, captured: tuple[Var, ...]) -> list[TypeVar]:
+    """Type variables used in a function and bound outside it, in order of first use.
+
+    Those in the types of the function itself and of what it captures count as well, written or inferred: they will be
+    written on the global function.
+    """
+    found = dict.fromkeys(_type_variables(function))
+    for t in (*(v.checked_type or v.type_annotation for v in captured), _function_type(function)):
+        if t is not None:
+            found.update(dict.fromkeys(free_type_vars(t)))
     bound = {v for e in post_order(function) if isinstance(e, Function) for v in e.type_params}
     return [v for v in found if v not in bound]
 
@@ -212,7 +219,6 @@ def _free_types(function: Function) -> list[TypeVar]:
 def _type_variables(function: Function) -> list[TypeVar]:
     """Type variables in the annotations of a function, in order of first use; those that a type binds itself left out."""
     found: dict[TypeVar, None] = {}
-    bound: set[TypeVar] = set()
     for e in (function, *post_order(function)):
         types = [v.type_annotation for v in binders(e)]
         if isinstance(e, Function):
@@ -221,6 +227,5 @@ def _type_variables(function: Function) -> list[TypeVar]:
             types += e.type_args
         for t in types:
             if t is not None:
-                found.update(dict.fromkeys(u for u in type_leaves(t) if isinstance(u, TypeVar)))
-                bound.update(quantified(t))
-    return [v for v in found if v not in bound]
+                found.update(dict.fromkeys(free_type_vars(t)))
+    return list(found)
