@@ -13,7 +13,7 @@ from ..shapes import add, floordiv, mul, sub
 T = TypeVar("T")
 
 
-def pad_amounts(padding: Sequence[Dim], rank: int) -> list[tuple[Dim, Dim]]:
+def pad_amounts(padding: Sequence[T], rank: int) -> list[tuple[T, T]]:
     """Padding before and after each of `rank` axes.
 
     Three forms are understood: one number for all sides; one per axis; all the numbers before, then all those after.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...diagnostics import IrError
 from ...ir import Expr, TensorType
 from ...ops.base import call
+from ...ops.nn.geometry import pad_amounts
 from ..arithmetic import divide, multiply, negative
 from ..constants import scalar_constant
 from .rule import Site, gradient, sum_like
@@ -132,11 +133,8 @@ def conv2d(s: Site) -> list[Expr]:
 
 def _four(padding: tuple[int, ...]) -> tuple[int, int, int, int]:
     """Padding as top, left, bottom, right."""
-    if len(padding) == 1:
-        return (padding[0],) * 4  # type: ignore[return-value]
-    if len(padding) == 2:
-        return (padding[0], padding[1], padding[0], padding[1])
-    return tuple(padding)  # type: ignore[return-value]
+    (top, bottom), (left, right) = pad_amounts(padding, 2)
+    return top, left, bottom, right
 
 
 @gradient("nn.max_pool2d")

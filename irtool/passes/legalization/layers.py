@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...diagnostics import IrError
 from ...ir import Expr, TensorType
 from ...ops.base import call
+from ...ops.nn.geometry import pad_amounts
 from .rule import LEGALIZE, Site, attributes_of, legalization
 
 
@@ -73,7 +74,7 @@ def conv2d_backward_weight(s: Site) -> Expr:
         raise IrError(f"nn.conv2d_backward_weight is defined for NCHW, not {at.data_layout}", s.call.span)
     kernel = [int(d) for d in t.shape[2:]]  # type: ignore[arg-type]
     per_group = channels // at.groups
-    top, left, bottom, right = at.padding if len(at.padding) == 4 else (*at.padding, *at.padding)
+    (top, bottom), (left, right) = pad_amounts(at.padding, 2)
     tiled = call("tile", grad, reps=[1, per_group, 1, 1])
     flat = call("reshape", tiled, newshape=[-1, 1, 0, 0])
     out: Expr = call(

@@ -13,6 +13,7 @@ from typing import Any
 from ...diagnostics import IrError
 from ...ir import Expr
 from ...ops.base import call
+from ...ops.nn.geometry import pad_amounts
 from ..arithmetic import add, multiply, subtract
 from ..axes import expand_to_axis
 from ..constants import same_scalar, scalar_constant
@@ -159,10 +160,10 @@ class _Convolution:
         return self.convolution(data, weight, self.at.padding)
 
     def padded(self) -> Expr:
-        top, left, bottom, right = self.at.padding
-        if not any((top, left, bottom, right)):
+        height, width = pad_amounts(self.at.padding, 2)
+        if not any((*height, *width)):
             return self.data
-        widths = {"N": (0, 0), "C": (0, 0), "H": (top, bottom), "W": (left, right)}
+        widths = {"N": (0, 0), "C": (0, 0), "H": height, "W": width}
         pad_width = [widths[a] for a in self.at.data_layout]
         return call("nn.pad", self.data, self.data_zero, pad_width=pad_width, pad_mode="constant")
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....ir import Call, Constant, Expr
+from ....ops.nn.geometry import pad_amounts
 from ...dataflow import DFPattern, is_constant, is_op, wildcard
 from .library import Composite, Library, biased, dtype, find_call, name_of, tensor
 
@@ -66,7 +67,7 @@ def _pad_can_be_fused(e: Call) -> bool:
     conv = find_call(e, "qnn.conv2d")
     pad = conv.args[0]
     assert isinstance(pad, Call)
-    top, left, bottom, right = conv.attrs.padding
+    (top, bottom), (left, right) = pad_amounts(conv.attrs.padding, 2)
     layout = conv.attrs.data_layout
     above, below = pad.attrs.pad_width[layout.index("H")]
     before, behind = pad.attrs.pad_width[layout.index("W")]

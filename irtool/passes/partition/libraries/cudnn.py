@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....ir import Call
+from ....ops.nn.geometry import pad_amounts
 from ...dataflow import is_op, wildcard
 from .library import Composite, Library, always, dtype, tensor
 
@@ -27,7 +28,7 @@ def _log_softmax(e: Call) -> bool:
 
 
 def _conv2d(e: Call) -> bool:
-    top, left, bottom, right = e.attrs.padding
+    (top, bottom), (left, right) = pad_amounts(e.attrs.padding, 2)
     layouts = (e.attrs.data_layout, e.attrs.kernel_layout)
     return dtype(e.args[0]) in _FLOATS and layouts == ("NCHW", "OIHW") and (top, left) == (bottom, right)
 
