@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ..diagnostics import IrError
 from ..infer import infer_expr
-from ..ir import Call, Constant, Expr, Function, Module, Op
+from ..ir import Call, Constant, Expr, Function, Module, Op, TensorType
+from ..ir.types import tuple_leaves
 from ..ops.base import op
 from ..ops.dyn.base import Dynamic
 from .base import FunctionPass, register_pass
@@ -27,6 +29,20 @@ class DynamicToStatic(FunctionPass):
     become static.
     """
 
+    def apply(self, module: Module, context: PassContext) -> Module:
+        after = super().apply(module, context)
+        if after is module:
+            return module
+        try:
+            return context.infer(after)
+        except IrError as error:
+            # Nothing but shapes has changed, and those are what the operators give: the program said otherwise.
+            first, *rest = error.diagnostics
+            note = (
+                "the shapes that are computed at run time can be computed now, and are not those that the program needs"
+            )
+            raise IrError([replace(first, notes=(*first.notes, note)), *rest]) from error
+
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         current: Expr = function
         while True:
@@ -34,8 +50,24 @@ class DynamicToStatic(FunctionPass):
             freezer = _Freezer(module)
             frozen = freezer.run(typed)
             if frozen is typed or not freezer.count:
+                _require_declared(function, frozen)  # type: ignore[arg-type]
                 return frozen  # type: ignore[return-value]
             current = frozen
+
+
+def _require_declared(before: Function, after: Function) -> None:
+    """Refuses a function that returns something of other extents than it declares."""
+    declared, found = before.ret_type, after.body.checked_type
+    if after is before or declared is None or found is None:
+        return
+    for wanted, given in zip(tuple_leaves(declared), tuple_leaves(found), strict=False):
+        if not (isinstance(wanted, TensorType) and isinstance(given, TensorType)):
+            continue
+        pairs = zip(wanted.shape, given.shape, strict=False)
+        if len(wanted.shape) != len(given.shape) or any(
+            isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs
+        ):
+            raise IrError(f"this function is declared to return {declared}, and returns {found}", before.span)
 
 
 def static_form(e: Call) -> Call:
