@@ -21,4 +21,5 @@ PROMISES = {
     "every output": "every sample is built with every kind of output and every option",
     "large texts": "a module of a million operators is read in linear time and memory",
     "indices from data": "an index or a box that comes from data reads nothing outside of its tensor, whatever it is",
+    "C says its origin": "generated C says what it is made for and how it is compiled, and is taken in, placed and checked",
 }

@@ -76,6 +76,21 @@ if TYPE_CHECKING:
     "--cc", default="", metavar="COMMAND", help="C compiler, such as aarch64-linux-gnu-gcc. Default: $CC, or cc."
 )
 @click.option(
+    "--cflags", default="", metavar="FLAGS", help="Further flags for the C compiler, behind those of $CFLAGS."
+)
+@click.option(
+    "--sanitize",
+    default="",
+    metavar="WHAT,…",
+    help="Checks in the code: address, undefined, leak, thread, memory. All but undefined want --emit=exe to be run.",
+)
+@click.option(
+    "--build-file",
+    multiple=True,
+    type=click.Choice(["cmake", "make"]),
+    help="Also write NAME.cmake or NAME.mk, which other builds include. May be repeated.",
+)
+@click.option(
     "--vector",
     type=click.Choice(["auto", "none"]),
     default="auto",
@@ -198,6 +213,8 @@ def command(
             click.echo(f"{kernel['name']}: {kernel['strategy']} — {kernel['reason']}")
     if not quiet:
         _summary(artifact, seconds)
+        if options["emit"] == "c":
+            click.echo(f"compile it, in {folder}, with: {artifact.report['compile']}")
 
 
 def _module(text: str, source: str, given: Given, entry: str, missing_constants: str, said: list[str]) -> Any:

@@ -56,6 +56,15 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 )
 @pass_options("Passes to run first; what they make is run, either way.")
 @click.option(
+    "--cflags", default="", metavar="FLAGS", help="Further flags for the C compiler, behind those of $CFLAGS."
+)
+@click.option(
+    "--sanitize",
+    default="",
+    metavar="WHAT,…",
+    help="Through C, as a program that checks itself: address, undefined, leak, thread, memory.",
+)
+@click.option(
     "--missing-constants",
     type=click.Choice(["error", "zeros", "random", "param"]),
     default="error",
@@ -86,6 +95,8 @@ def command(
     output: str | None,
     verbose: bool,
     quiet: bool,
+    cflags: str,
+    sanitize: str,
 ) -> None:
     """Run a module on given or random parameters and print its outputs.
 
@@ -93,12 +104,17 @@ def command(
     irtool run net.relay --inputs weights.npz --input data=image.npy -o out.npz
     irtool run net.relay --compare interp,c --verbose
     """
-    from ..diagnostics import IrError
+    from ..diagnostics import IrError, UsageError
     from ..infer import require_types
     from ..ir import Function
     from ..passes.bind import fill_missing_constants
     from .source import read_module
 
+    if (cflags or sanitize) and "c" not in (compare or [via]):
+        raise UsageError(
+            "--cflags and --sanitize are for the C compiler", help="run with --via=c or --compare=interp,c"
+        )
+    compiling: dict[str, Any] = {"cflags": cflags, "sanitize": sanitize, "emit": "exe" if sanitize else "so"}
     module = read_module(file)
     if entry not in module.functions:
         have = ", ".join("@" + n for n in module.functions) or "none"
@@ -117,7 +133,7 @@ def command(
     values = _values(function, entry, given, seed, places)
     results: dict[str, Any] = {}
     for way in compare or [via]:
-        results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose)
+        results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose, compiling)
     report_instruments(chosen.instruments)
     first = next(iter(results.values()))
     if not quiet:
@@ -180,6 +196,7 @@ def _run(
     chosen: PassChoice,
     repeat: int,
     verbose: bool,
+    compiling: Mapping[str, Any],
 ) -> Any:
     if way == "interp":
         from ..interp import evaluate
@@ -193,7 +210,8 @@ def _run(
 
     timing = Timing()
     start = time.perf_counter()
-    artifact = build(module, opt_level=level, entry=entry, instruments=(*chosen.instruments, timing), **chosen.context)
+    watched = (*chosen.instruments, timing)
+    artifact = build(module, opt_level=level, entry=entry, instruments=watched, **compiling, **chosen.context)
     built = time.perf_counter() - start
     result, seconds = _timed(lambda: artifact.run(values), repeat)
     if verbose:

@@ -43,6 +43,8 @@ class Artifact:
         self._specializer: Any = None
         self._holder = holder
         """Keeps a temporary folder alive for as long as the artifact."""
+        self._program: Path | None = None
+        """The program that reads and writes raw files, where one was built."""
         self.prepared: Any = None
         """The module after its passes; None where the build came from the cache or was loaded."""
         self._kept: Path | None = None
@@ -125,7 +127,8 @@ class Artifact:
         """Runs an entry (the first one, unless it is named): one value per parameter that is no weight, in order or by name.
 
         Returns what the interpreter does: an array, or a tuple of values. Raises IrError for a wrong number, shape or
-        dtype of inputs; ToolError where the library cannot be loaded or fails.
+        dtype of inputs; ToolError where the library cannot be loaded or fails. Of a build with `emit="exe"`, the program is
+        run, in a process of its own.
         """
         import numpy as np
 
@@ -136,16 +139,37 @@ class Artifact:
         entry = entry or next(iter(self._entries))
         if entry not in self._entries:
             raise UsageError(f"@{entry} is no entry of this build", help=nearest(entry, self._entries))
+        function = self._entries[entry]
+        if self._program is not None and entry == next(iter(self._entries)):
+            return self._run_program(self._program, function, inputs)
         if self._loaded is None:
+            alone = [s for s in self.report.get("sanitize", ()) if s != "undefined"]
+            if alone:
+                raise UsageError(
+                    f"a library with the {alone[0]} sanitizer cannot be loaded into Python", help="build with emit=exe"
+                )
             if self._library_path is None:
                 raise UsageError("this build made no library to run: it was asked for sources only")
             self._loaded = Library(self._library_path, self.name, self._weights)
-        function = self._entries[entry]
         arrays = _arrays(function, inputs)
         outputs = [np.empty(s.shape, _BITS.get(s.dtype, s.dtype)) for s in function.results]
         self._loaded.run(arrays, outputs, self.report["entries"][entry]["run"])
-        values = iter(_as_dtype(a, s.dtype) for a, s in zip(outputs, function.results))
-        return _nested(function.structure, values)
+        return _result(function, outputs)
+
+    def _run_program(self, program: Path, function: HostFunction, inputs: Sequence[Any] | Mapping[str, Any]) -> Any:
+        import numpy as np
+
+        from ..backends.c.process import run_program
+
+        found = run_program(program, self._weights, _arrays(function, inputs), len(function.results))
+        kinds = [_BITS.get(s.dtype, s.dtype) for s in function.results]
+        outputs = [np.frombuffer(d, k).reshape(s.shape) for d, k, s in zip(found, kinds, function.results)]
+        return _result(function, outputs)
+
+
+def _result(function: HostFunction, outputs: Sequence[Any]) -> Any:
+    """The value that these tensors are the leaves of."""
+    return _nested(function.structure, iter(_as_dtype(a, s.dtype) for a, s in zip(outputs, function.results)))
 
 
 def _arrays(function: HostFunction, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any]:

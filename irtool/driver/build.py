@@ -38,6 +38,9 @@ def build(
     weights: str = "auto",
     testbench: bool = False,
     cc: str = "",
+    cflags: str = "",
+    sanitize: str | Sequence[str] = (),
+    build_file: str | Sequence[str] = (),
     inputs: Sequence[str] | None = None,
     cache: bool = False,
     content: bytes | None = None,
@@ -75,6 +78,10 @@ def build(
             when it is loaded; `auto` goes by their size.
         testbench: also a C program that compares the outputs for fixed inputs with the interpreter's.
         cc: the compiler; by default that of the environment variable CC, or cc.
+        cflags: further flags for the compiler, behind those of the environment variable CFLAGS.
+        sanitize: what the code checks while it runs: `address`, `undefined`, `leak`, `thread`, `memory`, several with commas
+            between them. Only `undefined` works in a library that Python loads; the others want `emit="exe"`.
+        build_file: `cmake`, `make` or both: also `NAME.cmake`, `NAME.mk`, by which other builds take the sources in.
         inputs: names of the parameters that are no weights; where given, every other one needs a value in `params`.
         cache: look for the same build in the user's cache, and keep this one there.
         content: what `module` and `params` are made from; needed for caching where they are functions.
@@ -112,6 +119,9 @@ def build(
         weights=weights,
         testbench=testbench,
         cc=cc,
+        cflags=cflags,
+        sanitize=_listed(sanitize),
+        build_files=_listed(build_file),
         required_pass=tuple(sorted(context.required_pass)),
         disabled_pass=tuple(sorted(context.disabled_pass)),
         config=tuple(sorted(context.config.items())),
@@ -151,6 +161,12 @@ def build(
             if key and made.failure is None and not any(f.gives_data for f in made.entries.values()):
                 _keep(key, made)
         return _deliver(made, options, out_dir, also)
+
+
+def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Names, or one text with commas between them; each once."""
+    found = names.split(",") if isinstance(names, str) else names
+    return tuple(dict.fromkeys(n.strip() for n in found if n.strip()))
 
 
 def _transform(
@@ -195,6 +211,8 @@ def _deliver(
     library = folder / made.library if made.library else None
     weights = folder / made.weights if made.weights else None
     artifact = Artifact(options.name, made.entries, written, made.report, library, weights, holder)
+    if made.program and not options.testbench:
+        artifact._program = folder / made.program
     artifact.prepared = made.prepared
     if library is not None and holder is None:
         from .saved import SUFFIX, describe
@@ -236,7 +254,6 @@ def _key(
     passes: str | Sequence[Any],
     content: bytes | None,
 ) -> str:
-    from ..backends.c.compiler import Compiler
     from ..plugin.loading import plugin_identity
     from .cache import Key, add_module, program_identity
 
@@ -246,8 +263,7 @@ def _key(
     ):
         return ""  # a pass as an object may be made of anything: its text does not tell it from others
     key = Key()
-    compiler = Compiler(options.cc, options.mcpu, options.openmp, options.math == "strict")
-    key.add(program_identity(), plugins, repr(sorted(asdict(options).items())), repr(inputs), compiler.identity)
+    key.add(program_identity(), plugins, repr(sorted(asdict(options).items())), repr(inputs), options.compiler.identity)
     if passes:
         key.add(*(p.text() for p in resolve(passes)))
     if content is not None:

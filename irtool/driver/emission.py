@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .. import __version__
+from ..backends.c.banner import Origin
+from ..backends.c.build_file import KINDS, write_build_file
 from ..backends.c.compiler import Compiler
 from ..backends.c.executable import write_main
 from ..backends.c.program import CText, write_program
 from ..backends.c.testbench import fixed_input, write_testbench
-from ..backends.c.tvm_interface import write_tvm_interface
+from ..backends.c.tvm_interface import interface_stem, write_tvm_interface
 from ..diagnostics import IrError, ToolError
 from ..ir import Module
 from ..lower import lower_module
@@ -36,7 +39,7 @@ def emit_files(prepared: Module, source: Module, given: Module, options: Options
         scratch: an empty folder to compile in.
     """
     start = time.perf_counter()
-    compiler = Compiler(options.cc, options.mcpu, options.openmp, options.math == "strict")
+    compiler = options.compiler
     program, text = translate(prepared, options, compiler)
     lowered = time.perf_counter()
     name, entry = options.name, text.entries[0]
@@ -44,11 +47,17 @@ def emit_files(prepared: Module, source: Module, given: Module, options: Options
     made = Emission(
         files, {e.function.name: e.function for e in text.entries}, make_report(program, text), prepared=prepared
     )
+    made.report["compile"] = text.compile_line
+    made.report["sanitize"] = list(options.sanitize)
     if text.constants:
         files[f"{name}_weights.c"] = [text.constants.encode()]
     if text.weights:
         made.weights = f"{name}.bin"
         files[made.weights] = text.weights
+    for kind in options.build_files:
+        assert text.origin is not None
+        made_for = write_build_file(kind, name, text.origin, text.sources, made.weights)
+        files[f"{name}{KINDS[kind]}"] = [made_for.encode()]
     extra: list[str] = []
     if options.api == "tvm" or options.emit == "mlf":
         interface = write_tvm_interface(name, entry, text.arena_bytes, bool(text.weights))
@@ -94,7 +103,8 @@ def translate(prepared: Module, options: Options, compiler: Compiler) -> tuple[P
     refuse_oversized(program, prepared)
     for kernel in program.kernels:
         kernel.attrs["macs"] = count_macs(kernel)
-    schedule_program(program, compiler.machine() if options.vector else Machine(0))
+    machine = compiler.machine() if options.vector else Machine(0)
+    schedule_program(program, machine)
     program.constants = constants_in_use(program)  # what lowering evaluated has left some behind
     if os.environ.get("IRTOOL_VERIFY"):
         from ..tir.verify import verify
@@ -102,7 +112,11 @@ def translate(prepared: Module, options: Options, compiler: Compiler) -> tuple[P
         for kernel in program.kernels:
             verify(kernel)
     plan_memory(program)
-    return program, write_program(program, options.name, options.weights, math=options.math, pieces=_pieces(program))
+    beside = [f"{interface_stem(options.name)}.c"] if options.api == "tvm" else []
+    origin = Origin.of(compiler, __version__, 8 * machine.vector_bytes, beside)
+    return program, write_program(
+        program, options.name, options.weights, math=options.math, pieces=_pieces(program), origin=origin
+    )
 
 
 def _pieces(program: Program) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..backends.c.build_file import KINDS
+from ..backends.c.compiler import Compiler, split_words
 from ..backends.c.names import Names
 from ..diagnostics import UsageError, nearest
 
@@ -14,6 +16,10 @@ _CHOICES = {
     "api": ("flat", "tvm"),
     "weights": ("auto", "inline", "split", "file"),
 }
+
+
+SANITIZERS = ("address", "undefined", "leak", "thread", "memory")
+"""What `sanitize` may name; a compiler need not have all of them."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,9 @@ class Options:
     weights: str = "auto"
     testbench: bool = False
     cc: str = ""
+    cflags: str = ""
+    sanitize: tuple[str, ...] = ()
+    build_files: tuple[str, ...] = ()
     required_pass: tuple[str, ...] = ()
     disabled_pass: tuple[str, ...] = ()
     config: tuple[tuple[str, Any], ...] = ()
@@ -47,6 +56,13 @@ class Options:
                 raise UsageError(
                     f"{option}={value!r} is not one of {', '.join(choices)}", help=nearest(str(value), choices)
                 )
+        for option, names, known in (("sanitize", self.sanitize, SANITIZERS), ("build_file", self.build_files, KINDS)):
+            for value in names:
+                if value not in known:
+                    raise UsageError(f"{option}={value!r} is not one of {', '.join(known)}", help=nearest(value, known))
+        if self.build_files and self.emit == "mlf":
+            raise UsageError("an archive has no build file beside it: with emit=mlf, build_file has no meaning")
+        split_words(self.cflags, "the compiler's flags")
         if self.target.split()[:1] not in (["c"], ["llvm"]):
             raise UsageError(f"unknown target {self.target!r}", help="the target is c")
         if Names().fresh(self.name) != self.name:
@@ -57,3 +73,17 @@ class Options:
             raise UsageError("each entry function is named once")
         if self.api == "tvm" and len(self.entries) > 1:
             raise UsageError("the peer's interface has one function: name one entry only, or use api=flat")
+
+    @property
+    def compiler(self) -> Compiler:
+        """The C compiler, as this build calls it."""
+        more = split_words(self.cflags, "the compiler's flags")
+        if self.sanitize:
+            # A program that goes on after what was found would exit with 0.
+            more += [
+                f"-fsanitize={','.join(self.sanitize)}",
+                "-fno-sanitize-recover=all",
+                "-fno-omit-frame-pointer",
+                "-g",
+            ]
+        return Compiler(self.cc, self.mcpu, self.openmp, self.math == "strict", tuple(more))

@@ -18,6 +18,14 @@ from ...schedule.machine import Machine
 
 DEFAULT_FLAGS = ("-std=c99", "-O3", "-fno-math-errno", "-fno-trapping-math")
 _SHOWN = 4000
+_LEVELS = (
+    ("x86-64-v4", ("__AVX512F__", "__AVX512BW__", "__AVX512CD__", "__AVX512DQ__", "__AVX512VL__")),
+    ("x86-64-v3", ("__AVX2__", "__BMI2__", "__F16C__", "__FMA__", "__LZCNT__", "__MOVBE__")),
+    ("x86-64-v2", ("__SSE4_2__", "__POPCNT__", "__SSSE3__")),
+    ("x86-64", ("__SSE2__",)),
+)
+"""Levels of the x86-64 psABI, with macros of GCC and Clang that tell them."""
+
 _NATIVE_NAMES = {"amd64": "x86_64", "arm64": "aarch64", "i686": "i386"}
 
 
@@ -30,23 +38,26 @@ class Compiler:
         mcpu: processor: `native`, `none` (leave it to the compiler) or a name that the compiler knows.
         openmp: compile with threads.
         strict: no contraction of a product and a sum into one rounding.
+        more: further flags, behind all others.
     """
 
     cc: str = ""
     mcpu: str = "native"
     openmp: bool = False
     strict: bool = False
+    more: tuple[str, ...] = ()
 
     @property
     def command(self) -> list[str]:
         """The compiler as an argument list."""
-        return _words(self.cc or os.environ.get("CC", ""), "the name of the C compiler") or ["cc"]
+        return split_words(self.cc or os.environ.get("CC", ""), "the name of the C compiler") or ["cc"]
 
     @property
     def flags(self) -> list[str]:
-        """irtool's own, the processor's, then `CFLAGS`."""
+        """irtool's own, the processor's, `CFLAGS`, then those that were given for this build."""
         own = [*DEFAULT_FLAGS, "-ffp-contract=off" if self.strict else "-ffp-contract=fast", *self.processor_flags]
-        return [*own, *(["-fopenmp"] if self.openmp else []), *_words(os.environ.get("CFLAGS", ""), "CFLAGS")]
+        environment = split_words(os.environ.get("CFLAGS", ""), "CFLAGS")
+        return [*own, *(["-fopenmp"] if self.openmp else []), *environment, *self.more]
 
     @property
     def processor_flags(self) -> list[str]:
@@ -60,6 +71,15 @@ class Compiler:
                 return []  # a cross compiler: its processors are not this one
         arm = target.startswith(("aarch64", "arm"))
         return [f"-mcpu={self.mcpu}" if arm and not self.mcpu.startswith("armv") else f"-march={self.mcpu}"]
+
+    @property
+    def processor(self) -> str:
+        """What code is made for, in the compiler's words: `x86_64, x86-64-v4`; empty where there is no compiler."""
+        target = _target(tuple(self.command)).split("-")[0]
+        macros = _macros((*self.command, *self.flags))[0] if target == "x86_64" else ""
+        level = next((name for name, needed in _LEVELS if macros and all(f" {m} " in macros for m in needed)), "")
+        known = self.mcpu if self.mcpu not in ("", "none", "native") else level
+        return ", ".join(filter(None, [target, known]))
 
     @property
     def identity(self) -> str:
@@ -121,7 +141,8 @@ class Compiler:
             raise ToolError(f"the C compiler failed: {said[:_SHOWN]}", notes=(shlex.join(full),))
 
 
-def _words(text: str, what: str) -> list[str]:
+def split_words(text: str, what: str) -> list[str]:
+    """The words of a command line, as a shell splits it. Raises UsageError for quotes that do not end."""
     try:
         return shlex.split(text)
     except ValueError as error:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...tir.program import HostFunction, Program, Slot
+from .banner import comment
 from .names import Names, sanitize
 from .room import STATIC_LIMIT
 from .scalars import stored_type
@@ -112,7 +113,7 @@ def write_header(
         deep: some function calls itself.
     """
     upper = name.upper()
-    lines = ["/*", *(f" * {s}".rstrip() for s in summary), " */"]
+    lines = comment(summary)
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>", ""]
     lines += ["/* Bytes of workspace that one run needs. */"]
     lines += [f"#define {upper}_ARENA_SIZE {arena_bytes + ALIGNMENT}u", ""]

@@ -10,6 +10,7 @@ from typing import Any
 from ...tir import dtypes
 from ...tir.program import Program, Slot
 from . import room, vector_math, vectors, weights
+from .banner import Origin, comment
 from .braces import without_needless_braces
 from .hosting import HostWriter
 from .interface import ALIGNMENT, EntryPoint, entry_points, write_header
@@ -33,6 +34,8 @@ class CText:
         entries: the entry points, `NAME_run` first.
         identifiers: what each parameter of the entry is called in C.
         kernel_names: what each kernel is called in C.
+        sources: names of the C files of the library.
+        origin: what they are made for.
     """
 
     name: str
@@ -45,6 +48,13 @@ class CText:
     identifiers: dict[str, str]
     kernel_names: dict[str, str] = field(default_factory=dict)
     arena_bytes: int = 0
+    sources: list[str] = field(default_factory=list)
+    origin: Origin | None = None
+
+    @property
+    def compile_line(self) -> str:
+        """The command that compiles the sources; empty where it is not known who asked for them."""
+        return self.origin.compile_line(self.sources) if self.origin else ""
 
 
 def write_program(
@@ -54,6 +64,7 @@ def write_program(
     stack_frames: int | None = None,
     math: str = "fast",
     pieces: int = 1,
+    origin: Origin | None = None,
 ) -> CText:
     """The C of a program.
 
@@ -65,14 +76,23 @@ def write_program(
             as many as fit into 256 KB where they are small. Loops (tail calls) need one.
         math: `fast` for own vectorized functions, `strict` for libm.
         pieces: into how many translation units to cut the program at most.
+        origin: what the comment at the beginning of each file says.
     """
-    return _Writer(program, name, keep, stack_frames, math, pieces).write()
+    return _Writer(program, name, keep, stack_frames, math, pieces, origin).write()
 
 
 class _Writer:
     def __init__(
-        self, program: Program, name: str, keep: str, stack_frames: int | None, math: str, pieces: int
+        self,
+        program: Program,
+        name: str,
+        keep: str,
+        stack_frames: int | None,
+        math: str,
+        pieces: int,
+        origin: Origin | None,
     ) -> None:
+        self.origin = origin
         self.program = program
         self.name = name
         self.upper = name.upper()
@@ -87,6 +107,9 @@ class _Writer:
         self.constants: dict[Slot, str] = {}
         self.offsets = weights.offsets(program.constants) if self.keep == weights.FILE else {}
         self.arena_bytes = arena_bytes(program, stack_frames)
+        split = [f"{name}_weights.c"] if self.keep == weights.SPLIT else []
+        self.sources = [f"{name}.c", *split, *(origin.beside if origin else ())]
+        self.banner = origin.lines(self.sources) if origin else []
 
     def write(self) -> CText:
         kernels = self._kernels()
@@ -100,12 +123,13 @@ class _Writer:
         entries = entry_points(self.program, self.name, self.names)
         host = "\n".join(self._functions())
         runs = "\n".join(self._run(e) for e in entries)
-        helpers = "\n".join([*_vector_section(vector_types, vector_functions), *definitions(self.support)])
+        notice = _notice(self.name, self.origin)
+        helpers = "\n".join([*_vector_section(vector_types, vector_functions, notice), *definitions(self.support)])
         tools = [*_INLINE, helpers.replace("static inline", "IRT_INLINE"), ""] if helpers else []
         mapped = [f"#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200809L {_WHY_POSIX}\n#endif"] if stored else []
         top = [*mapped, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
         body = [*constants.inside, host, *room.storage(self.name, self.upper, self.arena_bytes)[0], runs]
-        source = "\n".join([*top, *tools, *(k for _, k in kernels), *body])
+        source = "\n".join([*self._banner(), *top, *tools, *(k for _, k in kernels), *body])
         pieces = self._cut(kernels, top, tools, body)
         if constants.outside:
             pieces.append(constants.outside)
@@ -114,7 +138,7 @@ class _Writer:
             entries,
             self.arena_bytes,
             sum(len(p) for p in stored),
-            self._summary(entries[0]),
+            [*self._summary(entries[0]), *([""] if self.banner else []), *self.banner],
             any(f.recursive for f in self.program.functions.values()),
         )
         identifiers = {p.slot.name: p.name for p in entries[0].inputs}
@@ -130,7 +154,12 @@ class _Writer:
             identifiers,
             called,
             self.arena_bytes,
+            self.sources,
+            self.origin,
         )
+
+    def _banner(self) -> list[str]:
+        return [*comment(self.banner), ""] if self.banner else []
 
     def _summary(self, entry: EntryPoint) -> list[str]:
         total = sum(c.nbytes for c in self.program.constants)
@@ -187,12 +216,16 @@ class _Writer:
         prefix = f"{self.name}_" if self.keep == weights.SPLIT else ""
         called = {c: self.names.fresh(prefix + c.name) for c in self.program.constants}
         self.constants = called
-        texts = [weights.definition(c, n) for c, n in called.items()]
+        texts = [f"{self.upper}_WEIGHTS_ATTR {weights.definition(c, n)}" for c, n in called.items()]
         if self.keep == weights.INLINE:
-            return _Constants([f"static {t}" for t in texts], "")
-        declared = [f"extern {weights.declaration(c, n)};" for c, n in called.items()]
+            linkage = weights.linkage(self.upper) if texts else []
+            return _Constants([*linkage, *(f"{self.upper}_WEIGHTS_LINKAGE {t}" for t in texts)], "")
+        attribute = f"{self.upper}_WEIGHTS_ATTR"
+        declared = [f"extern {attribute} {weights.declaration(c, n)};" for c, n in called.items()]
         lines = [
+            *self._banner(),
             f"/* The weights of {self.name}. */",
+            *weights.attribute(self.upper),
             "#include <math.h>",
             "#include <stdint.h>",
             "",
@@ -200,7 +233,7 @@ class _Writer:
             "",
             *texts,
         ]
-        return _Constants([*declared, ""], "\n".join([*lines, ""]))
+        return _Constants([*weights.attribute(self.upper), *declared, ""], "\n".join([*lines, ""]))
 
     def _functions(self) -> list[str]:
         entries = self.program.entries or [self.program.entry]
@@ -274,7 +307,17 @@ def _with_unused(kernel: KernelWriter, text: str) -> str:
     return head + opening + "".join(f"  (void){n};\n" for n in names if n not in words) + body
 
 
-def _vector_section(types: dict[tuple[str, int], None], functions: dict[tuple[str, str, int], None]) -> list[str]:
+def _notice(name: str, origin: Origin | None) -> list[str]:
+    """What the compiler says where code that was made for vectors is compiled without; IRT_NO_NOTICE silences it."""
+    flags = [f for f in origin.flags if f.startswith(("-march=", "-mcpu=", "-mavx"))] if origin else []
+    how = f"; compile it with {' '.join(flags)}" if flags else ""
+    said = re.sub(r'["\\]', "", f"{name}.c is made for vectors and compiled without them, so it is slow{how}")
+    return ["#if !defined(IRT_NO_VECTOR) && !defined(IRT_NO_NOTICE)", f'#pragma message("{said}")', "#endif"]
+
+
+def _vector_section(
+    types: dict[tuple[str, int], None], functions: dict[tuple[str, str, int], None], notice: list[str]
+) -> list[str]:
     """Vector types and functions on vectors, for compilers that have them."""
     if not types:
         return []
@@ -286,4 +329,4 @@ def _vector_section(types: dict[tuple[str, int], None], functions: dict[tuple[st
     made: dict[tuple[str, str, int], str] = {}
     for name, dtype, lanes in functions:
         made.update(vector_math.define(name, dtype, lanes))
-    return [*lines, *made.values(), "#else", "#define IRT_VECTOR 0", "#endif", ""]
+    return [*lines, *made.values(), "#else", "#define IRT_VECTOR 0", *notice, "#endif", ""]

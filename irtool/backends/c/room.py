@@ -25,7 +25,18 @@ def tensors(arrays: Sequence[tuple[str, str, int, int]]) -> tuple[list[str], lis
 def storage(name: str, upper: str, arena_bytes: int) -> tuple[list[str], str]:
     """Declaration of a network's own workspace, and what a run does about it first."""
     if arena_bytes <= STATIC_LIMIT:
-        return [f"static unsigned char {name}_storage[{upper}_ARENA_SIZE];", ""], ""
+        return [
+            '/* In front of the workspace, such as __attribute__((section(".ram2"), aligned(64))). */',
+            f"#ifndef {upper}_ARENA_ATTR",
+            f"#define {upper}_ARENA_ATTR",
+            "#endif",
+            "/* Empty: other files see the workspace. extern: another file has it, of this type and size. */",
+            f"#ifndef {upper}_ARENA_LINKAGE",
+            f"#define {upper}_ARENA_LINKAGE static",
+            "#endif",
+            f"{upper}_ARENA_LINKAGE {upper}_ARENA_ATTR unsigned char {name}_storage[{upper}_ARENA_SIZE];",
+            "",
+        ], ""
     return ["#include <stdlib.h>", f"static void *{name}_storage; /* too large for a static array */", ""], (
         f"  if (!{name}_storage) {name}_storage = malloc({upper}_ARENA_SIZE);\n"
     )

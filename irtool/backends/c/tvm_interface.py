@@ -18,12 +18,17 @@ class TvmInterface:
     source: str
 
 
+def interface_stem(name: str) -> str:
+    """What the files of that interface are called."""
+    return f"tvmgen_{name.lower()}"
+
+
 def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weights: bool = False) -> TvmInterface:
     """The interface of one entry point. Fields have the parameters' names; outputs are `output`, or `output0`, …
 
     With `has_weights`, they are in a file that must be loaded first.
     """
-    stem = f"tvmgen_{name.lower()}"
+    stem = interface_stem(name)
     upper = stem.upper()
     fields = Names()
     inputs = [fields.fresh(sanitize(p.slot.name)) for p in entry.inputs]

@@ -80,6 +80,29 @@ def definition(c: Slot, name: str) -> str:
     return "\n".join([f"{declaration(c, name)} = {{ /* [{shape}] */", *rows, "};"])
 
 
+def attribute(upper: str) -> list[str]:
+    """A macro in front of each constant, for whoever compiles: a section, an alignment."""
+    return [
+        '/* In front of each weight, such as __attribute__((section(".flash"))). */',
+        f"#ifndef {upper}_WEIGHTS_ATTR",
+        f"#define {upper}_WEIGHTS_ATTR",
+        "#endif",
+        "",
+    ]
+
+
+def linkage(upper: str) -> list[str]:
+    """The macros of constants that are defined where they are used: nobody else sees them, unless the second is empty."""
+    return [
+        *attribute(upper)[:-1],
+        "/* Empty: other files see the weights. */",
+        f"#ifndef {upper}_WEIGHTS_LINKAGE",
+        f"#define {upper}_WEIGHTS_LINKAGE static",
+        "#endif",
+        "",
+    ]
+
+
 def place(name: str, c: Slot, called: str, offset: int) -> str:
     """A macro for a constant in the weights file."""
     shape = ", ".join(map(str, c.shape))

@@ -1,0 +1,72 @@
+"""Where generated files come from: the tool, what they are made for, how they are compiled, whose they are."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .compiler import Compiler
+
+LICENCE = "This file belongs to whoever had it made: irtool claims no rights in it."
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a build was made by and for.
+
+    Attributes:
+        version: irtool's.
+        processor: as in `x86_64, x86-64-v4`; empty where it is not known.
+        vector_bits: width of the vectors in the code, 0 for scalar code.
+        threads: the loops are shared between OpenMP threads.
+        compiler, flags: how it is called.
+        beside: further sources that are part of the library.
+    """
+
+    version: str
+    processor: str
+    vector_bits: int
+    threads: bool
+    compiler: tuple[str, ...]
+    flags: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, compiler: Compiler, version: str, vector_bits: int, beside: Sequence[str] = ()) -> Origin:
+        """The origin of what is made for a compiler as it is called in this build."""
+        command, flags = tuple(compiler.command), tuple(compiler.flags)
+        return cls(version, compiler.processor, vector_bits, compiler.openmp, command, flags, tuple(beside))
+
+    def compile_line(self, sources: Sequence[str]) -> str:
+        """The command that compiles the sources to object files, for a shell."""
+        return shlex.join([*self.compiler, *self.flags, "-c", *sources])
+
+    @property
+    def libraries(self) -> list[str]:
+        """What a program is linked with."""
+        return [*(["-fopenmp"] if self.threads else []), "-lm"]
+
+    def lines(self, sources: Sequence[str]) -> list[str]:
+        """The banner, without the marks of a comment. It names neither times nor folders: the same build, the same text."""
+        vectors = f"vectors of {self.vector_bits} bits" if self.vector_bits else "no vectors"
+        made_for = "; ".join([self.processor or "any processor", vectors, "OpenMP" if self.threads else "one thread"])
+        line = shlex.join([*map(without_folder, (*self.compiler, *self.flags)), "-c", *sources])
+        return [
+            f"Written by irtool {self.version} for {made_for}.",
+            f"Compile: {line}",
+            f"Link:    {' '.join(self.libraries)}",
+            LICENCE,
+        ]
+
+
+def without_folder(word: str) -> str:
+    """A word of a command line with `...` for the folders of an absolute path: `-I/home/me/include` ⇒ `-I.../include`."""
+    return re.sub(r"^(-[ILBF]|[^/]*[=\"',:]|)/(?:[^/=,:]*/)*", r"\1.../", word) if word.strip("/") else word
+
+
+def comment(lines: Sequence[str]) -> list[str]:
+    """A C comment of these lines, whatever is in them."""
+    safe = [t.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ") for t in lines]
+    return ["/*", *(f" * {t}".rstrip() for t in safe), " */"]

@@ -1,0 +1,34 @@
+"""Running a compiled program in a process of its own, on raw files."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...diagnostics import ToolError
+
+_SHOWN = 4000
+
+
+def run_program(program: Path, weights: Path | None, inputs: Sequence[Any], outputs: int) -> list[bytes]:
+    """The bytes of each output, of contiguous arrays as inputs.
+
+    Raises ToolError with what the program said where it ends otherwise than with 0, as a sanitizer makes it do.
+    """
+    with tempfile.TemporaryDirectory(prefix="irtool-") as folder:
+        read = [Path(folder, f"in{n}.raw") for n in range(len(inputs))]
+        written = [Path(folder, f"out{n}.raw") for n in range(outputs)]
+        for path, array in zip(read, inputs):
+            path.write_bytes(array.tobytes())
+        full = [program.resolve(), *([weights.resolve()] if weights else []), *read, *written]
+        try:
+            done = subprocess.run(full, capture_output=True, text=True, errors="replace", check=False)
+        except OSError as error:
+            raise ToolError(f"{program} could not be run: {error.strerror}") from None
+        if done.returncode != 0:
+            said = done.stderr.strip()[:_SHOWN]
+            raise ToolError(f"the compiled program ended with code {done.returncode}" + (f": {said}" if said else ""))
+        return [path.read_bytes() for path in written]
