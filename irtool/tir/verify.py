@@ -6,13 +6,17 @@
    indices are integers, what is stored has the buffer's dtype.
 4. An access has one index per axis. Where no guard is around it, no index is outside its axis as far as ranges can tell:
    of a sum of loop variables all values are checked, of anything else that some may be right.
-5. Loops have a known kind, and those that are vectorized or unrolled a constant extent.
-6. A loop nest holds no `Reduce`: reductions are loops.
+5. An index of a read that comes from data is within its axis as far as ranges can tell, or where they cannot, below a
+   condition that compares what it is made of with something (`te.clip_index`, `te.wrap_index`, `te.if_then_else`). What a
+   kernel computed itself in memory of its own counts as data only where it was copied from there.
+6. Loops have a known kind, and those that are vectorized or unrolled a constant extent.
+7. A loop nest holds no `Reduce`: reductions are loops.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ..diagnostics import InternalError
 from . import dtypes
@@ -42,6 +46,10 @@ _KINDS = frozenset([SERIAL, PARALLEL, VECTORIZED, UNROLLED])
 _SCOPES = frozenset(["arena", "local", "register"])
 
 
+_Conditions = tuple[Any, ...] | None
+"""A linked list of expressions: `()`, or one and the rest."""
+
+
 def verify(f: PrimFunc) -> None:
     """Raises InternalError with every rule that the function breaks."""
     found = list(dict.fromkeys(find_problems(f)))
@@ -69,12 +77,18 @@ class _Verifier:
         self.loops: set[Expr] = set()
         self.simplify = Simplifier()
         self.typed: set[Expr] = set()
+        self.data: dict[Expr, frozenset[Buffer | Expr]] = {}
+        self.foreign = _foreign(f)
+        self.conditions: _Conditions = ()
 
     def run(self) -> Iterator[str]:
         # Each entry is a statement to enter, with whether a guard is around it, or what its end takes out of scope.
-        stack: list[tuple[Stmt | None, bool, Expr | Buffer | None]] = [(self.function.body, False, None)]
+        # Then the conditions that hold there, innermost first; None where nothing is ever done.
+        stack: list[tuple[Stmt | None, bool, Expr | Buffer | None, _Conditions]] = [
+            (self.function.body, False, None, ())
+        ]
         while stack:
-            s, guarded, over = stack.pop()
+            s, guarded, over, self.conditions = stack.pop()
             if s is None:
                 if isinstance(over, Buffer):
                     self.buffers.discard(over)
@@ -84,19 +98,23 @@ class _Verifier:
             for e in expressions(s):
                 yield from self.expression(e, guarded or isinstance(s, While))
             inner = guarded or isinstance(s, If | While)
+            below = self.conditions
             if isinstance(s, Store):
                 yield from self.store(s, guarded)
             elif isinstance(s, If | While):
                 if s.cond.dtype != "bool":
                     yield f"the condition {s.cond!r} is {s.cond.dtype}"
+                below = None if below is None else (s.cond, below)
             elif isinstance(s, For | Let):
                 yield from self.bind(s)
-                stack.append((None, False, s.var))
+                stack.append((None, False, s.var, ()))
+                if isinstance(s, For) and isinstance(s.extent, Const) and s.extent.value <= 0:
+                    below = None
                 inner = inner or (isinstance(s, For) and not _runs(s))
             elif isinstance(s, Allocate):
                 yield from self.allocate(s.buffer)
-                stack.append((None, False, s.buffer))
-            stack.extend((k, inner, None) for k in reversed(substatements(s)))
+                stack.append((None, False, s.buffer, ()))
+            stack.extend((k, inner, None, below) for k in reversed(substatements(s)))
 
     def bind(self, s: For | Let) -> Iterator[str]:
         if s.var in self.bound:
@@ -106,6 +124,10 @@ class _Verifier:
         if isinstance(s, Let):
             if s.var.dtype != s.value.dtype:
                 yield f"{s.var.name} is {s.var.dtype}, its value {s.value.dtype}"
+            found = self.sources(s.value)
+            self.data[s.var] = found | {s.var} if found else found
+            if not dtypes.is_float(s.value.dtype):
+                self.simplify.bind(s.var, *self.simplify.range(s.value))
             return
         constant = isinstance(s.extent, Const)
         if s.kind not in _KINDS:
@@ -117,6 +139,8 @@ class _Verifier:
         if isinstance(s.extent, Const):
             self.simplify.bind(s.var, 0, max(int(s.extent.value) - 1, 0))
             self.loops.add(s.var)
+        elif dtypes.is_int(s.extent.dtype):
+            self.simplify.bind(s.var, 0, max(self.simplify.range(s.extent)[1] - 1, 0))
 
     def allocate(self, buffer: Buffer) -> Iterator[str]:
         if buffer in self.buffers:
@@ -136,6 +160,11 @@ class _Verifier:
 
     def expression(self, root: Expr, guarded: bool) -> Iterator[str]:
         always = _evaluated(root)
+        around = self.conditions
+        lazy: _Conditions = around
+        for e in post_order(root):
+            if isinstance(e, Select) and e.lazy and lazy is not None:
+                lazy = (e.cond, lazy)
         for e in post_order(root):
             if isinstance(e, Var) and e not in self.bound:
                 where = "used outside of its binding" if e in self.ever_bound else "not bound"
@@ -144,7 +173,9 @@ class _Verifier:
                 if not isinstance(e.source, Buffer) or e.source not in self.buffers:
                     yield f"a load from {e.source.name}, which is not declared there"
                 else:
+                    self.conditions = around if e in always else lazy
                     yield from self.place(e.source, e.indices, guarded or e not in always)
+                    self.conditions = around
             if e not in self.typed:
                 self.typed.add(e)
                 yield from _type_problems(e)
@@ -156,6 +187,8 @@ class _Verifier:
         for axis, (index, extent) in enumerate(zip(indices, buffer.shape)):
             if not dtypes.is_int(index.dtype):
                 yield f"the index {index!r} of {buffer.name} is {index.dtype}"
+            if self.conditions is not None and not self.is_kept_within(index, extent):
+                yield f"index {axis} of {buffer.name}, {index!r}, comes from data, and nothing keeps it below {extent}"
             if guarded or not self.is_ranged(index):
                 continue
             low, high = self.simplify.range(self.simplify(index))
@@ -164,9 +197,71 @@ class _Verifier:
             if low >= extent or high < 0 or (exact and (low < 0 or high >= extent)):
                 yield f"index {axis} of {buffer.name}, {index!r}, runs from {low} to {high} of {extent}"
 
+    def is_kept_within(self, index: Expr, extent: int) -> bool:
+        """False if an index comes from data, has no bounds, and no condition around compares what it is made of."""
+        sources = self.sources(index)
+        if not sources:
+            return True
+        low, high = self.simplify.range(index)
+        if low >= 0 and high < extent:
+            return True
+        conditions = self.conditions
+        while conditions:
+            cond, conditions = conditions
+            for e in post_order(cond):
+                if isinstance(e, Binary) and e.op in ("<", "<=") and not sources.isdisjoint(self.sources(e)):
+                    return True
+        return False
+
+    def sources(self, e: Expr) -> frozenset[Buffer | Expr]:
+        """The buffers that an expression is read from, and the variables that hold such values."""
+        found: set[Buffer | Expr] = set()
+        for x in post_order(e):
+            if isinstance(x, Load) and x.source in self.foreign:
+                found.add(x.source)
+            elif isinstance(x, Var):
+                found |= self.data.get(x, frozenset())
+        return frozenset(found)
+
     def is_ranged(self, index: Expr) -> bool:
         """True if the ranges of all variables in an index are known: those of loops with a constant extent."""
         return all(e in self.loops for e in post_order(index) if isinstance(e, Var))
+
+
+def _foreign(f: PrimFunc) -> set[Any]:
+    """The inputs, and the buffers into which what was read from them is put: not what was chosen by comparing it."""
+    flows: dict[Any, list[Any]] = {}
+    stack: list[Stmt] = [f.body]
+    while stack:
+        s = stack.pop()
+        stack.extend(substatements(s))
+        if isinstance(s, Store | Let):
+            for source in _copied(s.value):
+                flows.setdefault(source, []).append(s.buffer if isinstance(s, Store) else s.var)
+    found: set[Any] = set()
+    reached: list[Any] = list(f.inputs)
+    while reached:
+        x = reached.pop()
+        if x not in found:
+            found.add(x)
+            reached.extend(flows.get(x, ()))
+    return found
+
+
+def _copied(value: Expr) -> set[Any]:
+    """The buffers and variables whose values a value is made of: not those in its conditions and indices."""
+    seen: set[Any] = set()
+    stack = [value]
+    while stack:
+        e = stack.pop()
+        if e in seen:
+            continue
+        seen.add(e)
+        if isinstance(e, Load):
+            seen.add(e.source)
+        elif not (isinstance(e, Binary) and e.dtype == "bool"):
+            stack.extend(children(e)[1:] if isinstance(e, Select) else children(e))
+    return seen
 
 
 def _runs(s: For) -> bool:

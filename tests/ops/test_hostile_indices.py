@@ -4,10 +4,22 @@ import subprocess
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import irtool
 from irtool.diagnostics import IrError
+from irtool.driver.prepare import is_dynamic, prepare
+from irtool.infer import infer_expr
+from irtool.ir import Function, Module
+from irtool.ir import Var as RelayVar
+from irtool.ir.walk import post_order
+from irtool.lower import lower_module
+from irtool.ops import call
+from irtool.tir.verify import find_problems
 from tests.driver.test_sanitizers import MAIN, SANITIZE, harness
+from tests.ops.drawing import argument, drawn
+from tests.ops.test_compute_and_reference import COMPUTED
 
 pytestmark = pytest.mark.promise("indices from data")
 
@@ -132,3 +144,20 @@ def test_no_element_of_what_is_empty_is_empty(text: str) -> None:
     inputs = [np.zeros([int(d) for d in p.checked_type.shape], p.checked_type.dtype) for p in module["main"].params]
     assert np.asarray(irtool.build(module).run(inputs)).size == 0
     assert np.asarray(irtool.evaluate(module, inputs)).size == 0
+
+
+@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck), phases=["generate"])
+@given(st.data())
+def test_the_nest_of_every_operator_keeps_indices_within(data) -> None:
+    seen = 0
+    for name in COMPUTED:
+        values, attributes = drawn(data.draw, name)
+        expression = infer_expr(call(name, *map(argument, values), **attributes))
+        params = tuple(v for v in post_order(expression) if isinstance(v, RelayVar))
+        module = prepare(irtool.infer_types(Module({"main": Function(params, expression)})), opt_level=0)
+        if is_dynamic(module):
+            continue
+        for kernel in lower_module(module).kernels:
+            assert not list(find_problems(kernel)), (name, attributes)
+            seen += 1
+    assert seen > 100

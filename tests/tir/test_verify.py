@@ -11,6 +11,7 @@ from irtool.diagnostics import InternalError, IrError
 from irtool.driver.prepare import is_dynamic, prepare
 from irtool.lower import lower_module
 from irtool.schedule import Machine, schedule_program
+from irtool.te import clip_index, wrap_index
 from irtool.tir import expr as te
 from irtool.tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Seq, Store, While
 from irtool.tir.verify import find_problems, verify
@@ -35,6 +36,49 @@ def loop(body, extent: int = 8, kind: str = "serial") -> For:
 
 
 COPY = Store(OUT, (I,), X[I])
+N, M = Buffer("n", (8,), "int32"), Buffer("m", (8,), "int32")
+AT = te.Var("at", "int32")
+
+
+def from_data(index) -> For:
+    return loop(Store(OUT, (I,), X[index]))
+
+
+@pytest.mark.promise("indices from data")
+@pytest.mark.parametrize(
+    "body",
+    [
+        from_data(clip_index(N[I], 8)),
+        from_data(wrap_index(N[I], 8)),
+        from_data(te.floormod(N[I], 4) + I // 2),
+        loop(Let(AT, clip_index(N[I], 7), Store(OUT, (I,), X[AT + 1]))),
+        loop(Let(AT, N[I], If(te.all_of([AT >= 0, AT < 8]), Store(OUT, (I,), X[AT])))),
+        loop(Store(OUT, (I,), te.if_then_else(te.less(N[I], 8), X[N[I]], ZERO))),
+        Allocate(M, Seq([loop(Store(M, (I,), 7 - I)), from_data(M[I])])),
+        loop(Store(OUT, (I,), X[N[I]]), extent=0),
+    ],
+)
+def test_an_index_from_data_that_is_kept_within(body):
+    verify(nest(body, X, N, OUT))
+
+
+@pytest.mark.promise("indices from data")
+@pytest.mark.parametrize(
+    "body",
+    [
+        from_data(N[I]),
+        from_data(clip_index(N[I], 9)),
+        from_data(clip_index(N[I], 8) - 1),
+        loop(Let(AT, N[I] + 1, Store(OUT, (I,), X[AT]))),
+        loop(Store(OUT, (I,), te.if_then_else(te.not_equal(N[I], 8), X[N[I]], ZERO))),
+        loop(Store(OUT, (I,), te.select(te.less(N[I], 8), X[N[I]], ZERO))),
+        loop(If(te.less(I, 7), Store(OUT, (N[I],), ZERO))),
+        Allocate(M, Seq([loop(Store(M, (I,), N[I])), from_data(M[I])])),
+    ],
+)
+def test_an_index_from_data_that_is_not(body):
+    with pytest.raises(InternalError, match="comes from data, and nothing keeps it below 8"):
+        verify(nest(body, X, N, OUT))
 
 
 @pytest.mark.parametrize(

@@ -140,8 +140,8 @@ class ReverseSequence(Operator):
         seq, batch = self.seq_axis % rank, self.batch_axis % rank
 
         def element(*i: Any) -> Any:
-            length = te.min2(te.cast(lengths[i[batch]], "int32"), data.shape[seq])
-            source = te.select(i[seq] < length, length - 1 - i[seq], i[seq])
+            length = te.clip_index(lengths[i[batch]], data.shape[seq] + 1)
+            source = te.clip_index(te.select(i[seq] < length, length - 1 - i[seq], i[seq]), data.shape[seq])
             return data[(*i[:seq], source, *i[seq + 1 :])]
 
         return te.compute(data.shape, element, name="reverse_sequence", tag="injective")
