@@ -22,4 +22,5 @@ PROMISES = {
     "large texts": "a module of a million operators is read in linear time and memory",
     "indices from data": "an index or a box that comes from data reads nothing outside of its tensor, whatever it is",
     "C says its origin": "generated C says what it is made for and how it is compiled, and is taken in, placed and checked",
+    "closed sets": "dtypes, dimensions and strings are closed sets: what is outside is refused with a place, the rest reads back",
 }

@@ -7,7 +7,6 @@ have none.
 from __future__ import annotations
 
 import functools
-import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -129,16 +128,14 @@ def _shapes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
     return found
 
 
-_DTYPE = re.compile(r"bool|bfloat16|(float|u?int)\d+")
-
-
 def _dtypes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
     from ..diagnostics import UsageError
+    from ..ir.dtypes import is_dtype
 
     found = {}
     for item in items:
         name, equals, dtype = item.partition("=")
-        if not equals or not _DTYPE.fullmatch(dtype.strip()):
+        if not equals or not is_dtype(dtype.strip()):
             raise UsageError(f"cannot read the dtype {item!r}", help="write NAME=float32")
         found[_name(name)] = dtype.strip()
     return found

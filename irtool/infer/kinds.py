@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ..diagnostics import IrError, Span, nearest
-from ..ir import GlobalTypeVar, Module, Type, TypeCall, type_children
+from ..ir import GlobalTypeVar, Module, TensorType, Type, TypeCall, type_children
+from ..ir.dims import is_dimension
+from ..ir.dtypes import is_dtype
 
 
 def check_type(root: Type, module: Module | None, span: Span | None) -> None:
@@ -16,10 +18,20 @@ def check_type(root: Type, module: Module | None, span: Span | None) -> None:
                 raise IrError(f"{t.func} cannot be applied to types: it is not a type definition", t.span or span)
             _check_definition(t.func, len(t.args), module, t.span or span)
             stack.extend(reversed(t.args))
+        elif isinstance(t, TensorType):
+            _check_tensor(t, t.span or span)
         elif isinstance(t, GlobalTypeVar):
             _check_definition(t, 0, module, t.span or span)
         else:
             stack.extend(reversed(type_children(t)))
+
+
+def _check_tensor(t: TensorType, span: Span | None) -> None:
+    if not is_dtype(t.dtype):
+        raise IrError(f"{t.dtype!r} is not a dtype", span)
+    wrong = [d for d in t.shape if not is_dimension(d)]
+    if wrong:
+        raise IrError(f"{wrong[0]} is not a dimension: it is a number that is not negative, in {t}", span)
 
 
 def _check_definition(header: GlobalTypeVar, given: int, module: Module | None, span: Span | None) -> None:

@@ -35,9 +35,11 @@ from ..ir import (
     type_children,
     type_leaves,
 )
-from ..ir.dims import Dim
+from ..ir.dims import Dim, is_dimension
+from ..ir.dtypes import is_dtype
 from ..ir.show import show_expr
 from ..ops.base import Operator, RelationError, operator_of
+from ..ops.relations import show_shape
 from ..trampoline import trampoline
 
 
@@ -59,10 +61,18 @@ class Rule:
         self.queued = False
 
 
-def require_countable(t: Type) -> None:
-    """Raises RelationError for a tensor with more elements than a 64-bit index can count."""
+def require_tensors(t: Type) -> None:
+    """Raises RelationError for a result that no tensor can be: no dtype, a dimension that is none, more than 2^63 - 1 elements."""
     for part in t.fields if isinstance(t, TupleType) else (t,):
         if isinstance(part, TensorType):
+            if not is_dtype(part.dtype):
+                what = f"{part.dtype} is not a dtype" if part.dtype else "the result has no dtype"
+                raise RelationError(f'{what}: say which, as dtype="float32" does')
+            wrong = [d for d in part.shape if not is_dimension(d)]
+            if wrong:
+                raise RelationError(
+                    f"the result would have the shape {show_shape(part.shape)}: {wrong[0]} is no dimension"
+                )
             count = math.prod([d for d in part.shape if isinstance(d, int)])
             if count >= 1 << 63:
                 raise RelationError(f"the result {part} has {count} elements: more than 2^63 - 1")
@@ -274,6 +284,10 @@ class Solver:
         return tuple(done)
 
     def _unify_functions(self, a: FuncType, b: FuncType) -> Generator[Any, Any, Type]:
+        if _is_operators(a, b):
+            return a
+        if _is_operators(b, a):
+            return b
         if len(a.arg_types) != len(b.arg_types) or operator_of(a) is not operator_of(b):
             raise RelationError(f"{self.resolve(a)} and {self.resolve(b)} differ")
         if operator_of(a) is not None:
@@ -323,7 +337,7 @@ class Solver:
         try:
             found = rule.attrs.relate([self.resolve(t) for t in rule.types], reporter)
             if found is not None:
-                require_countable(found)
+                require_tensors(found)
                 if rule.out is None:
                     rule.out = found
                 else:
@@ -405,6 +419,14 @@ class RuleReporter:
         if self._rule.out is None:
             self._rule.out = IncompleteType()
         return self._solver.resolve(self._rule.out)
+
+
+def _is_operators(a: FuncType, b: FuncType) -> bool:
+    """True if `a` is the type of an operator and `b` is what text writes for it."""
+    if operator_of(a) is None or operator_of(b) is not None or len(a.type_params) != len(b.type_params):
+        return False
+    renamed: dict[Type, Type] = dict(zip(b.type_params, a.type_params, strict=True))
+    return substitute_type(FuncType(b.arg_types, b.ret_type), renamed) == FuncType(a.arg_types, a.ret_type)
 
 
 def show_application(name: str, arguments: Sequence[Expr]) -> str:

@@ -87,3 +87,10 @@ class DimExpr:
 
 
 Dim = int | _Any | DimVar | DimExpr
+
+
+def is_dimension(value: object) -> bool:
+    """True if `value` may stand in a shape: numbers are whole and not negative."""
+    if isinstance(value, int):
+        return value >= 0 and value.__class__ is not bool
+    return value is ANY or isinstance(value, DimVar | DimExpr)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import te
-from ..diagnostics import Diagnostic, IrError
+from ..diagnostics import Diagnostic, InternalError, IrError
 from ..ir import (
     Call,
     Constant,
@@ -27,6 +27,7 @@ from ..ir import (
     post_order,
     tuple_leaves,
 )
+from ..ops.base import RelationError
 from ..tir import dtypes
 
 
@@ -201,12 +202,26 @@ def _item(fields: list[te.Tensor], e: TupleGetItem) -> list[te.Tensor]:
     return fields[start : start + len(flat_types(t.fields[e.index], e))]
 
 
+def _computed(e: Call, arguments: Sequence[te.Tensor]) -> Any:
+    """What the operator of a call computes. Errors say which call it is: a type rule that accepts more is a bug."""
+    try:
+        return e.attrs.compute(list(arguments), e.checked_type)
+    except (IrError, MemoryError, NotImplementedError):
+        raise
+    except RelationError as error:
+        raise IrError(f"{e.op!r}: {error}", e.span) from None
+    except Exception as error:
+        types = ", ".join(str(a.checked_type) for a in e.args)
+        what = f"{e.op!r} of {types} has a type and no tensor expression: {type(error).__name__}: {error}"
+        raise InternalError(what, e.span) from error
+
+
 def compute_call(e: Call, arguments: Sequence[te.Tensor]) -> list[te.Tensor]:
     """The tensors of an operator's call whose types are known. Raises IrError where they are not what its type says."""
     wanted = flat_types(e.checked_type, e)
     for a in e.args:
         flat_types(a.checked_type, a)
-    made: Any = e.attrs.compute(list(arguments), e.checked_type)
+    made = _computed(e, arguments)
     tensors = list(made) if isinstance(made, tuple | list) else [made]
     if len(tensors) != len(wanted):
         raise IrError(f"{e.op!r} computes {len(tensors)} tensors where its type has {len(wanted)}", e.span)

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import enum
 import inspect
+import reprlib
 import types as pytypes
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +37,7 @@ from ..diagnostics import IrError, Span, nearest
 from ..ir import Call, Expr, FuncType, Op, Type
 from ..ir import TypeVar as RelayTypeVar
 from ..ir.dims import ANY, DimExpr, DimVar, Int64
+from ..ir.dtypes import read_dtype
 from ..ir.meta import MetaNode
 from ..plugin import Plugin, Registry, type_hints
 from ..plugin.mistakes import adopt
@@ -341,9 +343,6 @@ def is_call_to(e: Expr, *names: str) -> bool:
     return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name in names
 
 
-_DTYPE = r"(?:bool|int\d+|uint\d+|float\d+|bfloat\d+|handle|void)(?:x\d+)?|custom\[\w+\]\d+"
-
-
 def coerce(value: Any, hint: Any) -> Any:
     """`value` as the kind of attribute that `hint` names; TypeError or ValueError with a sentence where it is another.
 
@@ -351,8 +350,6 @@ def coerce(value: Any, hint: Any) -> Any:
     Integers are accepted for floats and bools, and 0/1 bools for integers, as the peer's reader does; so is, for anything, a
     record that the text does not hold.
     """
-    import re
-
     if hint is Any or hint is object or (value.__class__ is MetaNode and value.missing is not None):
         return value
     origin = typing.get_origin(hint)
@@ -378,8 +375,8 @@ def coerce(value: Any, hint: Any) -> Any:
     if hint is DType:
         if value is None or value == "":
             return ""
-        if isinstance(value, str) and re.fullmatch(_DTYPE, value):
-            return value
+        if isinstance(value, str) and (value == "void" or read_dtype(value) is not None):
+            return read_dtype(value) or value
         raise ValueError(f"{_show(value)} is not a dtype")
     if hint is bool:
         if isinstance(value, bool) or (isinstance(value, int) and value in (0, 1)):
@@ -411,7 +408,9 @@ def coerce(value: Any, hint: Any) -> Any:
 def _show(value: Any) -> str:
     if isinstance(value, Int64):
         return f"{int(value)}i64"
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+    if isinstance(value, str):
+        return f'"{value}"'
+    return reprlib.repr(value)  # which looks a few levels deep only
 
 
 __all__ = [

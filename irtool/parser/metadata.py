@@ -94,9 +94,10 @@ class Metadata:
         while start < len(text) and text[start].isspace():
             start += 1
         try:
-            graph, end = json.JSONDecoder(strict=False).raw_decode(text, start)
+            graph, end = json.JSONDecoder(strict=False, parse_constant=_no_number).raw_decode(text, start)
         except (ValueError, RecursionError) as error:
-            reason = getattr(error, "msg", "it is nested too deeply")
+            deep = isinstance(error, RecursionError)
+            reason = "it is nested too deeply" if deep else getattr(error, "msg", str(error))
             raise IrError(f"the metadata section is not JSON: {reason}") from None
         if text[end : end + 64].strip():
             raise IrError("the metadata section is followed by other text")
@@ -107,13 +108,15 @@ class Metadata:
             root = self.nodes[int(graph["root"])]
             if not isinstance(self.nodes, list) or not isinstance(self.tensors, list):
                 raise TypeError
+            if text.find("\\u", start, end) >= 0 and _SURROGATE.search(text, start, end):
+                _check_characters(graph)
             if root["type_key"] != "Map":
                 raise KeyError
             for record in self.nodes:
                 _check_record(record)
             for key, array in zip(root.get("keys", ()), root.get("data", ()), strict=True):
                 self.entries[key] = list(map(int, self.nodes[array].get("data", ())))
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError):
             raise IrError("the metadata section is not a map from type keys to lists of nodes") from None
 
     def get(self, key: str, index: int) -> Any:
@@ -330,6 +333,27 @@ class Metadata:
             return False
         number = int(value)
         return number < len(self.nodes) and (number == 0 or number not in self._claims())
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is not a number of JSON")
+
+
+def _check_characters(graph: Any) -> None:
+    """Raises ValueError where a string holds half of a character, which no text can be written with."""
+    stack = [graph]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, str):
+            if not value.isascii():
+                value.encode("utf-8")
+        elif isinstance(value, dict):
+            stack += [*value, *value.values()]
+        elif isinstance(value, list):
+            stack += value
 
 
 def _check_record(record: Any) -> None:

@@ -36,6 +36,8 @@ from ..ir import (
     TypeVar,
     Var,
 )
+from ..ir.dims import is_dimension
+from ..ir.dtypes import read_dtype
 from ..ir.meta import MetaNode, VirtualDevice
 
 if TYPE_CHECKING:
@@ -87,6 +89,8 @@ class Fields:
 
     def device(self) -> VirtualDevice | None:
         device = self.opt("virtual_device_")
+        if not isinstance(device, VirtualDevice | None):
+            raise ValueError("its virtual_device_ is not a VirtualDevice")
         return None if device is None or device == VirtualDevice() else device
 
 
@@ -94,7 +98,7 @@ def plain_value(text: Any) -> Any:
     """A field's text as the number that it is, or as it stands."""
     if not isinstance(text, str):
         return text
-    if re.fullmatch(r"-?\d{1,19}", text):
+    if re.fullmatch(r"-?[0-9]{1,19}", text):
         return int(text)
     try:
         return float(text)
@@ -184,6 +188,16 @@ def _integer(f: Fields) -> Any:
     return Int64(value) if dtype == "int64" else value
 
 
+def _tensor_type(f: Fields) -> TensorType:
+    shape, dtype = f.kind("shape", tuple), read_dtype(f["dtype"])
+    wrong = [d for d in shape if not is_dimension(d)]
+    if wrong:
+        raise ValueError("a dimension is a number that is not negative")
+    if dtype is None:
+        raise ValueError("its dtype is not a dtype")
+    return TensorType(shape, dtype)
+
+
 def _constant(f: Fields) -> Constant:
     array, dtype = f.metadata.tensor(int(f["data"]))
     checked = f.opt("_checked_type_")
@@ -194,6 +208,8 @@ def _constant(f: Fields) -> Constant:
 
 def _device(f: Fields) -> VirtualDevice:
     target = f.opt("target")
+    if not isinstance(target, MetaNode | None):
+        raise ValueError("its target is not a Target")
     return VirtualDevice(int(f["device_type_int"]), int(f["virtual_device_id"]), target, f.kind("memory_scope", str))
 
 
@@ -254,7 +270,7 @@ BUILDERS: dict[str, Callable[[Fields], Any]] = {
     "relay.Constructor": lambda f: Constructor(
         f.kind("name_hint", str), f.items("inputs", Type), f.kind("belong_to", GlobalTypeVar), int(f.get("tag", -1))
     ),
-    "relay.TensorType": lambda f: TensorType(f.items("shape", (int, DimVar, DimExpr, ANY.__class__)), f["dtype"]),
+    "relay.TensorType": _tensor_type,
     "TupleType": lambda f: TupleType(f.items("fields", Type)),
     "FuncType": lambda f: FuncType(
         f.items("arg_types", Type), f.kind("ret_type", Type), f.items("type_params", TypeVar)

@@ -27,6 +27,8 @@ _BARE = "the text is a bare expression; it is taken as the body of @main"
 _MOST_UNDEFINED = 50
 _MOST_NAMED = 5
 _VERSIONS = ("0.0.5", "0.0.4")
+_HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""What no text can be written with; other surrogates stand for the bytes of a file that are no UTF-8."""
 _TYPE = re.compile(r"^[ \t]*(?:extern[ \t]+)?type[ \t]+\w+[^{}\n]*(?:\{[^{}]*\})?", re.MULTILINE)
 _DEFINITION = re.compile(r"^[ \t]*def\b", re.MULTILINE)
 _MODULE_WORDS = frozenset(("DEF", "TYPE", "EXTERN"))
@@ -79,6 +81,9 @@ def read_type(text: str, known: State | None = None) -> Type | None:
 
 
 def _read(text: str, filename: str, found: Diagnostics, start: str | None) -> Any:
+    if not text.isascii() and (half := _HALF_CHARACTER.search(text)) is not None:
+        found.error("half of a character stands here", Span(Source(filename, text), half.start(), half.end()))
+        return None
     section = find_section(text)
     source = Source(filename, text if section < 0 else text[:section])
     try:

@@ -8,6 +8,9 @@ from ..ir import ANY, Call, DimExpr, DimVar, Function, Int64, TensorType, Type, 
 from ..ir.show import show_leaf, show_type
 from .metadata import References
 
+_INT32 = 2147483647
+"""The largest dimension that stands without a suffix: a larger one is read as one of 64 bits."""
+
 
 class TypeText:
     """Writes types, each object once."""
@@ -37,7 +40,7 @@ class TypeText:
         shape = t.shape
         if not shape:
             return t.dtype
-        return f"Tensor[({', '.join([str(d) if d.__class__ is int else self.dim(d) for d in shape])}), {t.dtype}]"
+        return f"Tensor[({', '.join([str(d) if d.__class__ is int and d <= _INT32 else self.dim(d) for d in shape])}), {t.dtype}]"
 
     def dim(self, d: Any) -> str:
         """One dimension."""
@@ -45,7 +48,7 @@ class TypeText:
             return "?"
         if isinstance(d, DimVar | DimExpr):
             return self.references.refer(d)
-        return f"{int(d)}i64" if isinstance(d, Int64) else str(d)
+        return f"{int(d)}i64" if isinstance(d, Int64) or d > _INT32 else str(d)
 
 
 def annotated_type_variables(f: Function) -> set[TypeVar]:

@@ -234,6 +234,7 @@ class Grammar:
         "GRAPH": ["%0", "%1"],
         "GLOBAL": ["@f", "@g"],
         "NAME": ["add", "nn.relu", "List", "Cons", "A", "axis", "int32", "float32"],
+        "CUSTOM": ["custom[posites2]32"],
         "ADDRESS": ["id=7f"],
         "PLAIN_CALL": ["add(%x, %y)", "Cons(%0)"],
         "NUMBER": ["1", "2i64", "0.5f", "nanf"],

@@ -13,6 +13,12 @@ from ..literals import read_attribute_number, read_string
 from .leaves import Leaves, plain_words
 
 _LONGEST_NUMBER = 400
+_DEVICE_FIELDS: Mapping[str, Any] = {
+    "device_type": int,
+    "virtual_device_id": int,
+    "target": MetaNode | None,
+    "memory_scope": str,
+}
 
 
 class Attributes(Leaves):
@@ -87,6 +93,10 @@ class Attributes(Leaves):
             if key not in known:
                 self.error(f"VirtualDevice has no field {key}", start, end, help=nearest(key, known))
                 return None
+        wrong = next((key for key, value in given.items() if not isinstance(value, _DEVICE_FIELDS[key])), None)
+        if wrong is not None:
+            self.error(f"a VirtualDevice has another kind of {wrong}", s, e)
+            return None
         return VirtualDevice(**given)
 
     def attr_unit(self, v: list, s: int, e: int) -> tuple:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...diagnostics import Span, nearest
 from ...ir import Expr, Function, Let, Type, TypeVar, Var
+from ...ir.meta import VirtualDevice
 from .state import State
 
 
@@ -51,6 +52,9 @@ class Functions(State):
         self.leave(len(params))
         self.close_type_scope(type_params)
         device = attrs.pop("virtual_device", None) if attrs else None
+        if not isinstance(device, VirtualDevice | None):
+            self.error("virtual_device is not a VirtualDevice", s, e)
+            device = None
         return Function(params, v[2], ret_type, type_params, attrs, Span(self.source, s, e), None, device)
 
     def closure(self, v: list, s: int, e: int) -> Function:
@@ -71,8 +75,11 @@ class Functions(State):
 
     def _placement(self, attributes: list) -> Any:
         for key, value, start, end in attributes:
-            if key == "virtual_device":
+            if key == "virtual_device" and isinstance(value, VirtualDevice | None):
                 return value
+            if key == "virtual_device":
+                self.error("virtual_device is not a VirtualDevice", start, end)
+                return None
             self.error(f"a parameter has no attribute {key}", start, end, help=nearest(key, ["virtual_device"]))
         return None
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from ...diagnostics import nearest
 from ...ir import (
     ANY,
-    DimExpr,
     DimVar,
     FuncType,
     GlobalTypeVar,
@@ -21,28 +19,10 @@ from ...ir import (
     TypeVar,
     scalar,
 )
+from ...ir.dims import is_dimension
+from ...ir.dtypes import read_dtype
 from ..literals import read_attribute_number
 from .leaves import Leaves
-
-_DTYPE = re.compile(r"(bool|(?:u?int|float|bfloat)(\d*))(?:x(\d+))?")
-_BITS = {"int": range(1, 65), "uint": range(1, 65), "float": (8, 16, 32, 64), "bfloat": (16,)}
-
-
-def read_dtype(name: str) -> str | None:
-    """The full name of a dtype (`int` is `int32`), or None if `name` is not one."""
-    match = _DTYPE.fullmatch(name)
-    if match is None:
-        return None
-    kind, bits, lanes = match.groups()
-    if kind != "bool":
-        kind = kind.rstrip("0123456789")
-        width = int(bits) if bits and len(bits) < 4 else 32 if not bits else 0
-        if width not in _BITS[kind]:
-            return None
-        kind = "bool" if (kind, width) == ("uint", 1) else f"{kind}{width}"
-    if lanes is None or lanes == "1":
-        return kind
-    return f"{kind}x{lanes}" if 1 < int(lanes[:6]) < 65536 else None
 
 
 class Types(Leaves):
@@ -76,6 +56,12 @@ class Types(Leaves):
             return "float32"
         return dtype
 
+    def number_dim(self, v: list, s: int, e: int) -> int:
+        if not isinstance(v[0], int) or v[0] < 0:
+            self.error(f"a dimension is a number that is not negative, not {self.source.text[s:e][:40]}", s, e)
+            return 1
+        return v[0]
+
     def any_dim(self, v: list, s: int, e: int) -> Any:
         return ANY
 
@@ -87,7 +73,7 @@ class Types(Leaves):
 
     def meta_dim(self, v: list, s: int, e: int) -> Any:
         dim = self._meta(v[0], s, e)
-        if not isinstance(dim, int | DimVar | DimExpr) and dim is not ANY:
+        if not is_dimension(dim):
             self.error(f"{v[0]} is not a dimension", s, e)
             return ANY
         return dim
