@@ -23,4 +23,5 @@ PROMISES = {
     "indices from data": "an index or a box that comes from data reads nothing outside of its tensor, whatever it is",
     "C says its origin": "generated C says what it is made for and how it is compiled, and is taken in, placed and checked",
     "closed sets": "dtypes, dimensions and strings are closed sets: what is outside is refused with a place, the rest reads back",
+    "growth": "time, memory and text grow as the input does: parsing, printing, inference, passes and builds",
 }

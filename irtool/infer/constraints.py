@@ -322,9 +322,9 @@ class Constraints:
         for clause in e.clauses:
             t = self.unify(t, self.types[clause.body], clause.span or e.span, "the clauses of a match have one type")
         if e.complete and self.module is not None and not self.solver.diagnostics:
-            missed = unmatched_cases(e, self.module)
+            missed = unmatched_cases(e, self.module, most=5)
             if missed:
-                notes = tuple(f"not matched: {show_pattern(p)}" for p in missed[:5])
+                notes = tuple(f"not matched: {show_pattern(p)}" for p in missed)
                 self._error("the match does not cover every case (write match? if it need not)", e.span, notes=notes)
         self._set(e, t)
 

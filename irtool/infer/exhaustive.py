@@ -1,17 +1,28 @@
 """Whether the clauses of a `match` leave a case out.
 
-The algorithm keeps a list of candidate values, at first the one that could be anything, and holds each against the
-clauses in order. A clause that surely fits settles the candidate; one that might fit splits it, where the clause looks
-deeper than the candidate says, into one candidate per constructor; a candidate that no clause takes is a case left out.
+The algorithm keeps candidate values, at first the one that could be anything, and holds each against the clauses in order.
+A clause that surely fits settles the candidate; one that might fit splits it, where the clause looks deeper than the
+candidate says, into one candidate per constructor; a candidate that no clause takes is a case left out.
+
+A candidate is a tree of places. Splitting goes on from the place that was split: what the clause has left to ask is a linked
+list, so a pattern nested n deep takes n steps and not n walks from the root.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from enum import Enum
+from collections.abc import Generator, Iterator
 from typing import Any
 
-from ..ir import Match, Module, Pattern, PatternConstructor, PatternTuple, PatternVar, PatternWildcard
+from ..ir import (
+    Constructor,
+    Match,
+    Module,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    PatternWildcard,
+)
 from ..trampoline import trampoline
 
 _LIMIT = 20_000
@@ -20,95 +31,129 @@ _LIMIT = 20_000
 _ANYTHING = PatternWildcard()
 
 
-class Fit(Enum):
-    """How a clause's pattern and a candidate go together."""
+class _Place:
+    """A place in a candidate: `parts` is None where it may hold anything; `head` is None for a tuple."""
 
-    YES = 0
-    NO = 1
-    DEPENDS = 2
+    __slots__ = ("head", "parts")
+
+    def __init__(self) -> None:
+        self.head: Constructor | None = None
+        self.parts: tuple[_Place, ...] | None = None
 
 
-def unmatched_cases(match: Match, module: Module, limit: int = _LIMIT) -> list[Pattern]:
-    """Patterns of values that no clause of `match` takes; empty if it is exhaustive."""
-    candidates: list[Pattern] = [_ANYTHING]
+_Questions = tuple[Any, _Place, Any] | None
+"""What a clause looks at that the candidate leaves open, in order: a pattern, its place, and the rest."""
+
+
+def unmatched_cases(match: Match, module: Module, limit: int = _LIMIT, most: int | None = None) -> list[Pattern]:
+    """Patterns of values that no clause of `match` takes, the first `most` of them; empty if it is exhaustive."""
+    clauses = [c.pattern for c in match.clauses]
+    root = _Place()
     missed: list[Pattern] = []
-    looked_at = 0
-    while candidates and looked_at < limit:
+    looked_at = 1
+    splits = _held_against(clauses, 0, root, missed, module)
+    while splits and looked_at < limit and (most is None or len(missed) < most):
+        place, case, clause, questions = splits.pop()
+        if case is None:
+            place.parts = None
+            continue
         looked_at += 1
-        candidate = candidates.pop()
-        for clause in match.clauses:
-            fit = trampoline(_fit(clause.pattern, candidate))
-            if fit is Fit.NO:
-                continue
-            if fit is Fit.DEPENDS:
-                candidates.extend(trampoline(_split(clause.pattern, candidate, module)) or ())
-            break
+        splits.append((place, None, 0, None))  # once all below it is settled
+        place.head, parts = case
+        place.parts = tuple(_Place() for _ in range(parts))
+        pattern, _, rest = questions
+        if _has_head(pattern, place.head):
+            left = _prepend(zip(pattern.patterns, place.parts, strict=False), rest)
+            if left is not None:
+                splits += _cases(left, clause, module)
         else:
-            missed.append(candidate)
+            splits += _held_against(clauses, clause + 1, root, missed, module)
     return missed
+
+
+def _held_against(clauses: list[Pattern], first: int, root: _Place, missed: list[Pattern], module: Module) -> list[Any]:
+    """Holds the candidate against the clauses from `first` on; the candidates into which one splits it, if one does."""
+    for i in range(first, len(clauses)):
+        fits, questions = _fit(clauses[i], root)
+        if fits:
+            return _cases(questions, i, module) if questions is not None else []
+    missed.append(trampoline(_candidate(root)))
+    return []
+
+
+def _cases(questions: Any, clause: int, module: Module) -> list[Any]:
+    """The candidate with the first place asked for made more specific, in each way there is.
+
+    One place at a time: to split every place at once would give a product of their cases.
+    """
+    pattern, place, _ = questions
+    if isinstance(pattern, PatternTuple):
+        return [(place, (None, len(pattern.patterns)), clause, questions)]
+    data = module.type_definitions[pattern.constructor.belong_to.name]
+    return [(place, (c, len(c.inputs)), clause, questions) for c in data.constructors]
+
+
+def _fit(pattern: Pattern, root: _Place) -> tuple[bool, _Questions]:
+    """Whether a clause's pattern may fit the candidate, and what that still depends on."""
+    open_: list[tuple[Pattern, _Place]] = []
+    stack = [(pattern, root)]
+    while stack:
+        p, place = stack.pop()
+        if isinstance(p, PatternWildcard | PatternVar):
+            continue
+        if place.parts is None:
+            open_.append((p, place))
+        elif not _has_head(p, place.head):
+            return False, None
+        else:
+            stack.extend(reversed(list(zip(p.patterns, place.parts, strict=False))))  # type: ignore[attr-defined]
+    return True, _prepend(iter(open_), None)
+
+
+def _prepend(asked: Iterator[tuple[Pattern, _Place]], rest: _Questions) -> _Questions:
+    for p, place in reversed(list(asked)):
+        if not isinstance(p, PatternWildcard | PatternVar):
+            rest = (p, place, rest)
+    return rest
+
+
+def _has_head(pattern: Pattern, head: Constructor | None) -> bool:
+    if isinstance(pattern, PatternTuple):
+        return True  # a tuple has one form
+    assert isinstance(pattern, PatternConstructor)
+    c = pattern.constructor
+    return head is not None and c.name == head.name and c.belong_to == head.belong_to
+
+
+def _candidate(place: _Place) -> Generator[Any, Any, Pattern]:
+    """The pattern that says what a candidate does."""
+    if place.parts is None:
+        return _ANYTHING
+    parts = []
+    for p in place.parts:
+        parts.append((yield _candidate(p)))
+    return PatternTuple(tuple(parts)) if place.head is None else PatternConstructor(place.head, tuple(parts))
 
 
 def show_pattern(pattern: Pattern) -> str:
     """A pattern as it stands in text."""
-    return trampoline(_show(pattern))
-
-
-def _fit(pattern: Pattern, candidate: Pattern) -> Generator[Any, Any, Fit]:
-    if isinstance(pattern, PatternWildcard | PatternVar):
-        return Fit.YES
-    if not isinstance(candidate, PatternConstructor | PatternTuple):
-        return Fit.DEPENDS
-    if isinstance(pattern, PatternConstructor):
-        if not isinstance(candidate, PatternConstructor) or not _same(pattern, candidate):
-            return Fit.NO
-    verdict = Fit.YES
-    for p, c in zip(pattern.patterns, candidate.patterns, strict=False):  # type: ignore[attr-defined]
-        fit = yield _fit(p, c)
-        if fit is Fit.NO:
-            return fit
-        if fit is Fit.DEPENDS:
-            verdict = fit
-    return verdict
-
-
-def _same(a: PatternConstructor, b: PatternConstructor) -> bool:
-    return a.constructor.name == b.constructor.name and a.constructor.belong_to == b.constructor.belong_to
-
-
-def _split(pattern: Pattern, candidate: Pattern, module: Module) -> Generator[Any, Any, list[Pattern] | None]:
-    """The candidate, made more specific where the pattern first looks deeper than it; None if it looks nowhere deeper.
-
-    One place at a time: to split every place at once would give a product of their cases.
-    """
-    if isinstance(pattern, PatternWildcard | PatternVar):
-        return None
-    assert isinstance(pattern, PatternConstructor | PatternTuple)
-    if isinstance(candidate, PatternWildcard):
-        if isinstance(pattern, PatternTuple):
-            return [PatternTuple((_ANYTHING,) * len(pattern.patterns))]
-        data = module.type_definitions[pattern.constructor.belong_to.name]
-        return [PatternConstructor(c, (_ANYTHING,) * len(c.inputs)) for c in data.constructors]
-    assert isinstance(candidate, PatternConstructor | PatternTuple)
-    for i, (p, c) in enumerate(zip(pattern.patterns, candidate.patterns, strict=True)):
-        cases = yield _split(p, c, module)
-        if cases is not None:
-            rows = [(*candidate.patterns[:i], case, *candidate.patterns[i + 1 :]) for case in cases]
-            if isinstance(candidate, PatternTuple):
-                return [PatternTuple(row) for row in rows]
-            return [PatternConstructor(candidate.constructor, row) for row in rows]
-    return None
-
-
-def _show(pattern: Pattern) -> Generator[Any, Any, str]:
-    if isinstance(pattern, PatternVar):
-        return f"%{pattern.var.name}"
-    if isinstance(pattern, PatternWildcard):
-        return "_"
-    assert isinstance(pattern, PatternConstructor | PatternTuple)
-    parts = []
-    for p in pattern.patterns:
-        parts.append((yield _show(p)))
-    inside = ", ".join(parts)
-    if isinstance(pattern, PatternConstructor):
-        return f"{pattern.constructor.name}({inside})" if parts else pattern.constructor.name
-    return f"({inside})"
+    out: list[str] = []
+    stack: list[Any] = [pattern]
+    while stack:
+        p = stack.pop()
+        if isinstance(p, str):
+            out.append(p)
+        elif isinstance(p, PatternVar):
+            out.append(f"%{p.var.name}")
+        elif isinstance(p, PatternConstructor | PatternTuple):
+            name = p.constructor.name if isinstance(p, PatternConstructor) else ""
+            if name and not p.patterns:
+                out.append(name)
+                continue
+            stack.append(")")
+            for i, q in enumerate(reversed(p.patterns)):
+                stack += [", ", q] if i else [q]
+            out.append(name + "(")
+        else:
+            out.append("_")
+    return "".join(out)

@@ -43,6 +43,10 @@ from ..ops.relations import show_shape
 from ..trampoline import trampoline
 
 
+_Pairs = dict[tuple[int, int], tuple[Type, Type, Type]]
+"""By identity of two types (kept alive here): the one that both are."""
+
+
 class Rule:
     """A call of an operator (or what else waits for a type, like a field of a tuple) and the types of its arguments and result, as they were first given."""
 
@@ -115,15 +119,17 @@ class Solver:
                 t = known
             for s in seen[:-1]:
                 bound[s] = t
-        if self._joined:
-            first = t
-            while True:
-                entry = self._joined.get(id(t))
-                if entry is None:
-                    break
+        joined = self._joined
+        if joined:
+            entry = joined.get(id(t))
+            if entry is not None:
+                passed = [t]
                 t = entry[1]
-            if t is not first and self._joined[id(first)][1] is not t:
-                self._joined[id(first)] = (first, t)
+                while (entry := joined.get(id(t))) is not None:
+                    passed.append(t)
+                    t = entry[1]
+                for p in passed[:-1]:  # all of them, not the first alone: a chain of `let`s is one chain of joins
+                    joined[id(p)] = (p, t)
         return t
 
     def resolve(self, t: Type) -> Type:
@@ -192,7 +198,7 @@ class Solver:
         elif not a.is_open and a.__class__ is not TupleType and a == b:
             return a  # of tuples, the fields are joined one by one, so that what follows one follows the other
         else:
-            joined = trampoline(self._unify_parts(a, b))
+            joined = trampoline(self._unify_parts(a, b, {}))
             if not (isinstance(joined, FuncType) and (a.type_params or b.type_params)):  # type: ignore[attr-defined]
                 return joined  # the parts have been joined one by one
         if not keep_a:
@@ -250,40 +256,48 @@ class Solver:
             return x
         raise RelationError(f"{a} and {b} differ: axis {axis} is {x} and {y}")
 
-    def _unify_parts(self, a: Type, b: Type) -> Generator[Any, Any, Type]:
-        """`unify` of two types that hold others, written as if recursive (see `trampoline`)."""
+    def _unify_parts(self, a: Type, b: Type, done: _Pairs) -> Generator[Any, Any, Type]:
+        """`unify` of two types that hold others, written as if recursive (see `trampoline`).
+
+        `done` has the pairs unified so far: what is shared inside both is unified once, and stays shared.
+        """
         if isinstance(a, TupleType) and isinstance(b, TupleType):
             if len(a.fields) != len(b.fields):
                 raise RelationError(f"{a} and {b} differ: tuples of {len(a.fields)} and {len(b.fields)} fields")
-            return TupleType((yield self._unify_all(a.fields, b.fields)))
+            return TupleType((yield self._unify_all(a.fields, b.fields, done)))
         if isinstance(a, RefType) and isinstance(b, RefType):
-            (value,) = yield self._unify_all((a.value,), (b.value,))
+            (value,) = yield self._unify_all((a.value,), (b.value,), done)
             return RefType(value)
         if isinstance(a, TypeCall) and isinstance(b, TypeCall) and len(a.args) == len(b.args):
-            func, *args = yield self._unify_all((a.func, *a.args), (b.func, *b.args))
+            func, *args = yield self._unify_all((a.func, *a.args), (b.func, *b.args), done)
             return TypeCall(func, tuple(args))
         if isinstance(a, FuncType) and isinstance(b, FuncType):
-            return (yield self._unify_functions(a, b))
+            return (yield self._unify_functions(a, b, done))
         if a == b:
             return a
         raise RelationError(f"{self.resolve(a)} and {self.resolve(b)} differ")
 
-    def _unify_all(self, xs: Sequence[Type], ys: Sequence[Type]) -> Generator[Any, Any, tuple[Type, ...]]:
-        done = []
+    def _unify_all(self, xs: Sequence[Type], ys: Sequence[Type], done: _Pairs) -> Generator[Any, Any, tuple[Type, ...]]:
+        parts = []
         for x, y in zip(xs, ys, strict=True):
             x, y = self.find(x), self.find(y)
             known = IncompleteType not in (x.__class__, y.__class__)
             if x is y or not known or (x.__class__ is TensorType and y.__class__ is TensorType):
-                done.append(self.unify(x, y))
+                parts.append(self.unify(x, y))
                 continue
-            joined = yield self._unify_parts(x, y)
+            before = done.get((id(x), id(y)))
+            if before is not None:
+                parts.append(before[2])
+                continue
+            joined = yield self._unify_parts(x, y, done)
+            done[id(x), id(y)] = x, y, joined
             if isinstance(joined, FuncType):
                 self._move(x, joined)
                 self._move(y, joined)
-            done.append(joined)
-        return tuple(done)
+            parts.append(joined)
+        return tuple(parts)
 
-    def _unify_functions(self, a: FuncType, b: FuncType) -> Generator[Any, Any, Type]:
+    def _unify_functions(self, a: FuncType, b: FuncType, done: _Pairs) -> Generator[Any, Any, Type]:
         if _is_operators(a, b):
             return a
         if _is_operators(b, a):
@@ -300,7 +314,7 @@ class Solver:
             renamed[extra] = IncompleteType()
         ours = substitute_type(FuncType(a.arg_types, a.ret_type), renamed)
         assert isinstance(ours, FuncType)
-        ret, *args = yield self._unify_all((ours.ret_type, *ours.arg_types), (b.ret_type, *b.arg_types))
+        ret, *args = yield self._unify_all((ours.ret_type, *ours.arg_types), (b.ret_type, *b.arg_types), done)
         return FuncType(tuple(args), ret, b.type_params)
 
     # Type rules

@@ -36,6 +36,7 @@ class Type:
         if not isinstance(other, Type) or self._hash != other._hash:
             return False
         stack: list[tuple[object, object]] = [(self, other)]
+        held: set[tuple[int, int]] = set()  # what is shared inside both is compared once
         while stack:
             a, b = stack.pop()
             if a is b:
@@ -43,6 +44,10 @@ class Type:
             if isinstance(a, Type):
                 if type(a) is not type(b) or isinstance(a, _BY_IDENTITY) or a._hash != b._hash:  # type: ignore[union-attr]
                     return False
+                if type(a) in _HOLDERS:
+                    if (id(a), id(b)) in held:
+                        continue
+                    held.add((id(a), id(b)))
                 pa, pb = a._parts(), b._parts()  # type: ignore[union-attr]
                 if len(pa) != len(pb):
                     return False
@@ -204,6 +209,7 @@ class IncompleteType(Type):
 
 
 _BY_IDENTITY = (TypeVar, IncompleteType)
+_HOLDERS = (TupleType, FuncType, RefType, TypeCall)
 
 AnyType = TensorType | TupleType | FuncType | RefType | TypeCall | TypeVar | GlobalTypeVar | IncompleteType
 
@@ -252,12 +258,16 @@ def type_leaves(root: Type) -> Iterator[Type]:
 def quantified(root: Type) -> set[TypeVar]:
     """The type variables that function types in `root` bind."""
     found: set[TypeVar] = set()
+    seen: set[int] = set()
     stack = [root]
     while stack:
         t = stack.pop()
         if isinstance(t, FuncType):
             found.update(t.type_params)
-        stack.extend(type_children(t))
+        kids = type_children(t)
+        if kids and id(t) not in seen:
+            seen.add(id(t))
+            stack.extend(kids)
     return found
 
 

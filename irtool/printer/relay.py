@@ -52,6 +52,7 @@ from ..ir.meta import MetaNode
 from ..trampoline import trampoline
 from .attributes import AttributeText
 from .bindings import IN_PLACE, Bindings, Text, count_uses, joined
+from .brevity import Brevity, deeper
 from .literals import has_literal, scalar_literal
 from .metadata import References, missing_reference
 from .names import Names
@@ -75,6 +76,7 @@ class RelayPrinter(Bindings):
         spans: bool = False,
         portable_names: bool = False,
     ) -> None:
+        self.brevity = Brevity()
         super().__init__()
         self.type_names: dict[str, list[TypeVar]] = {}
         self.elsewhere: dict[str, Type] = {}
@@ -111,6 +113,7 @@ class RelayPrinter(Bindings):
     def begin(self, uses: dict[Expr, int]) -> None:
         super().begin(uses)
         self.type_names = {}
+        self.brevity.grow(len(uses) + sum(uses.values()))
 
     def survey(self, root: Expr) -> dict[Expr, int]:
         """How many edges lead to each node below `root`; sets aside the indices of missing constants.
@@ -144,14 +147,16 @@ class RelayPrinter(Bindings):
 
     def _body(self, e: Expr, indent: int) -> Steps:
         """`{ … }` around a scope, the closing brace at `indent`."""
-        newline = "\n" + " " * (indent + 2)
-        return ["{", newline, (yield self._scope(e, indent + 2)), "\n", " " * indent, "}"]
+        inner = deeper(indent)
+        return ["{", "\n" + " " * inner, (yield self._scope(e, inner)), "\n", " " * indent, "}"]
 
     def comment(self, e: Expr) -> str:
         """The comment behind a node: its type as far as it is known."""
         known = e.checked_type
         if known is None and self.elsewhere and e.__class__ is Call and e.args and e.args[0].__class__ is GlobalVar:  # type: ignore[attr-defined]
             known = self.elsewhere.get(e.args[0].name)  # type: ignore[attr-defined]
+        elif known is not None and not self.brevity.admits(known):
+            return f" {self.brevity.left_out(known)}"
         words = "" if known is None or known.__class__ is IncompleteType else f" ty={self.type_text(known)}"
         if self.spans and e.span is not None:
             words += f" span={e.span.location}"
@@ -231,8 +236,10 @@ class RelayPrinter(Bindings):
         assert c.type_annotation is not None
         return f" /* ty={self.type_text(c.type_annotation)} */"
 
-    def declare(self, v: Var, listed: bool = False) -> str:
+    def declare(self, v: Var, listed: bool = False, told: Type | None = None) -> str:
         """Gives a variable its name and returns its declaration: name, device, annotation, type.
+
+        `told` is the type that the text says of what the variable is bound to: a long annotation need not repeat that.
 
         In a list, of parameters or of a pattern, a name that nothing is said about has to be plain: text could not tell
         `(%a.0)` from a field of `%a`.
@@ -242,10 +249,17 @@ class RelayPrinter(Bindings):
         if _says_something(v.virtual_device):
             name += f" {{virtual_device={self.attribute_text(v.virtual_device)}}}"
         if v.type_annotation is not None:
-            name += f": {self.type_text(v.type_annotation)}"
+            name += f": {self._annotation(v.type_annotation, told)}"
         if self.types == "all" and (v.checked_type is not None or v in self.uses):
             name += self.comment(v)
         return name
+
+    def _annotation(self, t: Type, told: Type | None) -> str:
+        """A type that the program states; `_`, which inference fills in again, for a long one that `told` says as well."""
+        brevity = self.brevity
+        if (told is not None or brevity.is_blown_up(t)) and not brevity.admits(t) and (told is None or t == told):
+            return f"_ {brevity.left_out(t)}"
+        return self.type_text(t)
 
     def _call(self, e: Call, indent: int) -> str:
         place, memo = self.place, self.memo
@@ -306,7 +320,7 @@ class RelayPrinter(Bindings):
             params.append(f"virtual_device={self.attribute_text(f.virtual_device)}")
         head += f"({', '.join(params)}) "
         if f.ret_type is not None:
-            head += f"-> {self.type_text(f.ret_type)} "
+            head += f"-> {self._annotation(f.ret_type, f.body.checked_type)} "
         body = yield self._body(f.body, indent)
         for v in f.type_params:
             self.type_names[self.type_text(v)].pop()
@@ -326,15 +340,15 @@ class RelayPrinter(Bindings):
 
     def _let(self, e: Let, indent: int, at: int | None) -> Steps:
         """A chain of lets. Where it does not end a scope it stands in parentheses, two columns further in."""
-        inner = indent + 2 if at is None else at
+        inner = deeper(indent) if at is None else at
         newline = "\n" + " " * inner
         outer = self.lines
         chain: list[Text] = []
         scope = indent
         link: Expr = e
         while link.__class__ is Let and (link is e or self.uses.get(link, 0) <= 1):
-            name = self.declare(link.var)  # type: ignore[attr-defined]
             value = link.value  # type: ignore[attr-defined]
+            name = self.declare(link.var, told=value.checked_type)  # type: ignore[attr-defined]
             yield self._visit(value, scope, inner if self.stands_in_place(value) else None)
             chain.append([f"let {name} = ", self.place(value, True, scope), ";", newline])
             self.lines = chain
@@ -354,11 +368,12 @@ class RelayPrinter(Bindings):
 
     def _match(self, e: Match, indent: int, own: int) -> Steps:
         data = yield self._operand(e.data, indent)
-        newline = "\n" + " " * (own + 2)
+        inner = deeper(own)
+        newline = "\n" + " " * inner
         out: list[Text] = [f"match{'' if e.complete else '?'} ({data}) {{"]
         for clause in e.clauses:
             pattern = self._pattern(clause.pattern)
-            body = yield self._body(clause.body, own + 2)
+            body = yield self._body(clause.body, inner)
             out += [newline, pattern, " => ", body, ","]
         if not e.clauses:
             out.append(newline)
@@ -373,7 +388,7 @@ class RelayPrinter(Bindings):
             if p.__class__ is str:
                 out.append(p)
             elif isinstance(p, PatternVar):
-                out.append(self.declare(p.var, True))
+                out.append(self.declare(p.var, True, p.var.checked_type))
             elif isinstance(p, PatternConstructor | PatternTuple):
                 name = p.constructor.name if isinstance(p, PatternConstructor) else ""
                 if name and not p.patterns:
