@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import IrError, UsageError
-from ..ir import Call, Expr, Function, Var, free_variables, rewrite, with_function
+from ..infer import infer_expr
+from ..ir import Call, Expr, Function, Module, TensorType, Var, free_variables, rewrite, with_function
 from ..ops.base import is_call_to
 
 
@@ -36,11 +37,29 @@ def with_sparse_weights(
             return new
         if weight not in made_once:
             made_once[weight] = sparse_parameters(weight, extents[weight.name])
-        return make(new.args[0], *made_once[weight])
+        made = make(new.args[0], *made_once[weight])
+        _require_type(old, made)
+        return made
 
     made = rewrite(function, leave)
     assert isinstance(made, Function)
     return made if made is function else with_new_parameters(made)
+
+
+def _require_type(old: Expr, new: Call) -> None:
+    """Refuses a sparse layer that gives something else than the layer did: the extents that were given are not right."""
+    wanted = old.checked_type
+    if not (isinstance(old, Call) and isinstance(wanted, TensorType) and wanted.is_static):
+        return
+    data = Var("data", old.args[0].checked_type)
+    given = infer_expr(Call(new.op, (data, *new.args[1:]), new.attrs), Module({})).checked_type
+    if given != wanted:
+        weight = old.args[1]
+        name = weight.name if isinstance(weight, Var) else ""
+        raise IrError(
+            f"with a sparse weight of the extents given for {name}, this layer gives {given} in place of {wanted}",
+            old.span,
+        )
 
 
 def by_name(names: Sequence[str], shapes: Sequence[Any], lengths: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
@@ -59,8 +78,6 @@ def sparse_parameters(weight: Var, extents: tuple[int, ...]) -> tuple[Var, Var, 
 
     `extents` are those of the blocks, then the number of indices, then the number of pointers.
     """
-    from ..ir import TensorType
-
     *blocks, indices, pointers = extents
     if len(blocks) not in (2, 3):
         raise IrError(f"the sparse form of %{weight.name} must have blocks of rank 2 or 3", weight.span)
