@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..ir import Expr, Function, binders, post_order, refresh, substitute
+from ..ir import Call, Expr, Function, binders, post_order, refresh, substitute
+from .instantiation import instantiate, types_of_call
 
 
 class BetaReducer:
@@ -13,8 +14,10 @@ class BetaReducer:
     def __init__(self) -> None:
         self._used: set[Function] = set()
 
-    def body(self, function: Function, args: Sequence[Expr]) -> Expr:
-        """The body with `args` for the parameters."""
+    def body(self, function: Function, args: Sequence[Expr], call: Call) -> Expr:
+        """The body with `args` for the parameters, and with the types that `call` gives a polymorphic function."""
+        if function.type_params:
+            function = instantiate(function, types_of_call(function, call))
         return substitute(self._own(function).body, dict(zip(function.params, args, strict=True)))
 
     def copy(self, function: Function) -> Function:

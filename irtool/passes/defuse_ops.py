@@ -24,8 +24,8 @@ class DefuseOps(FunctionPass):
         reducer = BetaReducer()
 
         def leave(old: Expr, new: Expr) -> Expr:
-            if isinstance(new, Call) and isinstance(new.op, Function):
-                return reducer.body(new.op, new.args)
+            if isinstance(old, Call) and isinstance(new, Call) and isinstance(new.op, Function):
+                return reducer.body(new.op, new.args, old)
             return new
 
         return rewrite(function, leave)  # type: ignore[return-value]

@@ -75,7 +75,7 @@ def _inlined(function: Function, inlinable: dict[str, Function], reducer: BetaRe
             assert isinstance(new, Call)
             if "Compiler" in target.attrs or target.attrs.get("Extern"):
                 return Call(reducer.copy(target), new.args, new.attrs, new.type_args)
-            return reducer.body(target, new.args)
+            return reducer.body(target, new.args, old)
         return new
 
     return rewrite(function, leave)  # type: ignore[return-value]

@@ -39,7 +39,7 @@ class InlineCompilerFunctionsBoundTo(ModulePass):
 
         def leave(old: Expr, new: Expr) -> Expr:
             if isinstance(new, Call) and isinstance(new.op, GlobalVar) and new.op.name in bodies:
-                return reducer.body(bodies[new.op.name], new.args)
+                return reducer.body(bodies[new.op.name], new.args, new)
             return new
 
         functions = {}
@@ -65,7 +65,7 @@ def _without_composites(function: Function) -> Function:
 
     def leave(old: Expr, new: Expr) -> Expr:
         if isinstance(new, Call) and isinstance(new.op, Function) and "Composite" in new.op.attrs:
-            return reducer.body(new.op, new.args)
+            return reducer.body(new.op, new.args, new)
         return new
 
     return rewrite(function, leave)  # type: ignore[return-value]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...ir import Call, Expr, Function, Type, TypeVar, Var, binders, post_order, rewrite, with_binders, with_function
-from ...ir.types import rewrite_type
+from ...ir import Expr, Function, Type, TypeVar, post_order
+from ..instantiation import instantiate
 
 
 class Identities:
@@ -28,31 +28,9 @@ class Identities:
 
     def copy(self, root: Function, types: Mapping[TypeVar, Type] | None = None) -> Function:
         """`root` with fresh bound variables and with type variables replaced."""
-        types = types or {}
 
-        def convert(t: Type | None) -> Type | None:
-            if t is None or not types:
-                return t
-            return rewrite_type(t, lambda leaf: types.get(leaf, leaf) if isinstance(leaf, TypeVar) else leaf)
+        def number(old: Function, new: Function) -> None:
+            if old in self._numbers:
+                self._numbers[new] = self._numbers[old]
 
-        renamed = {
-            v: Var(v.name, convert(v.type_annotation), v.span, None, v.virtual_device)
-            for e in post_order(root)
-            for v in binders(e)
-        }
-        memo: dict[Expr, Expr] = dict(renamed)  # type: ignore[arg-type]
-
-        def leave(old: Expr, new: Expr) -> Expr:
-            new = with_binders(new, renamed)
-            if types and isinstance(new, Call) and new.type_args:
-                new = Call(new.op, new.args, new.attrs, tuple(map(convert, new.type_args)), new.span)  # type: ignore[arg-type]
-            if isinstance(old, Function) and isinstance(new, Function):
-                if new is old or (types and new.ret_type is not None):
-                    new = with_function(new, ret_type=convert(new.ret_type))
-                if old in self._numbers:
-                    self._numbers[new] = self._numbers[old]
-            return new
-
-        copied = rewrite(root, leave, memo=memo)
-        assert isinstance(copied, Function)
-        return copied
+        return instantiate(root, types or {}, number)
