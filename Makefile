@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 STAMP = .venv/.installed
 
-.PHONY: run test conformance check format bench clean
+.PHONY: run test conformance check format bench fuzz clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c --verbose samples/simplenet.relay
@@ -27,6 +27,13 @@ format: $(STAMP)-dev
 
 bench: $(STAMP)-dev
 	$(BIN)/python -m benchmarks
+
+# Random modules through random passes; make fuzz SECONDS=60 SEED=7 JOBS=2. Failures become goldens in fuzz-failures/.
+SECONDS ?= 600
+SEED ?= 1
+JOBS ?= 1
+fuzz: $(STAMP)-dev
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) --jobs $(JOBS)
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -19,6 +19,7 @@ PROMISES = {
     "normal forms": "the check of the basic-block normal form names the expression that violates it",
     "inputs": "inputs are made by position, and unreadable ones are refused",
     "every output": "every sample is built with every kind of output and every option",
+    "random pipelines": "random modules keep their types and values through random passes, and evaluation still ends",
     "large texts": "a module of a million operators is read in linear time and memory",
     "indices from data": "an index or a box that comes from data reads nothing outside of its tensor, whatever it is",
     "C says its origin": "generated C says what it is made for and how it is compiled, and is taken in, placed and checked",
