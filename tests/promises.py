@@ -25,4 +25,5 @@ PROMISES = {
     "C says its origin": "generated C says what it is made for and how it is compiled, and is taken in, placed and checked",
     "closed sets": "dtypes, dimensions and strings are closed sets: what is outside is refused with a place, the rest reads back",
     "growth": "time, memory and text grow as the input does: parsing, printing, inference, passes and builds",
+    "NaN and overflow": "NaN, infinities and numbers that do not fit mean the same to the interpreter and to C, as `docs/language.md` says",
 }

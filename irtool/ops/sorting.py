@@ -1,4 +1,7 @@
-"""Sorting and searching along one axis. All sorts are stable: equal elements keep their order, ascending or descending."""
+"""Sorting and searching along one axis. All sorts are stable: equal elements keep their order, ascending or descending.
+
+NaN counts as the largest element, as for numpy: last in ascending order, first in descending.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 from .. import te
 from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type
+from ..tir import dtypes
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .dtypes import numpy_dtype
 from .rows import rows
@@ -37,8 +41,7 @@ def sort_elements(ib: Any, source: Any, values: Any, positions: Any, axis: int, 
     with rows(ib, source.shape, axis) as row:
 
         def before(a: Any, b: Any) -> Any:
-            x, y = source[row(a)], source[row(b)]
-            return x < y if ascending else x > y
+            return precedes(source[row(a)], source[row(b)], ascending)
 
         in_order = merge_sort(ib, extent, here, there, before)
         with ib.for_(kept) as i:
@@ -46,6 +49,15 @@ def sort_elements(ib: Any, source: Any, values: Any, positions: Any, axis: int, 
                 ib.store(values, row(i), source[row(in_order[i])])
             if positions is not None:
                 ib.store(positions, row(i), te.cast(in_order[i], positions.dtype))
+
+
+def precedes(x: Any, y: Any, ascending: bool) -> Any:
+    """Whether element `x` comes before `y` in a sorted row; NaN counts as the largest."""
+    first = x < y if ascending else x > y
+    if not dtypes.is_float(x.dtype):
+        return first
+    low, high = (x, y) if ascending else (y, x)
+    return te.any(first, te.all(te.equal(low, low), te.not_equal(high, high)))
 
 
 def merge_sort(ib: Any, extent: int, here: Any, there: Any, before: Any) -> Any:

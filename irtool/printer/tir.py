@@ -21,7 +21,7 @@ _LONG = 2000
 _ALIGNMENT = 64
 """Bytes: the alignment of memory that nothing is said about."""
 
-_CALLS = frozenset(("floordiv", "floormod", "min", "max"))
+_CALLS = {**{n: n for n in ("floordiv", "floormod", "min", "max")}, "minimum": "min", "maximum": "max"}
 _SIGNS = {"*": "*", "truncdiv": " / ", "truncmod": " % ", "and": " && ", "or": " || "}
 _BITWISE = {"<<": "shift_left", ">>": "shift_right", "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor"}
 
@@ -200,7 +200,7 @@ class LoopNestPrinter:
             return self._variable(e)
         if isinstance(e, Binary):
             if e.op in _CALLS:
-                return f"{e.op}({parts[0]}, {parts[1]})"
+                return f"{_CALLS[e.op]}({parts[0]}, {parts[1]})"
             if e.op in _BITWISE:
                 return f"@tir.{_BITWISE[e.op]}({parts[0]}, {parts[1]}, dtype={e.dtype})"
             return f"({parts[0]}{_SIGNS.get(e.op, f' {e.op} ')}{parts[1]})"

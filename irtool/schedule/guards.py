@@ -57,7 +57,7 @@ def _guard(e: Expr, op: str, init: Expr) -> Select | None:
             if not e.lazy or not isinstance(e.other, Const) or not isinstance(init, Const):
                 return None
             neutral = e.other.value == (0 if op == "+" else init.value)
-            return e if neutral and op in ("+", "max", "min") else None
+            return e if neutral and op in ("+", "max", "min", "maximum", "minimum") else None
         if isinstance(e, Cast) and op == "+":
             e = e.value
         elif isinstance(e, Binary) and e.op == "*" and op == "+":

@@ -327,7 +327,7 @@ def _neutral(r: Reduction, e: Load) -> Const | None:
     """The value of a read with which a step changes nothing; None if there is none."""
     if not isinstance(r.update, Binary):
         return None
-    if r.update.op in ("max", "min"):
+    if r.update.op in ("max", "min", "maximum", "minimum"):
         return const(r.init.value, e.dtype) if r.update.b is e and isinstance(r.init, Const) else None
     if r.update.op != "+":
         return None

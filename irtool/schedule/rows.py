@@ -22,7 +22,8 @@ from .machine import Machine
 from .nests import Map, Reduction
 
 _PARALLEL_WORK = 1 << 15
-_COMBINED = ("+", "*", "min", "max")
+_EXTREMES = ("min", "max", "minimum", "maximum")
+_COMBINED = ("+", "*", *_EXTREMES)
 
 
 def applies(r: Reduction, machine: Machine) -> int | None:
@@ -31,7 +32,7 @@ def applies(r: Reduction, machine: Machine) -> int | None:
     update = r.update
     if lanes < 4 or not dtypes.is_float(r.acc.dtype) or not isinstance(update, Binary):
         return None
-    if dtypes.bits(r.acc.dtype) < 32 and update.op not in ("min", "max"):  # sums rounded so often depend on their order
+    if dtypes.bits(r.acc.dtype) < 32 and update.op not in _EXTREMES:  # sums rounded so often depend on their order
         return None
     if update.op not in _COMBINED or not isinstance(update.a, Load) or update.a.source is not r.acc:
         return None

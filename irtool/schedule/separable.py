@@ -164,7 +164,11 @@ class _Windows:
 
 def _windows(r: Reduction, v: Var, extent: int, lanes: int, simplify: Simplifier) -> _Windows | None:
     update = r.update
-    if not isinstance(update, Binary) or update.op not in ("+", "max", "min") or not isinstance(r.init, Const):
+    if (
+        not isinstance(update, Binary)
+        or update.op not in ("+", "max", "min", "maximum", "minimum")
+        or not isinstance(r.init, Const)
+    ):
         return None
     value = update.b
     while isinstance(value, Cast):

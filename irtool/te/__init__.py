@@ -25,6 +25,7 @@ Making tensors
 
 Reductions over `k = te.reduce_axis(n)` or `te.reduce_axis((lo, hi))`
     `te.sum/prod/max/min(e, axis=k or [k, l], where=cond)`, `te.reduce_all/reduce_any`, `te.bit_and/bit_or/bit_xor`;
+    `te.max` and `te.min` of NaN and anything are NaN;
     `te.argmax((index, value), axis=k, select_last_index=False)` and `te.argmin` give a pair of expressions;
     `te.comm_reducer(fcombine, fidentity)` makes others, on tuples too. An empty list of axes gives the operand itself.
     The accumulator has the operand's dtype: cast the operand first to accumulate wider.
@@ -148,6 +149,7 @@ from .reduction import (
     bit_or,
     bit_xor,
     comm_reducer,
+    largest_number,
     max,
     min,
     prod,

@@ -19,9 +19,12 @@ from ..tir.expr import (
     bitwise_xor,
     const,
     logical_and,
+    logical_not,
     logical_or,
     maximum,
-    minimum,
+    nan_maximum,
+    nan_minimum,
+    not_equal,
     select,
 )
 
@@ -55,8 +58,9 @@ def _highest(dtype: str) -> Expr:
 
 SUM = _simple("sum", lambda x, y: x + y, lambda d: 0)
 PROD = _simple("prod", lambda x, y: x * y, lambda d: 1)
-MAX = _simple("max", maximum, _lowest)
-MIN = _simple("min", minimum, _highest)
+MAX = _simple("max", nan_maximum, _lowest)
+MIN = _simple("min", nan_minimum, _highest)
+LARGEST_NUMBER = _simple("max", maximum, _lowest)
 ALL = _simple("all", logical_and, lambda d: True)
 ANY = _simple("any", logical_or, lambda d: False)
 BIT_AND = _simple("bit_and", bitwise_and, lambda d: const(-1, d))
@@ -65,13 +69,18 @@ BIT_XOR = _simple("bit_xor", bitwise_xor, lambda d: 0)
 
 
 def _arg(better: Callable[[Expr, Expr], Expr], worst: Callable[[str], Expr], last: bool) -> Reducer:
-    """Of (index, value) pairs, the better value; of equals, the first index (or the last)."""
+    """Of (index, value) pairs, the better value, NaN before all; of equals, the first index (or the last)."""
 
     def combine(x: Values, y: Values) -> Values:
         earlier = x[0] > y[0] if last else x[0] < y[0]
         # -1 stands for nothing seen yet: it must lose every tie.
-        ties = logical_and(x[1].equal(y[1]), logical_or(y[0] < 0, logical_and(x[0] >= 0, earlier)))
-        keep = logical_or(better(x[1], y[1]), ties)
+        wins, same = better(x[1], y[1]), x[1].equal(y[1])
+        if dtypes.is_float(x[1].dtype):
+            nan, other = not_equal(x[1], x[1]), not_equal(y[1], y[1])
+            wins = logical_or(wins, logical_and(nan, logical_not(other)))
+            same = logical_or(same, logical_and(nan, other))
+        ties = logical_and(same, logical_or(y[0] < 0, logical_and(x[0] >= 0, earlier)))
+        keep = logical_or(wins, ties)
         return select(keep, x[0], y[0]), select(keep, x[1], y[1])
 
     return Reducer("arg", combine, lambda types: (const(-1, types[0]), worst(types[1])))
@@ -105,6 +114,10 @@ def _named(reducer: Reducer):
 
 
 sum, prod, max, min = (_named(r) for r in (SUM, PROD, MAX, MIN))
+largest_number = _named(LARGEST_NUMBER)
+largest_number.__doc__ = (
+    "`max`, but NaN may be left out: for what makes NaN of it anyway. One instruction instead of three."
+)
 bit_and, bit_or, bit_xor = (_named(r) for r in (BIT_AND, BIT_OR, BIT_XOR))
 
 

@@ -595,6 +595,20 @@ def maximum(a: Operand, b: Operand) -> Expr:
     return Binary("max", a, b, a.dtype)
 
 
+def nan_minimum(a: Operand, b: Operand) -> Expr:
+    """The smaller; NaN if either is (IEEE 754's `minimum`)."""
+    return _propagating("minimum", minimum(a, b))
+
+
+def nan_maximum(a: Operand, b: Operand) -> Expr:
+    """The larger; NaN if either is (IEEE 754's `maximum`)."""
+    return _propagating("maximum", maximum(a, b))
+
+
+def _propagating(op: str, e: Expr) -> Expr:
+    return Binary(op, e.a, e.b, e.dtype) if isinstance(e, Binary) and dtypes.is_float(e.dtype) else e
+
+
 def _compare(op: str, a: Operand, b: Operand, fold: Callable[[Any, Any], bool]) -> Expr:
     a, b = match(a, b)
     if _foldable(a, b):
@@ -773,6 +787,8 @@ BUILDERS: dict[str, Callable[[Operand, Operand], Expr]] = {
     "truncmod": truncmod,
     "min": minimum,
     "max": maximum,
+    "minimum": nan_minimum,
+    "maximum": nan_maximum,
     "<": less,
     "<=": less_equal,
     "==": equal,

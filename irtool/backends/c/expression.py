@@ -153,7 +153,7 @@ class Writer:
         if op in ("<", "<=", "==", "!="):
             return f"({a} {op} {b})"
         if dtypes.is_float(dtype):
-            if op in ("min", "max"):
+            if op in ("min", "max", "minimum", "maximum"):
                 return self._helper(f"irt_{op}_{'float32' if dtype in HALVES else dtype}", a, b)
             return self._rounded(f"({a} {op} {b})", dtype)
         if op in ("+", "-", "*"):

@@ -89,8 +89,9 @@ def _division(kind: str, dtype: str) -> str:
 
 def _extreme(kind: str, dtype: str) -> str:
     t = value_type(dtype)
-    sign = "<" if kind == "min" else ">"
-    return f"static inline {t} irt_{kind}_{dtype}({t} a, {t} b) {{ return a {sign} b ? a : b; }}"
+    sign = "<" if kind.startswith("min") else ">"
+    nan = " || a != a" if kind.endswith("imum") else ""
+    return f"static inline {t} irt_{kind}_{dtype}({t} a, {t} b) {{ return a {sign} b{nan} ? a : b; }}"
 
 
 def _shift(kind: str, dtype: str) -> str:
@@ -173,7 +174,7 @@ def define(name: str) -> str:
     kind, _, dtype = name.removeprefix("irt_").partition("_")
     if kind in ("floordiv", "floormod", "truncdiv", "truncmod"):
         return _division(kind, dtype)
-    if kind in ("min", "max"):
+    if kind in ("min", "max", "minimum", "maximum"):
         return _extreme(kind, dtype)
     if kind in ("shl", "shr"):
         return _shift(kind, dtype)

@@ -30,8 +30,22 @@ _EXTREME = """static inline {t} irt_v{name}_{n}({t} a, {t} b) {{
 {short}  {i} m = a {sign} b;
   return ({t})((m & ({i})a) | (~m & ({i})b));{end}
 }}"""
+# x86's instruction gives the second operand where either is NaN: the first one has to be kept.
+_NAN_EXTREME = """static inline {t} irt_v{name}_{n}({t} a, {t} b) {{
+{short}  {i} m = (a {sign} b) | (a != a);
+  return ({t})((m & ({i})a) | (~m & ({i})b));{end}
+}}"""
 _X86 = {16: ("__SSE2__", "{}(a, b)"), 32: ("__AVX__", "{}256(a, b)"), 64: ("__AVX512F__", "{}512_mask(a, b, a, -1, 4)")}
 """By the bytes of a vector: the macro that says that the processor has it, and the compiler's name for its instruction."""
+_KEEPING = {
+    16: ("__SSE4_1__", "__builtin_ia32_blendvp{letter}({}, a, ({t})(a != a))"),
+    32: ("__AVX__", "__builtin_ia32_blendvp{letter}256({}, a, ({t})(a != a))"),
+    64: (
+        "__AVX512F__",
+        "__builtin_ia32_{short}p{letter}512_mask(a, b, a, __builtin_ia32_cmpp{letter}512_mask(a, a, 7, -1, 4), 4)",
+    ),
+}
+"""The same where `a` is kept if it is NaN; the first place is for the instruction above."""
 _FABS = "static inline {t} irt_vfabs_{n}({t} x) {{ return ({t})(({i})x & {int_max}); }}"
 _SQRT = """static inline {t} irt_vsqrt_{n}({t} x) {{
   {t} y;
@@ -99,6 +113,8 @@ _ON_EVERY_TYPE = {
     "select": _SELECT,
     "min": _EXTREME,
     "max": _EXTREME,
+    "minimum": _NAN_EXTREME,
+    "maximum": _NAN_EXTREME,
     "even": _EVEN,
     "third": _THIRD,
     "load": _LOAD,
@@ -118,10 +134,10 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
 
     text = _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
     wide = dtypes.bits(dtype) == 64
-    short, end = _instruction(name, dtype, lanes) if text is _EXTREME else ("", "")
+    short, end = _instruction(name, dtype, lanes) if text in (_EXTREME, _NAN_EXTREME) else ("", "")
     made = text.format(
         name=name,
-        sign="<" if name == "min" else ">",
+        sign="<" if name.startswith("min") else ">",
         short=short,
         end=end,
         t=vector_type(dtype, lanes),
@@ -142,9 +158,17 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
 
 def _instruction(name: str, dtype: str, lanes: int) -> tuple[str, str]:
     """What stands before and after the masks of a minimum or maximum, where the compiler has a name for the instruction."""
+    from .vectors import vector_type
+
     width = lanes * dtypes.itemsize(dtype)
     if not dtypes.is_float(dtype) or width not in _X86:
         return "", ""
     macro, call = _X86[width]
-    called = call.format(f"__builtin_ia32_{name}p{'d' if dtype == 'float64' else 's'}")
+    letter = "d" if dtype == "float64" else "s"
+    called = call.format(f"__builtin_ia32_{name[:3]}p{letter}")
+    if name.endswith("imum"):
+        macro, called = (
+            _KEEPING[width][0],
+            _KEEPING[width][1].format(called, short=name[:3], letter=letter, t=vector_type(dtype, lanes)),
+        )
     return f"#if defined({macro}) && !defined(__clang__)\n  return {called};\n#else\n", "\n#endif"

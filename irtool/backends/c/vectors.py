@@ -350,7 +350,7 @@ class VectorWriter:
             self._mask(dtype)
             self.widths[e] = _bits(dtype)
             return f"({a} {op} {b})"
-        if op in ("min", "max"):
+        if op in ("min", "max", "minimum", "maximum"):
             return self._function(op, dtype, a, b)
         if dtypes.is_float(dtype):
             if op in ("+", "-", "*", "/"):
@@ -432,7 +432,21 @@ class VectorWriter:
         return f"(({self._type(target)}){value})"
 
 
-_PLAIN = ("load", "put", "even", "select", "min", "max", "fabs", "isnan", "isinf", "isfinite", "to_int32")
+_PLAIN = (
+    "load",
+    "put",
+    "even",
+    "select",
+    "min",
+    "max",
+    "minimum",
+    "maximum",
+    "fabs",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "to_int32",
+)
 """Functions that compilers make of a loop, too."""
 
 _IS_SET = " != 0)"

@@ -26,7 +26,7 @@ def largest_along(x: Any, axis: int) -> Any:
     over = te.reduce_axis(x.shape[axis], name="k")
 
     def element(*i: Any) -> Any:
-        return te.max(te.cast(x[(*i[:axis], over, *i[axis:])], wide_dtype(x.dtype)), axis=over)
+        return te.largest_number(te.cast(x[(*i[:axis], over, *i[axis:])], wide_dtype(x.dtype)), axis=over)
 
     return te.compute(without(x.shape, axis), element, name="T_softmax_maxelem", tag="comm_reduce")
 

@@ -1,0 +1,80 @@
+"""NaN in what compares elements: the interpreter and C, with vectors and without, do the same."""
+
+import numpy as np
+import pytest
+
+import irtool
+
+pytestmark = pytest.mark.promise("NaN and overflow")
+
+NAN, INF = np.nan, np.inf
+ROWS = 40
+
+
+def data(dtype: str = "float32") -> np.ndarray:
+    x = np.random.default_rng(0).integers(-4, 5, (ROWS, 37)).astype(dtype)
+    for n in range(ROWS):
+        x[n, n % 37] = (NAN, NAN, INF, -INF)[n % 4]
+    x[0], x[1], x[2], x[3] = NAN, -INF, INF, 0
+    x[4, 3], x[4, 30] = NAN, NAN
+    return x
+
+
+def both(text: str, x: np.ndarray, vector: bool):
+    module = irtool.infer_types(
+        irtool.parse(f"def @main(%x: Tensor[({', '.join(map(str, x.shape))}), {x.dtype}]) {{ {text} }}")
+    )
+    want, got = irtool.evaluate(module, [x]), irtool.build(module, vector=vector).run([x])
+    return np.asarray(want), np.asarray(got)
+
+
+@pytest.mark.parametrize("vector", [True, False], ids=["vector", "scalar"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "text, function",
+    [
+        ("max(%x, axis=[1])", lambda x: x.max(1)),
+        ("min(%x, axis=[1])", lambda x: x.min(1)),
+        ("max(%x, axis=[0])", lambda x: x.max(0)),
+        ("min(%x)", lambda x: x.min()),
+        ("argmax(%x, axis=[1])", lambda x: x.argmax(1)),
+        ("argmin(%x, axis=[1])", lambda x: x.argmin(1)),
+        ("argmax(%x, axis=[0], select_last_index=True)", lambda x: len(x) - 1 - x[::-1].argmax(0)),
+        ("sort(%x)", lambda x: np.sort(x, 1)),
+        ("sort(%x, is_ascend=False)", lambda x: np.sort(x, 1)[:, ::-1]),
+        ('argsort(%x, dtype="int32")', lambda x: np.argsort(x, 1, kind="stable")),
+        ('topk(%x, k=3, ret_type="values", dtype="int32")', lambda x: np.sort(x, 1)[:, :-4:-1]),
+        ("nn.relu(%x)", lambda x: np.where(x > 0, x, 0)),
+        ("nn.softmax(%x)", None),
+    ],
+)
+def test_rows(text: str, function, dtype: str, vector: bool) -> None:
+    x = data(dtype)
+    want, got = both(text, x, vector)
+    if function is None:
+        assert (np.isnan(want) == np.isnan(got)).all()
+        assert np.allclose(want, got, atol=1e-3, equal_nan=True)
+        return
+    np.testing.assert_array_equal(want, function(x))
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("vector", [True, False], ids=["vector", "scalar"])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1])",
+        "nn.max_pool2d(%x, pool_size=[2, 2], strides=[2, 2])",
+        "nn.max_pool2d(%x, pool_size=[3, 3], padding=[1, 1, 1, 1])",
+        "nn.global_max_pool2d(%x)",
+        "nn.adaptive_max_pool2d(%x, output_size=[3, 3])",
+    ],
+)
+def test_a_window_with_nan_has_no_largest_element(text: str, dtype: str, vector: bool) -> None:
+    x = np.random.default_rng(1).standard_normal((1, 4, 21, 21)).astype(dtype)
+    for n in range(4):
+        x[0, n, 5 * n, 3 * n + 1] = x[0, n, n, 20 - 5 * n] = NAN
+    want, got = both(text, x, vector)
+    assert np.isnan(want).any()
+    np.testing.assert_array_equal(got, want)
