@@ -49,11 +49,13 @@ class Source:
 
 
 class Span:
-    """Characters `start` to `end` (exclusive) of a source."""
+    """Characters `start` to `end` (exclusive) of a source. `name` is that of the parameter declared there, where a value has
+    taken the parameter's place: what is made from the value can be called after it."""
 
-    __slots__ = ("end", "source", "start")
+    __slots__ = ("end", "name", "source", "start")
 
-    def __init__(self, source: Source, start: int, end: int) -> None:
+    def __init__(self, source: Source, start: int, end: int, name: str = "") -> None:
+        self.name = name
         self.source = source
         self.start = start
         self.end = end

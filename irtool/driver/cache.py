@@ -66,8 +66,8 @@ def program_identity() -> str:
 
 
 def add_module(key: Key, module: Any) -> None:
-    """Adds a module to a key: its text, and its constants."""
-    from ..ir import Constant, Function, MissingData, post_order
+    """Adds a module to a key: its text, its constants, and what generated code says of its places."""
+    from ..ir import Call, Constant, Function, MissingData, post_order
     from ..printer import to_text
 
     key.add(to_text(module, metadata=False, types="none"))
@@ -75,6 +75,8 @@ def add_module(key: Key, module: Any) -> None:
         for e in post_order(f) if isinstance(f, Function) else ():
             if isinstance(e, Constant) and not isinstance(e.data, MissingData):
                 key.add_arrays({e.dtype: e.data})
+    found = [e.span for f in module.relay_functions.values() for e in post_order(f.body) if isinstance(e, Call)]
+    key.add(repr([s and (os.path.basename(s.source.name), *s.source.position(s.start)) for s in found]))
 
 
 class BuildCache:

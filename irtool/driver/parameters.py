@@ -10,7 +10,7 @@ from ..infer import param_types
 from ..infer.hints import contradiction
 from ..ir import Constant, Expr, Function, Module, TensorType, Type, Var
 from ..parser.params import origin
-from ..passes.bind import with_values
+from ..passes.bind import declaration, with_values
 
 
 def bind_weights(
@@ -71,7 +71,7 @@ def _constant(
 
     array = np.ascontiguousarray(data) if np.ndim(data) else np.asarray(data)
     if not isinstance(ty, TensorType):
-        return Constant(array, span=p.span)
+        return Constant(array, span=declaration(p))
     dtype = str(array.dtype)
     if ty.dtype == "bfloat16" and dtype == "uint16":
         dtype = "bfloat16"
@@ -79,4 +79,4 @@ def _constant(
         message = f"%{p.name} is {ty!r}, but its value is {array.dtype}{list(array.shape)}"
         problems.append(Diagnostic(message, p.span, notes=notes))
         return None
-    return Constant(array, ty.dtype, None, p.span)
+    return Constant(array, ty.dtype, None, declaration(p))

@@ -145,6 +145,11 @@ def compose(function: Function) -> TensorGraph:
     return TensorGraph(tuple(inputs), tuple(values[function.body]), tuple(constants), tuple(operators))
 
 
+def operator_calls(function: Function) -> list[Call]:
+    """The calls of operators in a primitive function, in order of evaluation, as `TensorGraph.operators` has them."""
+    return [e for e in _open_composites(post_order(function.body))[0] if isinstance(e, Call) and isinstance(e.op, Op)]
+
+
 def _open_composites(order: list[Expr]) -> tuple[list[Expr], dict[Expr, Expr]]:
     """Evaluation order with the bodies of called function literals in place, and which node stands for which."""
     aliases: dict[Expr, Expr] = {}

@@ -33,7 +33,8 @@ from ..trampoline import trampoline
 from . import known
 from .blocks import Blocks
 from .closures import close
-from .compose import flat_types
+from .compose import flat_types, operator_calls
+from .describe import places
 from .kernels import primitive_of
 from .values import (
     REFUSED,
@@ -231,7 +232,7 @@ class FunctionLowering:
         if copied is not None:
             return nest(form, iter([inputs[copied]]))
         outputs = [self.blocks.fresh(dims(t), t.dtype) for t in types]
-        self.blocks.add(RunKernel(made, inputs, outputs))
+        self.blocks.add(RunKernel(made, inputs, outputs, places=places(operator_calls(function))))
         return nest(form, iter(outputs))
 
     # -- branches ------------------------------------------------------------------------------------------------------

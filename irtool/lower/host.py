@@ -55,6 +55,7 @@ class ModuleLowering:
         self.depends_on_values = False
         self.in_place = 0
         self._constants: dict[Any, Slot] = {}
+        self._named: dict[str, int] = {}
         self._constants_of: dict[Constant, Slot] = {}
         self._waiting: list[tuple[str, Closure, list[Slot]]] = []
         self._queued: set[str] = set()
@@ -100,6 +101,14 @@ class ModuleLowering:
         self._queued.add(wanted)
         return wanted
 
+    def _constant_name(self, e: Constant) -> str:
+        """The name of the parameter that the value is of, or a number."""
+        wanted = e.span.name if e.span is not None else ""
+        seen = self._named[wanted] = self._named.get(wanted, 0) + 1
+        if not wanted:
+            return f"constant_{len(self._constants)}"
+        return wanted if seen == 1 else f"{wanted}_{seen}"
+
     def constant(self, e: Constant) -> Slot:
         """The slot of a constant; equal ones share it."""
         data = e.data
@@ -110,7 +119,7 @@ class ModuleLowering:
             content = (e.dtype, data.shape, hashlib.sha256(data.tobytes()).digest())
             seen = self._constants.get(content)
             if seen is None:
-                seen = Slot(f"constant_{len(self._constants)}", data.shape, e.dtype, CONSTANT, data)
+                seen = Slot(self._constant_name(e), data.shape, e.dtype, CONSTANT, data)
                 self._constants[content] = seen
             self._constants_of[e] = seen
         return seen

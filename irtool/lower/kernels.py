@@ -8,6 +8,7 @@ from ..ir.structural import structural_equal, structural_hash
 from ..tir.sharing import copied_input, in_place_pairs
 from ..tir.stmt import PrimFunc
 from .compose import TensorGraph, compose
+from .describe import described_call
 from .naming import kernel_name
 from .nest import lower_function
 
@@ -36,6 +37,7 @@ class Kernels:
         seen = self._names[name] = self._names.get(name, -1) + 1
         kernel = lower_function(graph, f"{name}_{seen}" if seen else name)
         kernel.attrs["operators"] = [c.op.name for c in graph.operators]  # type: ignore[attr-defined]
+        kernel.attrs["calls"] = [described_call(c) for c in graph.operators]
         kernel.attrs["copies"] = copied_input(kernel)
         kernel.attrs["in_place"] = in_place_pairs(kernel)
         self.all.append(kernel)

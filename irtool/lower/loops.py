@@ -149,7 +149,7 @@ class _Looped:
         assert isinstance(s, RunKernel | CallFunction)
         inputs, outputs = [self._place(x) for x in s.inputs], [self._place(x) for x in s.outputs]
         return (
-            RunKernel(s.kernel, inputs, outputs)
+            RunKernel(s.kernel, inputs, outputs, places=s.places)
             if isinstance(s, RunKernel)
             else CallFunction(s.function, inputs, outputs)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..diagnostics import IrError, nearest
+from ..diagnostics import IrError, Source, Span, nearest
 from ..infer import param_types
 from ..infer.hints import contradiction
 from ..ir import (
@@ -52,10 +52,18 @@ def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") 
             if contradiction(ty, array.shape) or (str(array.dtype) != ty.dtype and ty.dtype != "bfloat16"):
                 message = f"%{name} is {ty!r}, but its value is {array.dtype}{list(array.shape)}"
                 raise IrError(message, param.span, notes=origin(params))
-        values[param] = Constant(array, span=param.span)
+        values[param] = Constant(array, span=declaration(param))
     if not values:
         return module
     return module.with_function(entry, with_values(function, values))
+
+
+def declaration(param: Var) -> Span:
+    """The place of a parameter, which knows the parameter's name."""
+    at = param.span
+    if at is None:
+        return Span(Source("<parameters>", f"%{param.name}"), 0, 1 + len(param.name), param.name)
+    return Span(at.source, at.start, at.end, param.name)
 
 
 def with_values(function: Function, values: Mapping[Var, Expr]) -> Function:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..diagnostics import IrError
+from ..diagnostics import IrError, Span
 from ..ir import (
     Call,
     Constant,
@@ -115,7 +116,20 @@ class ConstantFolder:
             value = evaluate_expr(bare, self.module)
         except IrError:
             return new
-        return as_constant(value, old.checked_type)
+        return as_constant(value, old.checked_type, _named(new.args))
+
+
+def _named(args: Sequence[Expr]) -> Span | None:
+    """The place of the largest constant among arguments that was a parameter: a weight, folded, is still that weight."""
+    found: list[Constant] = []
+    stack = list(reversed(args))
+    while stack:
+        e = without_device(stack.pop())
+        if isinstance(e, Tuple):
+            stack.extend(reversed(e.fields))
+        elif isinstance(e, Constant) and e.span is not None and e.span.name:
+            found.append(e)
+    return max(found, key=lambda e: e.data.size).span if found else None  # type: ignore[union-attr]
 
 
 def is_constant(e: Expr) -> bool:
@@ -161,8 +175,8 @@ def _branch(e: If) -> Expr:
     return e.true_branch if cond.data.reshape(-1)[0] else e.false_branch
 
 
-def as_constant(value: Any, type: Type | None) -> Expr:
-    """The value of an evaluation as an expression: a constant, or a tuple (of tuples …) of constants."""
+def as_constant(value: Any, type: Type | None, span: Span | None = None) -> Expr:
+    """The value of an evaluation as an expression: a constant, or a tuple (of tuples …) of constants, of that place."""
     done: list[Expr] = []
     stack: list[tuple[Any, Type | None, int]] = [(value, type, -1)]
     while stack:
@@ -176,15 +190,15 @@ def as_constant(value: Any, type: Type | None) -> Expr:
             stack.append((None, None, len(v)))
             stack.extend((x, y, -1) for x, y in reversed(list(zip(v, types, strict=True))))
         else:
-            done.append(_constant(np.asarray(v), t))
+            done.append(_constant(np.asarray(v), t, span))
     return done[0]
 
 
-def _constant(array: np.ndarray, t: Type | None) -> Constant:
+def _constant(array: np.ndarray, t: Type | None, span: Span | None) -> Constant:
     dtype = t.dtype if isinstance(t, TensorType) else str(array.dtype)
     if dtype == "bfloat16" and array.dtype != np.uint16:
         made = array_constant(array, dtype)
     else:
         kept = array if dtype == "bfloat16" else array.astype(dtype, copy=False)
         made = Constant(np.ascontiguousarray(kept).reshape(array.shape), dtype)
-    return Constant(made.data, dtype, None, None, TensorType(array.shape, dtype))
+    return Constant(made.data, dtype, None, span, TensorType(array.shape, dtype))

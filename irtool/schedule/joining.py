@@ -122,7 +122,7 @@ class _Joiner:
         if key not in self._made:
             self._made[key] = self._one_kernel(a, b, inputs, outputs, inner)
         kernel = self._made[key]
-        return RunKernel(kernel, inputs, outputs) if kernel is not None else None
+        return RunKernel(kernel, inputs, outputs, places=a.places + b.places) if kernel is not None else None
 
     def _row_count(self, kernel: PrimFunc) -> int:
         """Into how many rows the kernel's work falls; -1 if it is all element by element, 0 if it does something else."""
@@ -159,6 +159,7 @@ class _Joiner:
         params = [buffers[x] for x in (*inputs, *outputs)]
         made = PrimFunc(_name(first.kernel, second.kernel), params, body, len(outputs))
         made.attrs["operators"] = [o for s in (first, second) for o in s.kernel.attrs.get("operators", [])]
+        made.attrs["calls"] = [c for s in (first, second) for c in s.kernel.attrs.get("calls", [])]
         made.attrs["macs"] = sum(s.kernel.attrs.get("macs", 0) for s in (first, second))
         made.attrs["copies"] = None
         made.attrs["in_place"] = _in_place(made, parts)

@@ -124,7 +124,9 @@ def _specialise(
             if _worthwhile(b, wished[b]):
                 held[b] = _grouped(b, wished[b], any(o in wished for o in kernel.outputs))
                 layout = blocked(_shape(b, held[b]), held[b].axis, held[b].factor)
-                s.inputs[n] = packed.setdefault((slot, layout), _packed(slot, _shape(b, held[b]), layout, len(packed)))
+                s.inputs[n] = packed.setdefault(
+                    (slot, layout), _packed(slot, _shape(b, held[b]), layout, _packed_name(slot, packed))
+                )
         elif slot in chosen:
             held[b] = chosen[slot]
     for slot, b in zip(s.outputs, kernel.outputs):
@@ -169,14 +171,22 @@ def _variant(kernel: PrimFunc, layouts: dict[Buffer, Wish], number: int) -> Prim
     return made
 
 
-def _packed(slot: Slot, shape: tuple[int, ...], layout: Layout, number: int) -> Slot:
+def _packed_name(slot: Slot, packed: dict[tuple[Slot, Layout], Slot]) -> str:
+    """That of the weight, with a number where it is packed in several ways; constants without a name are numbered."""
+    if slot.name.startswith("constant_"):
+        return f"packed_{len(packed)}"
+    ways = sum(s is slot for s, _ in packed)
+    return f"{slot.name}_packed{ways + 1 if ways else ''}"
+
+
+def _packed(slot: Slot, shape: tuple[int, ...], layout: Layout, name: str) -> Slot:
     """A constant in another order, filled up with zeros to a shape."""
     data = slot.data
     if shape != slot.shape:
         import numpy as np
 
         data = np.pad(data, [(0, n - d) for n, d in zip(shape, slot.shape)])
-    return Slot(f"packed_{number}", shape, slot.dtype, CONSTANT, pack(data, layout))
+    return Slot(name, shape, slot.dtype, CONSTANT, pack(data, layout))
 
 
 def pack(data, layout: Layout):

@@ -59,12 +59,14 @@ class Slot:
 
 @dataclass(eq=False)
 class RunKernel:
-    """A call of a loop nest. `workspace` is the offset of its scratch memory in the frame, once planned."""
+    """A call of a loop nest. `workspace` is the offset of its scratch memory in the frame, once planned; `places` says of each
+    operator of the kernel where this use of it stands in the source."""
 
     kernel: PrimFunc
     inputs: list[Slot]
     outputs: list[Slot]
     workspace: int = 0
+    places: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)

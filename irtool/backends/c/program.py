@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...tir import dtypes
-from ...tir.program import Program, Slot
+from ...tir.program import Program, RunKernel, Slot, steps
 from . import room, vector_math, vectors, weights
 from .banner import Origin, comment
 from .braces import without_needless_braces
 from .hosting import HostWriter
 from .interface import ALIGNMENT, EntryPoint, entry_points, write_header
-from .names import Names
+from .kernel_comment import describe
+from .names import Names, sanitize
 from .nest import KernelWriter
 from .support import definitions
 
@@ -176,6 +177,11 @@ class _Writer:
     def _kernels(self) -> list[tuple[str, str]]:
         """Each kernel as its declaration, static, and its text."""
         made: list[tuple[str, str]] = []
+        uses: dict[Any, list[RunKernel]] = {}
+        for f in self.program.functions.values():
+            for s in steps(f.body):
+                if isinstance(s, RunKernel):
+                    uses.setdefault(s.kernel, []).append(s)
         for k in self.program.kernels:
             called = k.name
             if called.startswith(_GENERIC_PREFIX):
@@ -183,8 +189,8 @@ class _Writer:
             writer = KernelWriter(k, self.names.fresh(called), self.support, self.math == "strict")
             self.kernels[k] = writer
             text = _with_unused(writer, without_needless_braces(writer.write()))
-            about = ", ".join(k.attrs.get("operators", [])) or "a kernel"
-            made.append((writer.signature, f"/* {about}: {k.attrs.get('strategy', 'loops')} */\n{text}"))
+            about = "\n".join(comment(describe(k, uses.get(k, []))))
+            made.append((writer.signature, f"{about}\n{text}"))
         return made
 
     def _cut(self, kernels: Sequence[tuple[str, str]], top: list[str], tools: list[str], body: list[str]) -> list[str]:
@@ -210,11 +216,10 @@ class _Writer:
 
     def _constants(self, stored: Sequence[Any]) -> _Constants:
         if self.keep == weights.FILE:
-            self.constants = {c: self.names.fresh(c.name) for c in self.program.constants}
+            self.constants = {c: self._constant(c) for c in self.program.constants}
             places = [weights.place(self.name, c, n, self.offsets[c]) for c, n in self.constants.items()]
             return _Constants([weights.accessors(self.name, self.upper, bytes(stored[0][:32])), *places, ""], "")
-        prefix = f"{self.name}_" if self.keep == weights.SPLIT else ""
-        called = {c: self.names.fresh(prefix + c.name) for c in self.program.constants}
+        called = {c: self._constant(c) for c in self.program.constants}
         self.constants = called
         texts = [f"{self.upper}_WEIGHTS_ATTR {weights.definition(c, n)}" for c, n in called.items()]
         if self.keep == weights.INLINE:
@@ -234,6 +239,11 @@ class _Writer:
             *texts,
         ]
         return _Constants([*weights.attribute(self.upper), *declared, ""], "\n".join([*lines, ""]))
+
+    def _constant(self, c: Slot) -> str:
+        """What a constant is called: apart from the words of libc, and from the entry points, which get their names later."""
+        between = "weight_" if sanitize(c.name).startswith("run") else ""
+        return self.names.fresh(f"{self.name}_{between}{c.name}")
 
     def _functions(self) -> list[str]:
         entries = self.program.entries or [self.program.entry]

@@ -1,0 +1,36 @@
+"""What stands before a kernel in C: its operators with shapes and attributes, where they come from, what it is run on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...tir.program import RunKernel
+from ...tir.stmt import PrimFunc
+from .names import sanitize
+
+_USES = 8
+"""Uses of one kernel that are listed."""
+
+
+def describe(kernel: PrimFunc, uses: Sequence[RunKernel]) -> list[str]:
+    """The lines of the comment, as in::
+
+        nn.conv2d, nn.relu: register_tile
+          nn.conv2d(float32[1, 3, 8, 8], float32[4, 3, 3, 3]) -> float32[1, 4, 6, 6], kernel_size=[3, 3]
+          nn.relu(float32[1, 4, 6, 6]) -> float32[1, 4, 6, 6]
+        net.relay:3:8, net.relay:4:3: p0 = x, p1 = weight
+
+    with a last line for each use of the kernel.
+    """
+    operators = ", ".join(kernel.attrs.get("operators", [])) or "a kernel"
+    lines = [f"{operators}: {kernel.attrs.get('strategy', 'loops')}"]
+    lines += [f"  {c}" for c in kernel.attrs.get("calls", [])]
+    for use in uses[:_USES]:
+        places = ", ".join(dict.fromkeys(p for p in use.places if p))
+        given = [f"{b.name} = {sanitize(s.resolve().name)}" for b, s in zip(kernel.inputs, use.inputs)]
+        line = ": ".join(filter(None, [places, ", ".join(given)]))
+        if line:
+            lines.append(line)
+    if len(uses) > _USES:
+        lines.append(f"and {len(uses) - _USES} more")
+    return [t.encode("ascii", "backslashreplace").decode() for t in lines]
