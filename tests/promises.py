@@ -26,4 +26,5 @@ PROMISES = {
     "closed sets": "dtypes, dimensions and strings are closed sets: what is outside is refused with a place, the rest reads back",
     "growth": "time, memory and text grow as the input does: parsing, printing, inference, passes and builds",
     "NaN and overflow": "NaN, infinities and numbers that do not fit mean the same to the interpreter and to C, as `docs/language.md` says",
+    "refused by type": "what an operator cannot compute its type rule refuses, with a place",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import te
@@ -211,8 +211,12 @@ def _computed(e: Call, arguments: Sequence[te.Tensor]) -> Any:
     """What the operator of a call computes. Errors say which call it is: a type rule that accepts more is a bug."""
     try:
         return e.attrs.compute(list(arguments), e.checked_type)
-    except (IrError, MemoryError, NotImplementedError):
+    except (MemoryError, NotImplementedError):
         raise
+    except IrError as error:
+        if any(d.span is not None for d in error.diagnostics):
+            raise
+        raise IrError([replace(d, message=f"{e.op!r}: {d.message}", span=e.span) for d in error.diagnostics]) from None
     except RelationError as error:
         raise IrError(f"{e.op!r}: {error}", e.span) from None
     except Exception as error:

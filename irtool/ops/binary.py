@@ -18,7 +18,7 @@ from .. import te
 from ..diagnostics import IrError
 from ..ir import Type
 from .base import Operator, Pattern, Reporter, operator
-from .dtypes import is_float, is_half, is_real
+from .dtypes import is_float, is_half, is_real, needs_bits
 from .partial import broadcast_known, tie_dtypes
 from .relations import broadcast, broadcast_compare
 
@@ -256,7 +256,12 @@ def _register(name: str, level: int, gives: str, reference: Function, expression
     operator(name, "lhs", "rhs", pattern=Pattern.BROADCAST, level=level)(cls)
 
 
+_OF_BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
+
 for _row in _ROWS:
-    _register(*_row, broadcast)
+    if _row[0] in _OF_BITS:
+        _register(*_row[:4], needs_bits(_row[4]), broadcast)
+    else:
+        _register(*_row, broadcast)
 for _row in _COMPARISONS:
     _register(*_row, broadcast_compare)

@@ -11,9 +11,9 @@ import numpy as np
 from .. import te
 from ..diagnostics import IrError
 from ..ir import TensorType, Type
-from .base import DType, Operator, Pattern, Reporter, operator
+from .base import DType, Operator, Pattern, RelationError, Reporter, operator
 from .binary import pick
-from .dtypes import numpy_dtype
+from .dtypes import bits, numpy_dtype
 from .partial import broadcast_known
 from .relations import broadcast_shape, require_dtype
 from .shapes import tensor
@@ -72,6 +72,11 @@ class CastLike(Operator):
         return _convert_elements(inputs[0], inputs[1].dtype)
 
 
+def _width(dtype: str) -> int:
+    """Bits that an element of the dtype takes in memory: a bool takes eight."""
+    return 8 if dtype == "bool" else bits(dtype)
+
+
 @operator("reinterpret", "data", pattern=Pattern.ELEMWISE, attrs="CastAttrs", level=3)
 @dataclass(frozen=True)
 class Reinterpret(Operator):
@@ -84,8 +89,10 @@ class Reinterpret(Operator):
     one_shape = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The data's shape with `dtype`."""
+        """The data's shape with `dtype`, which is as wide as the data's."""
         x = tensor(types[0])
+        if x is not None and _width(x.dtype) != _width(self.dtype):
+            raise RelationError(f"the bits of {x.dtype} cannot be read as {self.dtype}: the widths differ")
         return x and TensorType(x.shape, self.dtype)
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:

@@ -283,6 +283,8 @@ class Trilu(Operator):
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the data, which has two axes at least; k is an integer scalar."""
         x, k = tensor(types[0], "data"), _scalar(types[1], "k")
+        if x is not None and len(x.shape) < 2:
+            raise RelationError(f"data must be a matrix, or several, not {x}")
         return x if k is not None else None
 
     def evaluate(self, x: np.ndarray, k: np.ndarray) -> np.ndarray:

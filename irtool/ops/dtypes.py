@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +51,19 @@ def bits(name: str) -> int:
         return 1
     digits = re.match(r"[a-z]+(\d+)", name)
     return int(digits.group(1)) if digits else 0
+
+
+def needs_bits(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of tensor expressions, refusing floats: TVM's type rules accept them, and nothing computes them."""
+
+    @functools.wraps(function)
+    def checked(*operands: Any) -> Any:
+        wrong = next((str(x.dtype) for x in operands if is_float(str(x.dtype))), None)
+        if wrong is not None:
+            raise IrError(f"it has no meaning on {wrong}")
+        return function(*operands)
+
+    return checked
 
 
 def is_half(dtype: np.dtype) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import te
-from ..ir import Type
-from .base import Operator, Pattern, Reporter, operator
+from ..ir import TensorType, Type
+from .base import Operator, Pattern, RelationError, Reporter, operator
 from .dtypes import bits, is_float
 from .relations import identity
 
@@ -62,6 +63,13 @@ class LeakyRelu(_Elementwise):
 class Hardswish(_Elementwise):
     """`x * min(max(x + 3, 0), 6) / 6` of each element."""
 
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the argument, which holds floats."""
+        found = super().relate(types, reporter)
+        if isinstance(found, TensorType) and not is_float(found.dtype):
+            raise RelationError(f"floats are needed, not {found.dtype}")
+        return found
+
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         t = x.dtype.type
         return x * (np.clip(x + t(3), t(0), t(6)) / t(6))
@@ -81,6 +89,15 @@ class Clip(_Elementwise):
 
     a_min: float
     a_max: float
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the argument; no integer is at least or at most NaN."""
+        found = super().relate(types, reporter)
+        if isinstance(found, TensorType) and not is_float(found.dtype):
+            for name, bound in (("a_min", self.a_min), ("a_max", self.a_max)):
+                if math.isnan(bound):
+                    raise RelationError(f"{name} is NaN, and no {found.dtype} is")
+        return found
 
     def bounds(self, dtype: str) -> tuple[float | int, float | int]:
         """Both bounds as values of the dtype."""

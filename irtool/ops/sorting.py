@@ -102,8 +102,11 @@ class Sort(Operator):
     one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The type of the data."""
-        return tensor(types[0])
+        """The type of the data, which has the axis."""
+        x = tensor(types[0])
+        if x is not None:
+            normalize_axis(self.axis, len(x.shape))
+        return x
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         axis = normalize_axis(self.axis, x.ndim)
@@ -132,9 +135,12 @@ class Argsort(Operator):
     one_shape = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The data's shape with `dtype`."""
+        """The data's shape, which has the axis, with `dtype`."""
         x = tensor(types[0])
-        return x and TensorType(x.shape, self.dtype)
+        if x is None:
+            return None
+        normalize_axis(self.axis, len(x.shape))
+        return TensorType(x.shape, self.dtype)
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         return order(x, normalize_axis(self.axis, x.ndim), self.is_ascend).astype(numpy_dtype(self.dtype))

@@ -61,11 +61,15 @@ class SparseToDense(Operator):
         if indices is None or values is None or default is None:
             return None
         _require_signed(indices, "sparse_indices")
-        if len(indices.shape) > 3:
+        if len(indices.shape) > 2:
             raise RelationError(f"sparse_indices must have at most two axes, not {len(indices.shape)}")
-        if len(values.shape) > 2:
+        if len(values.shape) > 1:
             raise RelationError(f"sparse_values must have at most one axis, not {len(values.shape)}")
         require_rank(default, 0, "default_value")
+        depth = indices.shape[1] if len(indices.shape) == 2 else 1
+        if isinstance(depth, int) and depth != len(self.output_shape):
+            axes = len(self.output_shape)
+            raise RelationError(f"sparse_indices {indices} name places on {depth} axes, and output_shape has {axes}")
         return TensorType(self.output_shape, values.dtype)
 
     def evaluate(self, indices: np.ndarray, values: np.ndarray, default: np.ndarray) -> np.ndarray:

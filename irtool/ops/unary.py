@@ -18,7 +18,7 @@ from ..diagnostics import IrError
 from ..ir import Type
 from . import approximations
 from .base import Operator, Pattern, Reporter, operator
-from .dtypes import is_float, is_integer, is_real
+from .dtypes import is_float, is_integer, is_real, needs_bits
 from .erf import erf
 from .relations import compare, identity
 
@@ -192,7 +192,7 @@ _ROWS: list[tuple[str, int, str, Function, Function]] = [
     ("asinh", 1, "the inverse hyperbolic sine", _real(np.arcsinh), _te_real("asinh")),
     ("atan", 1, "the arc tangent, in radians", _real(np.arctan), _te_real("atan")),
     ("atanh", 1, "the inverse hyperbolic tangent", _real(np.arctanh), _te_real("atanh")),
-    ("bitwise_not", 4, "every bit flipped", np.invert, _te_invert),
+    ("bitwise_not", 4, "every bit flipped", np.invert, needs_bits(_te_invert)),
     ("ceil", 3, "the whole number not below", _whole(np.ceil), _te_whole("ceil")),
     ("copy", 3, "the element itself", lambda x: x, lambda x: x),
     ("cos", 1, "the cosine of an angle in radians", _real(np.cos), _te_real("cos")),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir import TensorType, TupleType, Type
+from ...ir import Constant, MissingData, TensorType, TupleType, Type
 from ...ir.dims import ANY
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..shapes import normalize_axis, require_rank, tensor
@@ -170,6 +171,11 @@ class DynTopk(Dynamic):
             return None
         if len(k.shape) > 1 or (k.shape and k.shape[0] != 1):
             raise RelationError(f"k must be a scalar or a vector of one element, not {k}")
+        given = reporter.argument(1)
+        if isinstance(given, Constant) and not isinstance(given.data, MissingData):
+            value = float(given.data.reshape(-1)[0])
+            if not math.isfinite(value):
+                raise RelationError(f"k must be a number, not {value}")
         axis = normalize_axis(self.axis, len(data.shape))
         if self.ret_type not in ("both", "values", "indices"):
             raise RelationError(f'ret_type is "{self.ret_type}"; it can be "both", "values" or "indices"')

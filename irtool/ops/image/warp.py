@@ -12,6 +12,7 @@ import numpy as np
 from ... import te
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..dtypes import is_float
 from ..shapes import require_compatible, require_rank, tensor
 from .resample import round_half_away
 
@@ -98,6 +99,8 @@ class GridSample(Operator):
         if rank not in (4, 5):
             raise RelationError(f"data must be of rank 4 or 5, not {data}")
         require_rank(grid, rank, "grid")
+        if not is_float(grid.dtype):
+            raise RelationError(f"grid must hold floats, coordinates from -1 to 1, not {grid.dtype}")
         wanted = "NCHW" if rank == 4 else "NCDHW"
         if self.layout != wanted:
             raise RelationError(f'layout is "{self.layout}"; for data of rank {rank} it must be "{wanted}"')

@@ -11,7 +11,7 @@ import numpy as np
 from ...ir import TensorType, Type
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert
-from ..shapes import floordiv, tensor
+from ..shapes import floordiv, require_compatible, tensor
 from .conv import exactly
 from .conv_expression import Stored, weight_gradient
 from .convolve import convolve_weight_gradient
@@ -61,6 +61,9 @@ class Conv2DBackwardWeight(Operator):
             depth = floordiv(self.channels, self.groups)
         else:
             depth = floordiv(x[1], self.groups)
+        require_compatible(g[0], x[0], "the batches of the gradient and the data")
+        if len(self.padding) not in (1, 2, 4):
+            raise RelationError(f"padding must be 1, 2 or 4 numbers, not {len(self.padding)}")
         target = parse_layout(self.out_layout, "OIHW", "out_layout")
         shape = in_layout((g[1], depth, *kernel), "OIHW", target, "the result")
         return TensorType(shape, self.out_dtype or grad.dtype)

@@ -20,6 +20,8 @@ from ..shapes import dim_dtype, tensor
 
 def scale_dim(dim: Dim, scale: float) -> Dim:
     """`dim * scale`, rounded to the nearest, halves away from zero. A symbolic dimension stays symbolic."""
+    if not math.isfinite(scale) or scale < 0:
+        raise RelationError(f"a dimension cannot be scaled by {scale}")
     if dim is ANY:
         return ANY
     if isinstance(dim, int):

@@ -12,7 +12,7 @@ from ..base import Reporter, operator
 from ..relations import broadcast
 from ..shapes import tensor
 from .fixed_point import along, requantize, saturate
-from .parameters import Quantized, assign_parameter, channel_axis, is_scalar, known, require_scalar
+from .parameters import Quantized, assign_parameter, channel_axis, is_scalar, known, require_scalar, require_scales
 
 _ARGUMENTS = (
     "lhs",
@@ -48,6 +48,7 @@ class QuantizedBinary(Quantized):
             assign_parameter(types, first + 1, "int32", size, reporter, f"the zero point before {name}")
         require_scalar(types[6], "float32", "the output scale")
         require_scalar(types[7], "int32", "the output zero point")
+        require_scales(reporter, (2, 4), 6)
         return broadcast(types[:2], reporter)
 
     def sides(self, args: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from ...ir import TensorType, Type
+from ...ir import Constant, MissingData, TensorType, Type
 from ...ir.dims import Dim
 from ..base import Operator, RelationError, Reporter
 from ..shapes import tensor
@@ -31,6 +32,33 @@ def require_out_dtype(dtype: str, accepted: Sequence[str]) -> None:
     """RelationError unless `out_dtype` is one of these."""
     if dtype not in accepted:
         raise RelationError(f"out_dtype must be {' or '.join(accepted)}, not {dtype or 'left out'}")
+
+
+def require_scales(reporter: Reporter, inputs: Sequence[int], output: int) -> None:
+    """RelationError where constants among these scales leave no number to multiply by.
+
+    An input's scale is finite (that of a channel which is never used may be 0), the output's positive, too.
+    """
+    divisors = _constant(reporter, output)
+    if any(not (math.isfinite(d) and d > 0) for d in divisors):
+        raise RelationError(f"the output scale must be positive and finite, not {divisors[0]}")
+    for index in inputs:
+        for scale in _constant(reporter, index):
+            if not math.isfinite(scale):
+                raise RelationError(f"a scale must be finite, not {scale}")
+            if divisors and abs(scale) / divisors[0] >= _LARGEST_RATIO:
+                raise RelationError(f"the scales {scale} and {divisors[0]} lie too far apart")
+
+
+_LARGEST_RATIO = 2.0**63
+
+
+def _constant(reporter: Reporter, index: int) -> list[float]:
+    """The elements of an argument that is a constant; none where it is not."""
+    given = reporter.argument(index)
+    if not isinstance(given, Constant) or isinstance(given.data, MissingData):
+        return []
+    return [float(v) for v in given.data.reshape(-1)]
 
 
 def require_scalar(type: Type, dtype: str, what: str) -> None:

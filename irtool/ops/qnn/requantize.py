@@ -20,6 +20,7 @@ from .parameters import (
     require_dtype,
     require_out_dtype,
     require_scalar,
+    require_scales,
 )
 from .quantize import QUANTIZED
 
@@ -66,6 +67,7 @@ class Requantize(Quantized):
         assign_parameter(types, 2, "int32", size, reporter, "the input zero point")
         require_scalar(types[3], "float32", "the output scale")
         require_scalar(types[4], "int32", "the output zero point")
+        require_scales(reporter, (1,), 3)
         require_out_dtype(self.out_dtype, QUANTIZED)
         return TensorType(data.shape, self.out_dtype)
 

@@ -188,6 +188,9 @@ class StridedSet(Operator):
         data = tensor(types[0], "data")
         if data is None:
             return None
+        v = tensor(types[1], "v")
+        if v is not None and len(v.shape) != len(data.shape):
+            raise RelationError(f"v must have the rank of the data, {len(data.shape)}, and is {v}")
         for i, name in enumerate(("begin", "end", "strides"), 2):
             bounds = tensor(types[i], name)
             if bounds is not None and len(bounds.shape) != 1:

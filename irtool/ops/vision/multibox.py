@@ -135,6 +135,8 @@ class MultiBoxTransformLoc(Operator):
         require_compatible(anchor.shape[2], 4, "axis 2 of anchor and the number of coordinates")
         if isinstance(count, int) and count < 1:
             raise RelationError("there must be at least one anchor")
+        if len(self.variances) != 4:
+            raise RelationError(f"variances must be 4 numbers, not {len(self.variances)}")
         boxes = TensorType((prob.shape[0], count, 6), prob.dtype)
         return TupleType((boxes, TensorType((prob.shape[0],), "int32")))
 

@@ -1,0 +1,61 @@
+"""What an operator's type rule accepts can be computed; what cannot be is refused with a place, by checking already."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.diagnostics import IrError, render
+
+pytestmark = pytest.mark.promise("refused by type")
+F = "float32"
+CASES = {
+    "hardswish int": "%x: Tensor[(2, 3), int32] | hardswish(%x)",
+    "hardswish bool": "%x: Tensor[(2, 3), bool] | hardswish(%x)",
+    "reinterpret": f'%x: Tensor[(2), {F}] | reinterpret(%x, dtype="uint8")',
+    "sort of a scalar": f"%x: {F} | sort(%x)",
+    "argsort of a scalar": f'%x: {F} | argsort(%x, dtype="int32")',
+    "topk of a scalar": f"%x: {F} | topk(%x, k=1)",
+    "sparse_to_dense": f"%x: Tensor[(3), int32], %y: Tensor[(1, 3), {F}], %z: {F} | sparse_to_dense(%x, %y, %z, output_shape=[5])",
+    "strided_set of another rank": f"%x: Tensor[(3, 4, 3), {F}], %y: Tensor[(2, 3), {F}], %b: Tensor[(3), int32] | strided_set(%x, %y, %b, %b, %b)",
+    "strided_set of seven axes": f"%x: Tensor[(1, 1, 1, 1, 1, 1, 1), {F}], %y: Tensor[(1, 1), {F}], %b: Tensor[(7), int32] | strided_set(%x, %y, %b, %b, %b)",
+    "trilu of a vector": f"%x: Tensor[(4), {F}], %k: int32 | trilu(%x, %k, upper=True)",
+    "grid_sample on integers": f"%x: Tensor[(1, 1, 4, 4), {F}], %g: Tensor[(1, 2, 4, 4), int32] | image.grid_sample(%x, %g)",
+    "multibox variances": f"%x: Tensor[(1, 2, 3), {F}], %y: Tensor[(1, 12), {F}], %z: Tensor[(1, 3, 4), {F}] | vision.multibox_transform_loc(%x, %y, %z, variances=[1.5])",
+    "clip at nan": "%x: Tensor[(2), int32] | clip(%x, a_min=nan, a_max=3)",
+    "upsampling by nan": f"%x: Tensor[(1, 1, 2, 2), {F}] | nn.upsampling(%x, scale_h=2, scale_w=nan)",
+    "upsampling by inf": f"%x: Tensor[(1, 1, 2, 2), {F}] | nn.upsampling(%x, scale_h=inf, scale_w=1)",
+    "qnn.add scale 0": "%x: Tensor[(2), int8], %y: Tensor[(2), int8] | qnn.add(%x, %y, 0.5f, 0, 0.25f, 1, 0.0f, 0)",
+    "qnn.add scale nan": "%x: Tensor[(2), int8], %y: Tensor[(2), int8] | qnn.add(%x, %y, nanf, 0, 0.25f, 1, 1.0f, 0)",
+    "qnn.add scales far apart": "%x: Tensor[(2), int8], %y: Tensor[(2), int8] | qnn.add(%x, %y, 3e38f, 0, 0.25f, 1, 1e-38f, 0)",
+    "requantize to scale 0": '%x: Tensor[(2), int32] | qnn.requantize(%x, 1f, 0, 0f, 0, out_dtype="int8")',
+    "dyn.topk of inf": f'%x: Tensor[(4), {F}] | dyn.topk(%x, inff, k=None, dtype="int32")',
+    "conv2d_backward_weight padding": f'%g: Tensor[(1, 4, 8, 8), {F}], %x: Tensor[(1, 3, 8, 8), {F}] | nn.conv2d_backward_weight(%g, %x, kernel_layout="NCHW", padding=[1, 1, 1], kernel_size=[3, 3])',
+    "conv2d_backward_weight batch": f'%g: Tensor[(2, 4, 8, 8), {F}], %x: Tensor[(1, 3, 8, 8), {F}] | nn.conv2d_backward_weight(%g, %x, kernel_layout="NCHW", padding=[1, 1, 1, 1], kernel_size=[3, 3])',
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refused_by_type(case):
+    params, _, body = CASES[case].partition(" | ")
+    text = f'#[version = "0.0.5"]\ndef @main({params}) {{ {body} }}\n'
+    with pytest.raises(IrError) as caught:
+        irtool.infer_types(irtool.parse(text, "f.relay"))
+    assert all(d.span is not None for d in caught.value.diagnostics), render(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["left_shift", "right_shift", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"]
+)
+def test_bits_of_floats(name):
+    """TVM's type rule accepts floats here, so texts with them are read; building and evaluating refuse."""
+    args = "%x" if name == "bitwise_not" else "%x, %x"
+    text = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(2, 3), {F}]) {{ {name}({args}) }}\n'
+    module = irtool.infer_types(irtool.parse(text, "f.relay"))
+    with pytest.raises(IrError, match="has no meaning on float32") as caught:
+        irtool.build(module, emit="c")
+    assert caught.value.exit_code == 1
+    assert all(d.span is not None for d in caught.value.diagnostics)
+    with pytest.raises(IrError, match="has no meaning on float32"):
+        irtool.evaluate(module, [np.ones((2, 3), F)])
