@@ -160,13 +160,20 @@ def sanitize(text: str) -> str:
 class Names:
     """Hands out identifiers that differ from each other and from C's own words."""
 
-    def __init__(self, *taken: str) -> None:
+    def __init__(self, *taken: str, outer: Names | None = None) -> None:
         self._taken = set(taken)
         self._counts: dict[str, int] = {}
+        self._outer = outer
+        """What is around: asked and not copied, since there may be as many scopes as names."""
 
     def taken(self, name: str) -> bool:
-        """True if the identifier was handed out or reserved."""
-        return name in self._taken
+        """True if the identifier was handed out or reserved, here or outside."""
+        scope: Names | None = self
+        while scope is not None:
+            if name in scope._taken:
+                return True
+            scope = scope._outer
+        return False
 
     def take(self, *names: str) -> None:
         """Reserves identifiers."""
@@ -174,7 +181,7 @@ class Names:
 
     def inner(self, *taken: str) -> Names:
         """For a scope inside this one: its names differ from those out here too."""
-        return Names(*self._taken, *taken)
+        return Names(*taken, outer=self)
 
     def fresh(self, text: str) -> str:
         """A new identifier that resembles `text`."""
@@ -182,8 +189,17 @@ class Names:
         if _STANDARD_MACRO.fullmatch(f"{stem}_2"):  # no number makes it another kind of name
             stem = f"v{stem}"
         name = stem
-        while name in self._taken or name in _RESERVED or _STANDARD_MACRO.fullmatch(name):
-            n = self._counts[stem] = self._counts.get(stem, 1) + 1
+        while self.taken(name) or name in _RESERVED or _STANDARD_MACRO.fullmatch(name):
+            n = self._counts[stem] = self._count(stem) + 1
             name = f"{stem}_{n}"
         self._taken.add(name)
         return name
+
+    def _count(self, stem: str) -> int:
+        """The number up to which names of that stem are handed out for sure."""
+        scope: Names | None = self
+        while scope is not None:
+            if stem in scope._counts:
+                return scope._counts[stem]
+            scope = scope._outer
+        return 1
