@@ -18,7 +18,9 @@ from tests.driver.programs import dense, parse, run
 def test_every_way_gives_the_same_program(way: str, vector: bool | str, tmp_path: Path) -> None:
     m, weights, x = dense()
     artifact = irtool.build(m, weights, out_dir=tmp_path, name="net", weights=way, vector=vector)
-    assert {p.suffix for p in tmp_path.iterdir()} == {".h", ".c", ".so"} | ({".bin"} if way == "file" else set())
+    assert {p.suffix for p in tmp_path.iterdir()} == {".h", ".c", ".so", ".json"} | (
+        {".bin"} if way == "file" else set()
+    )
     assert (tmp_path / "net_weights.c").exists() == (way == "split")
     want = irtool.evaluate(m, {"x": x, **weights})
     np.testing.assert_allclose(artifact.run([x]), want, rtol=1e-4, atol=1e-5)

@@ -13,7 +13,7 @@ import pytest
 import irtool
 from irtool.ir import Constant, Expr, Function, Module, TensorType, Tuple, TupleGetItem, TupleType, Var, post_order
 from irtool.ops.base import call
-from irtool.passes.gradients.rule import differentiable
+from irtool.passes.gradients.rule import differentiable, find_rule
 
 STEP = 1e-6
 TOLERANCE = 1e-5
@@ -262,7 +262,8 @@ ALL = [pytest.param(c, id=f"{name}-{i}") for name, cases in CASES.items() for i,
 
 
 def test_every_rule_has_a_case() -> None:
-    assert sorted(CASES) == differentiable()
+    own = [n for n in differentiable() if find_rule(n).__module__.startswith("irtool.")]  # other tests load plug-ins
+    assert sorted(CASES) == own
 
 
 def values(case: Case) -> list[np.ndarray]:
