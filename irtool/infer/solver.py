@@ -42,7 +42,6 @@ from ..ops.base import Operator, RelationError, operator_of
 from ..ops.relations import show_shape
 from ..trampoline import trampoline
 
-
 _Pairs = dict[tuple[int, int], tuple[Type, Type, Type]]
 """By identity of two types (kept alive here): the one that both are."""
 

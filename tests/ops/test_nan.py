@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import irtool
+from tests.driver.test_sanitizers import run_all
 
 pytestmark = pytest.mark.promise("NaN and overflow")
 
@@ -78,3 +79,44 @@ def test_a_window_with_nan_has_no_largest_element(text: str, dtype: str, vector:
     want, got = both(text, x, vector)
     assert np.isnan(want).any()
     np.testing.assert_array_equal(got, want)
+
+
+EDGES = [
+    NAN,
+    INF,
+    -INF,
+    1e30,
+    -1e30,
+    2.0**31,
+    2.0**32,
+    2.0**63,
+    2.0**64,
+    1.5 * 2.0**63,
+    -1.5,
+    -(2.0**31),
+    -(2.0**63),
+    300.7,
+    255.9,
+    -129.0,
+]
+
+
+@pytest.mark.parametrize("vector", [True, False], ids=["vector", "scalar"])
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("target", [f"{s}int{w}" for s in ("", "u") for w in (8, 16, 32, 64)])
+def test_casts_of_what_does_not_fit(target: str, source: str, vector: bool) -> None:
+    with np.errstate(over="ignore"):
+        x = np.array(EDGES * 4, source)
+    want, got = both(f'cast(%x, dtype="{target}")', x, vector)
+    np.testing.assert_array_equal(got, want)
+    assert want.dtype == target
+    assert want[0] == {"int32": -(2**31), "int64": -(2**63), "uint64": 2**63}.get(target, 0)
+
+
+@pytest.mark.parametrize("name", ["log", "log2", "log10", "asinh", "acosh", "atanh"])
+def test_logarithms_of_edges_under_the_sanitizer(name: str, tmp_path) -> None:
+    x = np.array([NAN, -NAN, INF, -INF, 0.0, -0.0, 1e-45, -1e-45, -1.0, 3e38, -3e38, 1.0] * 4, np.float32)
+    module = irtool.infer_types(irtool.parse(f"def @main(%x: Tensor[(48), float32]) {{ {name}(%x) }}"))
+    assert run_all([(module, [x])], tmp_path) == 1
+    want, got = both(f"{name}(%x)", x, True)
+    np.testing.assert_allclose(got, want, rtol=1e-5)

@@ -21,7 +21,7 @@ _LOG_SERIES = """static inline {t} irt_vlog_series_{n}({t} f) {{
   return f - (h - s * (h + r));
 }}"""
 _LOG_NORMAL = """static inline {t} irt_vlog_normal_{n}({t} x, {t} *k) {{
-  {i} bits = ({i})x - 0x3f3504f3;
+  {i} bits = (({i})x & INT32_MAX) - 0x3f3504f3;
   *k = __builtin_convertvector(bits >> 23, {t});
   return irt_vlog_series_{n}(({t})((bits & 0x7fffff) + 0x3f3504f3) - 1.0f);
 }}"""
@@ -52,7 +52,7 @@ _LOG10 = """static inline {t} irt_vlog10_{n}({t} x) {{
 # 1 + x = u + c, exactly where that matters; with k = 0, f is x.
 _LOG1P = """static inline {t} irt_vlog1p_{n}({t} x) {{
   {t} u = x + 1.0f, c = x - (u - 1.0f);
-  {i} bits = ({i})u - 0x3f3504f3, e = bits >> 23;
+  {i} bits = (({i})u & INT32_MAX) - 0x3f3504f3, e = bits >> 23;
   {t} k = __builtin_convertvector(e, {t}), scale = ({t})((128 - e) << 23);
   {t} f = (({t})((bits & 0x7fffff) + 0x3f3504f3) - 1.0f) + c * (0.5f * scale);
   {t} y = k * 0.693359375f + (irt_vlog_series_{n}(f) - k * 2.12194440e-4f);

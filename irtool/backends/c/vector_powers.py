@@ -60,7 +60,7 @@ _ANY_POW = (
 # Most vectors have positive normal numbers only, and so have their powers: these are done with in half of the time.
 _POW = (
     """static inline {t} irt_vpow_{n}({t} x, {t} y) {{
-  {i} bits = ({i})x - 0x3f510625, special = (({i})x < 0x00800000) | (({i})x > 0x7f7fffff);
+  {i} bits = (({i})x & INT32_MAX) - 0x3f510625, special = (({i})x < 0x00800000) | (({i})x > 0x7f7fffff);
   {t} sum, r;
   if (irt_vany_{n}(special)) return irt_vany_pow_{n}(x, y);
   r = irt_vpow_exponent_{n}(bits, __builtin_convertvector(bits >> 23, {t}), y, &sum);
