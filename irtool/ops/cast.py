@@ -33,7 +33,7 @@ def convert(x: np.ndarray, dtype: str) -> np.ndarray:
         x = x if x.dtype.itemsize > 2 else x.astype(np.float32)
         limit = x.dtype.type(2.0 ** (8 * wide.itemsize - 1))
         fits = (x >= -limit) & (x < limit)
-        cut = np.where(fits, np.where(fits, x, 0).astype(wide), np.iinfo(wide).min).astype(target)
+        cut = np.where(fits, np.where(fits, x, 0).astype(wide), -(2 ** (8 * wide.itemsize - 1))).astype(target)
         if target == np.uint64:
             large = (x >= limit) & (x < 2 * limit)
             cut = np.where(large, np.where(large, x, 0).astype(target), cut)
