@@ -346,5 +346,5 @@ def fuzz_module(seed: int) -> Module:
     """A module with types; the same for the same seed."""
     rng = random.Random(seed)
     if rng.random() < 0.15:
-        return irtool.infer_types(random_network(seed, rng.randint(2, 8), rng.choice(FLOATS)))
-    return irtool.infer_types(FuzzMaker(rng, rng.randint(3, 8), rng.random() < 0.3).module())
+        return irtool.infer_types(random_network(seed, rng.randint(2, 6), rng.choice(FLOATS)))
+    return irtool.infer_types(FuzzMaker(rng, rng.randint(2, 7), rng.random() < 0.3).module())
