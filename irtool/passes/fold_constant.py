@@ -165,6 +165,8 @@ def _static_shape_query(old: Call) -> Expr | None:
     dtype = old.attrs.dtype or "int32"
     if is_call_to(old, "ndarray_size"):
         return array_constant(np.asarray(math.prod(t.shape)), dtype)  # type: ignore[arg-type]
+    if not t.shape:  # its type is that of a scalar, as in TVM, and no constant of no elements is one
+        return None
     return array_constant(np.asarray(t.shape, "int64"), dtype)
 
 
