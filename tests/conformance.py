@@ -2,7 +2,7 @@
 
 Every test counts for the rows that it is about: the promises it is marked with, the pass or the operator that it is
 parametrized over, the feature of the language. A run of all tests, beside a corpus of TVM's own results, compares the
-page with what it saw and fails if they differ; `make conformance` writes it.
+page with what it saw and says so if they differ; `make conformance` writes it.
 """
 
 from __future__ import annotations
@@ -80,17 +80,18 @@ def _families() -> dict[str, str]:
     """The family of each operator: the module that it stands in."""
     from irtool.ops import operators
 
-    return {cls.name: cls.__module__.removeprefix("irtool.ops.") for cls in operators if _is_own(cls)}
+    return {cls.name: cls.__module__.removeprefix("irtool.ops.") for cls in operators if is_own(cls)}
 
 
 @functools.cache
 def _passes() -> frozenset[str]:
     from irtool.passes import passes
 
-    return frozenset(p.name for p in passes if _is_own(p))
+    return frozenset(p.name for p in passes if is_own(p))
 
 
-def _is_own(cls: type) -> bool:
+def is_own(cls: type) -> bool:
+    """Whether a plug-in is one of irtool's own: other tests load theirs."""
     return cls.__module__.startswith("irtool.")
 
 
@@ -130,14 +131,13 @@ class Conformance:
         partial = (
             [a for a in self.config.args if Path(a).resolve() != ROOT / "tests"] or option.keyword or option.markexpr
         )
-        if hasattr(self.config, "workerinput") or exitstatus or partial or option.collectonly or not CORPUS.is_dir():
+        if hasattr(self.config, "workerinput") or partial or option.collectonly or not CORPUS.is_dir():
             return
         page = self.page()
         if option.conformance:
             PAGE.write_text(page, encoding="utf-8")
             self.said = f"wrote {PAGE.relative_to(ROOT)}"
-        elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
-            session.exitstatus = 1
+        elif not exitstatus and (not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page):
             self.said = f"{PAGE.relative_to(ROOT)} does not say what the tests showed: make conformance writes it"
 
     @pytest.hookimpl

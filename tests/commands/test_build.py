@@ -238,7 +238,7 @@ def test_help_names_every_option_of_build(irtool) -> None:
     hidden = {"module", "content", "instruments", "also", "warnings"}
     for name in inspect.signature(build).parameters:
         if name not in hidden:
-            assert renamed.get(name, f"--{name}") in text, name
+            assert renamed.get(name, f"--{name.replace('_', '-')}") in text, name
 
 
 def test_a_file_name_that_is_no_identifier(irtool, tmp_path: Path) -> None:
