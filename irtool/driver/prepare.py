@@ -68,7 +68,9 @@ def prepare(
     required, disabled = set(required_pass), set(disabled_pass)
     before: dict[str, Any] = {"config": config, "target": target, "instruments": None if instruments is None else ()}
     module = run_passes(with_entry(module, entry), "RemoveUnusedFunctions", **before)
-    module = run_passes(make_monomorphic(module), "RemoveUnusedFunctions", **before)
+    made = make_monomorphic(module)
+    if made is not module:  # what was copied is called no more
+        module = run_passes(made, "RemoveUnusedFunctions", **before)
     if is_higher_order(module):
         module = run_passes(module, _FIRST_ORDER, **before)
     if is_dynamic(module):
