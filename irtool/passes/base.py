@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
-from ..diagnostics import UsageError, nearest
+from ..diagnostics import UsageError
 from ..ir import Expr, Function, Module
 from ..ir.module import describe
 from ..plugin import Plugin, PluginError, Registry, type_hints
@@ -31,6 +31,7 @@ from ..plugin.mistakes import adopt, check_dataclass, refuse
 from ..plugin.origin import is_outside, place_of, shown
 from .config_option import ConfigOption
 from .context import PassContext, PassInfo
+from .given_options import check_options
 from .names import declare_pass_name
 
 
@@ -140,27 +141,8 @@ class Pass(Plugin):
     @classmethod
     def make(cls, options: Mapping[str, Any] | None = None) -> Pass:
         """An instance with these options, checked. Raises UsageError for an unknown option or a value of the wrong kind."""
-        from ..ops.base import coerce
-
         known = {f.name: f for f in cls.fields()}
-        hints = type_hints(cls)
-        values = {}
-        for key, value in (options or {}).items():
-            if key not in known:
-                have = f"it has {', '.join(known)}" if known else "it has none"
-                raise UsageError(f"pass {cls.name} has no option {key} ({have})", help=nearest(key, known))
-            try:
-                values[key] = coerce(value, hints[key])
-            except (TypeError, ValueError) as error:
-                raise UsageError(f"option {key} of pass {cls.name}: {error}") from None
-        for name, field in known.items():
-            if (
-                name not in values
-                and field.default is dataclasses.MISSING
-                and field.default_factory is dataclasses.MISSING
-            ):
-                raise UsageError(f"pass {cls.name} needs the option {name}: write {cls.name}{{{name}=…}}")
-        return cls(**values)
+        return cls(**check_options("pass", cls.name, known, type_hints(cls), options))
 
     def text(self) -> str:
         """`Name{option=value …}` with the options that are not at their defaults."""

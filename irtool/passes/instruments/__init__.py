@@ -26,11 +26,11 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from ...diagnostics import UsageError, nearest
 from ...plugin import Registry, type_hints
 from ...plugin.mistakes import adopt, check_dataclass, refuse
 from ...plugin.origin import is_outside
 from ..context import PassInstrument
+from ..given_options import check_options
 
 instruments: Registry[type[PassInstrument]] = Registry("instrument", "irtool.passes.instruments")
 """Every instrument by name."""
@@ -68,23 +68,8 @@ def make_instrument(name: str, options: Mapping[str, Any] | None = None) -> Pass
 
     Raises UsageError for an unknown name or option, an option that is missing, or a value of the wrong kind.
     """
-    from ...ops.base import coerce
-
     cls = instruments.get(name)
-    known, hints = instrument_options(cls), type_hints(cls)
-    values = {}
-    for key, value in (options or {}).items():
-        if key not in known:
-            have = f"it has {', '.join(known)}" if known else "it has none"
-            raise UsageError(f"instrument {name} has no option {key} ({have})", help=nearest(key, known))
-        try:
-            values[key] = coerce(value, hints[key])
-        except (TypeError, ValueError) as error:
-            raise UsageError(f"option {key} of instrument {name}: {error}") from None
-    for key, field in known.items():
-        if key not in values and dataclasses.MISSING is field.default is field.default_factory:
-            raise UsageError(f"instrument {name} needs the option {key}: write {name}{{{key}=…}}")
-    return cls(**values)
+    return cls(**check_options("instrument", name, instrument_options(cls), type_hints(cls), options))
 
 
 def parse_instrument(text: str) -> PassInstrument:
