@@ -232,21 +232,12 @@ def _timed(function: Any, repeat: int) -> tuple[Any, float]:
     return result, best
 
 
-def _leaves(value: Any) -> list[Any]:
-    out, stack = [], [value]
-    while stack:
-        v = stack.pop()
-        if isinstance(v, tuple | list):
-            stack.extend(reversed(v))
-        else:
-            out.append(v)
-    return out
-
-
 def _show(value: Any) -> None:
     import numpy as np
 
-    for i, leaf in enumerate(_leaves(value)):
+    from ..ir.values import value_leaves
+
+    for i, leaf in enumerate(value_leaves(value)):
         if not isinstance(leaf, np.ndarray):
             click.echo(f"out{i}: {leaf!r}")
             continue
@@ -260,10 +251,11 @@ def _save(path: str, value: Any) -> None:
 
     import numpy as np
 
+    from ..ir.values import value_leaves
     from .output import write_bytes
 
     buffer = io.BytesIO()
-    arrays: dict[str, Any] = {f"out{i}": np.asarray(leaf) for i, leaf in enumerate(_leaves(value))}
+    arrays: dict[str, Any] = {f"out{i}": np.asarray(leaf) for i, leaf in enumerate(value_leaves(value))}
     np.savez(buffer, **arrays)
     write_bytes(path, buffer.getvalue())
 
@@ -271,8 +263,10 @@ def _save(path: str, value: Any) -> None:
 def _compare(results: dict[str, Any], tolerance: float, quiet: bool) -> None:
     import numpy as np
 
+    from ..ir.values import value_leaves
+
     (one, a), (two, b) = list(results.items())[:2]
-    left, right = _leaves(a), _leaves(b)
+    left, right = value_leaves(a), value_leaves(b)
     worst, problem = 0.0, ""
     if len(left) != len(right):
         problem = f"{one} returns {len(left)} tensors and {two} returns {len(right)}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import te
 from ..ir import TensorType, TupleType, Type
+from ..ir.values import value_leaves
 from ..plugin.mistakes import check_dataclass, refuse
 from ..plugin.origin import is_outside, place_of
 
@@ -51,7 +52,7 @@ def checked_evaluate(attrs: Any, type: Type | None) -> Callable[..., Any]:
         result = attrs.evaluate(*arguments)
         if isinstance(type, TupleType) and not isinstance(result, tuple | list):
             raise refuse(attrs.__class__, f"evaluate returned {_show(result)}, not a tuple of {len(type.fields)}")
-        leaves = _leaves(result)
+        leaves = value_leaves(result)
         if len(leaves) != len(wanted):
             raise refuse(attrs.__class__, f"evaluate returned {len(leaves)} arrays where the type has {len(wanted)}")
         for leaf, t in zip(leaves, wanted):
@@ -103,17 +104,6 @@ def _tensor_types(t: Type | None) -> list[TensorType] | None:
             found.append(x)
         else:
             return None
-    return found
-
-
-def _leaves(value: Any) -> list[Any]:
-    found, stack = [], [value]
-    while stack:
-        v = stack.pop()
-        if isinstance(v, tuple | list):
-            stack.extend(reversed(v))
-        else:
-            found.append(v)
     return found
 
 

@@ -8,7 +8,7 @@ chance.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ...infer import infer_types
 from ...interp import evaluate
 from ...ir import Call, Constant, Expr, Function, Module, TensorType, Type, Var, refresh, rewrite
 from ...ir.types import rebuild_type, type_children
+from ...ir.values import value_leaves
 from ...trampoline import trampoline
 
 Steps = Generator[Any, Any, Any]
@@ -51,7 +52,7 @@ def gradient_error(before: Module, entry: str, inputs: list[Any], gradients: Any
         return float(sum(np.sum(a, dtype=np.float64) for a in found))
 
     products = []
-    for g, v in zip(_leaves(gradients), _leaves(directions), strict=True):
+    for g, v in zip(value_leaves(gradients), value_leaves(directions), strict=True):
         if g.shape != v.shape:
             return f"a gradient has the shape {list(g.shape)}, and its parameter {list(v.shape)}"
         products.append(g.astype(np.float64) * v)
@@ -130,16 +131,6 @@ def _mapped(change: Callable[..., Any], values: tuple[Any, ...]) -> Steps:
     return tuple(fields)
 
 
-def _leaves(value: Any) -> Iterator[Any]:
-    stack = [value]
-    while stack:
-        v = stack.pop()
-        if isinstance(v, tuple | list):
-            stack.extend(reversed(v))
-        else:
-            yield v
-
-
 def _floats(value: Any, whole: bool) -> list[Any]:
-    found = list(_leaves(value))
+    found = value_leaves(value)
     return [a for a in (found if whole else found[:1]) if _is_float(a)]

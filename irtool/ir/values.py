@@ -1,0 +1,17 @@
+"""Values of Relay programs as Python holds them: arrays, and tuples of values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def value_leaves(value: Any) -> list[Any]:
+    """What a value holds that is no tuple (or list), left to right; the value itself if it is none."""
+    found, stack = [], [value]
+    while stack:
+        v = stack.pop()
+        if isinstance(v, tuple | list):
+            stack.extend(reversed(v))
+        else:
+            found.append(v)
+    return found
