@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,20 +120,14 @@ class CheckValues(PassInstrument):
         return [evaluate(module, self._inputs(signature, seed), entry=self.entry) for seed in range(self.count)]
 
 
+Compare = Callable[[Any, Any, str], str | None]
+
+
 def difference(want: Any, got: Any, rtol: float, atol: float, path: str = "") -> str | None:
     """A sentence about where two values differ, or None if they agree. NaN agrees with NaN."""
     import numpy as np
 
-    stack = [(want, got, path)]
-    while stack:
-        a, b, where = stack.pop()
-        if isinstance(a, tuple | list):
-            if not isinstance(b, tuple | list) or len(a) != len(b):
-                return f"result{where} has another number of fields"
-            stack += [(x, y, f"{where}.{i}") for i, (x, y) in enumerate(zip(a, b, strict=True))]
-            continue
-        if not hasattr(a, "dtype") or not hasattr(b, "dtype"):
-            continue
+    def compare(a: Any, b: Any, where: str) -> str | None:
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"result{where} was {a.dtype}{list(a.shape)} and is {b.dtype}{list(b.shape)}"
         if a.dtype.kind in "fcV":
@@ -141,7 +136,9 @@ def difference(want: Any, got: Any, rtol: float, atol: float, path: str = "") ->
                 return f"result{where} differs by up to {np.nanmax(np.abs(x - y)):.3g}"
         elif not np.array_equal(a, b):
             return f"result{where} differs in {int(np.count_nonzero(a != b))} of {a.size} elements"
-    return None
+        return None
+
+    return _first(compare, want, got, path)
 
 
 def distance(want: Any, got: Any, tolerance: float, path: str = "") -> str | None:
@@ -149,6 +146,24 @@ def distance(want: Any, got: Any, tolerance: float, path: str = "") -> str | Non
     may differ, for an approximation may be one by its data type."""
     import numpy as np
 
+    def compare(a: Any, b: Any, where: str) -> str | None:
+        if a.shape != b.shape:
+            return f"result{where} had the shape {list(a.shape)} and has {list(b.shape)}"
+        x, y = a.astype(np.float64), b.astype(np.float64)
+        same = (x == y) | (np.isnan(x) & np.isnan(y))
+        gap = np.where(same, 0.0, np.abs(x - y))
+        largest = float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x)))
+        if np.all(gap <= tolerance * max(largest, 1e-3)):
+            return None
+        return (
+            f"result{where} differs by up to {np.max(gap):.3g}, more than {tolerance:g} of the largest, {largest:.3g}"
+        )
+
+    return _first(compare, want, got, path)
+
+
+def _first(compare: Compare, want: Any, got: Any, path: str) -> str | None:
+    """What `compare` says of the first pair of arrays of which it says something; other leaves than arrays are passed over."""
     stack = [(want, got, path)]
     while stack:
         a, b, where = stack.pop()
@@ -156,15 +171,6 @@ def distance(want: Any, got: Any, tolerance: float, path: str = "") -> str | Non
             if not isinstance(b, tuple | list) or len(a) != len(b):
                 return f"result{where} has another number of fields"
             stack += [(x, y, f"{where}.{i}") for i, (x, y) in enumerate(zip(a, b, strict=True))]
-            continue
-        if not hasattr(a, "dtype") or not hasattr(b, "dtype"):
-            continue
-        if a.shape != b.shape:
-            return f"result{where} had the shape {list(a.shape)} and has {list(b.shape)}"
-        x, y = a.astype(np.float64), b.astype(np.float64)
-        same = (x == y) | (np.isnan(x) & np.isnan(y))
-        gap = np.where(same, 0.0, np.abs(x - y))
-        largest = float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x)))
-        if not np.all(gap <= tolerance * max(largest, 1e-3)):
-            return f"result{where} differs by up to {np.max(gap):.3g}, more than {tolerance:g} of the largest, {largest:.3g}"
+        elif hasattr(a, "dtype") and hasattr(b, "dtype") and (said := compare(a, b, where)) is not None:
+            return said
     return None
