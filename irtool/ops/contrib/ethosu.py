@@ -87,19 +87,9 @@ def _relate_convolution(
     return ifm, at.windows(ifm, at.kernel_shape, at.ofm_channels, at.dilation, upscale)
 
 
-@operator(
-    "contrib.ethosu.conv2d",
-    *("ifm", "weight", "scale_bias", "lut"),
-    attrs="EthosuConv2DAttrs",
-    level=11,
-    vendor=_VENDOR,
-)
 @dataclass(frozen=True)
-class EthosUConv2D(EthosU):
-    """A quantized convolution; weights are `(ofm_channels, height, width, ifm_channels)`.
-
-    `scale_bias` `(ofm_channels, 10)` has the scale and bias of each channel packed into 80 bits.
-    """
+class EthosUConvolution(EthosU):
+    """The attributes of both convolutions."""
 
     ifm_scale: float
     ifm_zero_point: int
@@ -118,6 +108,21 @@ class EthosUConv2D(EthosU):
     upscale: str = "NONE"
     ifm_layout: str = "NHWC"
     ofm_layout: str = "NHWC"
+
+
+@operator(
+    "contrib.ethosu.conv2d",
+    *("ifm", "weight", "scale_bias", "lut"),
+    attrs="EthosuConv2DAttrs",
+    level=11,
+    vendor=_VENDOR,
+)
+@dataclass(frozen=True)
+class EthosUConv2D(EthosUConvolution):
+    """A quantized convolution; weights are `(ofm_channels, height, width, ifm_channels)`.
+
+    `scale_bias` `(ofm_channels, 10)` has the scale and bias of each channel packed into 80 bits.
+    """
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """An 8-bit input and 8-bit weights give a result of the input's dtype; the attributes give the weights their type."""
@@ -133,26 +138,9 @@ class EthosUConv2D(EthosU):
     vendor=_VENDOR,
 )
 @dataclass(frozen=True)
-class EthosUDepthwiseConv2D(EthosU):
+class EthosUDepthwiseConv2D(EthosUConvolution):
     """A quantized depthwise convolution; weights are `(ofm_channels, height, width, 1)`. See `contrib.ethosu.conv2d`."""
 
-    ifm_scale: float
-    ifm_zero_point: int
-    weight_zero_point: int
-    ofm_scale: float
-    ofm_zero_point: int
-    kernel_shape: tuple[int, ...] | None = None
-    ofm_channels: int | None = None
-    strides: tuple[int, ...] = (1, 1)
-    padding: tuple[int, ...] = (0, 0, 0, 0)
-    dilation: tuple[int, ...] = (1, 1)
-    activation: str = "NONE"
-    clip_min: int = 0
-    clip_max: int = 0
-    rounding_mode: str = "TFL"
-    upscale: str = "NONE"
-    ifm_layout: str = "NHWC"
-    ofm_layout: str = "NHWC"
     ofm_dtype: str = "int8"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
