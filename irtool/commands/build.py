@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .compiler_options import cflags_option
 from .known_types import ARRAYS, Given, digest, type_options, warn
 from .pass_options import PassChoice, pass_options, report_instruments
 
@@ -75,9 +76,7 @@ if TYPE_CHECKING:
 @click.option(
     "--cc", default="", metavar="COMMAND", help="C compiler, such as aarch64-linux-gnu-gcc. Default: $CC, or cc."
 )
-@click.option(
-    "--cflags", default="", metavar="FLAGS", help="Further flags for the C compiler, behind those of $CFLAGS."
-)
+@cflags_option
 @click.option(
     "--sanitize",
     default="",

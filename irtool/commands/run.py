@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .compiler_options import cflags_option
 from .known_types import Given, type_options
 from .pass_options import PassChoice, pass_options, report_instruments
 
@@ -55,9 +56,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     help="Level of the build pipeline (through C).",
 )
 @pass_options("Passes to run first; what they make is run, either way.")
-@click.option(
-    "--cflags", default="", metavar="FLAGS", help="Further flags for the C compiler, behind those of $CFLAGS."
-)
+@cflags_option
 @click.option(
     "--sanitize",
     default="",
