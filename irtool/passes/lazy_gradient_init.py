@@ -37,7 +37,6 @@ from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .grad_cell import grad_cell_module, with_grad_cell
 from .let_binding import LetList, Names
-from .primitive_functions import is_finished
 
 Steps = Generator[Any, Any, Any]
 
@@ -67,7 +66,7 @@ class LazyGradientInit(ModulePass):
         functions = dict(extended.functions)
         library = grad_cell_module().functions
         for name, f in module.functions.items():
-            if is_optimizable(f) and not is_finished(f) and name not in library and _is_in_reach(f):
+            if is_optimizable(f) and name not in library and _is_in_reach(f):
                 functions[name] = _Lazy(extended).function(f)
         return extended.with_functions(functions)
 
@@ -78,27 +77,26 @@ def _is_in_reach(f: Function) -> bool:
         return False
     held: list[Expr] = []
     crossing: list[Expr] = [*f.params, f.body]
-    for e in post_order(f, enter=lambda e: e is f or not is_finished(e)):
-        if _is_given(e):
+    for e in post_order(f):
+        if isinstance(e, _GIVEN):
             continue
         held += [e, *binders(e)]
         kids = children(e)
-        if isinstance(e, Call) and _is_given(e.op):
+        if isinstance(e, Call) and isinstance(e.op, _GIVEN):
             kids = e.args
             if not isinstance(e.op, Constructor):
                 crossing += [e, *e.args]
             elif any(map(_holds_tensors, e.op.inputs)):
                 return False
-        if any(map(_is_given, kids)):
+        if any(isinstance(k, _GIVEN) for k in kids):
             return False
     if any(isinstance(t, GlobalTypeVar) and t.name == "GradCell" for t in type_leaves(_types(held))):
         return False
     return not any(_holds_tensors(t) for t in tuple_leaves(_types(crossing)) if not isinstance(t, TensorType))
 
 
-def _is_given(e: Expr) -> bool:
-    """Whether `e` is called as it is, on tensors: it is defined elsewhere, or a kernel already."""
-    return isinstance(e, Op | GlobalVar | Constructor) or is_finished(e)
+_GIVEN = (Op, GlobalVar, Constructor)
+"""What is called as it is defined elsewhere: on tensors."""
 
 
 def _types(values: Iterable[Expr]) -> TupleType:
@@ -129,7 +127,7 @@ class _Lazy:
     def function(self, f: Function) -> Function:
         """The function over tensors that wraps the one over cells; `f` itself if it handles no tensors."""
         renamed = {}
-        for e in post_order(f, enter=lambda e: e is f or not is_finished(e)):
+        for e in post_order(f):
             for v in binders(e):
                 old = v.type_annotation or v.checked_type
                 new = None if old is None else self.cell_type(old)
@@ -148,7 +146,7 @@ class _Lazy:
                 return with_function(new, ret_type=self.cell_type(new.ret_type))
             return self.call(old, new) if isinstance(old, Call) and isinstance(new, Call) else new
 
-        inner = rewrite(f, leave, lambda e: e if e is not f and is_finished(e) else None, memo)
+        inner = rewrite(f, leave, memo=memo)
         assert isinstance(inner, Function)
         if inner.ret_type == f.ret_type and all(new.type_annotation == v.type_annotation for v, new in renamed.items()):
             return f
@@ -162,7 +160,7 @@ class _Lazy:
         result = old.checked_type
         assert result is not None
         types = [a.checked_type for a in old.args]
-        if isinstance(new.op, GlobalVar) or is_finished(new.op):
+        if isinstance(new.op, GlobalVar):
             arguments = [self.unwrapped(a, t) for a, t in zip(new.args, types, strict=True)]  # type: ignore[arg-type]
             return self.wrapped(Call(new.op, tuple(arguments), new.attrs, new.type_args, new.span), result)
         if not isinstance(new.op, Op):
