@@ -1,0 +1,29 @@
+"""The page of conformance has a row for every promise, feature of the language, pass and family of operators."""
+
+from __future__ import annotations
+
+import re
+
+from irtool.ops import operators
+from irtool.passes import passes
+from tests.conformance import PAGE, is_own
+from tests.promises import PROMISES
+from tests.test_language_features import FEATURES
+
+
+def test_the_page_has_a_row_for_everything() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    wanted = {
+        "Promises": set(PROMISES.values()),
+        "Language": {f"`{f}`" for f in FEATURES},
+        "Passes": {f"`{p.name}`" for p in passes if is_own(p)},
+        "Operators": {f"`{o.__module__.removeprefix('irtool.ops.')}`" for o in operators if is_own(o)},
+    }
+    for section, titles in wanted.items():
+        (body,) = re.findall(rf"^## {section}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+        rows = {row.split(" | ")[0].removeprefix("| ") for row in body.splitlines() if row.endswith(("✔ |", "✘ |"))}
+        assert rows >= titles, f"make conformance: {section} lacks {sorted(titles - rows)}"
+
+
+def test_no_row_of_the_page_has_failed() -> None:
+    assert "✘" not in PAGE.read_text(encoding="utf-8").split("\n## ", 1)[1]
