@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 STAMP = .venv/.installed
 
-.PHONY: run test conformance check format bench fuzz clean
+.PHONY: run test pages check format bench fuzz clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c --verbose samples/simplenet.relay
@@ -11,9 +11,9 @@ run: $(STAMP)
 test: $(STAMP)-dev
 	$(BIN)/python -m pytest -n 2
 
-# Writes docs/conformance.md from the results of all tests.
-conformance: $(STAMP)-dev
-	$(BIN)/python -m pytest -n 2 --conformance
+# Writes docs/conformance.md and docs/robustness.md from the results of all tests.
+pages: $(STAMP)-dev
+	$(BIN)/python -m pytest -n 2 --pages
 
 check: $(STAMP)-dev
 	$(BIN)/ruff format --check irtool tests benchmarks

@@ -1,10 +1,12 @@
-"""Fixtures of all tests, and the page that is made of their results."""
+"""Fixtures of all tests, and the pages that are made of their results."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.conformance import Conformance
+from tests.pages import Pages
+from tests.robustness import Robustness
 
 
 @pytest.fixture
@@ -15,9 +17,9 @@ def quick_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--conformance", action="store_true", help="write docs/conformance.md from the results of all tests"
+        "--pages", action="store_true", help="write the pages of docs/ that are made of all tests' results"
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Conformance(config), "conformance")
+    config.pluginmanager.register(Pages(config, Conformance(), Robustness()), "pages")

@@ -6,13 +6,13 @@ import re
 
 from irtool.ops import operators
 from irtool.passes import passes
-from tests.conformance import PAGE, is_own
+from tests.conformance import Conformance, is_own
 from tests.promises import PROMISES
 from tests.test_language_features import FEATURES
 
 
 def test_the_page_has_a_row_for_everything() -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = Conformance.path.read_text(encoding="utf-8")
     wanted = {
         "Promises": set(PROMISES.values()),
         "Language": {f"`{f}`" for f in FEATURES},
@@ -22,8 +22,8 @@ def test_the_page_has_a_row_for_everything() -> None:
     for section, titles in wanted.items():
         (body,) = re.findall(rf"^## {section}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
         rows = {row.split(" | ")[0].removeprefix("| ") for row in body.splitlines() if row.endswith(("✔ |", "✘ |"))}
-        assert rows >= titles, f"make conformance: {section} lacks {sorted(titles - rows)}"
+        assert rows >= titles, f"make pages: {section} lacks {sorted(titles - rows)}"
 
 
 def test_no_row_of_the_page_has_failed() -> None:
-    assert "✘" not in PAGE.read_text(encoding="utf-8").split("\n## ", 1)[1]
+    assert "✘" not in Conformance.path.read_text(encoding="utf-8").split("\n## ", 1)[1]

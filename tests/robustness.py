@@ -1,0 +1,76 @@
+"""`docs/robustness.md`: how many inputs of which kinds were tried, how work grows, and how many faults tests notice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.pages import ROOT, Page, values
+
+CLASSES = {
+    "modules": "random modules through random pipelines of one to six passes: types inferred afresh, values before and after",
+    "compiled": "random modules, compiled with random options: interpreter against C",
+    "texts": "mutated texts: parse, print, read back, infer, passes, C",
+    "calls": "calls of every operator with dtypes, ranks and attributes at their corners: `check`, interpreter and C accept or refuse alike",
+    "indices": "hostile indices and boxes from data, under address and undefined-behaviour sanitizers",
+    "numbers": "NaN, infinities, extreme integers: interpreter against C",
+    "sanitized": "compiled programs under sanitizers",
+    "names": "hostile names and texts in C",
+    "scale": "large and deeply nested texts",
+    "faults": "faults from outside: closed streams, full disks, damaged caches and weights, broken compilers, signals",
+    "inputs": "inputs and weights of every dtype, byte order and shape, given to the interpreter and to C",
+    "mistakes": "mistakes at the command line",
+}
+HEAD = """# Robustness
+
+How irtool is attacked by its own tests, generated from the results of a run of all of them (`make pages`). `make fuzz`
+runs the random classes for as long as one likes, with other seeds.
+
+## Inputs
+
+A row is ✔ if nothing failed.
+
+| class | inputs | shown by | |
+| --- | --- | --- | --- |
+"""
+GROWTH = """
+## Growth
+
+The exponent *e* of work ~ size^*e*, fitted to counted calls while modules grow; 1 is linear. Each test fails above 1.15.
+`python -m benchmarks growth` measures time and memory at full size.
+
+"""
+
+
+class Robustness(Page):
+    """One row for each class of inputs, each shape of module that grows, and each room of mutants."""
+
+    path = ROOT / "docs" / "robustness.md"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.exponents: dict[str, dict[str, float]] = {}
+
+    def rows_of(self, item: pytest.Item) -> Iterator[tuple[str, str]]:
+        for marker in item.iter_markers("robustness"):
+            (key,) = marker.args
+            assert key in CLASSES, f"{item.nodeid} belongs to a class that tests/robustness.py does not have: {key!r}"
+            yield "Inputs", key
+
+    def take(self, report: pytest.TestReport) -> None:
+        super().take(report)
+        for shape, stage, exponent in values(report, "exponent"):
+            self.exponents.setdefault(shape, {})[stage] = exponent
+
+    def text(self) -> str:
+        parts = [HEAD]
+        for key, title in CLASSES.items():
+            row = self.rows["Inputs", key]
+            parts.append(f"| {title} | {row.inputs:,} | {row.tests} | {row.mark} |\n")
+        stages = sorted({stage for row in self.exponents.values() for stage in row})
+        parts += [GROWTH, f"| module | {' | '.join(stages)} |\n", f"| --- |{' --- |' * len(stages)}\n"]
+        for shape, row in sorted(self.exponents.items()):
+            cells = [f"{row[stage]:.2f}" if stage in row else "" for stage in stages]
+            parts.append(f"| {shape} | {' | '.join(cells)} |\n")
+        return "".join(parts)
