@@ -11,10 +11,11 @@ exception that carries one or more diagnostics out of irtool. `render` draws the
 
 from __future__ import annotations
 
-import difflib
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+
+from .likeness import nearest as nearest  # every room asks for it here
 
 _WIDEST = 160
 """Longest stretch of a source line that is drawn; a caret in a 100 MB line must not print 100 MB."""
@@ -153,21 +154,6 @@ class Diagnostics:
     def check(self) -> None:
         if any(d.level == "error" for d in self.items):
             raise IrError(self.items)
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """`did you mean X?` for the nearest known name, or the empty string."""
-    known = list(known)
-    folded: dict[str, str] = {}
-    for k in known:
-        folded.setdefault(k.lower(), k)
-    if name.lower() in folded:
-        return f"did you mean {folded[name.lower()]}?"
-    tails = sorted(k for k in known if k.rsplit(".", 1)[-1] == name.rsplit(".", 1)[-1])
-    if tails:
-        return f"did you mean {tails[0]}?"
-    found = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"did you mean {found[0]}?" if found else ""
 
 
 def render(diagnostics: Sequence[Diagnostic] | IrError) -> str:

@@ -27,4 +27,5 @@ PROMISES = {
     "growth": "time, memory and text grow as the input does: parsing, printing, inference, passes and builds",
     "NaN and overflow": "NaN, infinities and numbers that do not fit mean the same to the interpreter and to C, as `docs/language.md` says",
     "refused by type": "what an operator cannot compute its type rule refuses, with a place",
+    "mistakes of newcomers": "what is misspelt, misplaced or of another kind is called so, with what was probably meant",
 }

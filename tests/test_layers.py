@@ -11,6 +11,7 @@ import irtool
 
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
+    ("likeness",),
     ("diagnostics",),
     ("plugin", "trampoline", "namespace"),
     ("ir",),
@@ -28,8 +29,8 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {
-    "schedule": {"diagnostics", "plugin", "trampoline", "tir", "te"},
-    "backends": {"diagnostics", "plugin", "trampoline", "tir", "te", "schedule"},
+    "schedule": {"likeness", "diagnostics", "plugin", "trampoline", "tir", "te"},
+    "backends": {"likeness", "diagnostics", "plugin", "trampoline", "tir", "te", "schedule"},
 }
 """Rooms with a narrower view than their place in the order gives them."""
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Diagnostic, IrError, render
+from .foreign import refuse_foreign_bytes, refuse_foreign_text
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -29,12 +30,15 @@ def read_text(path: str) -> tuple[str, str]:
         raise IrError(f"cannot read {path}: {error.strerror or error}") from None
     if most is not None and len(data) > most:
         raise IrError(f"{name} has more than {most} bytes, which --max-size allows")
+    refuse_foreign_bytes(data, name)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise IrError(f"{name} is not UTF-8 text (byte {error.start} is 0x{data[error.start]:02x})") from None
+        at = f"byte {error.start} is 0x{data[error.start]:02x}"
+        raise IrError(f"the file is not UTF-8 text ({at})", filename=name) from None
     if not text.strip():
-        raise IrError(f"{name} is empty")
+        raise IrError("the file is empty", filename=name)
+    refuse_foreign_text(text, name)
     return text, name
 
 

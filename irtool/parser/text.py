@@ -11,6 +11,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, Diagnostics, IrError, Source, Span, nearest
 from ..ir import Expr, Function, Module, Type, Var, free_variables
+from ..likeness import ask
 from . import dialect
 from .builder import Builder
 from .builder.state import GaveUp, State
@@ -252,7 +253,8 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
     for name, span in builder.undefined[:_MOST_UNDEFINED]:
         owner = builder.parameter_of.get(name)
         hint = f"; it is a parameter of @{owner}" if owner is not None else ""
-        found.error(f"%{name} is not defined here{hint}", span)
+        alike = ["%" + n for n in builder.resembling.get(name, ())]
+        found.error(f"%{name} is not defined here{hint}", span, help=ask(alike))
     if metadata.missing_records:
         names = list(metadata.missing_records)
         shown = ", ".join(names[:_MOST_NAMED]) + (" …" if len(names) > _MOST_NAMED else "")

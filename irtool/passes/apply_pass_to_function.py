@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..diagnostics import IrError
+from ..diagnostics import IrError, nearest
 from ..ir import Module
 from .base import Pass
 from .context import PassContext, PassInfo
 from .runner import run_pass
 from .selection import Selection, select
+
+_MOST_LISTED = 20
+"""Functions that a message names."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,11 @@ class ApplyPassToFunction(Pass):
         outer = context.selection.outside if context.selection is not None else frozenset[str]()
         matched, idle = select(module, self.regexes, [n for n in module.functions if n not in outer])
         if idle and (self.error_if_no_function_matches_regex or context.require_match):
-            have = ", ".join("@" + n for n in module.functions if n not in outer) or "none"
-            raise IrError(f"no function matches {idle[0]!r}", notes=(f"the functions are {have}",))
+            names = [n for n in module.functions if n not in outer]
+            have = ", ".join("@" + n for n in names[:_MOST_LISTED]) or "none"
+            have += f" … ({len(names)} in all)" if len(names) > _MOST_LISTED else ""
+            help = nearest(idle[0].strip("^$@"), names)
+            raise IrError(f"no function matches {idle[0]!r}", notes=(f"the functions are {have}",), help=help)
         if not matched:
             return module
         outside = frozenset(module.functions) - frozenset(matched)

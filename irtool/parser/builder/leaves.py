@@ -8,11 +8,15 @@ from typing import Any
 from ...diagnostics import IrError, Span, nearest
 from ...ir import Call, Constant, Expr, GlobalVar, Type, Var
 from ...ir.meta import MetaNode
+from ...likeness import most_alike
 from ...ops.base import op, operators
 from .. import dialect
 from ..literals import read_scalar
 from ..metadata import read_index
 from .state import State
+
+_MOST_HINTS = 50
+"""Undefined variables for which those that resemble them are looked for."""
 
 
 def plain_words(call: str, start: int) -> tuple[str, int, list[str]]:
@@ -28,6 +32,9 @@ class Leaves(State):
         name = v[0][1:]
         var = self.variables.get(name) or self.free.get(name)
         if var is None:
+            if name not in self.resembling:
+                few = len(self.resembling) < _MOST_HINTS
+                self.resembling[name] = most_alike(name, self.variables) if few else []
             self.undefined.append((name, self.span(s, e)))
             var = self.free[name] = Var(name)
         return var

@@ -43,6 +43,8 @@ class State:
         self.type_names: dict[str, Span] = {}
         self.dim_names: dict[str, DimVar] = {}
         self.undefined: list[tuple[str, Span]] = []
+        self.resembling: dict[str, list[str]] = {}
+        """Variables that were visible where an undefined name was met first, and are like it."""
         self.doubtful: dict[int, tuple[str, Span]] = {}
         """Numbers too large for their type, by the offset of their end: an error unless a sign in front makes them fit."""
         self.loose_attributes: list[Span] = []
