@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 STAMP = .venv/.installed
 
-.PHONY: run test pages check format bench fuzz clean
+.PHONY: run test pages check format bench fuzz mutants clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c --verbose samples/simplenet.relay
@@ -34,6 +34,11 @@ SEED ?= 1
 JOBS ?= 1
 fuzz: $(STAMP)-dev
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) --jobs $(JOBS)
+
+# Changes one token of irtool at a time and counts what the tests notice; make mutants SEED=3 COUNT=20.
+COUNT ?= 100
+mutants: $(STAMP)-dev
+	$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT) --jobs $(JOBS)
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

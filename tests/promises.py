@@ -28,4 +28,5 @@ PROMISES = {
     "NaN and overflow": "NaN, infinities and numbers that do not fit mean the same to the interpreter and to C, as `docs/language.md` says",
     "refused by type": "what an operator cannot compute its type rule refuses, with a place",
     "mistakes of newcomers": "what is misspelt, misplaced or of another kind is called so, with what was probably meant",
+    "mutants": "a random change of one token of irtool is noticed by quick tests, in more than 85 of 100 cases",
 }
