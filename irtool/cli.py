@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments == ["--version"]:  # answered before click is imported, which takes longer than anything else
         print(f"irtool {__version__}")
         sys.exit(0)
+    if asked := os.environ.get("_IRTOOL_COMPLETE"):
+        from .commands.completing import complete
+        from .commands.shell import group
+
+        sys.exit(complete(group, asked))
     signal.signal(signal.SIGTERM, _stop)
     sys.exit(run(arguments))
 

@@ -29,4 +29,5 @@ PROMISES = {
     "refused by type": "what an operator cannot compute its type rule refuses, with a place",
     "mistakes of newcomers": "what is misspelt, misplaced or of another kind is called so, with what was probably meant",
     "mutants": "a random change of one token of irtool is noticed by quick tests, in more than 85 of 100 cases",
+    "completion": "shells complete commands, options, passes, operators, instruments, functions of the named file, and files",
 }

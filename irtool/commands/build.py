@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import kinds
 from .compiler_options import cflags_option
 from .known_types import ARRAYS, Given, digest, type_options, warn
 from .pass_options import PassChoice, pass_options, report_instruments
@@ -18,10 +19,17 @@ if TYPE_CHECKING:
 
 
 @click.command(name="build", short_help="Compile a module to C, a library or a program.")
-@click.argument("file")
-@click.option("--target", default="c", show_default=True, help="What to make code for.")
+@click.argument("file", type=kinds.MODULE)
 @click.option(
-    "-o", "out_dir", metavar="DIR", default=None, help="Folder for the output. Default: NAME.out in this folder."
+    "--target", type=kinds.TARGET, metavar="TARGET", default="c", show_default=True, help="What to make code for."
+)
+@click.option(
+    "-o",
+    "out_dir",
+    type=kinds.FOLDER,
+    metavar="DIR",
+    default=None,
+    help="Folder for the output. Default: NAME.out in this folder.",
 )
 @click.option("--name", default=None, metavar="NAME", help="Prefix of files and C names. Default: the file's name.")
 @click.option(
@@ -38,6 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--entry",
     "entries",
+    type=kinds.FUNCTION,
     multiple=True,
     default=("main",),
     show_default=True,
@@ -117,10 +126,13 @@ if TYPE_CHECKING:
 )
 @click.option("--cache/--no-cache", default=True, show_default=True, help="Reuse earlier builds of the same content.")
 @click.option("--explain", is_flag=True, help="Say which strategy each kernel got, and why.")
-@click.option("--report", "report_file", metavar="FILE.json", default=None, help="Write the build report.")
+@click.option(
+    "--report", "report_file", type=kinds.WRITTEN, metavar="FILE.json", default=None, help="Write the build report."
+)
 @click.option(
     "--graph",
     "graph_file",
+    type=kinds.WRITTEN,
     metavar="FILE.json",
     default=None,
     help="Write the graph in the peer's graph-executor JSON.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import kinds
 from .known_types import ARRAYS, ONE_ARRAY, Given, entry_of, entry_option, type_options
 from .pass_options import loads_files
 
@@ -31,7 +32,7 @@ class Wanted:
 
 
 @click.command(name="check", short_help="Report every error in files: syntax, names, types.")
-@click.argument("files", nargs=-1, required=True)
+@click.argument("files", type=kinds.MODULE, nargs=-1, required=True)
 @click.option("--syntax", "syntax_only", is_flag=True, help="Stop after parsing: no type inference.")
 @click.option("--round-trip", is_flag=True, help="Also print the module, read it back, and compare.")
 @click.option(

@@ -6,12 +6,13 @@ import difflib
 
 import click
 
+from . import kinds
 from .pass_options import loads_files
 
 
 @click.command(name="diff", short_help="Compare two modules by structure.")
-@click.argument("left")
-@click.argument("right")
+@click.argument("left", type=kinds.MODULE)
+@click.argument("right", type=kinds.MODULE)
 @click.option(
     "--types",
     type=click.Choice(["none", "calls", "all"]),

@@ -6,11 +6,12 @@ from collections import Counter
 
 import click
 
+from . import kinds
 from .pass_options import loads_files
 
 
 @click.command(name="info", short_help="Count what is in a module.")
-@click.argument("file")
+@click.argument("file", type=kinds.MODULE)
 @loads_files
 def command(file: str) -> None:
     """Print the functions of a module with their types, and how often each operator is called."""

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import kinds
+
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
     from ..ir import Module
@@ -184,6 +186,7 @@ _DTYPE_OPTION = click.option(
 )
 _PARAMS = click.option(
     "--params",
+    type=kinds.READ,
     metavar="FILE",
     default=None,
     help="Weights by parameter name, from .npz or .params: constants before types are inferred.",
@@ -197,6 +200,7 @@ ONE_ARRAY = "The same for one parameter, from a .npy file."
 
 entry_option = click.option(
     "--entry",
+    type=kinds.FUNCTION,
     default=None,
     metavar="FUNCTION",
     help="The function whose parameters --shape, --dtype, --params and --inputs speak of. Default: main, or the only one.",
@@ -218,9 +222,17 @@ def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[.
 
         if single is not None:
             wrapped = click.option(
-                "--input", "single", multiple=True, callback=_single, metavar="NAME=FILE.npy", help=single
+                "--input",
+                "single",
+                type=kinds.NAMED,
+                multiple=True,
+                callback=_single,
+                metavar="NAME=FILE.npy",
+                help=single,
             )(wrapped)
-        wrapped = click.option("--inputs", "arrays", metavar="FILE", default=None, help=inputs)(wrapped)
+        wrapped = click.option("--inputs", "arrays", type=kinds.READ, metavar="FILE", default=None, help=inputs)(
+            wrapped
+        )
         return _SHAPE(_DTYPE_OPTION(_PARAMS(wrapped)))
 
     return add

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from . import kinds
 from .pass_options import loads_files
 
 
 @click.command(name="ops", short_help="List the operators, or explain one.")
-@click.argument("name", required=False)
+@click.argument("name", type=kinds.OPERATOR, required=False)
 @click.option(
     "--since",
     metavar="VERSION",

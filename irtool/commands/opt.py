@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from . import kinds
 from .known_types import ARRAYS, ONE_ARRAY, Given, entry_of, entry_option, type_options
 from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments, split_names
@@ -16,7 +17,7 @@ from .printing import printing_options
 
 
 @click.command(name="opt", cls=OptionalValues, short_help="Run passes on a module and print it.")
-@click.argument("file")
+@click.argument("file", type=kinds.MODULE)
 @pass_options("The passes, in order. A pass named here always runs.")
 @click.option(
     "-O",
@@ -26,10 +27,16 @@ from .printing import printing_options
     help="Run the build pipeline at this level (after --passes).",
 )
 @click.option(
-    "-o", "output", metavar="FILE", default=None, help="Write to FILE, atomically, instead of standard output."
+    "-o",
+    "output",
+    type=kinds.WRITTEN,
+    metavar="FILE",
+    default=None,
+    help="Write to FILE, atomically, instead of standard output.",
 )
 @click.option(
     "--func",
+    type=kinds.FUNCTION,
     multiple=True,
     metavar="REGEX",
     help="Only transform functions whose name matches (from its start). Of repeated ones, any may match.",
@@ -42,11 +49,18 @@ from .printing import printing_options
     show_default=True,
     help="Level of the pass context: sequences skip passes above it.",
 )
-@click.option("--target", default=None, help='What code is made for, such as "llvm -mcpu=skylake".')
+@click.option(
+    "--target",
+    type=kinds.TARGET,
+    metavar="TARGET",
+    default=None,
+    help='What code is made for, such as "llvm -mcpu=skylake".',
+)
 @type_options(ARRAYS, ONE_ARRAY)
 @entry_option
 @click.option(
     "--print-before",
+    type=kinds.PASSES,
     multiple=True,
     callback=split_names,
     metavar="NAMES|all",
@@ -54,6 +68,7 @@ from .printing import printing_options
 )
 @click.option(
     "--print-after",
+    type=kinds.PASSES,
     multiple=True,
     callback=split_names,
     metavar="NAMES|all",
@@ -69,6 +84,7 @@ from .printing import printing_options
 )
 @click.option(
     "--dump-dir",
+    type=kinds.FOLDER,
     metavar="DIR",
     default=None,
     help="Write the module after each pass that changed it to numbered files.",
@@ -84,7 +100,9 @@ from .printing import printing_options
 @click.option(
     "--verify-each/--no-verify-each", default=True, show_default=True, help="Verify the module after each pass."
 )
-@click.option("--stop-after", metavar="N|NAME", default=None, help="Stop after N passes, or after this pass.")
+@click.option(
+    "--stop-after", type=kinds.PASS, metavar="N|NAME", default=None, help="Stop after N passes, or after this pass."
+)
 @click.option(
     "--check-values",
     is_flag=False,
@@ -95,7 +113,13 @@ from .printing import printing_options
     help="Evaluate before and after each pass on N random inputs (one if N is left out: --check-values, --check-values 5); stop "
     "at the first that changes results other than it is meant to.",
 )
-@click.option("--reproducer", metavar="FILE", default=None, help="Where to write a reproducer if a pass fails.")
+@click.option(
+    "--reproducer",
+    type=kinds.WRITTEN,
+    metavar="FILE",
+    default=None,
+    help="Where to write a reproducer if a pass fails.",
+)
 @printing_options
 def command(
     file: str,

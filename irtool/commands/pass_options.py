@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from . import kinds
+
 
 @dataclass(frozen=True)
 class PassChoice:
@@ -81,6 +83,7 @@ def _load(ctx: click.Context, option: click.Parameter, values: Sequence[str]) ->
 
 load_option = click.option(
     "--load",
+    type=kinds.READ,
     multiple=True,
     metavar="FILE.py",
     is_eager=True,
@@ -112,15 +115,22 @@ def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., A
             "--passes",
             "-p",
             "pipelines",
+            type=kinds.PIPELINE,
             multiple=True,
             metavar="A,B{x=1},…",
             help=f"{meaning} Repeated ones run one after the other. See `irtool passes`.",
         )
         @click.option(
-            "--disable-pass", multiple=True, callback=split_names, metavar="NAMES", help="Passes that sequences skip."
+            "--disable-pass",
+            type=kinds.PASSES,
+            multiple=True,
+            callback=split_names,
+            metavar="NAMES",
+            help="Passes that sequences skip.",
         )
         @click.option(
             "--require-pass",
+            type=kinds.PASSES,
             multiple=True,
             callback=split_names,
             metavar="NAMES",
@@ -128,6 +138,7 @@ def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., A
         )
         @click.option(
             "--pass-config",
+            type=kinds.OPTION,
             multiple=True,
             callback=_config,
             metavar="KEY=VALUE",
@@ -136,6 +147,7 @@ def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., A
         @click.option(
             "--instrument",
             "instrument_texts",
+            type=kinds.INSTRUMENT,
             multiple=True,
             metavar="NAME{x=1}",
             help="An instrument that watches the passes. May be repeated. See `irtool passes --list-instruments`.",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from . import kinds
 from .pass_options import loads_files
 
 
 @click.command(name="passes", short_help="List the passes, or explain one.")
-@click.argument("name", required=False)
+@click.argument("name", type=kinds.MANUAL, required=False)
 @click.option("--list-config", is_flag=True, help="List the options of the pass context: --pass-config.")
 @click.option("--list-instruments", is_flag=True, help="List the instruments: --instrument.")
 @loads_files

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import kinds
 from .compiler_options import cflags_option
 from .known_types import Given, type_options
 from .pass_options import PassChoice, pass_options, report_instruments
@@ -27,7 +28,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 
 
 @click.command(name="run", short_help="Run a module on the interpreter or through C, or compare both.")
-@click.argument("file")
+@click.argument("file", type=kinds.MODULE)
 @click.option("--via", type=click.Choice(["interp", "c"]), default="interp", show_default=True, help="How to run it.")
 @click.option(
     "--compare",
@@ -36,7 +37,9 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     metavar="interp,c",
     help="Run both ways and compare; exit code 1 if they differ.",
 )
-@click.option("--entry", default="main", show_default=True, help="The function to run.")
+@click.option(
+    "--entry", type=kinds.FUNCTION, metavar="FUNCTION", default="main", show_default=True, help="The function to run."
+)
 @type_options(
     "Values of parameters by name, from .npz or .params. Those that are missing get random values.",
     "One parameter from a .npy file.",
@@ -76,7 +79,9 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 @click.option(
     "--repeat", default=1, show_default=True, type=click.IntRange(1), help="Run this often and report the fastest."
 )
-@click.option("-o", "output", metavar="FILE.npz", default=None, help="Write the outputs out0, out1, …")
+@click.option(
+    "-o", "output", type=kinds.WRITTEN, metavar="FILE.npz", default=None, help="Write the outputs out0, out1, …"
+)
 @click.option("-v", "--verbose", is_flag=True, help="Also report passes, kernels, memory and time.")
 @click.option("-q", "--quiet", is_flag=True, help="Only say whether the comparison held.")
 def command(

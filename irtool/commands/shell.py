@@ -39,7 +39,7 @@ class Commands(click.Group):
         return getattr(module, "command", None)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple:
-        if args and self.get_command(ctx, args[0]) is None:
+        if args and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
             hint = nearest(args[0], self.list_commands(ctx))
             raise click.UsageError(f"no such command: {args[0]}{' — ' + hint if hint else ''}", ctx)
         return super().resolve_command(ctx, args)

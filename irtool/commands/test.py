@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from . import kinds
 from .pass_options import loads_files
 
 
 @click.command(name="test", short_help="Run golden files (// RUN: lines and expected output).")
-@click.argument("paths", nargs=-1, required=True)
+@click.argument("paths", type=kinds.READ, nargs=-1, required=True)
 @click.option("--update", is_flag=True, help="Write what is printed now as the expected output.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list the files that pass.")
 @loads_files

@@ -16,7 +16,7 @@ from ..diagnostics import UsageError, nearest
 from .meta import MetaNode
 from .target_tags import TAGS
 
-_KEYS = {
+KINDS = {
     "c": ("cpu",),
     "llvm": ("cpu",),
     "cuda": ("cuda", "gpu"),
@@ -84,12 +84,12 @@ class Target:
     def _fill(self, config: dict[str, Any]) -> None:
         config = dict(config)
         kind, host, tag = config.pop("kind"), config.pop("host", None), config.pop("tag", "")
-        if kind not in _KEYS:
-            raise UsageError(f"unknown target {kind}", help=nearest(str(kind), [*_KEYS, *TAGS]))
+        if kind not in KINDS:
+            raise UsageError(f"unknown target {kind}", help=nearest(str(kind), [*KINDS, *TAGS]))
         keys = _words(config.pop("keys", ()))
         if "device" in config:
             keys.insert(0, str(config["device"]))
-        keys += [k for k in _KEYS[kind] if k not in keys]
+        keys += [k for k in KINDS[kind] if k not in keys]
         options = sorted((str(k), _value(k, v)) for k, v in config.items())
         for name, value in (
             ("kind", kind),
@@ -123,15 +123,15 @@ class Target:
         fields = {"kind": self.kind, "tag": self.tag, "keys": self.keys, "attrs": self.attributes}
         if self.host is not None:
             host_fields = {**self.host.record().fields}
-        elif _KEYS[self.kind] == ("cpu",):
+        elif KINDS[self.kind] == ("cpu",):
             host_fields = fields
         else:
-            host_fields = {"kind": "llvm", "tag": "", "keys": _KEYS["llvm"], "attrs": {}}
+            host_fields = {"kind": "llvm", "tag": "", "keys": KINDS["llvm"], "attrs": {}}
         return MetaNode("Target", {**fields, "host": MetaNode("Target", {**host_fields, "host": None})})
 
     def __str__(self) -> str:
         words = [self.kind]
-        if self.keys != _KEYS[self.kind]:
+        if self.keys != KINDS[self.kind]:
             words.append(f"-keys={','.join(self.keys)}")
         return " ".join(words + [f"-{k}={v}" for k, v in self.options])
 

@@ -1,0 +1,80 @@
+"""Completion in shells: click's own mechanism, with the values of `--option=value` put right.
+
+bash splits words at `=` before it asks, and zsh and fish replace the whole word, option and all.
+"""
+
+from __future__ import annotations
+
+import os
+
+import click
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+    split_arg_string,
+)
+
+VARIABLE = "_IRTOOL_COMPLETE"
+"""The environment variable in which the shell says what it wants."""
+
+
+class _Bash(BashComplete):
+    @staticmethod
+    def _check_version() -> None:
+        """The script says itself what it needs; a bash is not started to ask."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        at = int(os.environ["COMP_CWORD"])
+        words = split_arg_string(os.environ["COMP_WORDS"])[: at + 1]
+        whole: list[str] = []
+        joins = False
+        for word in words:
+            if whole and (word == "=" or joins):
+                whole[-1] += word
+            else:
+                whole.append(word)
+            joins = word == "="
+        complete = whole[1:] if len(words) <= at and not joins else whole[1:-1]
+        return complete, "" if len(words) <= at and not joins else whole[-1]
+
+
+class _WholeWords(ShellComplete):
+    """A shell that replaces `--option=val` by what it is given."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        found = super().get_completions(args, incomplete)
+        option, equals, _ = incomplete.partition("=")
+        if not (equals and option.startswith("-")):
+            return found
+        return [CompletionItem(f"{option}={i.value}", i.type, i.help) for i in found]
+
+
+class _Zsh(_WholeWords, ZshComplete):
+    pass
+
+
+class _Fish(_WholeWords, FishComplete):
+    pass
+
+
+SHELLS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": _Zsh, "fish": _Fish}
+"""The shells that can be told how to complete."""
+
+
+def script(group: click.Group, shell: str) -> str:
+    """What makes that shell complete the arguments of irtool, as a script that it reads."""
+    return SHELLS[shell](group, {}, "irtool", VARIABLE).source()
+
+
+def complete(group: click.Group, instruction: str) -> int:
+    """Prints what a shell asks for, `bash_complete` or `bash_source`; returns the exit code."""
+    shell, _, wanted = instruction.partition("_")
+    if shell not in SHELLS or wanted not in ("source", "complete"):
+        click.echo(f"error: {VARIABLE}={instruction} is not SHELL_complete of {', '.join(SHELLS)}", err=True)
+        return 2
+    asked = SHELLS[shell](group, {}, "irtool", VARIABLE)
+    click.echo(asked.source() if wanted == "source" else asked.complete(), nl=wanted == "complete")
+    return 0

@@ -1,0 +1,28 @@
+"""`irtool completion`: prints what makes a shell complete irtool's arguments."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from .completing import SHELLS, script
+
+
+@click.command(name="completion", short_help="Print the script that makes a shell complete arguments.")
+@click.argument("shell", type=click.Choice(list(SHELLS)), required=False)
+def command(shell: str | None) -> None:
+    """Print the script that makes SHELL, by default the one in $SHELL, complete commands, options, passes, operators,
+    instruments, functions of the file that is named, and files.
+
+    \b
+    eval "$(irtool completion bash)"                                     in ~/.bashrc
+    eval "$(irtool completion zsh)"                                      in ~/.zshrc, after compinit
+    irtool completion fish > ~/.config/fish/completions/irtool.fish
+    """
+    from .shell import group
+
+    shell = shell or os.path.basename(os.environ.get("SHELL", ""))
+    if shell not in SHELLS:
+        raise click.UsageError(f"name a shell: {', '.join(SHELLS)}")
+    click.echo(script(group, shell), nl=False)

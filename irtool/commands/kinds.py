@@ -1,0 +1,158 @@
+"""Kinds of arguments: what a shell may complete them to, and which of them name files that a command reads or writes.
+
+Values stay the strings that they are. A reproducer asks `reads` and `writes` of each option.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+_DEFINITION = re.compile(r"^\s*(?:def|extern\s+def)\s+@([\w.]+)", re.MULTILINE)
+_LARGEST = 1 << 26
+"""Bytes of a file in which functions are looked for while somebody waits for a completion."""
+
+
+class Path(click.ParamType):
+    """A file or a folder. `reads` or `writes` says what the command does with it; `prefix` is what stands before its name."""
+
+    name = "path"
+
+    def __init__(
+        self, reads: bool = False, writes: bool = False, is_folder: bool = False, is_named: bool = False
+    ) -> None:
+        self.reads = reads
+        self.writes = writes
+        self.is_folder = is_folder
+        self.is_named = is_named
+        """Written NAME=FILE."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        typed = incomplete.partition("=")[2] if self.is_named else incomplete
+        return [CompletionItem(typed, type="dir" if self.is_folder else "file")]
+
+
+MODULE = Path(reads=True)
+"""Relay text."""
+READ = Path(reads=True)
+"""Another file that is read."""
+NAMED = Path(reads=True, is_named=True)
+"""`NAME=FILE`, which is read."""
+WRITTEN = Path(writes=True)
+"""A file that is written."""
+FOLDER = Path(writes=True, is_folder=True)
+"""A folder that is written to."""
+
+
+class Names(click.ParamType):
+    """One of some names, or several with commas between them; `known` lists them, with a word on each or none."""
+
+    name = "name"
+    reads: ClassVar[bool] = False
+    writes: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        known: Callable[[click.Context], Iterable[tuple[str, str]]],
+        are_many: bool = False,
+        ending: str = "",
+    ) -> None:
+        self.known = known
+        self.are_many = are_many
+        self.ending = ending
+        """What is written behind each name."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        before, comma, typed = incomplete.rpartition(",") if self.are_many else ("", "", incomplete)
+        found = [(name, said) for name, said in self.known(ctx) if name.lower().startswith(typed.lower())]
+        return [CompletionItem(f"{before}{comma}{name}{self.ending}", help=said or None) for name, said in found]
+
+
+def _passes(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    from ..passes import passes
+    from ..passes.pipelines import PIPELINES
+
+    yield from ((name, _said(passes.get(name))) for name in passes.names())
+    yield from ((f"{name}<O3>", pipeline.summary) for name, pipeline in PIPELINES.items())
+
+
+def _pass_names(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    return ((name, said) for name, said in _passes(ctx) if "<" not in name)
+
+
+def _manuals(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    from ..passes.instruments import instruments
+    from ..passes.pipelines import PIPELINES
+
+    yield from _pass_names(ctx)
+    yield from ((name, pipeline.summary) for name, pipeline in PIPELINES.items())
+    yield from ((name, _said(instruments.get(name))) for name in instruments.names())
+
+
+def _instruments(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    from ..passes.instruments import instruments
+
+    return ((name, _said(instruments.get(name))) for name in instruments.names())
+
+
+def _operators(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    from ..ops import operators
+
+    return ((name, _said(operators.get(name))) for name in operators.names())
+
+
+def _options(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    from ..passes.config_option import config_options
+
+    return ((key, option.meaning) for key, option, _ in config_options())
+
+
+def _targets(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    from ..ir.target import KINDS
+    from ..ir.target_tags import TAGS
+
+    return ((name, "") for name in (*KINDS, *TAGS))
+
+
+def _functions(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    """The functions of the files that stand on the command line, before the cursor or behind it."""
+    typed = [v for v in ctx.params.values() if isinstance(v, str)]
+    words = [*typed, *re.split(r"\s+", os.environ.get("COMP_WORDS", ""))]
+    for path in dict.fromkeys(w for w in words if w and os.path.isfile(w)):
+        if os.path.getsize(path) <= _LARGEST:
+            with open(path, encoding="utf-8", errors="replace") as source:
+                text = source.read()
+            if not text.startswith("PK") and "\0" not in text[:1000]:
+                yield from ((name, "") for name in dict.fromkeys(_DEFINITION.findall(text)))
+
+
+def _said(plugin: Any) -> str:
+    """The first sentence of a plug-in's manual, on one line."""
+    return " ".join(plugin.manual().split("\n\n")[0].split())
+
+
+PIPELINE = Names(_passes, are_many=True)
+PASS = Names(_pass_names)
+PASSES = Names(_pass_names, are_many=True)
+MANUAL = Names(_manuals)
+INSTRUMENT = Names(_instruments)
+OPERATOR = Names(_operators)
+OPTION = Names(_options, ending="=")
+TARGET = Names(_targets)
+FUNCTION = Names(_functions)
+
+__all__ = [
+    "FOLDER", "FUNCTION", "INSTRUMENT", "MANUAL", "MODULE", "NAMED", "OPERATOR", "OPTION", "PASS", "PASSES", "PIPELINE",
+    "READ", "TARGET", "WRITTEN", "Names", "Path",
+]  # fmt: skip
