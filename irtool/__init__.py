@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .diagnostics import Diagnostic, IrError
+    from .diagnostics import ConversionWarning, Diagnostic, IrError
     from .driver.build import build
     from .infer import infer_types
     from .interp.evaluate import evaluate
@@ -49,12 +49,14 @@ _WHERE = {
     "Target": ".ir.target",
     "PassContext": ".passes",
     "load_plugins": ".plugin",
+    "ConversionWarning": ".diagnostics",
     "IrError": ".diagnostics",
     "Diagnostic": ".diagnostics",
 }
 
 __all__ = [
     "Artifact",
+    "ConversionWarning",
     "Diagnostic",
     "IRModule",
     "IrError",

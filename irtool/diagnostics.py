@@ -135,6 +135,10 @@ class ToolError(IrError):
     exit_code = 4
 
 
+class ConversionWarning(UserWarning):
+    """A value had another dtype than its parameter, and was converted without loss; commands say so in a note."""
+
+
 @dataclass
 class Diagnostics:
     """Collects what a stage has to say; `check()` raises once if any of it is an error."""

@@ -18,6 +18,7 @@ PROMISES = {
     "partial inference": "shapes and dtypes are inferred apart, forwards and backwards, with hints from outside",
     "normal forms": "the check of the basic-block normal form names the expression that violates it",
     "inputs": "inputs are made by position, and unreadable ones are refused",
+    "one rule for inputs": "an array is taken by one rule for the interpreter, for C and for weights: converted without loss and with a word, or refused",
     "every output": "every sample is built with every kind of output and every option",
     "random pipelines": "random modules keep their types and values through random passes, and evaluation still ends",
     "large texts": "a module of a million operators is read in linear time and memory",

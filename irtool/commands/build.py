@@ -12,6 +12,7 @@ import click
 from . import kinds
 from .compiler_options import cflags_option
 from .known_types import ARRAYS, Given, digest, type_options, warn
+from .notes import conversions_as_notes
 from .pass_options import PassChoice, pass_options, report_instruments
 
 if TYPE_CHECKING:
@@ -192,27 +193,28 @@ def command(
         return {path: text for path, text in found if path != "-"}
 
     start = time.perf_counter()
-    artifact = build(
-        lambda: _module(text, source, given, entries[0], missing_constants, said),
-        params=(lambda: given.weights) if given.params else None,
-        target=target,
-        opt_level=level,
-        out_dir=folder,
-        name=name,
-        entry=entries,
-        inputs=inputs or None,
-        # What is asked of the passes is not in the cache.
-        cache=cache and not (time_passes or graph_file or chosen.instruments),
-        content=repr((text, source, given.key(), missing_constants, beside and digest(beside))).encode(
-            "utf-8", "surrogatepass"
-        ),
-        passes=chosen.passes,
-        instruments=(*chosen.instruments, timing),
-        also=texts,
-        warnings=said,
-        **chosen.context,
-        **options,
-    )
+    with conversions_as_notes(said):
+        artifact = build(
+            lambda: _module(text, source, given, entries[0], missing_constants, said),
+            params=(lambda: given.weights) if given.params else None,
+            target=target,
+            opt_level=level,
+            out_dir=folder,
+            name=name,
+            entry=entries,
+            inputs=inputs or None,
+            # What is asked of the passes is not in the cache.
+            cache=cache and not (time_passes or graph_file or chosen.instruments),
+            content=repr((text, source, given.key(), missing_constants, beside and digest(beside))).encode(
+                "utf-8", "surrogatepass"
+            ),
+            passes=chosen.passes,
+            instruments=(*chosen.instruments, timing),
+            also=texts,
+            warnings=said,
+            **chosen.context,
+            **options,
+        )
     seconds = time.perf_counter() - start
     for warning in artifact.report["warnings"][len(said) :]:  # what an earlier build, from the cache, had to say
         click.echo(warning, err=True)

@@ -170,7 +170,7 @@ def _values(function: Function, entry: str, given: Given, seed: int, places: Map
     """Values of the parameters, random ones by their `places` in the text, where there were weights beside them."""
     from ..diagnostics import IrError, nearest
     from ..interp.feeds import random_value
-    from ..interp.inputs import check_inputs
+    from ..ir.inputs import check_inputs
 
     found, origins = given.values, given.origins
     names = [p.name for p in function.params]
@@ -188,7 +188,7 @@ def _values(function: Function, entry: str, given: Given, seed: int, places: Map
             raise IrError(f"the type of parameter %{p.name} is not known", p.span)
         else:
             values.append(random_value(ty, p.name, seed, places.get(p.name, place)))
-    return check_inputs(function, values, entry, origins)
+    return check_inputs(function.params, values, entry, origins, function.span)
 
 
 def _run(

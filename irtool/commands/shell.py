@@ -17,6 +17,7 @@ from .. import __version__
 from ..diagnostics import InternalError, IrError, nearest, render
 from ..plugin import loading
 from ..plugin.mistakes import blame_code
+from .notes import conversions_as_notes
 
 
 class Commands(click.Group):
@@ -87,7 +88,7 @@ def execute(arguments: Sequence[str]) -> int:
     arguments = [a for a in arguments if a != "--debug"]
     loading.warn = _warn
     try:
-        with group.make_context("irtool", list(arguments)) as ctx:
+        with conversions_as_notes(), group.make_context("irtool", list(arguments)) as ctx:
             group.invoke(ctx)
         sys.stdout.flush()
         return 0

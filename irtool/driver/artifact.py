@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..diagnostics import IrError, UsageError, nearest
+from ..ir import TensorType, TupleType, Var
+from ..ir.conversion import dtype_name
+from ..ir.inputs import check_inputs
+from ..ir.values import value_leaves
 from ..tir.program import HostFunction, Slot
+from ..trampoline import trampoline
 
 _BITS = {"bfloat16": "uint16"}
 
@@ -126,9 +131,11 @@ class Artifact:
     def run(self, inputs: Sequence[Any] | Mapping[str, Any] = (), entry: str = "") -> Any:
         """Runs an entry (the first one, unless it is named): one value per parameter that is no weight, in order or by name.
 
-        Returns what the interpreter does: an array, or a tuple of values. Raises IrError for a wrong number, shape or
-        dtype of inputs; ToolError where the library cannot be loaded or fails. Of a build with `emit="exe"`, the program is
-        run, in a process of its own.
+        Returns what the interpreter does: an array, or a tuple of values. Inputs are taken by the interpreter's rule: an array
+        of another dtype is converted where that loses nothing, with a ConversionWarning (see `ir.conversion`).
+
+        Raises IrError for a wrong number, shape or dtype of inputs; ToolError where the library cannot be loaded or fails. Of
+        a build with `emit="exe"`, the program is run, in a process of its own.
         """
         import numpy as np
 
@@ -141,7 +148,7 @@ class Artifact:
             raise UsageError(f"@{entry} is no entry of this build", help=nearest(entry, self._entries))
         function = self._entries[entry]
         if self._program is not None and entry == next(iter(self._entries)):
-            return self._run_program(self._program, function, inputs)
+            return self._run_program(self._program, function, _arrays(function, entry, inputs))
         if self._loaded is None:
             alone = [s for s in self.report.get("sanitize", ()) if s != "undefined"]
             if alone:
@@ -151,17 +158,17 @@ class Artifact:
             if self._library_path is None:
                 raise UsageError("this build made no library to run: it was asked for sources only")
             self._loaded = Library(self._library_path, self.name, self._weights)
-        arrays = _arrays(function, inputs)
+        arrays = _arrays(function, entry, inputs)
         outputs = [np.empty(s.shape, _BITS.get(s.dtype, s.dtype)) for s in function.results]
         self._loaded.run(arrays, outputs, self.report["entries"][entry]["run"])
         return _result(function, outputs)
 
-    def _run_program(self, program: Path, function: HostFunction, inputs: Sequence[Any] | Mapping[str, Any]) -> Any:
+    def _run_program(self, program: Path, function: HostFunction, arrays: Sequence[Any]) -> Any:
         import numpy as np
 
         from ..backends.c.process import run_program
 
-        found = run_program(program, self._weights, _arrays(function, inputs), len(function.results))
+        found = run_program(program, self._weights, arrays, len(function.results))
         kinds = [_BITS.get(s.dtype, s.dtype) for s in function.results]
         outputs = [np.frombuffer(d, k).reshape(s.shape) for d, k, s in zip(found, kinds, function.results)]
         return _result(function, outputs)
@@ -172,48 +179,37 @@ def _result(function: HostFunction, outputs: Sequence[Any]) -> Any:
     return _nested(function.structure, iter(_as_dtype(a, s.dtype) for a, s in zip(outputs, function.results)))
 
 
-def _arrays(function: HostFunction, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
-    """The tensors of the inputs, in the order of the function's parameters."""
-    names = function.param_names
-    if isinstance(inputs, Mapping):
-        for n in inputs:
-            if n not in names:
-                raise IrError(f"there is no parameter %{n} to give a value to", help=nearest(str(n), names))
-        missing = [n for n in names if n not in inputs]
-        if missing:
-            raise IrError(f"no value for parameter %{missing[0]}")
-        values = [inputs[n] for n in names]
-    else:
-        values = list(inputs)
-        if len(values) != len(names):
-            raise IrError(f"{len(names)} parameters, but {len(values)} values")
-    flat: list[Any] = []
-    stack = list(reversed(values))
-    while stack:
-        v = stack.pop()
-        if isinstance(v, tuple | list):
-            stack.extend(reversed(v))
-        else:
-            flat.append(v)
-    if len(flat) != len(function.params):
-        raise IrError(f"{len(function.params)} tensors are expected, {len(flat)} were given")
-    return [_as_input(v, s) for v, s in zip(flat, function.params)]
-
-
-def _as_input(value: Any, slot: Slot) -> Any:
+def _arrays(function: HostFunction, entry: str, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+    """The tensors of the inputs, in the order of the function's parameters, as the library takes them."""
     import numpy as np
 
-    array = np.asarray(value)
-    dtype = str(array.dtype)
-    if slot.dtype == "bfloat16" and dtype in ("bfloat16", "uint16"):
-        array = array.view("uint16") if array.ndim else array.reshape(1).view("uint16").reshape(())
-    elif dtype != slot.dtype:
-        if array.dtype.kind == "f" and not slot.dtype.startswith(("float", "bfloat")):
-            raise IrError(f"%{slot.name} has dtype {slot.dtype}, but its value has {dtype}")
-        array = array.astype(slot.dtype)
-    if array.shape != slot.shape:
-        raise IrError(f"%{slot.name} has shape {list(slot.shape)}, but its value has {list(array.shape)}")
-    return np.ascontiguousarray(array)
+    values = check_inputs(_parameters(function), inputs, entry)
+    return [_as_bits(np.asarray(a, order="C")) for a in value_leaves(values)]
+
+
+def _parameters(function: HostFunction) -> list[Var]:
+    """The parameters of the function with their types."""
+    slots = iter(function.params)
+    return [
+        Var(name, trampoline(_type_of(structure, slots)))
+        for name, structure in zip(function.param_names, function.param_structures, strict=True)
+    ]
+
+
+def _type_of(structure: Any, slots: Iterator[Slot]) -> Generator[Any, Any, Any]:
+    """Written as if recursive: see `trampoline`."""
+    if structure is None:
+        slot = next(slots)
+        return TensorType(slot.shape, slot.dtype)
+    fields = []
+    for part in structure:
+        fields.append((yield _type_of(part, slots)))
+    return TupleType(tuple(fields))
+
+
+def _as_bits(array: Any) -> Any:
+    """bfloat16 as uint16."""
+    return array.view("uint16") if dtype_name(array) == "bfloat16" else array
 
 
 def _as_dtype(array: Any, dtype: str) -> Any:

@@ -60,7 +60,8 @@ def build(
     Args:
         module: the module, which is not changed (or a function or an expression, taken as its `@main`); or a callable that
             gives it, called only if the cache has no such build.
-        params: values of parameters of the entry, by name (or a function that gives them); they become weights.
+        params: values of parameters of the entry, by name (or a function that gives them); they become weights. An
+            array of another dtype is converted where that loses nothing, with a ConversionWarning.
         target: `c`, the default, or `llvm`, with options: text, JSON, a dictionary, a `Target` or a tag. All become C.
         opt_level: level of the build pipeline, 0 to 4; 3 where neither this nor a context says otherwise.
         out_dir: folder for the files (made if missing); without one, a temporary folder that lives as long as the result.

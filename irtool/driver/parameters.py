@@ -7,14 +7,16 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, IrError, nearest
 from ..infer import param_types
-from ..infer.hints import contradiction
-from ..ir import Constant, Expr, Function, Module, TensorType, Type, Var
+from ..ir import Expr, Function, Module, Var
 from ..parser.params import origin
-from ..passes.bind import declaration, with_values
+from ..passes.bind import weight_of, with_values
 
 
 def bind_weights(
-    module: Module, params: Mapping[str, Any], entries: Sequence[str], inputs: Sequence[str] | None = None
+    module: Module,
+    params: Mapping[str, Any],
+    entries: Sequence[str],
+    inputs: Sequence[str] | None = None,
 ) -> Module:
     """The module with parameters of its entries replaced by constants.
 
@@ -34,7 +36,7 @@ def bind_weights(
             problems.append(
                 Diagnostic(
                     f"the weight {name!r} is not used: {listed} has no parameter %{name}",
-                    notes=origin(params),
+                    notes=origin(params, name),
                     help=nearest(name, names),
                 )
             )
@@ -51,9 +53,10 @@ def bind_weights(
         values: dict[Var, Expr] = {}
         for p in f.params:
             if p.name in params:
-                made = _constant(p, types.get(p.name), params[p.name], problems, origin(params))
-                if made is not None:
-                    values[p] = made
+                try:
+                    values[p] = weight_of(p, types.get(p.name), params[p.name], origin(params, p.name))
+                except IrError as error:
+                    problems += error.diagnostics
             elif inputs is not None and p.name not in inputs:
                 ty = f": {types[p.name]!r}" if p.name in types else ""
                 problems.append(Diagnostic(f"there is no weight for the parameter %{p.name}{ty}", p.span))
@@ -62,21 +65,3 @@ def bind_weights(
     if problems:
         raise IrError(problems)
     return module.with_functions({**module.functions, **bound}) if bound else module
-
-
-def _constant(
-    p: Var, ty: Type | None, data: Any, problems: list[Diagnostic], notes: tuple[str, ...]
-) -> Constant | None:
-    import numpy as np
-
-    array = np.ascontiguousarray(data) if np.ndim(data) else np.asarray(data)
-    if not isinstance(ty, TensorType):
-        return Constant(array, span=declaration(p))
-    dtype = str(array.dtype)
-    if ty.dtype == "bfloat16" and dtype == "uint16":
-        dtype = "bfloat16"
-    if contradiction(ty, array.shape) or dtype != ty.dtype:
-        message = f"%{p.name} is {ty!r}, but its value is {array.dtype}{list(array.shape)}"
-        problems.append(Diagnostic(message, p.span, notes=notes))
-        return None
-    return Constant(array, ty.dtype, None, declaration(p))

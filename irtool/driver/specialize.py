@@ -11,6 +11,7 @@ from typing import Any
 
 from ..diagnostics import IrError
 from ..ir import Constant, Expr, Function, Module, TensorType, Var, substitute, with_function
+from ..ir.inputs import check_inputs
 
 _SMALL = 4096
 """Elements of an integer input up to which its value may be built into the code."""
@@ -25,23 +26,10 @@ class Specializer:
         self._compile = compile
         self._made: dict[Any, tuple[Any, list[int]]] = {}
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the parameters."""
-        return [p.name for p in self.module[self.entry].params]
-
     def run(self, inputs: Sequence[Any] | Mapping[str, Any]) -> Any:
         """Compiles for these inputs unless that was done before, and runs."""
-        import numpy as np
-
-        if isinstance(inputs, Mapping):
-            missing = [n for n in self.names if n not in inputs]
-            if missing:
-                raise IrError(f"no value for parameter %{missing[0]}")
-            inputs = [inputs[n] for n in self.names]
-        values: list[Any] = [v if isinstance(v, tuple | list) else np.asarray(v) for v in inputs]
-        if len(values) != len(self.names):
-            raise IrError(f"{len(self.names)} parameters, but {len(values)} values")
+        function = self.module[self.entry]
+        values = check_inputs(function.params, inputs, self.entry, span=function.span)
         shapes = tuple(_shape(v) for v in values)
         small = [
             n
@@ -75,8 +63,7 @@ class Specializer:
         for n, (p, v) in enumerate(zip(function.params, values)):
             t = p.checked_type or p.type_annotation
             if n in bound and isinstance(t, TensorType):
-                data = v.astype(t.dtype) if t.dtype != "bfloat16" else v
-                renamed[p] = Constant(data, t.dtype)
+                renamed[p] = Constant(v, t.dtype)
                 continue
             if isinstance(t, TensorType) and not t.is_static:
                 renamed[p] = Var(p.name, TensorType(v.shape, t.dtype), p.span)

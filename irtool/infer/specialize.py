@@ -7,6 +7,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, IrError
 from ..ir import Function, IncompleteType, Module, TensorType, TupleType, Type, Var, global_names
+from ..ir.conversion import dtype_name
 from ..trampoline import trampoline
 from .hints import annotate_params, read_hints
 from .infer import in_order, infer_known_types
@@ -140,7 +141,7 @@ def _type_of_value(value: Any) -> Any:
     if isinstance(value, bool | int | float):
         return TensorType((), _NUMBERS[type(value)])
     if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return TensorType(tuple(int(d) for d in value.shape), str(value.dtype))
+        return TensorType(tuple(int(d) for d in value.shape), dtype_name(value))
     return None
 
 

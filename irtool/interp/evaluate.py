@@ -9,8 +9,9 @@ import numpy as np
 
 from ..diagnostics import IrError, nearest
 from ..infer import require_types, specialize
-from ..ir import Expr, ExternFunction, Function, Module, Var
-from .inputs import check_inputs
+from ..ir import Expr, ExternFunction, Function, Module, TensorType, Type, Var, tuple_leaves
+from ..ir.dtypes import numpy_dtype
+from ..ir.inputs import check_inputs
 from .machine import Machine
 from .translate import translate
 from .values import Closure
@@ -20,8 +21,11 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
     """The result of the function `entry` on `inputs`; a function or an expression is taken as the `@main` of a module.
 
     Tensors are numpy arrays and tuples are tuples, in and out; `inputs` has one value per parameter, in order or by name.
-    A module without types is inferred first, and parameters that nothing gives a type have those of the inputs. Raises IrError, naming parameter, axis and values, where an input does not fit, and at the call where an operator
-    cannot be evaluated.
+    A module without types is inferred first, and parameters that nothing gives a type have those of the inputs. An array of
+    another dtype is converted where that loses nothing, with a ConversionWarning: see `ir.conversion`.
+
+    Raises IrError, naming parameter, axis and values, where an input does not fit, and at the call where an operator cannot
+    be evaluated.
     """
     module = Module.of(module)
     function = module.functions.get(entry)
@@ -34,9 +38,18 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
     if function.checked_type is None:
         module = require_types(_specialized(module, function, inputs, entry), [entry])
         function = module[entry]
-    values = check_inputs(function, inputs, entry)
+    values = check_inputs(function.params, inputs, entry, span=function.span)
+    for p in function.params:
+        _require_arithmetic(p.checked_type)
     machine = Machine(module)
     return machine.call(machine.closure(entry), values)
+
+
+def _require_arithmetic(t: Type | None) -> None:
+    """Raises IrError where nothing here computes with the values of a type: bfloat16, in the absence of its package."""
+    for x in tuple_leaves(t) if t is not None else ():
+        if isinstance(x, TensorType):
+            numpy_dtype(x.dtype)
 
 
 def _specialized(module: Module, function: Function, inputs: Any, entry: str) -> Module:

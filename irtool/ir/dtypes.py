@@ -11,6 +11,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import TYPE_CHECKING
+
+from ..diagnostics import IrError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _DTYPE = re.compile(r"(bool|handle|(?:u?int|float|bfloat)(\d*))(?:x(\d+))?", re.ASCII)
 _CUSTOM = re.compile(r"custom\[[A-Za-z_]\w*\]([1-9]\d{0,2})(?:x([1-9]\d{0,4}))?", re.ASCII)
@@ -42,4 +48,24 @@ def is_dtype(name: str) -> bool:
     return isinstance(name, str) and read_dtype(name) == name
 
 
-__all__ = ["is_dtype", "read_dtype"]
+@cache
+def numpy_dtype(name: str) -> np.dtype:
+    """The numpy type of a dtype name. Raises IrError where numpy has none.
+
+    bfloat16 arrays are numpy arrays of the `ml_dtypes` package, which is an extra: without it, they are an error that names
+    the package.
+    """
+    import numpy as np
+
+    if name == "bfloat16":
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise IrError("evaluating bfloat16 needs the package ml_dtypes") from None
+        return np.dtype(ml_dtypes.bfloat16)
+    if name == "bool" or re.fullmatch(r"u?int(8|16|32|64)|float(16|32|64)", name):
+        return np.dtype(name)
+    raise IrError(f"{name or 'a void type'} cannot be evaluated: numpy has no such element type")
+
+
+__all__ = ["is_dtype", "numpy_dtype", "read_dtype"]

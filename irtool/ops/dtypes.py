@@ -1,7 +1,7 @@
 """Names of element types, and the numpy types that hold them.
 
-A dtype is a string everywhere in the IR (`"float32"`, `"bool"`, `"bfloat16"`). bfloat16 arrays are numpy arrays of the
-`ml_dtypes` package, which is an extra: without it, evaluating bfloat16 is an error that names the package.
+A dtype is a string everywhere in the IR (`"float32"`, `"bool"`, `"bfloat16"`); `ir.dtypes` says which there are, and which
+numpy type holds each.
 """
 
 from __future__ import annotations
@@ -14,20 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..diagnostics import IrError
-
-
-@functools.cache
-def numpy_dtype(name: str) -> np.dtype:
-    """The numpy type of a dtype name. Raises IrError where numpy has none."""
-    if name == "bfloat16":
-        try:
-            import ml_dtypes
-        except ImportError:
-            raise IrError("evaluating bfloat16 needs the package ml_dtypes") from None
-        return np.dtype(ml_dtypes.bfloat16)
-    if name == "bool" or re.fullmatch(r"u?int(8|16|32|64)|float(16|32|64)", name):
-        return np.dtype(name)
-    raise IrError(f"{name or 'a void type'} cannot be evaluated: numpy has no such element type")
+from ..ir.dtypes import numpy_dtype as numpy_dtype
 
 
 def is_float(name: str) -> bool:

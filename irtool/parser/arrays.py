@@ -13,6 +13,7 @@ import zipfile
 from typing import IO, TYPE_CHECKING, Any
 
 from ..diagnostics import IrError
+from ..ir.conversion import as_bfloat16_bits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,10 +90,9 @@ def _read_array(file: IO[bytes], size: int) -> np.ndarray:
             raise ValueError(f"it is cut off: {what}, and {at} are there")
         data[at : at + len(part)] = np.frombuffer(part, np.uint8)
         at += len(part)
-    array = data.view(dtype).reshape(shape, order="F" if in_columns else "C")
-    if dtype.kind == "V":
-        array = array.view("uint16")
-    return array.astype(array.dtype.newbyteorder("="), order="C", copy=False)
+    array = data.view("uint16" if dtype.kind == "V" else dtype).reshape(shape, order="F" if in_columns else "C")
+    array = array.astype(array.dtype.newbyteorder("="), order="C", copy=False)
+    return as_bfloat16_bits(array) if dtype.kind == "V" else array
 
 
 def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..diagnostics import IrError
+from ..ir.conversion import as_bfloat16_bits, dtype_name
 from ..ir.ndarray import decode, encode
 from .arrays import read_npz
 
@@ -25,16 +26,27 @@ _LONGEST_NAME = 1 << 20
 
 
 class ParameterFile(dict[str, "np.ndarray"]):
-    """Tensors by name, and the path of the file that they were read from."""
+    """Tensors by name; `origins` says of each which file it was read from."""
 
     def __init__(self, path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
         super().__init__(arrays)
-        self.path = os.fspath(path)
+        self.origins = dict.fromkeys(arrays, os.fspath(path))
+
+    def join(self, other: ParameterFile) -> None:
+        """Adds the tensors of another file. Raises IrError, naming both files, where one has a name that is there already."""
+        twice = [n for n in other if n in self]
+        if twice:
+            more = f", and {len(twice) - 1} more" if len(twice) > 1 else ""
+            name = twice[0]
+            raise IrError(f"%{name}{more} is given twice: by {self.origins[name]} and by {other.origins[name]}")
+        self.update(other)
+        self.origins.update(other.origins)
 
 
-def origin(params: Mapping[str, object]) -> tuple[str, ...]:
-    """What a diagnostic about one of these values adds, as notes: the file that they were read from, if they were."""
-    return (f"the values are from {params.path}",) if isinstance(params, ParameterFile) else ()
+def origin(params: Mapping[str, object], name: str) -> tuple[str, ...]:
+    """What a diagnostic about one of these values adds, as notes: the file that it was read from, if it was."""
+    path = params.origins.get(name) if isinstance(params, ParameterFile) else None
+    return (f"the value of %{name} is from {path}",) if path is not None else ()
 
 
 def read_params(path: str | os.PathLike[str]) -> ParameterFile:
@@ -103,12 +115,13 @@ def decode_params(data: bytes) -> dict[str, np.ndarray]:
     params: dict[str, np.ndarray] = {}
     for name in names:
         try:
-            array, _, at = decode(data, at)
+            array, dtype, at = decode(data, at)
         except ValueError as error:
             raise ValueError(f"parameter {name}: {error}") from None
         if name in params:
             raise ValueError(f"parameter {name} is there twice")
-        params[name] = array if array.flags.aligned else array.copy()
+        array = array if array.flags.aligned else array.copy()
+        params[name] = as_bfloat16_bits(array) if dtype == "bfloat16" else array
     if at != len(data):
         raise ValueError(f"the parameters are followed by {len(data) - at} other bytes")
     return params
@@ -126,7 +139,8 @@ def encode_params(params: Mapping[str, np.ndarray]) -> bytes:
     parts.append(struct.pack("<Q", len(names)))
     for name in names:
         try:
-            parts.append(encode(np.asarray(params[name])))
+            array = np.asarray(params[name])
+            parts.append(encode(array, dtype_name(array)))
         except ValueError as error:
             raise IrError(f"parameter {name}: {error}") from None
     return b"".join(parts)
@@ -140,4 +154,6 @@ def _write_npz(path: Path, params: Mapping[str, np.ndarray]) -> None:
         for name, array in params.items():
             entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             with archive.open(entry, "w", force_zip64=True) as out:
-                np.lib.format.write_array(out, np.asarray(array), allow_pickle=False)
+                held = np.asarray(array)
+                held = held.view(held.dtype.str) if held.dtype.metadata else held  # numpy warns that it is not written
+                np.lib.format.write_array(out, held, allow_pickle=False)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..diagnostics import IrError, Source, Span, nearest
 from ..infer import param_types
-from ..infer.hints import contradiction
 from ..ir import (
     Call,
     Constant,
@@ -17,6 +17,7 @@ from ..ir import (
     MissingData,
     Module,
     TensorType,
+    Type,
     Var,
     children,
     post_order,
@@ -26,14 +27,16 @@ from ..ir import (
     with_function,
     without_return_type,
 )
+from ..ir.conversion import dtype_name, fit
 from ..ir.untyped import without_types
 from ..parser.params import origin
 
 
 def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") -> Module:
-    """Replaces parameters of `entry` by constants. Raises IrError for a name that is no parameter, or a wrong shape or dtype."""
-    import numpy as np
+    """Replaces parameters of `entry` by constants, by the rule of `ir.conversion`.
 
+    Raises IrError for a name that is no parameter, or a wrong shape or dtype.
+    """
     function = module.functions.get(entry)
     if not isinstance(function, Function):
         raise IrError(f"there is no function @{entry} to bind parameters of")
@@ -44,18 +47,35 @@ def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") 
         param = by_name.get(name)
         if param is None:
             raise IrError(
-                f"@{entry} has no parameter %{name}", function.span, help=nearest(name, by_name), notes=origin(params)
+                f"@{entry} has no parameter %{name}",
+                function.span,
+                help=nearest(name, by_name),
+                notes=origin(params, name),
             )
-        array = np.ascontiguousarray(data) if np.ndim(data) else np.asarray(data)
-        ty = types.get(name)
-        if isinstance(ty, TensorType):
-            if contradiction(ty, array.shape) or (str(array.dtype) != ty.dtype and ty.dtype != "bfloat16"):
-                message = f"%{name} is {ty!r}, but its value is {array.dtype}{list(array.shape)}"
-                raise IrError(message, param.span, notes=origin(params))
-        values[param] = Constant(array, span=declaration(param))
+        values[param] = weight_of(param, types.get(name), data, origin(params, name))
     if not values:
         return module
     return module.with_function(entry, with_values(function, values))
+
+
+def weight_of(param: Var, ty: Type | None, data: Any, notes: tuple[str, ...] = ()) -> Constant:
+    """The constant that takes a parameter's place. `ty` is the parameter's type, where it is known.
+
+    Raises IrError, with these notes, where the data does not fit.
+    """
+    import numpy as np
+
+    if isinstance(ty, TensorType):
+        try:
+            array = fit(data, ty, f"%{param.name}", param.span)
+        except IrError as error:
+            raise IrError([replace(d, notes=(*d.notes, *notes)) for d in error.diagnostics]) from None
+        dtype = ty.dtype
+    else:
+        array = np.asarray(data)
+        array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+        dtype = dtype_name(array)
+    return Constant(np.asarray(array, order="C"), dtype, None, declaration(param))
 
 
 def declaration(param: Var) -> Span:

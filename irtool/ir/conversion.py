@@ -1,0 +1,271 @@
+"""The one rule by which an array stands for a tensor: for the interpreter, for compiled code, for weights.
+
+Its shape is the tensor's. Its dtype is the tensor's, or one whose every value the tensor's dtype holds (int32 for int64, uint8
+for float32, float32 for float64); then it is converted, with a `ConversionWarning`. Everything else is refused, with the conversion to
+write: what the values happen to be decides nothing, so that a program which runs today runs tomorrow. The order of bytes and
+the order of axes in memory do not matter.
+
+Python's own numbers, and lists of them, have no dtype: they are taken as the tensor's where it holds them, floats rounded.
+So is an integer array without axes, as numpy makes one of any integer, if it fits.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import ConversionWarning, IrError, Span
+from .dims import ANY, DimVar
+from .dtypes import numpy_dtype
+from .types import TensorType
+from .values import value_leaves
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Sizes = dict[DimVar, tuple[int, str]]
+"""What is known of named dimensions: the size, and which value says so."""
+
+_MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+"""Binary digits that a float has: integers of so many are exact in it."""
+
+_WITHIN: dict[str, tuple[str, ...]] = {
+    "float16": ("float32", "float64"),
+    "bfloat16": ("float32", "float64"),
+    "float32": ("float64",),
+}
+"""The wider floats."""
+
+_BITS_OF = "bfloat16"
+_METADATA = {"irtool": _BITS_OF}
+
+
+def _tell(what: str, wanted: str, given: str) -> None:
+    """A ConversionWarning, at the line outside of irtool that asked for it."""
+    package = __name__.partition(".")[0]
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    sentence = f"{what} is {wanted}, and its value is {given}: it was converted, which loses nothing"
+    warnings.warn(sentence, ConversionWarning, stacklevel=level)
+
+
+def holds_every(wanted: str, given: str) -> bool:
+    """True if every value of the dtype `given` is a value of the dtype `wanted`."""
+    if given == wanted or given == "bool":
+        return True
+    if given in _MANTISSA:
+        return wanted in _WITHIN.get(given, ())
+    signed, bits = given.startswith("int"), _bits(given)
+    if wanted in _MANTISSA:
+        return bits - signed <= _MANTISSA[wanted]
+    if wanted.startswith("int"):
+        return bits + (not signed) <= _bits(wanted)
+    return wanted.startswith("uint") and not signed and bits <= _bits(wanted)
+
+
+def _bits(dtype: str) -> int:
+    return int(dtype.lstrip("uint"))
+
+
+def as_bfloat16_bits(array: np.ndarray) -> np.ndarray:
+    """The uint16 array, marked as the bits of bfloat16 numbers: it is never taken for integers."""
+    import numpy as np
+
+    return array.view(np.dtype(np.uint16, metadata=_METADATA))
+
+
+def dtype_name(array: np.ndarray) -> str:
+    """The dtype of an array by its name in Relay, whatever the order of its bytes; numpy's name where Relay has none."""
+    import numpy as np
+
+    dtype = array.dtype if isinstance(array, np.ndarray | np.generic) else np.asarray(array).dtype
+    if (dtype.metadata is not None and dtype.metadata.get("irtool") == _BITS_OF) or dtype.str == "|V2":
+        return _BITS_OF  # `|V2` is what numpy reads where ml_dtypes has saved bfloat16
+    return dtype.name if dtype.kind in "biuf" or dtype.name == _BITS_OF else str(dtype)
+
+
+def fit(
+    value: Any,
+    ty: TensorType,
+    what: str,
+    span: Span | None = None,
+    sizes: Sizes | None = None,
+) -> np.ndarray:
+    """The value as an array of the tensor's dtype in the machine's order of bytes; the same array where it is one already.
+    A ConversionWarning tells of a conversion.
+
+    bfloat16 is an array of `ml_dtypes`, or of its bits (uint16) where that package is absent.
+
+    Args:
+        what: names it in messages: `%x`.
+        span: where the parameter stands.
+        sizes: of the named dimensions, to which those of this value are added.
+
+    Raises IrError where the rule refuses it.
+    """
+    import numpy as np
+
+    if isinstance(value, bool | int | float | list | tuple) and not isinstance(value, np.generic):
+        array = _numbers(value, ty, what, span)
+    elif isinstance(value, np.ndarray | np.generic) or hasattr(value, "__array__"):
+        array = _as_array(value, ty, what, span)
+    else:
+        raise IrError(f"{what} is {ty!r}, but its value is {_article(value)}, which is no array", span)
+    _check_dtype(array, ty, what, span)
+    _check_shape(array, ty, what, span, {} if sizes is None else sizes)
+    return _converted(array, ty, what)
+
+
+def _as_array(value: Any, ty: TensorType, what: str, span: Span | None) -> np.ndarray:
+    import numpy as np
+
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise IrError(
+            f"{what} is {ty!r}, but some elements of its value are masked", span, help="fill them: x.filled(…)"
+        )
+    try:
+        return np.asarray(value)
+    except Exception as error:  # noqa: BLE001 - whatever the object's own code raises
+        raise IrError(f"{what} is {ty!r}, but its value gives no array: {error}", span) from None
+
+
+def _check_dtype(array: np.ndarray, ty: TensorType, what: str, span: Span | None) -> None:
+    """Raises IrError where the tensor's dtype does not hold what the array's does."""
+    wanted, given = ty.dtype, dtype_name(array)
+    if given == wanted or (wanted == _BITS_OF and given == "uint16"):
+        return
+    dtype, kind = numpy_dtype(wanted), array.dtype.kind
+    if given in _MANTISSA or kind in "biu":
+        if holds_every(wanted, given) or (array.ndim == 0 and kind in "iu" and _holds(dtype, int(array))):
+            return
+    message, hint = f"{_clash(array, given, ty, what)}: the data types differ", None
+    if kind in "biuf" or given == _BITS_OF:
+        message += f", and not every {given} is a {wanted}"
+        hint = f'if rounding or wrapping is meant, convert it first: np.asarray(x).astype("{wanted}")'
+    raise IrError(message, span, help=hint)
+
+
+def _converted(array: np.ndarray, ty: TensorType, what: str) -> np.ndarray:
+    """The array with the tensor's dtype, which holds it."""
+    wanted, given = ty.dtype, dtype_name(array)
+    if given == _BITS_OF or (wanted == _BITS_OF and given == "uint16"):
+        array = _bfloat16(array)
+        if wanted == _BITS_OF:
+            return array
+        numpy_dtype(given)  # says which package is missing
+    dtype = numpy_dtype(wanted)
+    if given == wanted and array.dtype.isnative:
+        return array
+    if given != wanted:
+        _tell(what, wanted, given)
+    return array.astype(dtype)
+
+
+def _bfloat16(array: np.ndarray) -> np.ndarray:
+    """bfloat16 numbers, or their bits, as what holds them best here."""
+    import numpy as np
+
+    if array.dtype.name == _BITS_OF:
+        return array
+    if array.dtype.kind == "u" and not array.dtype.isnative:
+        array = array.astype(np.uint16)
+    try:
+        return array.view(numpy_dtype(_BITS_OF))
+    except IrError:
+        return as_bfloat16_bits(array)
+
+
+def _holds(dtype: np.dtype, value: int) -> bool:
+    import numpy as np
+
+    if dtype.kind not in "iu":
+        return False
+    limits = np.iinfo(dtype)
+    return int(limits.min) <= value <= int(limits.max)
+
+
+def _numbers(value: Any, ty: TensorType, what: str, span: Span | None) -> np.ndarray:
+    """Python's numbers as the wanted dtype, which holds them: integers exactly, floats rounded but not to infinity. Where
+    there are arrays among them, their own dtype counts."""
+    import numpy as np
+
+    def refused(reason: str) -> IrError:
+        return IrError(f"{what} is {ty!r}: {reason}", span)
+
+    leaves = value_leaves(value)
+    if any(hasattr(v, "__array__") for v in leaves):
+        try:
+            return np.asarray(value)
+        except (ValueError, TypeError) as error:
+            raise refused(str(error)) from None
+    dtype = numpy_dtype(ty.dtype)
+    for v in leaves:
+        if not isinstance(v, bool | int | float):
+            raise refused(f"its value has {_article(v)} in it, which is no number")
+        if isinstance(v, float) and ty.dtype not in _MANTISSA:
+            raise refused(f"{v} is no {ty.dtype}")
+        if not isinstance(v, float) and not _is_exact(v, ty.dtype):
+            raise refused(f"{v} is no {ty.dtype}")
+    try:
+        with np.errstate(over="ignore"):
+            array = np.asarray(value, dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise refused(str(error)) from None
+    if ty.dtype in _MANTISSA:
+        for v, held in zip(leaves, array.ravel().astype(np.float64).tolist()):
+            if math.isinf(held) and not math.isinf(v):
+                raise refused(f"{v} is too large for {ty.dtype}")
+    return array
+
+
+def _is_exact(number: int, dtype: str) -> bool:
+    """True if the dtype has that integer."""
+    import numpy as np
+
+    if dtype == "bool":
+        return number in (0, 1)
+    if dtype not in _MANTISSA:
+        return _holds(numpy_dtype(dtype), number)
+    if abs(number) <= 2 ** _MANTISSA[dtype]:
+        return True
+    try:
+        return int(np.asarray(float(number)).astype(numpy_dtype(dtype)).astype(np.float64)) == number
+    except OverflowError:
+        return False
+
+
+def _check_shape(array: np.ndarray, ty: TensorType, what: str, span: Span | None, sizes: Sizes) -> None:
+    if array.ndim != len(ty.shape):
+        clash = _clash(array, dtype_name(array), ty, what)
+        raise IrError(f"{clash}: the ranks are {len(ty.shape)} and {array.ndim}", span)
+    for axis, (wanted, size) in enumerate(zip(ty.shape, array.shape, strict=True)):
+        if isinstance(wanted, DimVar):
+            wanted, who = sizes.setdefault(wanted, (size, what))
+            if wanted != size:
+                raise IrError(f"{what}: axis {axis} is {size}, and the same dimension is {wanted} in {who}", span)
+        elif isinstance(wanted, int) and wanted is not ANY and wanted != size:
+            clash = _clash(array, dtype_name(array), ty, what)
+            raise IrError(f"{clash}: axis {axis} is {wanted} and {size}", span)
+
+
+def _clash(array: np.ndarray, given: str, ty: TensorType, what: str) -> str:
+    return f"{what} is {ty!r}, but its value is {given}{list(array.shape)}"
+
+
+def _article(value: Any) -> str:
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[:1] in 'aeiouAEIO' else 'a'} {name}"
+
+
+__all__ = [
+    "Sizes",
+    "as_bfloat16_bits",
+    "dtype_name",
+    "fit",
+    "holds_every",
+]
