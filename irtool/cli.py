@@ -6,27 +6,45 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from . import __version__
+from .diagnostics import IrError
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Runs the command line and exits with the codes of `run`."""
+    """Runs the command line and exits with the codes of `run`; 129, 130 and 143 where it is hung up, interrupted, terminated."""
+    from .commands.streams import finish, prepare_streams
+
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments == ["--version"]:  # answered before click is imported, which takes longer than anything else
-        print(f"irtool {__version__}")
-        sys.exit(0)
+    prepare_streams()
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+            signal.signal(number, _stop)
+    try:
+        code = _answer(arguments)
+    except KeyboardInterrupt:  # before there is a command, or after it
+        code = 130
+    sys.exit(finish(code))
+
+
+def _answer(arguments: list[str]) -> int:
+    if arguments == ["--version"]:  # before click is imported, which takes longer than anything else
+        with suppress(IrError, BrokenPipeError):  # `finish` tells
+            print(f"irtool {__version__}")
+        return 0
     if asked := os.environ.get("_IRTOOL_COMPLETE"):
         from .commands.completing import complete
         from .commands.shell import group
 
-        sys.exit(complete(group, asked))
-    signal.signal(signal.SIGTERM, _stop)
-    sys.exit(run(arguments))
+        return complete(group, asked)
+    return run(arguments)
 
 
 def _stop(number: int, frame: object) -> None:
     """Ends as an interrupted command does: what it was writing is removed."""
+    for other in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        signal.signal(other, signal.SIG_IGN)  # a terminal that goes away sends more than one
     sys.exit(128 + number)
 
 

@@ -13,7 +13,7 @@ ROOT = Path(irtool.__file__).parent
 LAYERS = [
     ("likeness",),
     ("diagnostics",),
-    ("plugin", "trampoline", "namespace"),
+    ("plugin", "trampoline", "namespace", "files"),
     ("ir",),
     ("te", "tir"),
     ("ops",),

@@ -161,8 +161,10 @@ def digest(path: str) -> str:
     """What tells the contents of a file from others; empty if it cannot be read."""
     import hashlib
 
+    from ..files import open_file
+
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""

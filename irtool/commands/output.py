@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 from ..diagnostics import IrError
 from ..driver.outputs import is_stream
+from ..files import Draft
 
 
 def write_text(path: str | None, text: str) -> None:
@@ -26,23 +25,13 @@ def write_text(path: str | None, text: str) -> None:
 
 
 def write_bytes(path: str, data: bytes) -> None:
-    """Writes a file atomically: to a temporary name in the same folder, then renamed."""
-    folder = os.path.dirname(os.path.abspath(path))
+    """Writes a file, at the end of a symbolic link if it is one; it appears whole or not at all."""
     try:
-        if is_stream(Path(path)) and not os.path.isdir(path):
+        if is_stream(Path(path)):
             with open(path, "wb") as stream:
                 stream.write(data)
             return
-        handle, temporary = tempfile.mkstemp(prefix=".irtool-", dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(data)
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        with Draft(path) as draft:
+            draft.out.write(data)
     except OSError as error:
         raise IrError(f"cannot write {path}: {error.strerror or error}") from None

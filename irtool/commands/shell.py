@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import os
@@ -18,6 +19,7 @@ from ..diagnostics import InternalError, IrError, nearest, render
 from ..plugin import loading
 from ..plugin.mistakes import blame_code
 from .notes import conversions_as_notes
+from .streams import discard_output
 
 
 class Commands(click.Group):
@@ -112,7 +114,7 @@ def execute(arguments: Sequence[str]) -> int:
         return error.exit_code
     except BrokenPipeError:
         # The reader (head, less) went away: nothing was lost that anybody wanted.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return 0
     except MemoryError:
         _say("error: out of memory")
@@ -136,7 +138,8 @@ def execute(arguments: Sequence[str]) -> int:
 
 
 def _say(text: str) -> None:
-    sys.stdout.flush()
+    with contextlib.suppress(IrError, OSError):  # `finish` tells of output that is lost
+        sys.stdout.flush()
     if sys.stderr.isatty():
         text = text.replace("error:", "\033[1;31merror:\033[0m", 1).replace("warning:", "\033[1;35mwarning:\033[0m", 1)
     print(text, file=sys.stderr)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Diagnostic, IrError, render
+from ..files import open_file
 from .foreign import refuse_foreign_bytes, refuse_foreign_text
 
 if TYPE_CHECKING:
@@ -24,10 +27,17 @@ def read_text(path: str) -> tuple[str, str]:
         if path == "-":
             data, name = sys.stdin.buffer.read(wanted), "<stdin>"
         else:
-            with open(path, "rb") as source:
+            with open_file(path, streams=True) as source:
                 data, name = source.read(wanted), path
     except OSError as error:
-        raise IrError(f"cannot read {path}: {error.strerror or error}") from None
+        what = "standard input" if path == "-" else path
+        why = "it is closed" if path == "-" and error.errno == errno.EBADF else error.strerror or error
+        pipe = stat.S_ISFIFO(_mode(path)) if path != "-" else False
+        raise IrError(
+            f"cannot read {what}: {why}", help=f"read it as standard input: - < {path}" if pipe else ""
+        ) from None
+    except ValueError as error:  # a null character in the path
+        raise IrError(f"cannot read {path!r}: {error}") from None
     if most is not None and len(data) > most:
         raise IrError(f"{name} has more than {most} bytes, which --max-size allows")
     refuse_foreign_bytes(data, name)
@@ -40,6 +50,13 @@ def read_text(path: str) -> tuple[str, str]:
         raise IrError("the file is empty", filename=name)
     refuse_foreign_text(text, name)
     return text, name
+
+
+def _mode(path: str) -> int:
+    try:
+        return os.stat(path).st_mode
+    except OSError:
+        return 0
 
 
 def _max_size() -> int | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from ..diagnostics import IrError, ToolError
+from ..files import Draft
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -52,7 +52,7 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
     what was there before. Devices and pipes have nothing to rename onto: they are written last. Raises IrError.
     """
     runs = set(executable)
-    finished: list[tuple[str, Path]] = []
+    drafts: list[tuple[Draft, Path, bool]] = []
     streams: list[tuple[Path, Content]] = []
     target = folder
     new = not folder.exists()
@@ -65,24 +65,21 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
             if is_stream(target):
                 streams.append((target, content))
                 continue
-            handle, unfinished = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-            finished.append((unfinished, target))
-            with os.fdopen(handle, "wb") as out:
-                _fill(out, content)
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(unfinished, (0o777 if name in runs else 0o666) & ~mask)
-        for unfinished, target in finished:
-            os.replace(unfinished, target)
+            draft = Draft(target)
+            drafts.append((draft, target, name in runs))
+            _fill(draft.out, content)
+            draft.close()
+        for draft, place, runnable in drafts:
+            target = place
+            draft.publish(runnable)
         for target, content in streams:
             with open(target, "wb") as out:
                 _fill(out, content)
     except OSError as error:
         raise IrError(f"cannot write {target}: {error.strerror or error}") from None
     finally:
-        for unfinished, _ in finished:
-            if os.path.exists(unfinished):
-                os.unlink(unfinished)
+        for draft, _, _ in drafts:
+            draft.discard()
         if new and folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     return [folder / name for name in files]
@@ -90,6 +87,8 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
 
 def is_stream(path: Path) -> bool:
     """True for a device, a pipe, or another process's end of one: there is nothing to rename onto."""
+    if path.is_dir():
+        return False
     return path.is_relative_to("/dev") or path.is_relative_to("/proc") or (path.exists() and not path.is_file())
 
 

@@ -13,6 +13,7 @@ import zipfile
 from typing import IO, TYPE_CHECKING, Any
 
 from ..diagnostics import IrError
+from ..files import open_file
 from ..ir.conversion import as_bfloat16_bits
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _CHUNK = 1 << 24
 def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
     """The array of a `.npy` file. Raises IrError, naming the file, for any other; OSError where it cannot be read."""
     name = os.fspath(path)
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         head = file.read(len(_MAGIC))
         if head.startswith(_ZIP):
             raise IrError("this is an .npz file with arrays by name, not the .npy file of one array", filename=name)
@@ -51,7 +52,7 @@ def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
     member = ""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_file(path) as whole, zipfile.ZipFile(whole) as archive:
             for entry in archive.infolist():
                 member = entry.filename
                 if not member.endswith(".npy"):

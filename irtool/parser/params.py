@@ -11,9 +11,10 @@ import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from ..diagnostics import IrError
+from ..files import Draft, open_file, read_bytes
 from ..ir.conversion import as_bfloat16_bits, dtype_name
 from ..ir.ndarray import decode, encode
 from .arrays import read_npz
@@ -55,13 +56,13 @@ def read_params(path: str | os.PathLike[str]) -> ParameterFile:
     The format is told by the contents. Raises IrError, naming the file, where it is neither, is damaged, or holds what is no
     tensor; OSError where it cannot be read.
     """
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         head = file.read(8)
     if head[:2] == b"PK":
         return ParameterFile(path, read_npz(path))
     if len(head) == 8 and struct.unpack("<Q", head)[0] == _MAGIC:
         try:
-            return ParameterFile(path, decode_params(Path(path).read_bytes()))
+            return ParameterFile(path, decode_params(read_bytes(path)))
         except ValueError as error:
             raise IrError(str(error), filename=os.fspath(path)) from None
     if not head:
@@ -76,16 +77,11 @@ def read_params(path: str | os.PathLike[str]) -> ParameterFile:
 
 def write_params(path: str | os.PathLike[str], params: Mapping[str, np.ndarray]) -> None:
     """Writes tensors by name: as `.npz` if the path ends so, else in the peer's form. The file appears only when it is whole."""
-    target = Path(path)
-    partial = target.with_name(target.name + ".part")
-    try:
-        if target.suffix == ".npz":
-            _write_npz(partial, params)
+    with Draft(path) as draft:
+        if Path(path).suffix == ".npz":
+            _write_npz(draft.out, params)
         else:
-            partial.write_bytes(encode_params(params))
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+            draft.out.write(encode_params(params))
 
 
 def decode_params(data: bytes) -> dict[str, np.ndarray]:
@@ -146,14 +142,14 @@ def encode_params(params: Mapping[str, np.ndarray]) -> bytes:
     return b"".join(parts)
 
 
-def _write_npz(path: Path, params: Mapping[str, np.ndarray]) -> None:
+def _write_npz(out: BinaryIO, params: Mapping[str, np.ndarray]) -> None:
     """An `.npz` whose bytes depend on the tensors alone: numpy itself would put the time of day into it."""
     import numpy as np
 
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name, array in params.items():
             entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-            with archive.open(entry, "w", force_zip64=True) as out:
+            with archive.open(entry, "w", force_zip64=True) as member:
                 held = np.asarray(array)
                 held = held.view(held.dtype.str) if held.dtype.metadata else held  # numpy warns that it is not written
-                np.lib.format.write_array(out, held, allow_pickle=False)
+                np.lib.format.write_array(member, held, allow_pickle=False)

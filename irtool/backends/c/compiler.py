@@ -6,15 +6,16 @@ import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from ...diagnostics import ToolError, UsageError
 from ...schedule.machine import Machine
+from .jobs import Jobs
 
 DEFAULT_FLAGS = ("-std=c99", "-O3", "-fno-math-errno", "-fno-trapping-math")
 _SHOWN = 4000
@@ -115,9 +116,7 @@ class Compiler:
         """Compiles each source in the folder, as many at once as there are processors; the names of the object files."""
         made = [f"{Path(s).stem}.unit.o" for s in sources]
         jobs = [[*self.flags, "-fPIC", "-c", "-o", o, s] for o, s in zip(made, sources)]
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for done in [pool.submit(self.run, j, folder) for j in jobs]:
-                done.result()
+        self._run(jobs, folder)
         return made
 
     def link(self, kind: str, objects: Sequence[str], target: str, folder: Path) -> None:
@@ -125,20 +124,44 @@ class Compiler:
         # CFLAGS may name what must be linked, too: a sanitizer, an architecture.
         flags = self.flags if kind != "obj" else []
         how = {"so": ["-shared"], "obj": ["-r", "-nostdlib"], "exe": []}[kind]
-        self.run([*how, *flags, "-o", target, *objects, *([] if kind == "obj" else ["-lm"])], folder)
+        job = [*how, *flags, "-o", target, *objects, *([] if kind == "obj" else ["-lm"])]
+        self.run(job, folder)
 
     def run(self, arguments: Sequence[str], folder: Path) -> None:
-        """Runs the compiler in a folder. Raises ToolError with its message where it is missing or fails."""
-        full = [*self.command, *arguments]
-        if shutil.which(full[0]) is None:
-            raise ToolError(f"no C compiler: {full[0]} was not found", help="install one, or name it with --cc or CC")
+        """Runs the compiler in a folder. Raises ToolError, with what it said, where it is missing, or fails, or returns 0
+        without having written the file behind `-o`."""
+        self._run([arguments], folder)
+
+    def _run(self, jobs: Sequence[Sequence[str]], folder: Path) -> None:
+        if shutil.which(self.command[0]) is None:
+            message = f"no C compiler: {self.command[0]} was not found"
+            raise ToolError(message, help="install one, or name it with --cc or CC")
+        commands = [[*self.command, *arguments] for arguments in jobs]
         try:
-            done = subprocess.run(full, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+            with Jobs(folder) as running:
+                found = running.run(commands)
         except OSError as error:
-            raise ToolError(f"{full[0]} could not be run: {error.strerror}") from None
-        if done.returncode != 0:
-            said = done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}"
-            raise ToolError(f"the C compiler failed: {said[:_SHOWN]}", notes=(shlex.join(full),))
+            raise ToolError(f"{self.command[0]} could not be run: {error.strerror}") from None
+        for command, done in zip(commands, found, strict=True):
+            said = done.stderr.strip() or done.stdout.strip()
+            notes = (shlex.join(command),)
+            if done.returncode != 0:
+                said = said or _ending(done.returncode)
+                raise ToolError(f"the C compiler failed: {said[:_SHOWN]}", notes=notes)
+            target = command[command.index("-o") + 1]
+            if not (folder / target).is_file() or not (folder / target).stat().st_size:
+                said = f"; it said: {said[:_SHOWN]}" if said else ""
+                raise ToolError(f"the C compiler returned 0, but it has not written {target}{said}", notes=notes)
+
+
+def _ending(code: int) -> str:
+    """How a process ended that said nothing."""
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"it was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"it was ended by signal {-code}"
 
 
 def split_words(text: str, what: str) -> list[str]:
@@ -153,7 +176,14 @@ def split_words(text: str, what: str) -> list[str]:
 def _target(command: tuple[str, ...]) -> str:
     """What the compiler makes code for, as in `x86_64-linux-gnu`; empty if it does not say."""
     try:
-        done = subprocess.run([*command, "-dumpmachine"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*command, "-dumpmachine"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
     except OSError:
         return ""
     return done.stdout.strip()
@@ -164,7 +194,12 @@ def _macros(full: tuple[str, ...]) -> tuple[str, str]:
     """The macros that the compiler defines, or none and what it complains of."""
     try:
         done = subprocess.run(
-            [*full, "-dM", "-E", "-x", "c", os.devnull], capture_output=True, text=True, errors="replace", check=False
+            [*full, "-dM", "-E", "-x", "c", os.devnull],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
         )
     except OSError as error:
         return "", str(error)

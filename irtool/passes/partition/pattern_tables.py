@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...diagnostics import UsageError, nearest
+from ...files import read_bytes
 from ...ir import Expr
 from ..dataflow import DFPattern
 from .pattern_file import read_patterns
@@ -66,7 +67,7 @@ def _named(name: str) -> list[Entry]:
 
 def _read(path: Path, shown: str) -> list[tuple[str, DFPattern]]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path).decode("utf-8")
     except OSError as error:
         raise UsageError(f"cannot read {shown}: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from ...diagnostics import UsageError, nearest
+from ...files import read_bytes
 from ...ir import Call, Constant, Op, TensorType, Type, type_leaves
 from ...ops.base import op
 from ..config_option import ConfigOption
@@ -110,7 +111,7 @@ def _libraries() -> Targets:
 def read_targets(path: str) -> Targets:
     """The targets of a file. Raises UsageError for a file that cannot be read or has another form."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json.loads(read_bytes(path).decode("utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

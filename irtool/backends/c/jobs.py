@@ -1,0 +1,82 @@
+"""Command lines that run side by side, and end with whoever asked for them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+
+
+class Jobs:
+    """Processes in a folder, as many at once as there are processors.
+
+    Each is a group of its own, so that an interrupt of the terminal comes to irtool alone, which then ends the whole group:
+    of a compiler, also what that has called. Their temporary files are made in the folder. As a context manager, it ends
+    what is still running.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._running: set[subprocess.Popen[str]] = set()
+        self._lock = threading.Lock()
+        self._ended = False
+
+    def run(self, commands: Sequence[Sequence[str]]) -> list[subprocess.CompletedProcess[str]]:
+        """What each command said and returned, in order. Raises OSError where one cannot be started."""
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            waiting = [pool.submit(self._run, c) for c in commands]
+            try:
+                return [w.result() for w in waiting]
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.end()
+                raise
+
+    def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        with self._lock:
+            if self._ended:
+                raise InterruptedError
+            process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env={**os.environ, "TMPDIR": str(self.folder)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                process_group=0 if os.name == "posix" else None,
+            )
+            self._running.add(process)
+        try:
+            out, err = process.communicate()
+        finally:
+            with self._lock:
+                self._running.discard(process)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+    def end(self) -> None:
+        """Ends what is running, and starts nothing any more."""
+        with self._lock:
+            self._ended = True
+            for process in self._running:
+                try:
+                    if os.name == "posix":
+                        os.killpg(process.pid, signal.SIGKILL)
+                    else:
+                        process.kill()
+                except OSError:
+                    pass  # it has just ended by itself
+
+    def __enter__(self) -> Jobs:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()

@@ -1,0 +1,126 @@
+"""Standard streams as a command finds them: closed, on a full disk, or with a reader that has gone away.
+
+What cannot be written to standard output is an error, since it is what the command was asked for; a message that cannot be
+written to standard error is dropped, and the exit code still tells.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from typing import Any, TextIO, cast
+
+from ..diagnostics import IrError
+
+_READ, _WRITE, _MESSAGES = 0, 1, 2
+
+
+class Output:
+    """Standard output. Raises IrError where it cannot be written, and BrokenPipeError where nobody reads it any more."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.lost = ""
+        """Why something that was written got lost; empty where nothing was."""
+
+    def write(self, text: str) -> int:
+        """Writes text; returns its length."""
+        try:
+            return self._stream.write(text)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise self._lost(error) from None
+
+    def flush(self) -> None:
+        """Hands on what has been written."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise self._lost(error) from None
+
+    def _lost(self, error: OSError) -> IrError:
+        _discard(self._stream)
+        why = "it is closed" if error.errno == errno.EBADF else error.strerror or error
+        self.lost = f"cannot write to standard output: {why}"
+        return IrError(self.lost)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Messages(Output):
+    """Standard error: what cannot be written is dropped."""
+
+    def write(self, text: str) -> int:
+        """Writes text; returns its length."""
+        with contextlib.suppress(OSError):
+            return self._stream.write(text)
+        _discard(self._stream)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hands on what has been written."""
+        try:
+            self._stream.flush()
+        except OSError:
+            _discard(self._stream)
+
+
+def prepare_streams() -> None:
+    """Makes the three streams of this process what commands rely on.
+
+    A descriptor that is closed would be taken by the next file that is opened, and messages would go into that; so it is
+    opened first, in the wrong direction: reading it, or writing to it, fails as it does where it is closed.
+    """
+    for descriptor, mode in ((_READ, os.O_WRONLY), (_WRITE, os.O_RDONLY), (_MESSAGES, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            opened = os.open(os.devnull, mode)
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)
+            os.set_inheritable(descriptor, True)
+    if sys.stdin is None:
+        sys.stdin = _stream(_READ, "r")
+    if not isinstance(sys.stdout, Output):
+        sys.stdout = cast(TextIO, Output(sys.stdout or _stream(_WRITE, "w")))
+    if not isinstance(sys.stderr, Messages):
+        sys.stderr = cast(TextIO, Messages(sys.stderr or _stream(_MESSAGES, "w")))
+
+
+def finish(code: int) -> int:
+    """Hands on what is left to be written, and returns the exit code: `code`, or 1 where output is lost."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_output()
+    except IrError:
+        pass  # it is kept in `lost`
+    lost = getattr(sys.stdout, "lost", "")
+    if lost and not code:
+        sys.stderr.write(f"error: {lost}\n")
+        code = 1
+    sys.stderr.flush()
+    return code
+
+
+def discard_output() -> None:
+    """What is still to be written goes nowhere; the interpreter would try once more when it ends, and complain."""
+    _discard(sys.stdout)
+
+
+def _stream(descriptor: int, mode: str) -> Any:
+    return open(descriptor, mode, encoding="utf-8", errors="backslashreplace", closefd=False)
+
+
+def _discard(stream: Any) -> None:
+    with contextlib.suppress(OSError, ValueError):  # a stream in memory has no descriptor
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -1,0 +1,112 @@
+"""Files as irtool reads and writes them.
+
+What is read is a file: opening a pipe that nobody writes to would wait for ever, and a device may have no end. What is
+written appears whole or not at all, at the end of a symbolic link if the path is one, as a shell's `>` writes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import stat
+import tempfile
+from types import TracebackType
+from typing import BinaryIO
+
+_DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""Where the streams stand that this process was given, such as a shell's `<(command)`."""
+
+
+def open_file(path: str | os.PathLike[str], streams: bool = False) -> io.BufferedReader:
+    """Opens a file for reading, without waiting for anything.
+
+    With `streams`, also a pipe or terminal that the process was started with, by its path (`/dev/stdin`, `/dev/fd/63`).
+    Raises OSError, its `strerror` a sentence, for directories, for pipes, sockets and devices, and where it cannot be read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        if not stat.S_ISREG(mode):
+            given = streams and os.fspath(path).startswith(_DESCRIPTORS)
+            endless = stat.S_ISCHR(mode) and not os.isatty(descriptor)
+            if not given or endless:
+                raise OSError(errno.EINVAL, f"it is {kind_of(mode)}, not a file", os.fspath(path))
+            os.set_blocking(descriptor, True)
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The contents of a file. Raises OSError as `open_file` does."""
+    with open_file(path) as file:
+        return file.read()
+
+
+def kind_of(mode: int) -> str:
+    """What a file that is none is, by its mode: `a pipe`, `a socket`, `a device`, `a directory`."""
+    kinds = (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISDIR, "a directory")
+    return next((name for holds, name in kinds if holds(mode)), "a device")
+
+
+class Draft:
+    """A file that is written beside its place and takes it only when it is complete; until then nothing there changes.
+
+    `out` is what to write to. As a context manager it is published at the end, and discarded where anything is raised.
+    A file that is replaced keeps its permissions. Raises OSError.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.target = os.path.realpath(path)
+        if os.path.islink(self.target):  # links that lead to each other
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
+        folder, name = os.path.split(self.target)
+        # A name of its own must not be longer than the system allows, where the name itself is not.
+        descriptor, self._unfinished = tempfile.mkstemp(prefix=f".{name[:200]}.", dir=folder)
+        self.out: BinaryIO = os.fdopen(descriptor, "wb")
+
+    def close(self) -> None:
+        """Ends writing. Raises OSError where the disk is full."""
+        self.out.close()
+
+    def publish(self, executable: bool = False) -> None:
+        """Puts the file into its place."""
+        self.close()
+        os.chmod(self._unfinished, _mode(self.target, executable))
+        os.replace(self._unfinished, self.target)
+        self._unfinished = ""
+
+    def discard(self) -> None:
+        """Removes what has not been published."""
+        with contextlib.suppress(OSError):  # what could not be written is not wanted any more
+            self.out.close()
+        if self._unfinished:
+            os.unlink(self._unfinished)
+            self._unfinished = ""
+
+    def __enter__(self) -> Draft:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.publish()
+        finally:
+            self.discard()
+
+
+def _mode(target: str, executable: bool) -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    fresh = (0o777 if executable else 0o666) & ~mask
+    try:
+        return stat.S_IMODE(os.stat(target).st_mode) | (fresh & 0o111)
+    except OSError:
+        return fresh
