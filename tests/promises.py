@@ -28,6 +28,7 @@ PROMISES = {
     "growth": "time, memory and text grow as the input does: parsing, printing, inference, passes and builds",
     "NaN and overflow": "NaN, infinities and numbers that do not fit mean the same to the interpreter and to C, as `docs/language.md` says",
     "refused by type": "what an operator cannot compute its type rule refuses, with a place",
+    "reproducers": "where irtool fails by its own fault it leaves a file that shows the failure by itself, anywhere",
     "mistakes of newcomers": "what is misspelt, misplaced or of another kind is called so, with what was probably meant",
     "mutants": "a random change of one token of irtool is noticed by quick tests, in more than 85 of 100 cases",
     "completion": "shells complete commands, options, passes, operators, instruments, functions of the named file, and files",

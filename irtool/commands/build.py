@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "out_dir",
-    type=kinds.FOLDER,
+    type=kinds.BUILD,
     metavar="DIR",
     default=None,
     help="Folder for the output. Default: NAME.out in this folder.",

@@ -26,13 +26,20 @@ class Path(click.ParamType):
     name = "path"
 
     def __init__(
-        self, reads: bool = False, writes: bool = False, is_folder: bool = False, is_named: bool = False
+        self,
+        reads: bool = False,
+        writes: bool = False,
+        is_folder: bool = False,
+        is_named: bool = False,
+        is_always_written: bool = False,
     ) -> None:
         self.reads = reads
         self.writes = writes
         self.is_folder = is_folder
         self.is_named = is_named
         """Written NAME=FILE."""
+        self.is_always_written = is_always_written
+        """Where the command line names none, the command writes to a place that it chooses."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
@@ -51,6 +58,8 @@ WRITTEN = Path(writes=True)
 """A file that is written."""
 FOLDER = Path(writes=True, is_folder=True)
 """A folder that is written to."""
+BUILD = Path(writes=True, is_folder=True, is_always_written=True)
+"""The folder of a build."""
 
 
 class Names(click.ParamType):
@@ -153,6 +162,6 @@ TARGET = Names(_targets)
 FUNCTION = Names(_functions)
 
 __all__ = [
-    "FOLDER", "FUNCTION", "INSTRUMENT", "MANUAL", "MODULE", "NAMED", "OPERATOR", "OPTION", "PASS", "PASSES", "PIPELINE",
+    "BUILD", "FOLDER", "FUNCTION", "INSTRUMENT", "MANUAL", "MODULE", "NAMED", "OPERATOR", "OPTION", "PASS", "PASSES", "PIPELINE",
     "READ", "TARGET", "WRITTEN", "Names", "Path",
 ]  # fmt: skip

@@ -201,10 +201,9 @@ def command(
     except (InternalError, PluginError) as error:
         if isinstance(error, PluginError) and (error.failed is None or reproducer is None):
             raise
-        context = [*chosen.as_arguments(), f"--opt-level={opt_level if level is None else level}"]
-        context += [f"--target={target}"] if target else []
-        context += [f"--check-values={check_values}"] if check_values else []
-        path = write_reproducer(error, context, reproducer)
+        watched = [f"--instrument={text}" for text in chosen.instrument_texts]
+        watched += [f"--check-values={check_values}"] if check_values else []
+        path = write_reproducer(error, further=watched, path=reproducer)
         if isinstance(error, InternalError):
             error.reproducer = path
         raise

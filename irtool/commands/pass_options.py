@@ -37,16 +37,6 @@ class PassChoice:
             "config": dict(self.config),
         }
 
-    def as_arguments(self) -> list[str]:
-        """Options that say the same again, `--passes` aside: what a reproducer's command line needs."""
-        from ..passes.pipeline import show_value
-
-        said = [f"--load={path}" for path in self.load]
-        said += [f"--instrument={text}" for text in self.instrument_texts]
-        said += [f"--require-pass={name}" for name in self.required_pass]
-        said += [f"--disable-pass={name}" for name in self.disabled_pass]
-        return [*said, *(f"--pass-config={key}={show_value(value)}" for key, value in self.config)]
-
 
 def split_names(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
     """Names out of `A,B` and repeated options."""

@@ -1,42 +1,99 @@
-"""Reproducers: one self-contained file with the module and the command that shows a bug."""
+"""Reproducers: a Relay file with the command that shows a bug in its first line, and beside it whatever else that takes."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import tempfile
 from collections.abc import Sequence
+from typing import Any
+
+from .. import __version__
+from ..diagnostics import IrError
+from .carried import Carrier
+
+_SUBJECT = "\0"
+"""Stands for the file itself in a command line until it is written."""
 
 
-def write_reproducer(error: BaseException, arguments: Sequence[str], path: str | None = None) -> str:
-    """Writes the module that a failing pass was given with the command that runs it, and returns the file's path.
+def write_reproducer(
+    error: BaseException,
+    command: Sequence[str] = (),
+    texts: Sequence[tuple[str, str]] = (),
+    further: Sequence[str] = (),
+    path: str | None = None,
+) -> str:
+    """Writes what shows a bug, and returns the path of the Relay file; the empty string where it cannot be written.
 
-    `arguments` are further options of that command; where no pass failed, the whole command line, and the input file is
-    what is written. Returns the empty string where not even that can be written.
+    Where a pass failed, that is the module that it was given and `irtool opt` with the pass, what the context said, and
+    `further` options. Otherwise it is the command line `command` and, of the `texts` that it has read (paths and contents), the
+    one that it read last or first. Files that the command reads are put beside, those that it writes go to `%t`; so the file runs anywhere, by
+    `irtool test`.
     """
-    module, failed = getattr(error, "module", None), getattr(error, "failed", None)
-    if failed is not None and module is not None:
-        from ..printer import to_text
-
-        options = shlex.join([f"--passes={failed.text()}", *arguments])
-        head = f"// RUN: irtool opt {options} %s\n"
-        text = head + to_text(module)
-    else:
-        text = f"// RUN: irtool {shlex.join(arguments)}\n" + _input_text(arguments)
+    failing = _failing_module(error)
+    if not failing and not command:
+        return ""
     try:
         if path is None:
-            handle, path = tempfile.mkstemp(prefix="irtool-", suffix=".relay")
-            os.close(handle)
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(text)
+            path = os.path.join(tempfile.mkdtemp(prefix="irtool-"), "reproducer.relay")
+        carrier = Carrier(os.path.dirname(os.path.abspath(path)))
+        if failing:
+            words = ["opt", f"--passes={error.failed.text()}", *_of_context(error), *further, _SUBJECT]  # type: ignore[attr-defined]
+            text = failing
+            words = carrier.rewrite(words, _SUBJECT)
+        else:
+            subject, text = _subject(command, texts, carrier)
+            words = carrier.rewrite(command, subject)
+            carrier.bring_constants(subject, text)
+        told = error.diagnostics[0].message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
+        head = f"// RUN: irtool {shlex.join(words)}\n// irtool {__version__} said: {told.partition(chr(10))[0]}\n"
+        with open(path, "w", encoding="utf-8", errors="surrogatepass") as out:
+            out.write(head + re.sub(r"(//\s*)RUN:", r"\1ran:", text))
     except OSError:
         return ""
     return path
 
 
-def _input_text(arguments: Sequence[str]) -> str:
-    for a in arguments:
-        if a.endswith(".relay") and os.path.isfile(a):
-            with open(a, encoding="utf-8", errors="replace") as source:
-                return source.read(1 << 20)
-    return ""
+def _failing_module(error: Any) -> str:
+    """The text of the module that a failing pass was given; empty if none failed, or the module cannot be printed."""
+    module = getattr(error, "module", None)
+    if module is None or getattr(error, "failed", None) is None:
+        return ""
+    from ..printer import to_text
+
+    try:
+        return to_text(module)
+    except Exception:  # noqa: BLE001 - one bug must not hide another: then the input is what there is to show
+        return ""
+
+
+def _of_context(error: Any) -> list[str]:
+    """Options of `irtool opt` that say what the context said under which a pass failed, and what was loaded."""
+    from ..passes.pipeline import show_value
+    from ..plugin.loading import loaded_files
+
+    said = [f"--load={path}" for path in loaded_files()]
+    context = error.context
+    if context is None:
+        return said
+    said += [f"--require-pass={name}" for name in sorted(context.required_pass)]
+    said += [f"--disable-pass={name}" for name in sorted(context.disabled_pass)]
+    said += [f"--pass-config={key}={show_value(value)}" for key, value in context.config.items()]
+    said += [f"--target={context.target}"] if context.target is not None else []
+    return [*said, f"--opt-level={context.opt_level}"]
+
+
+def _subject(arguments: Sequence[str], texts: Sequence[tuple[str, str]], carrier: Carrier) -> tuple[str, str]:
+    """The file of a command line that the reproducer takes the place of, and its text; both empty if there is none.
+
+    Of many files of equal standing that is the one that was read last; else the first.
+    """
+    named, are_alike = carrier.modules(arguments)
+    if texts:
+        return texts[-1 if are_alike else 0]
+    for path in named:
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8", errors="replace") as source:
+                return path, source.read()
+    return "", ""

@@ -20,6 +20,7 @@ from ..plugin import loading
 from ..plugin.mistakes import blame_code
 from .notes import conversions_as_notes
 from .streams import discard_output
+from .source import READ
 
 
 class Commands(click.Group):
@@ -89,8 +90,10 @@ def execute(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
     arguments = [a for a in arguments if a != "--debug"]
     loading.warn = _warn
+    read: list[tuple[str, str]] = []
     try:
         with conversions_as_notes(), group.make_context("irtool", list(arguments)) as ctx:
+            ctx.meta[READ] = read
             group.invoke(ctx)
         sys.stdout.flush()
         return 0
@@ -110,7 +113,7 @@ def execute(arguments: Sequence[str]) -> int:
             traceback.print_exc()
         _say(render(error))
         if isinstance(error, InternalError):
-            _leave_reproducer(error, arguments)
+            _leave_reproducer(error, arguments, read)
         return error.exit_code
     except BrokenPipeError:
         # The reader (head, less) went away: nothing was lost that anybody wanted.
@@ -133,7 +136,7 @@ def execute(arguments: Sequence[str]) -> int:
         _say(
             f"error: a bug in irtool: {type(error).__name__}: {error}\n  in {where.name} ({os.path.basename(where.filename)}:{where.lineno})"
         )
-        _leave_reproducer(error, arguments)
+        _leave_reproducer(error, arguments, read)
         return 3
 
 
@@ -149,9 +152,9 @@ def _warn(message: str) -> None:
     _say(f"warning: {message}")
 
 
-def _leave_reproducer(error: BaseException, arguments: Sequence[str]) -> None:
+def _leave_reproducer(error: BaseException, arguments: Sequence[str], read: Sequence[tuple[str, str]]) -> None:
     from .reproducer import write_reproducer
 
-    path = getattr(error, "reproducer", None) or write_reproducer(error, arguments)
+    path = getattr(error, "reproducer", None) or write_reproducer(error, arguments, read)
     if path:
         _say(f"note: what reproduces this is in {path}")

@@ -48,6 +48,7 @@ def read_text(path: str) -> tuple[str, str]:
         raise IrError(f"the file is not UTF-8 text ({at})", filename=name) from None
     if not text.strip():
         raise IrError("the file is empty", filename=name)
+    _remember(path, text)
     refuse_foreign_text(text, name)
     return text, name
 
@@ -57,6 +58,19 @@ def _mode(path: str) -> int:
         return os.stat(path).st_mode
     except OSError:
         return 0
+
+
+def _remember(path: str, text: str) -> None:
+    """Notes what a command has read, so that a reproducer can show it."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.meta.setdefault(READ, []).append((path, text))
+
+
+READ = "irtool.read"
+"""Under which the context of a command keeps the texts that were read, with their paths."""
 
 
 def _max_size() -> int | None:

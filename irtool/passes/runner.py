@@ -14,12 +14,20 @@ from .context import PassContext
 
 
 class PassFailure(InternalError):
-    """A pass failed or broke the module. `module` is what it was given, `failed` the pass."""
+    """A pass failed or broke the module. `module` is what it was given, `failed` the pass, `context` what it ran under."""
 
-    def __init__(self, diagnostics: Iterable[Diagnostic] | str, *, module: Module, failed: Pass) -> None:
+    def __init__(
+        self,
+        diagnostics: Iterable[Diagnostic] | str,
+        *,
+        module: Module,
+        failed: Pass,
+        context: PassContext | None = None,
+    ) -> None:
         super().__init__(diagnostics)
         self.module = module
         self.failed = failed
+        self.context = context
 
 
 def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = False) -> Module:
@@ -42,7 +50,7 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
         after = _apply(p, module, context)
     except PluginError as error:
         if error.failed is None:
-            error.failed, error.module = _as_selected(p, context), module
+            error.failed, error.module, error.context = _as_selected(p, context), module, context
         raise
     except IrError:
         raise
@@ -75,9 +83,9 @@ def _failure(p: Pass, module: Module, context: PassContext, found: Sequence[Diag
     """The error that a pass broke its module: a bug of irtool, or a mistake in a pass from outside."""
     failed = _as_selected(p, context)
     if not is_outside(type(p)):
-        return PassFailure(found, module=module, failed=failed)
+        return PassFailure(found, module=module, failed=failed, context=context)
     error = blame_all(type(p), found)
-    error.failed, error.module = failed, module
+    error.failed, error.module, error.context = failed, module, context
     return error
 
 

@@ -108,6 +108,11 @@ def _place(error: Exception, *files: str) -> str:
     return f"{shown(at[0])}:{at[1]}" if at else ""
 
 
+def loaded_files() -> list[str]:
+    """The files that were loaded, by their full paths, in order."""
+    return list(_files)
+
+
 def load_installed() -> None:
     """Imports what installed distributions declare, once; warns of what cannot be imported."""
     global _done

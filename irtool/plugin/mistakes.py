@@ -19,10 +19,12 @@ Complaint = Callable[[Any, Sequence[Any], Any], str]
 
 
 class PluginError(IrError):
-    """A plug-in from outside is wrong: exit code 1. `failed` and `module` are the pass and what it was given, if it was one."""
+    """A plug-in from outside is wrong: exit code 1. `failed`, `module` and `context` are the pass, what it was given, and the
+    context it ran under, if it was one."""
 
     failed: Any = None
     module: Any = None
+    context: Any = None
 
 
 def describe(cls: Any) -> str:

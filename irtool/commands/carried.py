@@ -1,0 +1,184 @@
+"""Command lines that are to run elsewhere: what files they read is brought along, what they write goes to `%t`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import click
+
+_LARGEST = 1 << 28
+"""Bytes of a file that is brought along; larger ones are named by their full path."""
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A word of a command line. `parameter` is what it belongs to, None for flags and names; `head` is what stands in it before
+    a value: `--name=`, `-n`."""
+
+    text: str
+    parameter: click.Parameter | None = None
+    head: str = ""
+
+    @property
+    def value(self) -> str:
+        return self.text[len(self.head) :]
+
+
+@dataclass
+class Carrier:
+    """Rewrites command lines of `group` so that they run in `folder`.
+
+    Attributes:
+        folder: where the files go, and the command is to run.
+        group: the commands; irtool's, unless given.
+        names: what became of each file that is read.
+    """
+
+    folder: str
+    group: click.Group | None = None
+    names: dict[str, str] = field(default_factory=dict)
+
+    def modules(self, arguments: Sequence[str]) -> tuple[list[str], bool]:
+        """The Relay files that a command line names, and whether they are of equal standing (`check a b c`)."""
+        found = [w for w in self._words(arguments) if isinstance(w.parameter, click.Argument) and _reads(w.parameter)]
+        return [w.text for w in found], any(w.parameter is not None and w.parameter.nargs == -1 for w in found)
+
+    def rewrite(self, arguments: Sequence[str], subject: str) -> list[str]:
+        """The words with `%s` for the file `subject`, and with the other files where they are now."""
+        out = []
+        words = list(self._words(arguments))
+        for word in words:
+            parameter, value = word.parameter, word.value
+            if subject and value == subject and isinstance(parameter, click.Argument):
+                out.append("%s")
+            elif parameter is None:
+                out.append(_escaped(word.text))
+            elif _reads(parameter):
+                if not (isinstance(parameter, click.Argument) and parameter.nargs == -1 and subject):
+                    name, equals, path = value.rpartition("=") if parameter.type.is_named else ("", "", value)  # type: ignore[attr-defined]
+                    out.append(_escaped(word.head + name + equals) + _escaped(self._bring(path)))
+            elif getattr(parameter.type, "writes", False) and value != "-":
+                out.append(_escaped(word.head) + "%t/" + _escaped(os.path.basename(value.rstrip("/")) or "out"))
+            else:
+                out.append(_escaped(word.text))
+        return [*out, *self._unsaid_outputs(words)]
+
+    def bring_constants(self, path: str, text: str) -> None:
+        """Brings the file along that holds the constants of a text, if they are not in it."""
+        from ..printer.external import named_file
+
+        beside = named_file(text)
+        if beside:
+            self._bring(os.path.join(os.path.dirname(path), beside), os.path.basename(beside))
+
+    def _bring(self, path: str, name: str = "") -> str:
+        """Copies a file to the folder; returns the name that it has there, or its full path where it cannot be copied."""
+        full = os.path.abspath(path)
+        if path == "-" or not os.path.isfile(full) or os.path.getsize(full) > _LARGEST:
+            return path if path == "-" else full
+        if full not in self.names:
+            name = name or os.path.basename(full)
+            if os.path.dirname(full) != self.folder:
+                stem, suffix = os.path.splitext(name)
+                number = 2
+                while os.path.exists(os.path.join(self.folder, name)):
+                    name = f"{stem}_{number}{suffix}"
+                    number += 1
+                shutil.copyfile(full, os.path.join(self.folder, name))
+            self.names[full] = name
+            if full.endswith(".py"):
+                self._bring_neighbours(os.path.dirname(full))
+        return self.names[full]
+
+    def _bring_neighbours(self, folder: str) -> None:
+        """Brings the modules along that a plug-in has imported from its own folder."""
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if file and file.endswith(".py") and os.path.dirname(os.path.abspath(file)) == folder:
+                self._bring(file)
+
+    def _unsaid_outputs(self, words: Sequence[_Word]) -> Iterator[str]:
+        """Options for outputs that the command writes to a place of its own where none is named."""
+        command = self._command([w.text for w in words if w.parameter is None])
+        said = {w.parameter for w in words}
+        for option in command.params if command is not None else ():
+            if getattr(option.type, "is_always_written", False) and option not in said:
+                yield from (option.opts[0], "%t/out")
+
+    def _command(self, names: Sequence[str]) -> click.Command | None:
+        group = self._group()
+        context = click.Context(group)
+        return next((c for name in names if (c := group.get_command(context, name)) is not None), None)
+
+    def _group(self) -> click.Group:
+        if self.group is None:
+            from .shell import group
+
+            self.group = group
+        return self.group
+
+    def _words(self, arguments: Sequence[str]) -> Iterator[_Word]:
+        """The words of a command line, each with the parameter of irtool or of the command that it gives a value to."""
+        waiting = list(reversed(arguments))
+        group = self._group()
+        command: click.Command = group
+        positions: list[click.Argument] = []
+        only_names = False
+        while waiting:
+            word = waiting.pop()
+            if word == "--" and not only_names:
+                only_names = True
+                yield _Word(word)
+            elif word.startswith("-") and word != "-" and not only_names:
+                yield from _option(command, word, waiting)
+            elif command is group:
+                command = group.get_command(click.Context(group), word) or group
+                positions = [p for p in command.params if isinstance(p, click.Argument)]
+                yield _Word(word)
+            else:
+                yield _Word(word, positions[0] if positions else None)
+                if positions and positions[0].nargs != -1:
+                    del positions[0]
+
+
+def _option(command: click.Command, word: str, waiting: list[str]) -> Iterator[_Word]:
+    """An option and its value, which may be the next of the words `waiting`."""
+    options = {name: p for p in command.params if isinstance(p, click.Option) for name in p.opts}
+    name, equals, _ = word.partition("=")
+    if not word.startswith("--") and word not in options:  # -O3, -qo out
+        at = next((n for n in range(1, len(word)) if _takes_value(options.get("-" + word[n]))), 0)
+        if not at:
+            yield _Word(word)
+        elif at + 1 < len(word):
+            yield _Word(word, options["-" + word[at]], word[: at + 1])
+        else:
+            yield _Word(word)
+            if waiting:
+                yield _Word(waiting.pop(), options["-" + word[at]])
+        return
+    option = options.get(name)
+    if not _takes_value(option):
+        yield _Word(word)
+    elif equals:
+        yield _Word(word, option, name + "=")
+    else:
+        yield _Word(word)
+        if option is not None and not isinstance(option.flag_value, str | int) and waiting:
+            yield _Word(waiting.pop(), option)
+
+
+def _takes_value(option: click.Option | None) -> bool:
+    return option is not None and not option.is_flag and not option.count
+
+
+def _reads(parameter: click.Parameter) -> bool:
+    return bool(getattr(parameter.type, "reads", False))
+
+
+def _escaped(text: str) -> str:
+    """As RUN lines want it."""
+    return text.replace("%", "%%")
