@@ -7,18 +7,17 @@ sum and a division). What is left are the stages: loop nests that run one after 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..te import Compute, Operation, Placeholder, Tensor
 from ..te.tensor import Extern
 from ..tir import dtypes
-from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Reduce, Select, children, post_order, rewrite, substitute
+from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Select, post_order
+from .inlining import inlined_bodies
 
 _GUARDED_READS = 10
-
-_LARGEST_BODY = 4000
-"""Nodes of an inlined expression; beyond it the tensor is stored."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +93,12 @@ def choose_stages(outputs: Sequence[Tensor]) -> list[Stage]:
                 readers[t.op].append(op)
             else:
                 pinned.add(t.op)
+    sites = {
+        op: Counter(e.source.op for e in post_order(*op.bodies) if isinstance(e, Load))
+        for op in order
+        if isinstance(op, Compute)
+    }
+    """How many reads of each tensor's operation a formula has."""
     evaluations: dict[Operation, float] = {}
     stored: set[Operation] = set()
     for op in reversed(order):
@@ -103,14 +108,14 @@ def choose_stages(outputs: Sequence[Tensor]) -> list[Stage]:
         size = max(1, _domain(op))
         wanted = 0.0
         for reader in readers[op]:
-            sites = sum(1 for e in post_order(*reader.bodies) if isinstance(e, Load) and e.source.op is op)
-            wanted += max(1, evaluations[reader]) * sites
+            wanted += max(1, evaluations[reader]) * sites[reader][op]
         if op in pinned or not _inlines(op, wanted, size):
             stored.add(op)
             evaluations[op] = _domain(op)
         else:
             evaluations[op] = wanted
-    return _inline(order, stored)
+    bodies = inlined_bodies(order, stored)
+    return [Stage(op, bodies.get(op, ())) for op in order if op in stored and not isinstance(op, Placeholder)]
 
 
 def _inlines(op: Compute, wanted: float, size: int) -> bool:
@@ -133,53 +138,3 @@ def _is_padding(body: Expr) -> bool:
     if not isinstance(body, Select) or not body.lazy:
         return False
     return isinstance(body.then, Load) and isinstance(body.other, Const)
-
-
-def _inline(order: Sequence[Operation], stored: set[Operation]) -> list[Stage]:
-    bodies: dict[Operation, tuple[Expr, ...]] = {}
-    stages: list[Stage] = []
-    made: dict[object, tuple[Expr, tuple[Expr, ...]]] = {}
-
-    def open_load(e: Expr) -> Expr:
-        if not isinstance(e, Load):
-            return e
-        op = e.source.op
-        if op in stored:
-            return e
-        # The indices are kept beside the result, so that their ids stay theirs.
-        key = (op, tuple(_index_key(i) for i in e.indices))
-        found = made.get(key)
-        if found is None:
-            inside = substitute(bodies[op][0], dict(zip(op.axes, e.indices)))
-            found = made[key] = (inside, e.indices)
-        return found[0]
-
-    for op in order:
-        if isinstance(op, Placeholder):
-            continue
-        if not isinstance(op, Compute):
-            stages.append(Stage(op, ()))
-            continue
-        memo: dict[Expr, Expr] = {}
-        done = [_rewrite_body(b, open_load, memo) for b in op.bodies]
-        bodies[op] = tuple(done)
-        if op in stored:
-            stages.append(Stage(op, bodies[op]))
-        elif len(post_order(*done)) > _LARGEST_BODY:
-            stored.add(op)
-            stages.append(Stage(op, bodies[op]))
-    return stages
-
-
-def _index_key(e: Expr) -> object:
-    return (e.value, e.dtype) if isinstance(e, Const) else id(e)
-
-
-def _rewrite_body(body: Expr, open_load, memo: dict[Expr, Expr]) -> Expr:
-    if isinstance(body, Reduce):
-        kids = [rewrite(k, open_load, memo) for k in children(body)]
-        n = len(body.sources)
-        return Reduce(
-            body.reducer, tuple(kids[:n]), body.axes, kids[n] if body.condition is not None else None, body.index
-        )
-    return rewrite(body, open_load, memo)

@@ -310,9 +310,9 @@ def rebuild(e: Expr, kids: Sequence[Expr]) -> Expr:
     return e
 
 
-def post_order(*roots: Expr) -> list[Expr]:
-    """Every node below the roots, once, children first."""
-    seen: set[Expr] = set()
+def post_order(*roots: Expr, known: Iterable[Expr] = ()) -> list[Expr]:
+    """Every node below the roots, once, children first; nothing of what is `known`, or only below that."""
+    seen: set[Expr] = set(known)
     order: list[Expr] = []
     stack: list[Expr | None] = list(reversed(roots))
     while stack:

@@ -21,13 +21,9 @@ from . import dtypes
 from .expr import (
     Axis,
     Binary,
-    Call,
     Cast,
     Const,
     Expr,
-    Load,
-    Not,
-    Reduce,
     Select,
     Var,
     children,
@@ -36,6 +32,7 @@ from .expr import (
     rebuild,
     rewrite,
 )
+from .interning import Interner
 
 Range = tuple[float, float]
 Linear = tuple[dict[Expr, int], int]
@@ -49,7 +46,9 @@ class Simplifier:
     def __init__(self, bounds: Mapping[Any, Range] | None = None) -> None:
         self.bounds: dict[Expr, Range] = dict(bounds or {})
         self._memo: dict[Expr, Expr] = {}
-        self._interned: dict[Any, Expr] = {}
+        interner = Interner()
+        self._intern = interner.unique
+        self._interned = interner.table
         self._linear: dict[Expr, Linear] = {}
         self._ranges: dict[Expr, Range] = {}
 
@@ -74,32 +73,6 @@ class Simplifier:
     def linear(self, e: Expr) -> Linear:
         """The expression, simplified, as a sum: `{atom: coefficient}` and a constant."""
         return self._form(self(e))
-
-    # -- interning -----------------------------------------------------------------------------------------------------
-
-    def _intern(self, e: Expr) -> Expr:
-        if isinstance(e, Const):
-            key: Any = ("const", e.dtype, e.value if not isinstance(e.value, float) else e.value.hex())
-        elif isinstance(e, Var):
-            return e
-        else:
-            kids = tuple(map(id, children(e)))
-            if isinstance(e, Binary):
-                key = (e.op, e.dtype, kids)
-            elif isinstance(e, Cast):
-                key = ("cast", e.dtype, kids)
-            elif isinstance(e, Not):
-                key = ("not", kids)
-            elif isinstance(e, Select):
-                key = ("select", e.lazy, kids)
-            elif isinstance(e, Call):
-                key = ("call", e.name, e.dtype, kids)
-            elif isinstance(e, Load):
-                key = ("load", id(e.source), kids)
-            else:
-                assert isinstance(e, Reduce)
-                return e
-        return self._interned.setdefault(key, e)
 
     # -- ranges --------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,67 @@
+"""What is computed where it is read: once for each place, at a cost that grows as the graph does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool import te
+from irtool.lower.stages import choose_stages
+from irtool.tir.expr import post_order
+from tests.work import steps
+
+
+def residual(n):
+    """Each tensor is the sum of the two before it."""
+    a = te.placeholder((4,), "float32", name="a")
+    b = te.compute((4,), lambda i: -a[i], name="b")
+    for _ in range(n):
+        a, b = b, te.compute((4,), lambda i, a=a, b=b: a[i] + b[i], name="c")
+    return b
+
+
+@pytest.mark.promise("growth")
+def test_a_value_read_twice_is_one_expression():
+    [stage] = choose_stages([residual(40)])
+    assert len(post_order(*stage.bodies)) < 60
+
+
+@pytest.mark.promise("growth")
+def test_stages_are_chosen_at_a_cost_that_grows_as_the_graph_does():
+    small, large = (steps(lambda n=n: choose_stages([t]) if (t := residual(n)) else None) for n in (40, 80))
+    assert large < 2.3 * small
+
+
+def test_equal_indices_are_the_same_place():
+    x = te.placeholder((8, 4), "float32", name="x")
+    y = te.compute((8, 4), lambda i, j: x[i, j] * x[i, j], name="y")
+    z = te.compute((32,), lambda i: y[i // 4, i % 4] + y[i // 4, i % 4], name="z")
+    [stage] = choose_stages([z])
+    loads = [e for e in post_order(*stage.bodies) if type(e).__name__ == "Load"]
+    assert len(loads) == 1
+
+
+def test_places_that_are_data_are_opened_too():
+    text = """#[version = "0.0.5"]
+def @main(%x: Tensor[(5), float32], %i: Tensor[(3), int32]) {
+  %0 = abs(%i);
+  %1 = negative(%x);
+  %2 = take(%1, %0, axis=0);
+  add(%2, take(%1, %0, axis=0))
+}
+"""
+    module = irtool.infer_types(irtool.parse(text))
+    inputs = [np.arange(5, dtype="float32"), np.array([-1, 3, 2], dtype="int32")]
+    want = irtool.evaluate(module, inputs)
+    np.testing.assert_array_equal(irtool.build(module).run(inputs), want)
+
+
+def test_what_gets_too_large_is_stored():
+    x = te.placeholder((200,), "float32", name="x")
+    for level in range(4):
+        x = te.compute(
+            (200,), lambda i, x=x: sum((x[(i * (7 + k)) % 200] for k in range(1, 12)), te.const(0.0)), name=f"l{level}"
+        )
+    stages = choose_stages([x])
+    assert 1 < len(stages) < 5
