@@ -19,7 +19,7 @@ from tests.mutants.checkout import ROOT, copy_checkout
 from tests.mutants.mapping import Lines
 from tests.mutants.report import makes_no_difference, score, write_report
 from tests.mutants.sites import Mutant, sample
-from tests.mutants.trial import Result, try_mutant
+from tests.mutants.trial import Result, Server, try_mutant
 
 
 def main() -> int:
@@ -36,7 +36,7 @@ def main() -> int:
         return 0
     lines = Lines(options.store)
     if not options.as_traced:
-        _trace(lines, options.jobs)
+        _trace(lines)
     results: list[Result] = []
     for r in _try_all(chosen, lines, options.jobs, options.most):
         results.append(r)
@@ -68,32 +68,35 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _trace(lines: Lines, jobs: int) -> None:
+def _trace(lines: Lines) -> None:
     files = lines.stale()
     if not files:
         return
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+    print(f"tracing {len(files)} files of tests", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory() as folder:
         copy_checkout(Path(folder))
-        for file, said in zip(files, pool.map(lambda f: lines.trace(f, Path(folder)), files)):
-            print(f"traced {file}: {said}", file=sys.stderr, flush=True)
+        lines.trace(files, Path(folder))
 
 
 def _try_all(chosen: list[Mutant], lines: Lines, jobs: int, most: float) -> Iterator[Result]:
     """The results in the order of the mutants; each job has a copy of the checkout."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
-        copies: SimpleQueue[Path] = SimpleQueue()
+        servers: SimpleQueue[tuple[Path, Server]] = SimpleQueue()
         for n in range(jobs):
-            copy_checkout(Path(folder, str(n), "irtool"))
-            copies.put(Path(folder, str(n), "irtool"))
+            copy = Path(folder, str(n), "irtool")
+            copy_checkout(copy)
+            servers.put((copy, Server(copy, lines.files())))
 
         def attempt(m: Mutant) -> Result:
-            copy = copies.get()
+            copy, server = servers.get()
             try:
-                return try_mutant(m, lines, copy, most)
+                return try_mutant(m, lines, copy, most, server=server)
             finally:
-                copies.put(copy)
+                servers.put((copy, server))
 
         yield from pool.map(attempt, chosen)
+        while not servers.empty():
+            servers.get()[1].close()
 
 
 if __name__ == "__main__":

@@ -38,3 +38,8 @@ def environment(checkout: Path) -> Mapping[str, str]:
 def pytest_command(*arguments: object) -> list[str]:
     """The command that runs pytest as far as it is needed here."""
     return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, arguments)]
+
+
+def folder_of(store: Path, file: str) -> Path:
+    """Where the lines that the tests of a file run are kept."""
+    return store / file.replace("/", "+")

@@ -11,17 +11,17 @@ import difflib
 import functools
 import hashlib
 import json
+import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.mutants.checkout import ROOT, environment, pytest_command
+from tests.mutants.checkout import ROOT, environment, folder_of, pytest_command
 
 LEFT_OUT = ("tests/corpus/", "tests/fuzz/", "tests/mutants/")
 """Tests that need more than a public clone, or too long."""
-SLOW = 400.0
-"""Seconds on the clock after which the tests of a file are left alone."""
 AROUND = 60
+"""How many of the tests are tried that run something around a line, where none is known to run the line."""
 
 
 def digest(path: Path) -> str:
@@ -52,20 +52,16 @@ class Lines:
         return json.loads(sources.read_text()).get(file, "") if sources.exists() else ""
 
     def _folder(self, file: str) -> Path:
-        return self.store / "lines" / file.replace("/", "+")
+        return folder_of(self.store / "lines", file)
 
-    def trace(self, file: str, checkout: Path) -> str:
-        """Runs the tests of a file in a copy of the checkout and keeps what lines they run; the last line they print."""
-        folder = self._folder(file)
-        command = pytest_command("-p", "tests.mutants.tracing", "--trace-to", folder, file)
-        try:
-            done = subprocess.run(
-                command, cwd=checkout, env=environment(checkout), capture_output=True, text=True, timeout=SLOW
-            )
-        except subprocess.TimeoutExpired:
-            return f"took longer than {SLOW:.0f} s: left out"
-        self.keep(file)
-        return (done.stdout.strip().splitlines() or [""])[-1]
+    def trace(self, files: Sequence[str], checkout: Path) -> None:
+        """Runs the quick tests of some files in a copy of the checkout and keeps which lines they run."""
+        for file in files:
+            shutil.rmtree(self._folder(file), ignore_errors=True)
+        options = ("--tb=no", "-p", "tests.mutants.tracing", "--trace-to", self.store / "lines", *files)
+        subprocess.run(pytest_command(*options), cwd=checkout, env=environment(checkout), stdout=subprocess.DEVNULL)
+        for file in files:
+            self.keep(file)
 
     def keep(self, file: str) -> None:
         """Notes which texts a file of tests was traced with."""
@@ -76,6 +72,7 @@ class Lines:
             name = names[str(path.relative_to(self.root))] = digest(path)
             if not (texts / name).exists():
                 (texts / name).write_bytes(path.read_bytes())
+        self._folder(file).mkdir(parents=True, exist_ok=True)
         (self._folder(file) / "sources.json").write_text(json.dumps(names))
 
     # Asking.
@@ -114,7 +111,7 @@ class Lines:
         from coverage import CoverageData
 
         folder = self._folder(file)
-        if not (folder / "sources.json").exists():
+        if not (folder / "seconds.json").exists():
             return {}, lambda path: {}, {}
         data = CoverageData(str(folder / "lines"))
         data.read()

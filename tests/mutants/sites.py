@@ -38,11 +38,12 @@ class Mutant:
         return f"{' '.join(self.before.split())} → {' '.join(self.after.split())}"
 
     def apply(self, source: str) -> str:
-        """The text of the file with the change."""
+        """The text of the file with the change; other lines stay where they are."""
         lines = source.splitlines(keepends=True)
         start = sum(map(len, lines[: self.line - 1])) + self.column
         assert source.startswith(self.before, start)
-        return source[:start] + self.after + source[start + len(self.before) :]
+        lost = self.before.count("\n") - self.after.count("\n")
+        return source[:start] + self.after + "\n" * lost + source[start + len(self.before) :]
 
 
 OPERATORS: dict[type[ast.AST], tuple[str, str]] = {
@@ -162,8 +163,7 @@ class _Finder(ast.NodeVisitor):
     # Nodes.
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        texts = isinstance(node.left, ast.Constant | ast.JoinedStr) and not _is_number(node.left)
-        if not texts:
+        if not _is_text(node.left) and not _is_text(node.right):
             self._operator(node.op, node.left, node.right)
         self.generic_visit(node)
 
@@ -190,7 +190,7 @@ class _Finder(ast.NodeVisitor):
             if node.value > 0:
                 self._replace(node, f"({self._text(node)} - 1)")
         elif isinstance(node.value, float):
-            self._replace(node, f"({self._text(node)} + 1)")
+            self._replace(node, f"({self._text(node)} {'+ 1' if node.value + 1 != node.value else '* 2'})")
 
     def visit_Call(self, node: ast.Call) -> None:
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
@@ -205,6 +205,10 @@ class _Finder(ast.NodeVisitor):
             if not isinstance(end, ast.Starred):
                 self._replace(end, f"{self._text(end)} - 1")
         self.generic_visit(node)
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        if node.arg != "strict":  # of zip: an assertion
+            self.visit(node.value)
 
     def visit_If(self, node: ast.If) -> None:
         if "TYPE_CHECKING" not in ast.dump(node.test):
@@ -279,8 +283,8 @@ class _Finder(ast.NodeVisitor):
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
-def _is_number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
 
 
 def _is_type_alias(node: ast.Assign) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,7 +55,45 @@ class Result:
         }
 
 
-def try_mutant(mutant: Mutant, lines: Lines, checkout: Path, most: float, each: float = 10.0) -> Result:
+class Server:
+    """A process that has collected all tests of a copy of the checkout and tries mutants, each in a fork."""
+
+    def __init__(self, checkout: Path, files: Sequence[str]) -> None:
+        own = checkout / ".own"
+        own.mkdir(exist_ok=True)
+        pipes = [own / "mutants", own / "outcomes"]
+        for p in pipes:
+            os.mkfifo(p)
+        (own / "files.txt").write_text("\n".join(files))
+        options = ("-s", "--tb=no", "-p", "tests.mutants.serving", "--serve", *pipes, f"@{own / 'files.txt'}")
+        self.process = subprocess.Popen(
+            pytest_command(*options),
+            cwd=checkout,
+            env=environment(checkout),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.going, self.coming = pipes[0].open("w"), pipes[1].open()
+        self.tests = set(json.loads(self.coming.readline()))
+
+    def attempt(self, mutant: Mutant, whole: str, tests: Sequence[str], each: float, most: float) -> dict[str, Any]:
+        """What became of a mutant; its outcome is none of the known ones where it changes no function."""
+        changed = {"path": mutant.path, "before": whole, "after": mutant.apply(whole)}
+        request = {**changed, "tests": tests, "each": each, "most": most}
+        print(json.dumps(request), file=self.going, flush=True)
+        return json.loads(self.coming.readline())  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Ends the process."""
+        self.going.close()
+        self.coming.close()
+        self.process.wait()
+
+
+def try_mutant(
+    mutant: Mutant, lines: Lines, checkout: Path, most: float, each: float = 10.0, server: Server | None = None
+) -> Result:
     """Runs tests on the mutant until one fails, those first that fail most probably and soonest: `most` seconds of them
     altogether, and none for longer than `each`."""
     tests = lines.tests_of(mutant.path, mutant.line)
@@ -61,17 +101,23 @@ def try_mutant(mutant: Mutant, lines: Lines, checkout: Path, most: float, each: 
         return Result(mutant, NOT_RUN, "", 0, 0.0)
     target = checkout / mutant.path
     whole = target.read_text(encoding="utf-8")
+    lots = in_order(tests, mutant.path, most)
     begin = _seconds()
     try:
         target.write_text(mutant.apply(whole), encoding="utf-8")
-        for lot in in_order(tests, mutant.path, most):
+        if server is not None:
+            got = server.attempt(mutant, whole, [t for lot in lots for t in lot], each, START + 20 * most)
+            if got["outcome"] in (KILLED, TIMED_OUT, SURVIVED):
+                return Result(mutant, got["outcome"], got["by"], len(tests), got["seconds"])
+        for lot in lots:
             outcome, by = _run(lot, checkout, sum(tests[t] for t in lot), each)
             if outcome != SURVIVED:
                 return Result(mutant, outcome, by, len(tests), round(_seconds() - begin, 1))
         return Result(mutant, SURVIVED, "", len(tests), round(_seconds() - begin, 1))
     finally:
         target.write_text(whole, encoding="utf-8")
-        shutil.rmtree(checkout / ".own", ignore_errors=True)
+        for rest in ("cache", "hypothesis"):
+            shutil.rmtree(checkout / ".own" / rest, ignore_errors=True)
 
 
 def _run(tests: list[str], checkout: Path, seconds: float, each: float) -> tuple[str, str]:
