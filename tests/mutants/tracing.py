@@ -55,10 +55,12 @@ class _Tracing:
         begin = _seconds()
         result = yield
         spent = _seconds() - begin
-        self.left -= spent
+        self.left -= min(spent, self.longest)
         self.coverage.switch_context("")
-        if item.nodeid in self.seconds:
+        if item.nodeid in self.seconds and spent <= self.longest:
             self.seconds[item.nodeid] = round(spent, 4)
+        else:
+            self.seconds.pop(item.nodeid, None)
         return result
 
     @pytest.hookimpl(tryfirst=True)
@@ -68,7 +70,7 @@ class _Tracing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        with limited(self.longest):
+        with limited(10 * self.longest):
             result = yield
         self.seconds[item.nodeid] = 0.0
         return result
