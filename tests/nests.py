@@ -139,7 +139,9 @@ def rounded(text: str, dtype: str) -> str:
 
 def wrapped(text: str, e: Binary) -> str:
     """The value of integer arithmetic; indices are not made to overflow."""
-    return text if e.dtype in ("int32", "int64") and e.op in ("+", "-", "*") and _is_index(e) else rounded(text, e.dtype)
+    return (
+        text if e.dtype in ("int32", "int64") and e.op in ("+", "-", "*") and _is_index(e) else rounded(text, e.dtype)
+    )
 
 
 def _is_index(e: Expr) -> bool:
@@ -167,6 +169,8 @@ _FUNCTIONS = {
     "truncmod": "truncmod",
     "min": "least",
     "max": "most",
+    "minimum": "least_or_nan",
+    "maximum": "most_or_nan",
 }
 
 
@@ -182,13 +186,19 @@ def truncdiv(a: float, b: float) -> float:
 
 
 def truncmod(a: float, b: float) -> float:
-    return math.fmod(a, b) if isinstance(a, float) else a - truncdiv(a, b) * b
+    if isinstance(a, float):
+        return math.fmod(a, b) if b else math.nan
+    return a - truncdiv(a, b) * b if b else 0
 
 
 def to_int(value: float, dtype: str) -> int:
+    """A number as an integer dtype: as `docs/language.md` says of casts."""
     if isinstance(value, float):
-        low, high = dtypes.int_range(dtype)
-        return 0 if math.isnan(value) else low if value < low else high if value > high else int(value)
+        if dtype == "uint64" and 0 <= value < 1 << 64:
+            return int(value)
+        wide = "int64" if dtypes.bits(dtype) == 64 or dtypes.is_unsigned(dtype) else "int32"
+        low, high = dtypes.int_range(wide)
+        value = int(value) if low - 1 < value < high + 1 else low
     return int(dtypes.round_to(int(value), dtype))
 
 
@@ -226,11 +236,17 @@ def _integer_power(a: float, b: float) -> float:
     return _through_numpy(np.power)(a, b)
 
 
-_NUMPY = {n: getattr(np, n) for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan")}
+_NUMPY = {
+    n: getattr(np, n) for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan")
+}
 _NUMPY |= {n: getattr(np, n) for n in ("sinh", "cosh", "tanh", "floor", "ceil", "trunc", "fmod", "hypot", "copysign")}
 _NUMPY |= {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh}
 _NUMPY |= {"atanh": np.arctanh, "atan2": np.arctan2, "nearbyint": np.rint, "fabs": np.abs, "isnan": np.isnan}
-_NUMPY |= {"isinf": np.isinf, "isfinite": np.isfinite, "nextafter": lambda a, b: np.nextafter(np.float32(a), np.float32(b))}
+_NUMPY |= {
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "nextafter": lambda a, b: np.nextafter(np.float32(a), np.float32(b)),
+}
 _NUMPY |= {
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
@@ -250,6 +266,8 @@ _SPACE |= {
     "floormod": lambda a, b: a % b if b else 0,
     "least": lambda a, b: a if a < b else b,
     "most": lambda a, b: a if a > b else b,
+    "least_or_nan": lambda a, b: a if a < b or a != a else b,
+    "most_or_nan": lambda a, b: a if a > b or a != a else b,
     "to_int": to_int,
     "reinterpret_": reinterpret_,
     "pow_": _integer_power,
