@@ -1,16 +1,26 @@
-"""`irtool diff`: compares two modules by structure, and shows where they differ."""
+"""`irtool diff`: compares two modules by structure or by what they compute, and shows where they differ."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import kinds
 from .pass_options import loads_files
 
+if TYPE_CHECKING:
+    from ..diagnostics import Diagnostic
+    from ..ir import Module
 
-@click.command(name="diff", short_help="Compare two modules by structure.")
+_MOST_PLACES = 10
+_MOST_LINES = 200
+
+
+@click.command(name="diff", short_help="Compare two modules by structure, or by what they compute.")
 @click.argument("left", type=kinds.MODULE)
 @click.argument("right", type=kinds.MODULE)
 @click.option(
@@ -21,26 +31,117 @@ from .pass_options import loads_files
     help="Which types take part in the text of the difference.",
 )
 @click.option("--infer/--no-infer", default=True, show_default=True, help="Infer types on both sides first.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing: the exit code tells.")
+@click.option(
+    "--values",
+    is_flag=True,
+    help="Compare what the functions of both compute on random inputs, however they are written.",
+)
 @loads_files
-def command(left: str, right: str, types: str, infer: bool) -> None:
-    """Compare two modules up to the names of bound variables. Exit code 1 and a diff of their texts if they differ."""
-    from ..ir.structural import structural_equal
-    from ..printer import to_text
+def command(left: str, right: str, types: str, infer: bool, quiet: bool, values: bool) -> None:
+    """Compare two modules up to the names of bound variables, and show the places where they differ, then the texts.
+
+    Of constants that differ it is said how many elements do, by how much at most, and where. The exit code is that of
+    diff(1): 0 if the modules are equal, 1 if they differ, 2 if they cannot be compared.
+    """
+    from ..diagnostics import IrError, UsageError
+
+    if left == right == "-":
+        raise UsageError("standard input can be read once only")
+    try:
+        modules = _read(left, right, infer or values)
+        found = list(islice(_value_differences(*modules) if values else _places(*modules), _MOST_PLACES + 1))
+        lines = [] if values else _text(*modules, left, right, types)
+    except IrError as error:
+        if error.exit_code == 1:  # 1 is for modules that differ
+            error.exit_code = 2
+        raise
+    if not found:
+        if not quiet:
+            click.echo("the values are equal" if values else "equal")
+        return
+    if not quiet:
+        _show(found, lines)
+    raise click.exceptions.Exit(1)
+
+
+def _read(left: str, right: str, infer: bool) -> tuple[Module, Module]:
+    from ..infer import infer_types
     from .source import read_module
 
     a, b = read_module(left), read_module(right)
-    if infer:
-        from ..infer import infer_types
+    return (infer_types(a), infer_types(b)) if infer else (a, b)
 
-        a, b = infer_types(a), infer_types(b)
+
+def _places(a: Module, b: Module) -> Iterator[Diagnostic]:
+    """What is said of each difference, none if the modules are equal."""
+    from ..diagnostics import Diagnostic
+    from ..ir import Constant
+    from ..ir.difference import differences
+    from ..ir.show import show_expr
+    from ..ir.structural import structural_equal
+    from ..printer import constant_names
+
     if structural_equal(a, b):
-        click.echo("equal")
         return
-    texts = [to_text(m, types=types).splitlines() for m in (a, b)]
-    if texts[0] == texts[1] and types != "all":
-        texts = [to_text(m, types="all").splitlines() for m in (a, b)]
-    lines = list(difflib.unified_diff(texts[0], texts[1], left, right, lineterm=""))
-    click.echo(
-        "\n".join(lines) if lines else f"{left} and {right} print alike, but differ in structure (sharing, or a value)"
-    )
-    raise click.exceptions.Exit(1)
+    names = constant_names(a)
+    is_any = False
+    for d in differences(a, b):
+        is_any = True
+        subject = names.get(d.left, "constant") if isinstance(d.left, Constant) else ""
+        if not subject and d.left is not None and d.function and d.left is not a.functions.get(d.function):
+            subject = show_expr(d.left)
+        path = " … ".join(p for p in (f"@{d.function}" if d.function else "", subject) if p)
+        notes = (f"on the right it is at {d.right_span.location}",) if d.right_span is not None else ()
+        yield Diagnostic(f"{path}: {d.message}" if path else d.message, d.left_span, "difference", notes)
+    if not is_any:
+        yield Diagnostic(
+            "the modules differ in what is shared: one computes twice what the other computes once", level="difference"
+        )
+
+
+def _text(a: Module, b: Module, left: str, right: str, types: str) -> list[str]:
+    """The unified diff of the texts, without the values of constants."""
+    from ..printer import to_text
+
+    texts = [to_text(m, types=types, constants="elide").splitlines() for m in (a, b)]
+    return list(difflib.unified_diff(texts[0], texts[1], left, right, lineterm=""))
+
+
+def _value_differences(a: Module, b: Module) -> Iterator[Diagnostic]:
+    """What is said of each function that computes something else on the right."""
+    from ..diagnostics import Diagnostic, IrError
+    from ..interp import evaluate
+    from ..interp.feeds import random_inputs
+    from ..ir import Function
+    from ..ir.structural import structural_equal
+    from ..passes.instruments.values import difference
+
+    both = [n for n in a.relay_functions if n in b.relay_functions]
+    if not both:
+        raise IrError("the modules have no function in common whose values could be compared")
+    entries = ["main"] if "main" in both else both
+    for name in entries:
+        f, g = a.functions[name], b.functions[name]
+        assert isinstance(f, Function) and isinstance(g, Function)
+        s, t = ([p.checked_type for p in h.params] for h in (f, g))
+        if len(s) != len(t) or not all(map(structural_equal, s, t)):
+            yield Diagnostic(f"@{name}: the functions take other parameters", f.span, "difference")
+            continue
+        inputs: Any = random_inputs(f)
+        said = difference(evaluate(a, inputs, entry=name), evaluate(b, inputs, entry=name), 1e-4, 1e-5)
+        if said is not None:
+            yield Diagnostic(f"@{name}: {said}, from left to right", f.span, "difference")
+
+
+def _show(found: list[Diagnostic], lines: list[str]) -> None:
+    from ..diagnostics import render
+
+    click.echo(render(found[:_MOST_PLACES]))
+    if len(found) > _MOST_PLACES:
+        click.echo("… and more")
+    if lines:
+        click.echo("")
+        click.echo("\n".join(lines[:_MOST_LINES]))
+    if len(lines) > _MOST_LINES:
+        click.echo(f"… {len(lines) - _MOST_LINES} more lines of the texts' difference")

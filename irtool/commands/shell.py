@@ -19,8 +19,8 @@ from ..diagnostics import InternalError, IrError, nearest, render
 from ..plugin import loading
 from ..plugin.mistakes import blame_code
 from .notes import conversions_as_notes
-from .streams import discard_output
 from .source import READ
+from .streams import discard_output
 
 
 class Commands(click.Group):

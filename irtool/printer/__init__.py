@@ -1,5 +1,5 @@
 """From IR to text: Relay modules and expressions in the peer's layout, lowered functions, and a lexer to colour them."""
 
-from .text import to_text
+from .text import constant_names, to_text
 
-__all__ = ["to_text"]
+__all__ = ["constant_names", "to_text"]

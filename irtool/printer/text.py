@@ -71,6 +71,14 @@ def to_text(
     return "".join([VERSION, body, *_section(references, metadata, constants)])
 
 
+def constant_names(node: Module | Expr) -> dict[Any, str]:
+    """The constants that text refers to as `meta[relay.Constant][N]`, with these names."""
+    references = References()
+    _body(node, RelayPrinter(references, True, "none", False, False))
+    listed = references.entries.get("relay.Constant", ())
+    return {c: f"meta[relay.Constant][{n}]" for n, c in enumerate(listed) if c is not None}
+
+
 def _body(node: Any, printer: RelayPrinter) -> str:
     """The text of a node without version line and metadata."""
     if isinstance(node, Module):
