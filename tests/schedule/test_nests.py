@@ -52,7 +52,7 @@ NETWORKS = {
         "",
     ),
     "transposed sequence": (
-        'nn.conv1d_transpose(%x, %w, kernel_layout="IOW", strides=[2], padding=[1, 2])',
+        "nn.conv1d_transpose(%x, %w, strides=[2], padding=[1, 2])",
         [(1, 3, 7), (3, 8, 5)],
         "",
     ),
