@@ -185,11 +185,7 @@ def _te_mod(a: Any, b: Any) -> Any:
 
 
 def _te_power(a: Any, b: Any) -> Any:
-    if is_float(a.dtype):
-        return te.pow(a, b)
-    zero = te.const(0, a.dtype)
-    base = te.cast(te.select(te.all(a == zero, b < zero), te.const(2, a.dtype), a), "float64")
-    return te.cast(te.pow(base, te.cast(b, "float64")), a.dtype)
+    return te.pow(a, b) if is_float(a.dtype) else _te_bits(te.pow)(a, b)
 
 
 def _te_logical(f: Function) -> Function:
