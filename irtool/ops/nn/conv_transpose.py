@@ -14,9 +14,9 @@ from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..partial import meet_dims
 from ..shapes import add, compatible, floordiv, mul, sub
 from .conv import Convolution, exactly
-from .conv_expression import transposed_convolution
 from .convolve import convolve_transposed
 from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group
+from .transposed_expression import transposed_convolution
 
 LETTERS_CHANGED = (0, 12)
 """The version that changed the letters and the default of `kernel_layout`."""
@@ -111,7 +111,6 @@ class TransposedConvolution(Convolution):
             out_layout=out_layout,
             strides=self.strides,
             pads=pad_amounts(self.padding, self.rank),  # type: ignore[arg-type]
-            output_padding=self.output_padding,
             dilation=self.dilation,
             groups=self.groups,
         )

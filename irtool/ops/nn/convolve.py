@@ -163,7 +163,17 @@ def convolve_transposed(
     groups: int,
     out_dtype: str | np.dtype,
 ) -> np.ndarray:
-    """Transposed convolution of `(N, C, spatial…)` with weights `(C, O / groups, kernel…)`."""
+    """Transposed convolution of `(N, C, spatial…)` with weights `(C, O / groups, kernel…)`.
+
+    What taps meet beside the data are zeros, as in `convolve`; they matter to infinite weights only.
+    """
+    if not np.isfinite(w).all():
+        margins = [
+            ((k - 1) * d + p) // s + 1
+            for k, s, d, p in zip(w.shape[2:], strides, dilation, output_padding, strict=True)
+        ]
+        x = pad_spatial(x, [(m, m) for m in margins])
+        pads = [(a + m * s, b + m * s) for (a, b), m, s in zip(pads, margins, strides, strict=True)]
     batch, channels, *spatial = x.shape
     held, outputs, *kernel = w.shape
     if held != channels or channels % groups:
