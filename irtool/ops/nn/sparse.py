@@ -15,6 +15,7 @@ from ... import te
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..indexing.bounds import clip_indices
 from ..shapes import mul, require_rank, sub, tensor
 from .gemm import matmul
 from .window_expression import wide_dtype
@@ -22,14 +23,43 @@ from .window_expression import wide_dtype
 
 def dense_form(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns: int) -> np.ndarray:
     """The matrix itself, `(rows, columns)`; elements given twice are summed."""
-    rows = len(indptr) - 1
     blocks = data.reshape(len(data), *(data.shape[1:] if data.ndim == 3 else (data.shape[1:] or (1,)) + (1,)))
     height, width = blocks.shape[1:]
-    row = np.repeat(np.arange(rows), np.diff(indptr))
-    count = len(row)
-    out = np.zeros((rows, -(-columns // width), height, width), data.dtype)
-    np.add.at(out, (row, indices[indptr[0] : indptr[0] + count]), blocks[indptr[0] : indptr[0] + count])
+    rows, across = len(indptr) - 1, -(-columns // width)
+    row, place = elements_of_rows(indptr, len(data))
+    out = np.zeros((rows, across, height, width), data.dtype)
+    if across:
+        np.add.at(out, (row, clip_indices(indices, across)[place]), blocks[place])
     return out.transpose(0, 2, 1, 3).reshape(rows * height, -1)[:, :columns]
+
+
+def sparse_product(dense: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    """`dense @ sparse.T` of a matrix; infinite numbers meet no zero that is not stored."""
+    columns = dense.shape[1]
+    if np.isfinite(dense).all() or not columns:
+        return matmul(dense, dense_form(data, indices, indptr, columns).T, dense.dtype)
+    blocks = data.reshape(len(data), *(data.shape[1:] if data.ndim == 3 else (data.shape[1:] or (1,)) + (1,)))
+    height, width = blocks.shape[1:]
+    out = np.zeros((dense.shape[0], len(indptr) - 1, height), np.float64)
+    across = clip_indices(indices, -(-columns // width))
+    for row, place in zip(*elements_of_rows(indptr, len(data)), strict=True):
+        first = across[place] * width
+        met = dense[:, first : first + width].astype(np.float64)
+        out[:, row] += (met[:, None, :] * blocks[place][:, : met.shape[1]]).sum(-1)
+    return out.reshape(dense.shape[0], -1).astype(dense.dtype)
+
+
+def elements_of_rows(indptr: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row and place of each element, row by row; bounds beyond the `count` elements stand for the nearest."""
+    bounds = clip_indices(indptr, count + 1).astype(np.int64)
+    lengths = np.maximum(bounds[1:] - bounds[:-1], 0)
+    first = np.repeat(bounds[:-1] - (np.cumsum(lengths) - lengths), lengths)
+    return np.repeat(np.arange(len(lengths)), lengths), first + np.arange(len(first))
+
+
+def span_of_row(indptr: Any, row: Any, count: int) -> tuple[Any, Any]:
+    """The places of a row's elements, as bounds of a loop."""
+    return te.clip_index(indptr[row], count + 1), te.clip_index(indptr[row + 1], count + 1)
 
 
 def row_sums(
@@ -38,16 +68,19 @@ def row_sums(
     dtype: str,
     read: Callable[[Any, tuple[Any, ...], Any], Any],
     channel: int,
+    columns: int,
 ) -> Any:
     """A tensor of `shape` whose element sums over a sparse row, which axis `channel` counts.
 
     `inputs` are the dense tensor and the sparse one's data, indices and indptr; `read(dense, i, column)` is the dense
-    element that column `column` of the row meets at `i`.
+    element that column `column` of the row meets at `i`, of which there are `columns`.
     """
     data = inputs[1]
     height = data.shape[1] if data.ndim > 1 else 1
     width = data.shape[2] if data.ndim > 2 else 1
     wide = wide_dtype(dtype)
+    across = -(-columns // width)
+    count = data.shape[0] if columns else 0
 
     def fill(ib: Any, ins: Any, outs: Any) -> None:
         dense, held, indices, indptr = ins
@@ -56,10 +89,13 @@ def row_sums(
     def one(ib: Any, i: tuple[Any, ...], dense: Any, held: Any, indices: Any, indptr: Any, out: Any) -> None:
         row = te.floordiv(i[channel], height) if height > 1 else i[channel]
         total = ib.local(wide, 0)
-        with ib.for_(te.cast(indptr[row], "int32"), te.cast(indptr[row + 1], "int32")) as e, ib.for_(width) as c:
+        with ib.for_(*span_of_row(indptr, row, count)) as e, ib.for_(width) as c:
             at = (e, te.floormod(i[channel], height), c)[: data.ndim]
-            column = te.cast(indices[e], "int32") * width + c
-            total.set(total.get() + te.cast(held[at], wide) * te.cast(read(dense, i, column), wide))
+            column = te.clip_index(indices[e], across) * width + c
+            product = te.cast(held[at], wide) * te.cast(read(dense, i, column), wide)
+            if columns % width:
+                product = te.if_then_else(column < columns, product, te.const(0, wide))
+            total.set(total.get() + product)
         ib.store(out, i, te.cast(total.get(), dtype))
 
     return te.extern(shape, list(inputs), fill, dtype=dtype, name="sparse_product")
@@ -96,15 +132,14 @@ class SparseDenseFamily(Operator):
         return TensorType(shape, dense.dtype)
 
     def evaluate(self, dense: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        sparse = dense_form(data, indices, indptr, dense.shape[1])
-        if self.sparse_lhs:
-            return matmul(sparse, dense.T, dense.dtype)
-        return matmul(dense, sparse.T, dense.dtype)
+        product = sparse_product(dense, data, indices, indptr)
+        return np.ascontiguousarray(product.T) if self.sparse_lhs else product
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        columns = inputs[0].shape[1]
         if self.sparse_lhs:
-            return row_sums(inputs, out_type.shape, out_type.dtype, lambda x, i, c: x[i[1], c], 0)
-        return row_sums(inputs, out_type.shape, out_type.dtype, lambda x, i, c: x[i[0], c], 1)
+            return row_sums(inputs, out_type.shape, out_type.dtype, lambda x, i, c: x[i[1], c], 0, columns)
+        return row_sums(inputs, out_type.shape, out_type.dtype, lambda x, i, c: x[i[0], c], 1, columns)
 
 
 @operator(
@@ -178,13 +213,14 @@ class SparseConv2D(Operator):
         if tuple(self.kernel_size) != (1, 1):
             raise ValueError(f"only kernels of 1x1 have a meaning, not {self.kernel_size}")
         x = dense if self.layout == "NHWC" else dense.transpose(0, 2, 3, 1)
-        y = matmul(x, dense_form(data, indices, indptr, x.shape[3]).T, dense.dtype)
+        y = sparse_product(x.reshape(-1, x.shape[3]), data, indices, indptr).reshape(*x.shape[:3], -1)
         return y if self.layout == "NHWC" else np.ascontiguousarray(y.transpose(0, 3, 1, 2))
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        shape, dtype, data = out_type.shape, out_type.dtype, inputs[0]
         if self.layout == "NHWC":
-            return row_sums(inputs, out_type.shape, out_type.dtype, lambda x, i, c: x[(*i[:3], c)], 3)
-        return row_sums(inputs, out_type.shape, out_type.dtype, lambda x, i, c: x[i[0], c, i[2], i[3]], 1)
+            return row_sums(inputs, shape, dtype, lambda x, i, c: x[(*i[:3], c)], 3, data.shape[3])
+        return row_sums(inputs, shape, dtype, lambda x, i, c: x[i[0], c, i[2], i[3]], 1, data.shape[1])
 
 
 @operator(
@@ -212,12 +248,15 @@ class SparseTranspose(Operator):
     def evaluate(
         self, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rows = len(indptr) - 1
-        order = np.argsort(indices, kind="stable")
-        row = np.repeat(np.arange(rows), np.diff(indptr))
-        ends = np.cumsum(np.bincount(indices, minlength=rows))
-        starts = np.concatenate([[0], ends])
-        return data[order], row[order].astype(indices.dtype), starts.astype(indptr.dtype)
+        rows, count = len(indptr) - 1, len(data)
+        row, place = elements_of_rows(indptr, count)
+        column = clip_indices(indices, rows)[place]
+        order = np.argsort(column, kind="stable")[:count]
+        values, into = np.zeros_like(data), np.zeros(indices.shape, indices.dtype)
+        values[: len(order)], into[: len(order)] = data[place[order]], row[order]
+        ends = np.minimum(np.cumsum(np.bincount(column, minlength=rows)[:rows]), count)
+        starts = np.concatenate([[0], ends[:-1], [count]])
+        return values, into, starts.astype(indptr.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, indices, indptr = inputs
@@ -227,11 +266,18 @@ class SparseTranspose(Operator):
             values, columns, starts = ins
             out_values, out_rows, out_starts = outs
             at = ib.local("int32", 0)
+            with ib.for_(elements) as e:
+                ib.store(out_values, (e,), te.const(0, data.dtype))
+                ib.store(out_rows, (e,), te.const(0, indices.dtype))
             with ib.for_(rows) as column:
                 ib.store(out_starts, (column,), te.cast(at.get(), indptr.dtype))
                 with ib.for_(rows) as row:
-                    span = (te.cast(starts[row], "int32"), te.cast(starts[row + 1], "int32"))
-                    with ib.for_(*span) as e, ib.if_(te.cast(columns[e], "int32").equal(column)):
+                    # Rows that overlap have more elements than there is room for.
+                    span = span_of_row(starts, row, elements)
+                    with (
+                        ib.for_(*span) as e,
+                        ib.if_(te.all(te.clip_index(columns[e], rows).equal(column), at() < elements)),
+                    ):
                         ib.store(out_values, (at.get(),), values[e])
                         ib.store(out_rows, (at.get(),), te.cast(row, indices.dtype))
                         at.set(at.get() + 1)
@@ -279,8 +325,8 @@ class SparseAdd(Operator):
             with ib.for_(rows) as i:
                 with ib.for_(columns) as j:
                     ib.store(out, (i, j), dense[i, j])
-                with ib.for_(te.cast(starts[i], "int32"), te.cast(starts[i + 1], "int32")) as e:
-                    j = te.cast(indices[e], "int32")
+                with ib.for_(*span_of_row(starts, i, values.shape[0] if columns else 0)) as e:
+                    j = te.clip_index(indices[e], columns)
                     ib.store(out, (i, j), out[i, j] + values[e])
 
         return te.extern(out_type.shape, list(inputs), fill, dtype=out_type.dtype, name="sparse_add")
