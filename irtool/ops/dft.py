@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from ..ir import TupleType, Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .nn.window_expression import wide_dtype
 from .shapes import require_compatible, require_rank, tensor
+from .waves import wave_expressions, waves
 
 
 @operator("dft", "re_data", "im_data", pattern=Pattern.OPAQUE, attrs="DFTAttrs", level=3, declares_attrs=False)
@@ -44,28 +44,36 @@ class Dft(Operator):
         return TupleType((real, imaginary))
 
     def evaluate(self, real: np.ndarray, imaginary: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        signal = real.astype(np.float64) + 1j * imaginary.astype(np.float64)
-        if signal.shape[-1]:
+        re, im, extent = real.astype(np.float64), imaginary.astype(np.float64), real.shape[-1]
+        if not extent:
+            return real, imaginary
+        if np.isfinite(re).all() and np.isfinite(im).all():
+            signal = re + 1j * im
             signal = np.fft.ifft(signal) if self.inverse else np.fft.fft(signal)
-        return signal.real.astype(real.dtype), signal.imag.astype(imaginary.dtype)
+            return signal.real.astype(real.dtype), signal.imag.astype(imaginary.dtype)
+        # Infinity meets what the definition multiplies it by, not what a fast transform does.
+        cos, sin = waves(np.outer(np.arange(extent), np.arange(extent)), extent)
+        sin, scale = (sin, extent) if self.inverse else (-sin, 1)
+        left, right = re[..., None, :], im[..., None, :]
+        return (
+            ((left * cos - right * sin).sum(-1) / scale).astype(real.dtype),
+            ((left * sin + right * cos).sum(-1) / scale).astype(imaginary.dtype),
+        )
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         real, imaginary = inputs
         extent = real.shape[-1]
         wide = wide_dtype(real.dtype)
-        turn = (1 if self.inverse else -1) * 2 * math.pi / max(extent, 1)
         scale = te.const(1.0 / extent if self.inverse and extent else 1.0, wide)
 
         def part(name: str, dtype: str, term: Any) -> Any:
             k = te.reduce_axis(extent, name="k")
 
             def element(*i: Any) -> Any:
-                # n k modulo N: the angle stays small, and so does its rounding
-                steps = te.floormod(te.cast(i[-1], "int64") * te.cast(k, "int64"), te.const(max(extent, 1), "int64"))
-                angle = te.cast(steps, wide) * te.const(turn, wide)
+                cos, sin = wave_expressions(te.cast(i[-1], "int64") * te.cast(k, "int64"), extent, wide)
                 at = (*i[:-1], k)
                 a, b = te.cast(real[at], wide), te.cast(imaginary[at], wide)
-                return te.sum(term(a, b, te.cos(angle), te.sin(angle)), axis=k)
+                return te.sum(term(a, b, cos, sin if self.inverse else -sin), axis=k)
 
             total = te.compute(real.shape, element, name=f"dft_{name}")
             return te.compute(real.shape, lambda *i: te.cast(total[i] * scale, dtype), name=name, tag="elemwise")

@@ -16,7 +16,7 @@ from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type
 from ..tir import dtypes
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
-from .dtypes import numpy_dtype
+from .dtypes import is_float, numpy_dtype
 from .rows import rows
 from .shapes import compatible, normalize_axis, require_rank, tensor
 
@@ -248,6 +248,9 @@ class Searchsorted(Operator):
         def element(*i: Any) -> Any:
             here = rows[k] if rows.ndim == 1 else rows[(*i[:-1], k)]
             before = here <= values[i] if self.right else here < values[i]
+            if is_float(rows.dtype):  # NaN counts as the largest
+                last = values[i] != values[i]
+                before = te.any(before, last if self.right else te.all(last, here.equal(here)))
             return te.sum(te.cast(before, out_type.dtype), axis=k)
 
         return te.compute(values.shape, element, name="searchsorted")

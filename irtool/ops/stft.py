@@ -14,6 +14,7 @@ from ..diagnostics import IrError
 from ..ir import TensorType, Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .shapes import add, floordiv, sub, tensor
+from .waves import wave_expressions, waves
 
 
 @operator("stft", "data", "window", pattern=Pattern.OPAQUE, attrs="StftAttrs", level=3, declares_attrs=False)
@@ -46,18 +47,15 @@ class Stft(Operator):
         frames = add(floordiv(sub(x.shape[-1], self.n_fft), self.hop_length), 1)
         return TensorType((*x.shape[:-1], frequencies, frames, 2), x.dtype)
 
-    def angles(self, frequencies: int) -> np.ndarray:
-        """`2 pi * frequency * sample / win_length`, shape (frequencies, win_length)."""
-        return 2 * math.pi * np.outer(np.arange(frequencies), np.arange(self.win_length)) / self.win_length
-
     def evaluate(self, x: np.ndarray, window: np.ndarray) -> np.ndarray:
         frames = (x.shape[-1] - self.n_fft) // self.hop_length + 1
         if frames < 1 or (frames - 1) * self.hop_length + self.win_length > x.shape[-1]:
             raise IrError(f"windows of {self.win_length} samples do not fit a signal of {x.shape[-1]}")
         at = np.arange(frames)[:, None] * self.hop_length + np.arange(self.win_length)
         pieces = x[..., at].astype("float64") * window[: self.win_length]
-        angles = self.angles(self.n_fft // 2 + 1 if self.onesided else self.n_fft)
-        real, imaginary = pieces @ np.cos(angles).T, -(pieces @ np.sin(angles).T)
+        frequencies = np.arange(self.n_fft // 2 + 1 if self.onesided else self.n_fft)
+        cos, sin = waves(np.outer(frequencies, np.arange(self.win_length)), self.win_length)
+        real, imaginary = pieces @ cos.T, pieces @ -sin.T
         spectrum = np.stack([np.swapaxes(real, -1, -2), np.swapaxes(imaginary, -1, -2)], axis=-1)
         if self.normalized:
             spectrum = spectrum / math.sqrt(self.n_fft)
@@ -71,8 +69,9 @@ class Stft(Operator):
 
         def element(*i: Any) -> Any:
             *batch, frequency, frame, part = i
-            angle = te.cast(frequency * k, dtype) * te.const(2 * math.pi / self.win_length, dtype)
-            wave = te.select(part == 0, te.cos(angle), te.const(0.0, dtype) - te.sin(angle))
+            steps = te.cast(frequency, "int64") * te.cast(k, "int64")
+            cos, sin = wave_expressions(steps, self.win_length, dtype)
+            wave = te.select(part == 0, cos, te.const(0.0, dtype) - sin)
             return te.sum(window[k] * x[(*batch, frame * self.hop_length + k)] * wave, axis=k)
 
         total = te.compute(out_type.shape, element, name="stft")

@@ -77,6 +77,8 @@ from ..tir.expr import (
     logical_or,
     maximum,
     minimum,
+    nan_maximum,
+    nan_minimum,
     not_equal,
     select,
     shift_left,

@@ -144,7 +144,8 @@ class GridSample(Operator):
             return p
         if self.padding_mode == "reflection":
             p = self._reflect(p, extent)
-        return np.clip(p, 0, extent - 1)
+        p = np.where(p < extent - 1, p, p.dtype.type(extent - 1))  # NaN counts as beyond the last pixel
+        return np.where(p > 0, p, p.dtype.type(0))
 
     def _reflect(self, p: Any, extent: int) -> Any:
         size, start = self._mirror(extent)

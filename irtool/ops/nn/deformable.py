@@ -161,6 +161,7 @@ class DeformableConv2D(Operator):
         y = self.grid(0, kernel[0], out[0], pads[0][0])[:, None, :, None] + shifts[:, :, :, :, 0]
         z = self.grid(1, kernel[1], out[1], pads[1][0])[None, :, None, :] + shifts[:, :, :, :, 1]
         inside = (y >= 0) & (z >= 0) & (y < height) & (z < width)
+        y, z = np.where(inside, y, 0), np.where(inside, z, 0)
         top, left = np.floor(y), np.floor(z)
         total = np.zeros((batch, channels, *kernel, *out), np.float32)
         per_group = channels // self.deformable_groups
@@ -174,7 +175,9 @@ class DeformableConv2D(Operator):
                     for g in range(self.deformable_groups):
                         block = slice(g * per_group, (g + 1) * per_group)
                         total[n, block] += x[n, block][:, row[n, g], column[n, g]] * part[n, g]
-        return total
+        # Of taps outside nothing is read: what stands at their place here may be infinite.
+        seen = np.repeat(inside, per_group, axis=1)
+        return np.where(seen, total, np.float32(0))
 
     def grid(self, axis: int, kernel: int, out: int, before: int) -> np.ndarray:
         """Places of the taps along one axis before they are moved: `(K, out)`."""

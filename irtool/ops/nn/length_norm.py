@@ -34,7 +34,9 @@ class L2Normalize(Operator):
     def evaluate(self, data: np.ndarray) -> np.ndarray:
         x = widen(data)
         total = np.square(x).sum(axis=self.axis or None, keepdims=True)
-        return narrow(x / np.sqrt(np.maximum(total, x.dtype.type(self.eps))), data.dtype)
+        least = x.dtype.type(self.eps)
+        # As `maximum` does it, which this is simplified to: a sum that is NaN counts as none.
+        return narrow(x * (1 / np.sqrt(np.where(total > least, total, least))), data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (data,) = inputs
@@ -54,7 +56,7 @@ class L2Normalize(Operator):
 
         def element(*i: Any) -> Any:
             at = tuple(0 if a in removed else e for a, e in enumerate(i))
-            return te.cast(te.cast(data[i], wide) / length[at], data.dtype)
+            return te.cast(te.cast(data[i], wide) * (te.const(1, wide) / length[at]), data.dtype)
 
         return te.compute(data.shape, element, name="l2_normalize", tag="broadcast")
 

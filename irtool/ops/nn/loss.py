@@ -122,7 +122,7 @@ class NLLLoss(Operator):
         chosen = clip_indices(targets, predictions.shape[1])
         picked = np.take_along_axis(widen(predictions), chosen[:, None], axis=1)[:, 0]
         weight = np.where(counted, widen(weights)[chosen], 0)
-        loss = -picked * weight
+        loss = np.where(counted, -picked * weight, 0)
         if self.reduction == "none":
             return narrow(loss, predictions.dtype)
         total = loss.sum() if self.reduction == "sum" else loss.sum() / weight.sum()

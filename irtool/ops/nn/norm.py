@@ -79,10 +79,21 @@ class BatchNorm(Operator):
         axis = self.axis % data.ndim
         wide = wide_dtype(data.dtype)
 
+        def factor(c: Any) -> Any:
+            value = te.const(1, wide) / te.sqrt(te.cast(var[c], wide) + self.epsilon)
+            return value * te.cast(gamma[c], wide) if self.scale else value
+
+        # A factor and a summand per channel, as in the reference: the data may be infinite.
+        scale = te.compute(var.shape, factor, name="scale", tag="elemwise")
+
+        def summand(c: Any) -> Any:
+            value = -te.cast(mean[c], wide) * scale[c]
+            return value + te.cast(beta[c], wide) if self.center else value
+
+        shift = te.compute(var.shape, summand, name="shift", tag="elemwise")
+
         def element(*i: Any) -> Any:
-            c = i[axis]
-            value = (te.cast(data[i], wide) - te.cast(mean[c], wide)) / te.sqrt(te.cast(var[c], wide) + self.epsilon)
-            return te.cast(scaled(value, gamma[c], beta[c], self), data.dtype)
+            return te.cast(te.cast(data[i], wide) * scale[i[axis]] + shift[i[axis]], data.dtype)
 
         out = te.compute(data.shape, element, name="batch_norm", tag="broadcast")
         kept = [te.compute(v.shape, lambda i, v=v: v[i], name="kept", tag="elemwise") for v in (mean, var)]

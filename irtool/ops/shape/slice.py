@@ -11,6 +11,7 @@ import numpy as np
 from ... import te
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim, Int64
+from ...tir import dtypes
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import add, floordiv, normalize_axis, sub, tensor
 from .partly_known import same_axes
@@ -175,6 +176,20 @@ class StridedSlice(Operator):
         )
 
 
+FARTHEST = 2**30
+"""Bounds and strides beyond it, which mean the same, are taken to be it: sums of two of them are within int32."""
+
+
+def _near(bound: Any) -> Any:
+    """A bound as int32, no farther from 0 than `FARTHEST`."""
+    low, high = (0, 0) if dtypes.is_float(bound.dtype) else dtypes.int_range(bound.dtype)
+    if high > FARTHEST:
+        bound = te.minimum(bound, te.const(FARTHEST, bound.dtype))
+    if low < -FARTHEST:
+        bound = te.maximum(bound, te.const(-FARTHEST, bound.dtype))
+    return te.cast(bound, "int32")
+
+
 @operator("strided_set", "data", "v", "begin", "end", "strides", pattern=Pattern.INJECTIVE, level=4)
 @dataclass(frozen=True)
 class StridedSet(Operator):
@@ -202,8 +217,10 @@ class StridedSet(Operator):
         grid, source = [], []
         for axis, extent in enumerate(data.shape):
             step = int(strides[axis]) if axis < len(strides) else 1
+            step = step or 1
             first = int(begin[axis]) if axis < len(begin) else 0 if step > 0 else extent
             last = int(end[axis]) if axis < len(end) else extent + 1 if step > 0 else -(extent + 1)
+            first, last, step = (min(max(b, -FARTHEST), FARTHEST) for b in (first, last, step))
             first = first + extent if first < 0 else first
             last = last + extent if last < 0 else last
             at = np.arange(extent)
@@ -223,7 +240,7 @@ class StridedSet(Operator):
         data, v, begin, end, strides = inputs
 
         def bound(vector: Any, axis: int, otherwise: Any) -> Any:
-            return te.cast(vector[axis], "int32") if axis < vector.shape[0] else otherwise
+            return _near(vector[axis]) if axis < vector.shape[0] else otherwise
 
         def element(*i: Any) -> Any:
             inside, source = [], []

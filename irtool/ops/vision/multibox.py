@@ -153,8 +153,9 @@ class MultiBoxTransformLoc(Operator):
         for b in range(batch):
             if not foreground.shape[1]:
                 continue
-            best = foreground[b].argmax(0)
-            score = np.take_along_axis(foreground[b], best[None], 0)[0]
+            numbers = np.where(np.isnan(foreground[b]), -1, foreground[b])  # a class whose score is NaN is none
+            best = numbers.argmax(0)
+            score = np.take_along_axis(numbers, best[None], 0)[0]
             kept = (score > -1) & (score >= self.threshold)
             px, py, pw, ph = loc[b].reshape(anchors, 4).T
             cx, cy = px * vx * width + x, py * vy * height + y

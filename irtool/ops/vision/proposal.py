@@ -31,6 +31,21 @@ def anchor_box(ratio: float, scale: float, size: int) -> tuple[float, float, flo
     )
 
 
+def _larger(a: Any, b: Any) -> Any:
+    """`a` where it is larger, else `b`: what C does with NaN."""
+    return np.where(a > b, a, b)
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    """`a` where it is smaller, else `b`."""
+    return np.where(a < b, a, b)
+
+
+def _cells(count: Any, most: int) -> int:
+    """The whole part of a number of cells, within `0 … most`; 0 of NaN."""
+    return int(min(count, most)) if count > 0 else 0
+
+
 @operator(
     "vision.proposal",
     "cls_prob",
@@ -127,15 +142,15 @@ class Proposal(Operator):
                 py + half * (ph - one),
             ]
         limits = (im_width - one, im_height - one) * 2
-        x1, y1, x2, y2 = (np.maximum(np.minimum(v, m), F(0)) for v, m in zip(corners, limits, strict=True))
-        real_height, real_width = int(im_height / F(self.feature_stride)), int(im_width / F(self.feature_stride))
+        x1, y1, x2, y2 = (_larger(_smaller(v, m), F(0)) for v, m in zip(corners, limits, strict=True))
+        real_height, real_width = (_cells(n / F(self.feature_stride), most) for n, most in zip(info, (height, width)))
         least = scale * F(self.rpn_min_size)
         scores = prob[count:].transpose(1, 2, 0).copy()
         scores[real_height:] = -1
         scores[:, real_width:] = -1
         small = (x2 - x1 + one < least) | (y2 - y1 + one < least)
         grow = np.where(small, least / F(2), F(0))
-        scores[small] = -1
+        scores[small | np.isnan(scores)] = -1
         boxes = np.stack([x1 - grow, y1 - grow, x2 + grow, y2 + grow], -1)
         return boxes.reshape(-1, 4), scores.reshape(-1)
 
@@ -148,8 +163,8 @@ class Proposal(Operator):
             if not stays[k]:
                 continue
             rest = boxes[k + 1 :]
-            w = np.maximum(F(0), np.minimum(boxes[k, 2], rest[:, 2]) - np.maximum(boxes[k, 0], rest[:, 0]) + one)
-            h = np.maximum(F(0), np.minimum(boxes[k, 3], rest[:, 3]) - np.maximum(boxes[k, 1], rest[:, 1]) + one)
+            w = _larger(F(0), _smaller(boxes[k, 2], rest[:, 2]) - _larger(boxes[k, 0], rest[:, 0]) + one)
+            h = _larger(F(0), _smaller(boxes[k, 3], rest[:, 3]) - _larger(boxes[k, 1], rest[:, 1]) + one)
             both = w * h
             stays[k + 1 :] &= ~(both / (areas[k] + areas[k + 1 :] - both) > F(self.threshold))
         return stays
@@ -192,10 +207,12 @@ class Proposal(Operator):
             moved = [te.max2(te.min2(c, m), f(0)) for c, m in zip(moved, limit, strict=True)]
             least = te.cast(im[b, 2], "float32") * f(self.rpn_min_size)
             small = te.any(moved[2] - moved[0] + f(1) < least, moved[3] - moved[1] + f(1) < least)
-            real = [te.cast(te.cast(im[b, n], "float32") / f(self.feature_stride), "int32") for n in (0, 1)]
-            score = te.select(
-                te.any(small, y >= real[0], x >= real[1]), f(-1), te.cast(p[b, count + k, y, x], "float32")
-            )
+            real = [
+                te.clip_index(te.cast(im[b, n], "float32") / f(self.feature_stride), most + 1)
+                for n, most in ((0, height), (1, width))
+            ]
+            given = te.cast(p[b, count + k, y, x], "float32")
+            score = te.select(te.any(small, y >= real[0], x >= real[1], given != given), f(-1), given)
             grow = te.select(small, least / f(2), f(0))
             return [moved[0] - grow, moved[1] - grow, moved[2] + grow, moved[3] + grow], score
 

@@ -42,7 +42,7 @@ def pooled_type(types: Sequence[Type], size: Sequence[int], layout: str) -> Tens
 
 
 def _image(index: Any, count: int) -> int:
-    return min(max(int(index), 0), count - 1) if np.isfinite(index) else 0
+    return int(min(max(index, 0), count - 1)) if index == index else 0
 
 
 def _pixels(size: Any, extent: int) -> int:
@@ -171,7 +171,7 @@ class ROIAlign(Operator):
                         left = pixel(image, c, y0, x0) * (f32(1) - ty) + pixel(image, c, y1, x0) * ty
                         right = pixel(image, c, y0, x1) * (f32(1) - ty) + pixel(image, c, y1, x1) * ty
                         value = ib.let(te.select(te.all(in_y, in_x), left * (f32(1) - tx) + right * tx, f32(0)))
-                        total.set(total() + value if self.mode == "avg" else te.max2(total(), value))
+                        total.set(total() + value if self.mode == "avg" else te.nan_maximum(total(), value))
                     value = total()
                     if self.mode == "avg":
                         value = value / (te.cast(samples[0], "float32") * te.cast(samples[1], "float32"))
@@ -272,7 +272,7 @@ class ROIPool(Operator):
                     full = te.all(first[0] < last[0], first[1] < last[1])
                     best = ib.local(data.dtype, te.select(full, te.min_value(data.dtype), te.const(0, data.dtype)))
                     with ib.for_(first[0], last[0]) as i, ib.for_(first[1], last[1]) as j:
-                        best.set(te.max2(best(), x[(image, c, i, j) if nchw else (image, i, j, c)]))
+                        best.set(te.nan_maximum(best(), x[(image, c, i, j) if nchw else (image, i, j, c)]))
                     ib.store(out, (n, c, ph, pw) if nchw else (n, ph, pw, c), best())
 
         return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="roi_pool")
