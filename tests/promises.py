@@ -19,6 +19,7 @@ PROMISES = {
     "normal forms": "the check of the basic-block normal form names the expression that violates it",
     "inputs": "inputs are made by position, and unreadable ones are refused",
     "one rule for inputs": "an array is taken by one rule for the interpreter, for C and for weights: converted without loss and with a word, or refused",
+    "nothing invented in silence": "values from several files add up, a name given twice is refused, random values are named",
     "every output": "every sample is built with every kind of output and every option",
     "random pipelines": "random modules keep their types and values through random passes, and evaluation still ends",
     "large texts": "a module of a million operators is read in linear time and memory",

@@ -12,7 +12,7 @@ import click
 from . import kinds
 from .compiler_options import cflags_option
 from .known_types import ARRAYS, Given, digest, type_options, warn
-from .notes import conversions_as_notes
+from .notes import conversions_as_notes, say_constants
 from .pass_options import PassChoice, pass_options, report_instruments
 
 if TYPE_CHECKING:
@@ -243,6 +243,8 @@ def _module(text: str, source: str, given: Given, entry: str, missing_constants:
     if missing_constants in ("error", "param"):  # as parameters they may be among what is given
         module = fill_missing_constants(module, missing_constants)
     module = given.specialize(module, entry, say)
+    sentence = say_constants(module, missing_constants)
+    said += [f"note: {sentence}"] if sentence else []
     return fill_missing_constants(module, missing_constants)
 
 

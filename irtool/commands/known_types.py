@@ -19,6 +19,7 @@ from . import kinds
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
     from ..ir import Module
+    from ..parser.params import ParameterFile
 
 
 @dataclass(frozen=True)
@@ -27,39 +28,43 @@ class Given:
 
     Attributes:
         shapes, dtypes: by name of a parameter, or of a field of a tuple (`t.0`).
-        params: the file with weights, if one is named.
-        inputs: the file with arrays for inputs, if one is named.
-        single: files with one array each, by name of a parameter.
+        params: the files with weights.
+        inputs: the files with arrays for inputs.
+        single: files with the array of one parameter each, by its name.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     dtypes: Mapping[str, str] = field(default_factory=dict)
-    params: str | None = None
-    inputs: str | None = None
+    params: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
     single: Mapping[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.shapes or self.dtypes or self.params or self.inputs or self.single)
 
     @functools.cached_property
-    def weights(self) -> Mapping[str, Any]:
-        """The weights by name."""
+    def weights(self) -> ParameterFile:
+        """The weights by name. Raises IrError for a name that two files have."""
         from .source import read_arrays
 
-        return read_arrays(self.params) if self.params is not None else {}
+        return read_arrays(*self.params)
 
     @functools.cached_property
-    def values(self) -> dict[str, Any]:
-        """The arrays of inputs by name."""
+    def values(self) -> ParameterFile:
+        """The arrays of inputs by name. Raises IrError for a name that is given twice, also where one array is a weight."""
+        from ..parser.params import ParameterFile
         from .source import read_array, read_arrays
 
-        found = dict(read_arrays(self.inputs)) if self.inputs is not None else {}
-        return found | {name: read_array(path) for name, path in self.single.items()}
+        found = read_arrays(*self.inputs)
+        for name, path in self.single.items():
+            found.join(ParameterFile(path, {name: read_array(path, name)}))
+        ParameterFile.merged([self.weights, found])
+        return found
 
     @property
-    def origins(self) -> dict[str, str]:
+    def origins(self) -> Mapping[str, str]:
         """The files that the arrays of inputs are from, by name."""
-        return {name: self.single.get(name, self.inputs or "") for name in self.values}
+        return self.values.origins
 
     def specialize(self, module: Module, entry: str, say: Callable[[Diagnostic], None] | None = None) -> Module:
         """The module with what is known of the parameters of `entry`, weights aside; `say` is told what was assumed."""
@@ -88,13 +93,13 @@ class Given:
         from ..passes.bind import bind_params
 
         module = self.specialize(module, entry, say)
-        return bind_params(module, self.weights, entry) if self.params is not None else module
+        return bind_params(module, self.weights, entry) if self.params else module
 
     def key(self) -> tuple[object, ...]:
         """What tells this from another that says something else, with the contents of files."""
-        files = (self.params, self.inputs, *self.single.values())
         told = (sorted(self.shapes.items()), sorted(self.dtypes.items()), sorted(self.single.items()))
-        return (*told, *[f and digest(f) for f in files])
+        files = (self.params, self.inputs, tuple(self.single.values()))
+        return (*told, *[tuple(map(digest, paths)) for paths in files])
 
 
 def warn(found: Diagnostic) -> None:
@@ -120,12 +125,13 @@ def _shapes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
     """Names and shapes in `NAME=1,3,224,224`; `NAME=` and `NAME=()` are scalars."""
     from ..diagnostics import UsageError
 
-    found = {}
+    found: dict[str, tuple[int, ...]] = {}
     for item in items:
         name, equals, dims = item.partition("=")
         numbers = [d.strip() for d in dims.strip().removeprefix("(").removesuffix(")").split(",") if d.strip()]
         if not equals or not all(d.isdecimal() for d in numbers):
             raise UsageError(f"cannot read the shape {item!r}", help="write NAME=1,3,224,224")
+        _once(found, _name(name), "--shape")
         found[_name(name)] = tuple(map(int, numbers))
     return found
 
@@ -134,23 +140,33 @@ def _dtypes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
     from ..diagnostics import UsageError
     from ..ir.dtypes import is_dtype
 
-    found = {}
+    found: dict[str, str] = {}
     for item in items:
         name, equals, dtype = item.partition("=")
         if not equals or not is_dtype(dtype.strip()):
             raise UsageError(f"cannot read the dtype {item!r}", help="write NAME=float32")
+        _once(found, _name(name), "--dtype")
         found[_name(name)] = dtype.strip()
     return found
 
 
 def _single(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for item in items:
         name, equals, path = item.partition("=")
         if not equals:
-            raise click.UsageError(f"--input {item!r} is not NAME=FILE.npy")
+            raise click.UsageError(f"--input {item!r} is not NAME=FILE.npy or NAME=FILE.npz")
+        _once(found, _name(name), "--input")
         found[_name(name)] = path
     return found
+
+
+def _once(found: Mapping[str, Any], name: str, option: str) -> None:
+    """Raises UsageError where an option speaks of the name again."""
+    from ..diagnostics import UsageError
+
+    if name in found:
+        raise UsageError(f"{option} is given twice for %{name}", help="each parameter has one")
 
 
 def _name(text: str) -> str:
@@ -189,16 +205,16 @@ _DTYPE_OPTION = click.option(
 _PARAMS = click.option(
     "--params",
     type=kinds.READ,
+    multiple=True,
     metavar="FILE",
-    default=None,
-    help="Weights by parameter name, from .npz or .params: constants before types are inferred.",
+    help="Weights by parameter name, from .npz or .params: constants before types are inferred. Repeated ones add up.",
 )
 
 
 ARRAYS = "Arrays by parameter name, .npz or .params: a parameter without a type has theirs; no values are used."
 """The help of `--inputs` where only types are wanted."""
 
-ONE_ARRAY = "The same for one parameter, from a .npy file."
+ONE_ARRAY = "The same for one parameter, from a .npy file, or the array of that name in an .npz."
 
 entry_option = click.option(
     "--entry",
@@ -232,9 +248,14 @@ def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[.
                 metavar="NAME=FILE.npy",
                 help=single,
             )(wrapped)
-        wrapped = click.option("--inputs", "arrays", type=kinds.READ, metavar="FILE", default=None, help=inputs)(
-            wrapped
-        )
+        wrapped = click.option(
+            "--inputs",
+            "arrays",
+            type=kinds.READ,
+            multiple=True,
+            metavar="FILE",
+            help=f"{inputs} Repeated ones add up.",
+        )(wrapped)
         return _SHAPE(_DTYPE_OPTION(_PARAMS(wrapped)))
 
     return add

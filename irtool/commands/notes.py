@@ -4,17 +4,45 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import ConversionWarning
+
+if TYPE_CHECKING:
+    from ..ir import Module
 
 
 def say(sentence: str) -> None:
     """Says something in a note."""
     sys.stdout.flush()
     print(f"note: {sentence}", file=sys.stderr)
+
+
+def say_random(names: Sequence[str], total: int, seed: int) -> None:
+    """Says which of a function's parameters have random values."""
+    if names:
+        which = f": {', '.join('%' + n for n in names)}" if len(names) <= _FEW else ""
+        are = "is" if len(names) == 1 else "are"
+        say(f"{len(names)} of {total} parameter{'' if total == 1 else 's'} {are} random (seed {seed}){which}")
+
+
+def say_constants(module: Module, how: str, seed: int = 0) -> str:
+    """Says how many constants, whose data is missing, have something in its place; gives the sentence, if there is one."""
+    from ..passes.bind import count_missing_constants
+
+    count = count_missing_constants(module) if how in ("zeros", "random") else 0
+    if not count:
+        return ""
+    are = f"constant{' is' if count == 1 else 's are'}"
+    sentence = f"{count} {are} " + (f"random (seed {seed})" if how == "random" else "zero") + ": the data was cut off"
+    say(sentence)
+    return sentence
+
+
+_FEW = 5
+"""Names that are listed."""
 
 
 @contextmanager

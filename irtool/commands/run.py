@@ -11,10 +11,12 @@ import click
 from . import kinds
 from .compiler_options import cflags_option
 from .known_types import Given, type_options
+from .notes import say_constants, say_random
 from .pass_options import PassChoice, pass_options, report_instruments
 
 if TYPE_CHECKING:
-    from ..ir import Function, Module
+    from ..diagnostics import Diagnostic
+    from ..ir import Function, Module, Var
 
 
 def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
@@ -42,13 +44,19 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 )
 @type_options(
     "Values of parameters by name, from .npz or .params. Those that are missing get random values.",
-    "One parameter from a .npy file.",
+    "One parameter, from a .npy file, or the array of that name in an .npz (of another name: FILE.npz:NAME).",
 )
 @click.option(
     "--seed",
     default=0,
     show_default=True,
     help="Seed of the random values. A parameter's values follow from its type and its place, not its name.",
+)
+@click.option(
+    "--random/--no-random",
+    default=True,
+    show_default=True,
+    help="Make values for parameters that have none, or refuse to run without them.",
 )
 @click.option(
     "-O",
@@ -91,6 +99,7 @@ def command(
     entry: str,
     given: Given,
     seed: int,
+    random: bool,
     level: int,
     chosen: PassChoice,
     missing_constants: str,
@@ -114,6 +123,8 @@ def command(
     from ..passes.bind import fill_missing_constants
     from .source import read_module
 
+    if missing_constants == "random" and not random:
+        raise UsageError("--missing-constants=random makes values, and --no-random refuses them")
     if (cflags or sanitize) and "c" not in (compare or [via]):
         raise UsageError(
             "--cflags and --sanitize are for the C compiler", help="run with --via=c or --compare=interp,c"
@@ -128,17 +139,19 @@ def command(
     function = module.functions[entry]
     places = {p.name: n for n, p in enumerate(function.params)} if isinstance(function, Function) else {}
     module = given.bind(module, entry)
+    say_constants(module, missing_constants, seed)
     module = require_types(fill_missing_constants(module, missing_constants, seed), [entry])
     if chosen.passes:
         module = _transformed(module, entry, chosen, level)
     function = module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
-    values = _values(function, entry, given, seed, places)
+    values, missing = _values(function, entry, given, seed, random, places)
     results: dict[str, Any] = {}
     for way in compare or [via]:
         results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose, compiling)
     report_instruments(chosen.instruments)
+    say_random(missing, max(len(places), len(function.params)), seed)
     first = next(iter(results.values()))
     if not quiet:
         _show(first)
@@ -166,8 +179,14 @@ def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> 
     return module
 
 
-def _values(function: Function, entry: str, given: Given, seed: int, places: Mapping[str, int]) -> list[Any]:
-    """Values of the parameters, random ones by their `places` in the text, where there were weights beside them."""
+def _values(
+    function: Function, entry: str, given: Given, seed: int, random: bool, places: Mapping[str, int]
+) -> tuple[list[Any], list[str]]:
+    """Values of the parameters: those given, and random ones by their `places` in the text, where weights were parameters.
+    Also the names of those that have random ones.
+
+    Raises IrError where nothing is to be `random`, and something is missing.
+    """
     from ..diagnostics import IrError, nearest
     from ..interp.feeds import random_value
     from ..ir.inputs import check_inputs
@@ -179,6 +198,9 @@ def _values(function: Function, entry: str, given: Given, seed: int, places: Map
             have = ", ".join("%" + n for n in names) or "none"
             notes = (f"the parameters are {have}", f"the value of %{name} is from {origins[name]}")
             raise IrError(f"there is no parameter %{name}", help=nearest(name, names), notes=notes)
+    missing = [p for p in function.params if p.name not in found]
+    if missing and not random:
+        raise IrError(map(_missing, missing))
     values = []
     for place, p in enumerate(function.params):
         ty = p.checked_type or p.type_annotation
@@ -187,8 +209,16 @@ def _values(function: Function, entry: str, given: Given, seed: int, places: Map
         elif ty is None:
             raise IrError(f"the type of parameter %{p.name} is not known", p.span)
         else:
-            values.append(random_value(ty, p.name, seed, places.get(p.name, place)))
-    return check_inputs(function.params, values, entry, origins, function.span)
+            values.append(random_value(ty, p.name, seed, places.get(p.name, place), p.span))
+    return check_inputs(function.params, values, entry, origins, function.span), [p.name for p in missing]
+
+
+def _missing(p: Var) -> Diagnostic:
+    from ..diagnostics import Diagnostic
+
+    ty = p.checked_type or p.type_annotation
+    message = f"there is no value for the parameter %{p.name}" + (f": {ty!r}" if ty is not None else "")
+    return Diagnostic(message, p.span, help=f"--input {p.name}=FILE.npy, --inputs or --params give one")
 
 
 def _run(

@@ -8,12 +8,13 @@ import stat
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import Diagnostic, IrError, render
+from ..diagnostics import Diagnostic, IrError, nearest, render
 from ..files import open_file
 from .foreign import refuse_foreign_bytes, refuse_foreign_text
 
 if TYPE_CHECKING:
     from ..ir import Module
+    from ..parser.params import ParameterFile
 
 
 def read_text(path: str) -> tuple[str, str]:
@@ -130,24 +131,48 @@ def constants_beside(text: str, name: str) -> str:
     return os.path.join(os.path.dirname(name), beside) if beside else ""
 
 
-def read_arrays(path: str) -> dict[str, Any]:
-    """Named arrays from an `.npz` or a `.params` file."""
-    from ..parser.params import read_params
+def read_arrays(*paths: str) -> ParameterFile:
+    """Named arrays from `.npz` and `.params` files. Raises IrError for a name that two files have."""
+    from ..parser.params import ParameterFile, read_params
 
-    try:
-        found = read_params(path)
-    except OSError as error:
-        raise IrError(f"cannot read {path}: {error.strerror or error}") from None
-    if not found:
-        raise IrError("the file has no arrays", filename=path)
-    return found
+    files = []
+    for path in paths:
+        try:
+            found = read_params(path)
+        except OSError as error:
+            raise IrError(f"cannot read {path}: {error.strerror or error}") from None
+        if not found:
+            raise IrError("the file has no arrays", filename=path)
+        files.append(found)
+    return ParameterFile.merged(files)
 
 
-def read_array(path: str) -> Any:
-    """The array of an `.npy` file."""
+def read_array(path: str, name: str) -> Any:
+    """The array of an `.npy` file, or the one of that name in an `.npz` or `.params` file; `FILE.npz:OTHER` names another."""
     from ..parser.arrays import read_npy
+    from ..parser.params import holds_names
 
+    file, member = path, ""
+    if not os.path.exists(path) and ":" in path and os.path.exists(path.rpartition(":")[0]):
+        file, _, member = path.rpartition(":")
     try:
-        return read_npy(path)
+        if not holds_names(file):
+            if member:
+                raise IrError(f"there is one array in the file, and none is called {member}", filename=file)
+            return read_npy(file)
     except OSError as error:
-        raise IrError(f"cannot read {path}: {error.strerror or error}") from None
+        raise IrError(f"cannot read {file}: {error.strerror or error}") from None
+    arrays = read_arrays(file)
+    if (member or name) not in arrays:
+        have = ", ".join(list(arrays)[:_SHOWN]) + (" …" if len(arrays) > _SHOWN else "")
+        other = nearest(member or name, arrays) if len(arrays) > 1 else ""
+        raise IrError(
+            f"the file has no array {member or name}; it has {have}",
+            filename=file,
+            help=other or f"--input {name}={file}:{next(iter(arrays))} takes that one",
+        )
+    return arrays[member or name]
+
+
+_SHOWN = 8
+"""Names of arrays that a message lists."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -29,9 +29,17 @@ _LONGEST_NAME = 1 << 20
 class ParameterFile(dict[str, "np.ndarray"]):
     """Tensors by name; `origins` says of each which file it was read from."""
 
-    def __init__(self, path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
-        super().__init__(arrays)
-        self.origins = dict.fromkeys(arrays, os.fspath(path))
+    def __init__(self, path: str | os.PathLike[str] = "", arrays: Mapping[str, np.ndarray] | None = None) -> None:
+        super().__init__(arrays or {})
+        self.origins = dict.fromkeys(self, os.fspath(path))
+
+    @classmethod
+    def merged(cls, files: Iterable[ParameterFile]) -> ParameterFile:
+        """The tensors of all the files. Raises IrError, naming both files, for a name that two of them have."""
+        made = cls()
+        for file in files:
+            made.join(file)
+        return made
 
     def join(self, other: ParameterFile) -> None:
         """Adds the tensors of another file. Raises IrError, naming both files, where one has a name that is there already."""
@@ -73,6 +81,13 @@ def read_params(path: str | os.PathLike[str]) -> ParameterFile:
             filename=os.fspath(path),
         )
     raise IrError("this is neither a .params nor an .npz file", filename=os.fspath(path))
+
+
+def holds_names(path: str | os.PathLike[str]) -> bool:
+    """True if the file begins as one with tensors by name does. Raises OSError where it cannot be read."""
+    with open_file(path) as file:
+        head = file.read(8)
+    return head[:2] == b"PK" or head == struct.pack("<Q", _MAGIC)
 
 
 def write_params(path: str | os.PathLike[str], params: Mapping[str, np.ndarray]) -> None:

@@ -126,6 +126,12 @@ def fill_missing_constants(module: Module, how: str = "error", seed: int = 0) ->
     return module.with_functions(functions)
 
 
+def count_missing_constants(module: Module) -> int:
+    """How many constants there are whose data was cut off."""
+    found = {e.data for f in module.functions.values() if isinstance(f, Function) for e in _missing_in(f)}
+    return len({(d.key, d.index) for d in found if isinstance(d, MissingData)})
+
+
 def _missing_in(f: Function) -> list[Constant]:
     return [e for e in post_order(f) if isinstance(e, Constant) and isinstance(e.data, MissingData)]
 

@@ -85,7 +85,8 @@ ARRAYS = {
     "wrong shape": (npy(X.T.copy()), "axis 0 is 2 and 3"),
     "wrong rank": (npy(X.ravel()), "the ranks are 2 and 1"),
     "no rank": (npy(np.float32(1)), "the ranks are 2 and 0"),
-    "archive": (archive(x_npy=npy(X)), "an .npz file with arrays by name"),
+    "archive": (archive(x_npy=npy(X)), None),
+    "archive of another array": (archive(y_npy=npy(X)), "has no array x; it has y"),
 }
 
 
