@@ -36,6 +36,7 @@ def build(
     math: str = "fast",
     api: str = "flat",
     weights: str = "auto",
+    verify_weights: bool = True,
     testbench: bool = False,
     cc: str = "",
     cflags: str = "",
@@ -77,6 +78,7 @@ def build(
         api: `flat`, the interface `int NAME_run(const float *x, float *out)`; `tvm`: the peer's structs as well.
         weights: where they are kept: `inline` in the source, `split` in a source of their own, in a `file` that is mapped
             when it is loaded; `auto` goes by their size.
+        verify_weights: what is loaded from such a file is checked against its digest, which reads all of it.
         testbench: also a C program that compares the outputs for fixed inputs with the interpreter's.
         cc: the compiler; by default that of the environment variable CC, or cc.
         cflags: further flags for the compiler, behind those of the environment variable CFLAGS.
@@ -118,6 +120,7 @@ def build(
         math=math,
         api=api,
         weights=weights,
+        verify_weights=verify_weights,
         testbench=testbench,
         cc=cc,
         cflags=cflags,

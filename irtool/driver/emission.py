@@ -115,7 +115,13 @@ def translate(prepared: Module, options: Options, compiler: Compiler) -> tuple[P
     beside = [f"{interface_stem(options.name)}.c"] if options.api == "tvm" else []
     origin = Origin.of(compiler, __version__, 8 * machine.vector_bytes, beside)
     return program, write_program(
-        program, options.name, options.weights, math=options.math, pieces=_pieces(program), origin=origin
+        program,
+        options.name,
+        options.weights,
+        math=options.math,
+        pieces=_pieces(program),
+        origin=origin,
+        verify_weights=options.verify_weights,
     )
 
 

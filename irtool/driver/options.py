@@ -40,6 +40,7 @@ class Options:
     math: str = "fast"
     api: str = "flat"
     weights: str = "auto"
+    verify_weights: bool = True
     testbench: bool = False
     cc: str = ""
     cflags: str = ""

@@ -288,11 +288,15 @@ def test_a_program_reads_and_writes_raw_files(net, tmp_path):
     want = irtool.evaluate(m, {"x": x, **weights})
     for name, w in zip(("a.raw", "b.raw"), want, strict=True):
         same(np.fromfile(tmp_path / name, "float32").reshape(w.shape), w, 1e-4)
-    missing = subprocess.run(["./net", *arguments, "none.raw"], cwd=tmp_path, check=False, capture_output=True)
+    missing = subprocess.run(
+        ["./net", *arguments, "none.raw", "a.raw", "b.raw"], cwd=tmp_path, check=False, capture_output=True
+    )
     assert missing.returncode == 3 and b"none.raw" in missing.stderr
     for size in (4 * x.size - 1, 4 * x.size + 1):
         (tmp_path / "other.raw").write_bytes(bytes(size))
-        wrong = subprocess.run(["./net", *arguments, "other.raw"], cwd=tmp_path, check=False, capture_output=True)
+        wrong = subprocess.run(
+            ["./net", *arguments, "other.raw", "a.raw", "b.raw"], cwd=tmp_path, check=False, capture_output=True
+        )
         assert wrong.returncode == 3 and b"other.raw: expected" in wrong.stderr
     many = subprocess.run(["./net", *arguments, *["x.raw"] * 4], cwd=tmp_path, check=False, capture_output=True)
     assert many.returncode == 4 and b"usage: net" in many.stderr

@@ -16,50 +16,76 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
 
         NAME [NAME.bin] x.raw … out.raw …
 
-    Without a file for an input, it is zeros; without one for an output, it is not written. Exit code: 0, the network's own
-    error code, 3 where a file cannot be read or written or has another size, or 4 for more files than there are tensors.
+    `-h` and `--help` print what each file holds. Exit code: 0, 1 (not enough memory), 2 (the weights are not this program's,
+    or damaged), 3 (a file cannot be read or written, or has another size), 4 (another number of files than there are tensors).
     """
     tensors = [(f"in{n}", s, "rb") for n, s in enumerate(entry.params)]
     tensors += [(f"out{n}", s, "wb") for n, s in enumerate(entry.results)]
-    usage = " ".join([f"{name}.bin"] * has_weights + [f"{sanitize(s.name)}.raw" for _, s, _ in tensors])
-    lines = [f'#include "{name}.h"', "#include <stdio.h>", ""]
+    lines = [f'#include "{name}.h"', "#include <stdio.h>", "#include <string.h>", ""]
     declared, prepared = room.tensors([(n, stored_type(s.dtype), s.size, s.nbytes) for n, s, _ in tensors])
+    lines += [*declared, "", *_usage(name, entry, has_weights), "", *_TRANSFER, "", "int main(int argc, char **argv) {"]
+    lines += ["  int next = 1, code;"]
+    if has_weights:
+        lines += [f'  const char *weights = "{name}.bin";']
     lines += [
-        *declared,
-        "",
-        "static int transfer(const char *path, int write, void *data, size_t size) {",
-        '  FILE *file = fopen(path, write ? "wb" : "rb");',
-        "  size_t done;",
-        "  if (!file) { perror(path); return 0; }",
-        "  done = write ? fwrite(data, 1, size, file) : fread(data, 1, size, file);",
-        "  if (!write && fgetc(file) != EOF) done = size + 1;",
-        "  if (fclose(file) != 0) done = size + 1;",
-        '  if (done != size) fprintf(stderr, "%s: expected %lu bytes\\n", path, (unsigned long)size);',
-        "  return done == size;",
-        "}",
-        "",
-        "int main(int argc, char **argv) {",
-        "  int next = 1, code;",
+        '  if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) { usage(stdout); return 0; }',
         *prepared,
-        f"  if (argc > {1 + has_weights + len(tensors)}) {{",
-        f'    fputs("usage: {name} {usage if len(usage) <= _SHOWN else usage[:_SHOWN] + " ..."}\\n", stderr);',
-        "    return 4;",
-        "  }",
     ]
+    count = 1 + len(tensors)
     if has_weights:
         lines += [
-            f'  const char *weights = next < argc ? argv[next++] : "{name}.bin";',
+            f"  if (argc == {count + 1}) weights = argv[next++];",
+            f"  else if (argc != {count}) {{ usage(stderr); return 4; }}",
             f"  code = {name}_load_weights(weights);",
             "  if (code) {",
-            '    fprintf(stderr, "%s: %s\\n", weights, code == 3 ? "cannot be read" : "not the weights of this program");',
-            "    return 3;",
+            '    fprintf(stderr, "%s: %s\\n", weights, code == 3 ? "cannot be opened or read" : "not the weights of this program, or damaged");',
+            "    return code;",
             "  }",
         ]
-    for n, s, mode in tensors:
-        if mode == "rb":
-            lines.append(f"  if (next < argc && !transfer(argv[next++], 0, {n}, {s.nbytes}u)) return 3;")
-    lines += [f"  code = {name}_run({', '.join(n for n, _, _ in tensors)});", "  if (code) return code;"]
-    for n, s, mode in tensors:
-        if mode == "wb":
-            lines.append(f"  if (next < argc && !transfer(argv[next++], 1, {n}, {s.nbytes}u)) return 3;")
+    else:
+        lines += [f"  if (argc != {count}) {{ usage(stderr); return 4; }}"]
+    lines += [
+        f"  if (!transfer(argv[next++], 0, {n}, {s.nbytes}u)) return 3;" for n, s, mode in tensors if mode == "rb"
+    ]
+    lines += [
+        f"  code = {name}_run({', '.join(n for n, _, _ in tensors)});",
+        '  if (code) { fprintf(stderr, "the workspace is too small\\n"); return code; }',
+    ]
+    lines += [
+        f"  if (!transfer(argv[next++], 1, {n}, {s.nbytes}u)) return 3;" for n, s, mode in tensors if mode == "wb"
+    ]
+    if not tensors:
+        lines.append("  (void)next;")
     return "\n".join([*lines, "  return 0;", "}", ""])
+
+
+def _usage(name: str, entry: HostFunction, has_weights: bool) -> list[str]:
+    """A function that prints how the program is called, a line for each file."""
+    outputs = ["out" if len(entry.results) == 1 else f"out{n}" for n in range(len(entry.results))]
+    named = [(f"{sanitize(s.name)}.raw", s, "read") for s in entry.params]
+    named += [(f"{n}.raw", s, "written") for n, s in zip(outputs, entry.results, strict=True)]
+    words = [f"[{name}.bin]"] * has_weights + [n for n, _, _ in named]
+    line = " ".join(words)
+    said = [f"usage: {name} {line if len(line) <= _SHOWN else line[:_SHOWN] + ' ...'}"]
+    said += [f"  {name}.bin  the weights; without it, the {name}.bin of this folder"] * has_weights
+    for n, s, how in named:
+        shape = ", ".join(map(str, s.shape))
+        said.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {s.nbytes} bytes")
+    said.append("exit code: 0, 1 not enough memory, 2 other or damaged weights, 3 a file, 4 wrong usage")
+    return ["static void usage(FILE *to) {", *(f'  fputs("{t}\\n", to);' for t in said), "}"]
+
+
+_TRANSFER = (
+    "static int transfer(const char *path, int write, void *data, size_t size) {",
+    '  FILE *file = fopen(path, write ? "wb" : "rb");',
+    "  size_t done;",
+    "  int failed;",
+    "  if (!file) { perror(path); return 0; }",
+    "  done = write ? fwrite(data, 1, size, file) : fread(data, 1, size, file);",
+    "  if (!write && done == size && fgetc(file) != EOF) done = size + 1;",
+    "  failed = ferror(file) || (write && done != size);",
+    "  if (fclose(file) != 0 || failed) { perror(path); return 0; }",
+    '  if (done != size) fprintf(stderr, "%s: expected %lu bytes, it has %s\\n", path, (unsigned long)size, done > size ? "more" : "less");',
+    "  return done == size;",
+    "}",
+)

@@ -14,7 +14,7 @@ from .scalars import stored_type
 ALIGNMENT = 64
 """Bytes: of the workspace's beginning, and of each weight in a weights file."""
 
-_SHARED_MACROS = ("ARENA_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "H", "OK", "RUN")
+_SHARED_MACROS = ("ARENA_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_VERIFY", "H", "OK", "RUN")
 _STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", "base", "end", "size", "arena")
 
 
@@ -127,13 +127,15 @@ def write_header(
     lines += [f" * 1: the workspace is {what}" + ("" if weights_bytes else ". */")]
     if weights_bytes:
         lines += [
-            " * 2: the weights are not set, or not those of this program",
-            " * 3: the weights file cannot be read. */",
+            " * 2: the weights are not set, not those of this program, or damaged (a file of another size is, too)",
+            " * 3: the weights file cannot be opened or read. */",
             "",
-            f"/* Loads {name}.bin (mapped into memory where the system can). Once, before the first run. */",
+            f"/* Loads {name}.bin (mapped into memory where the system can), before the first run. What is refused changes",
+            " * nothing, and what was loaded before is given back: not while a run is going on. */",
             f"int {name}_load_weights(const char *path);",
             "",
-            f"/* Or: takes the bytes of {name}.bin, which stay the caller's; they must begin at a multiple of 64. */",
+            f"/* Or: takes the bytes of {name}.bin, which stay the caller's; they must begin at a multiple of 64. Only their head",
+            " * is looked at. */",
             f"int {name}_set_weights(const void *bytes);",
         ]
     own = "a workspace of its own"

@@ -15,7 +15,7 @@ from ...diagnostics import ToolError
 _ERRORS = {
     1: "the workspace is too small (a recursion went too deep?)",
     2: "the weights are not set",
-    3: "the weights file cannot be read",
+    3: "the weights file cannot be opened or read",
 }
 
 
@@ -38,7 +38,9 @@ class Library:
             load.argtypes, load.restype = [ctypes.c_char_p], ctypes.c_int
             code = load(os.fsencode(weights))
             if code:
-                raise ToolError(f"{weights}: {_ERRORS[code] if code != 2 else 'not the weights of this library'}")
+                raise ToolError(
+                    f"{weights}: {_ERRORS[code] if code != 2 else 'not the weights of this library, or damaged'}"
+                )
 
     def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
         """Runs an entry point (`NAME_run` unless another is named). Raises ToolError where it reports an error."""

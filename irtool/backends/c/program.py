@@ -66,6 +66,7 @@ def write_program(
     math: str = "fast",
     pieces: int = 1,
     origin: Origin | None = None,
+    verify_weights: bool = True,
 ) -> CText:
     """The C of a program.
 
@@ -77,9 +78,10 @@ def write_program(
             as many as fit into 256 KB where they are small. Loops (tail calls) need one.
         math: `fast` for own vectorized functions, `strict` for libm.
         pieces: into how many translation units to cut the program at most.
+        verify_weights: weights that are loaded from a file are checked against their digest.
         origin: what the comment at the beginning of each file says.
     """
-    return _Writer(program, name, keep, stack_frames, math, pieces, origin).write()
+    return _Writer(program, name, keep, stack_frames, math, pieces, origin, verify_weights).write()
 
 
 class _Writer:
@@ -92,15 +94,17 @@ class _Writer:
         math: str,
         pieces: int,
         origin: Origin | None,
+        verify_weights: bool,
     ) -> None:
         self.origin = origin
+        self.verify_weights = verify_weights
         self.program = program
         self.name = name
         self.upper = name.upper()
         self.math = math
         self.pieces = pieces
         self.keep = weights.choose(program.constants, keep)
-        own = ("run", "run_with", "set_weights", "load_weights", "weights", "storage")
+        own = ("run", "run_with", "set_weights", "load_weights", "weights", "storage", *weights.INTERNAL)
         self.names = Names("arena", "arena_end", *(f"{name}_{x}" for x in own))
         self.support: dict[str, None] = {}
         self.kernels: dict[Any, KernelWriter] = {}
@@ -218,7 +222,9 @@ class _Writer:
         if self.keep == weights.FILE:
             self.constants = {c: self._constant(c) for c in self.program.constants}
             places = [weights.place(self.name, c, n, self.offsets[c]) for c, n in self.constants.items()]
-            return _Constants([weights.accessors(self.name, self.upper, bytes(stored[0][:32])), *places, ""], "")
+            return _Constants(
+                [weights.accessors(self.name, self.upper, bytes(stored[0]), self.verify_weights), *places, ""], ""
+            )
         called = {c: self._constant(c) for c in self.program.constants}
         self.constants = called
         texts = [f"{self.upper}_WEIGHTS_ATTR {weights.definition(c, n)}" for c, n in called.items()]
@@ -268,9 +274,10 @@ class _Writer:
         first = room.storage(self.name, self.upper, self.arena_bytes)[1]
         return (
             f"int {e.run_with}(void *arena, size_t size{separator}{e.declarations}) {{\n"
-            f"  unsigned char *base = (unsigned char *)arena, *end = base + size;\n"
+            f"  unsigned char *base = (unsigned char *)arena, *end;\n"
             f"{check}"
             f"  if (!arena || size < {self.upper}_ARENA_SIZE) return 1;\n"
+            f"  end = base + size;\n"
             f"  base += ({ALIGNMENT}u - (uintptr_t)base % {ALIGNMENT}u) % {ALIGNMENT}u;\n"
             f"  return {self.functions[e.function.name]}({arguments});\n}}\n\n"
             f"int {e.run}({e.declarations or 'void'}) {{\n{first}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...diagnostics import UsageError
 from ...tir.program import Slot
+from . import weights_digest
 from .interface import ALIGNMENT
 from .scalars import HALVES, literal, stored_type
 
@@ -19,6 +20,9 @@ INLINE_LIMIT = 1 << 16
 
 SOURCE_LIMIT = 64 << 20
 """Bytes of constants that C source is refused for: a compiler takes minutes and gigabytes for them."""
+
+INTERNAL = ("are_own", "accept", "digest", "loaded")
+"""What functions and data around a weights file are called behind `NAME_`."""
 
 _PER_LINE = 12
 _MAGIC = b"irtool weights 1"
@@ -50,15 +54,24 @@ def offsets(constants: Sequence[Slot]) -> dict[Slot, int]:
 
 
 def file_parts(constants: Sequence[Slot]) -> list[Any]:
-    """The weights file as a list of buffers: 64 bytes that identify it, then each constant at a multiple of 64."""
+    """The weights file as a list of buffers: 64 bytes that identify it, then each constant at a multiple of 64.
+
+    The head is 32 bytes that follow from dtypes, shapes and contents of all constants, a magic number, and the digest of
+    what is behind the head (see `weights_digest`), 8 bytes in the order of the machine.
+    """
     parts: list[Any] = []
-    digest = hashlib.sha256()
     for c in constants:
-        data = memoryview(_bytes(c))
-        parts += [data, bytes(-c.nbytes % ALIGNMENT)]
-        digest.update(f"{c.dtype}{c.shape}".encode())
-        digest.update(data)
-    return [digest.digest() + _MAGIC.ljust(ALIGNMENT - 32, b"\0"), *parts]
+        parts += [memoryview(_bytes(c)), bytes(-c.nbytes % ALIGNMENT)]
+    contents = weights_digest.digest(parts).to_bytes(8, "little")
+    identity = hashlib.sha256(contents)
+    for c in constants:
+        identity.update(f"{c.dtype}{c.shape}".encode())
+    return [identity.digest() + _MAGIC.ljust(ALIGNMENT - 40, b"\0") + contents, *parts]
+
+
+def stored_digest(head: bytes) -> int:
+    """The digest of the contents that the head of a weights file has."""
+    return int.from_bytes(head[-8:], "little")
 
 
 def _bytes(c: Slot) -> Any:
@@ -121,23 +134,51 @@ def _bare(text: str) -> str:
     return text[1:-1] if text.startswith("(-") and text.endswith(")") else text
 
 
-def accessors(name: str, upper: str, identity: bytes) -> str:
-    """C functions that hand over the weights file: `NAME_set_weights` and `NAME_load_weights`."""
-    listed = ", ".join(str(b) for b in identity)
+def accessors(name: str, upper: str, head: bytes, verified: bool) -> str:
+    """C functions that hand over the weights file: `NAME_set_weights` and `NAME_load_weights`.
+
+    Args:
+        head: of the file.
+        verified: what is loaded from a file is checked against its digest.
+    """
+    listed = ", ".join(str(b) for b in head[:32])
+    function = verify = ""
+    if verified:
+        function = f"#ifndef {upper}_NO_VERIFY\n{weights_digest.c_function(f'{name}_digest')}#endif\n\n"
+        verify = f"""\
+#ifndef {upper}_NO_VERIFY
+  if ({name}_digest((const unsigned char *)bytes + {ALIGNMENT}, {upper}_WEIGHTS_SIZE - {ALIGNMENT}u)
+      != UINT64_C(0x{stored_digest(head):016x})) return 2;
+#endif
+"""
     return f"""\
 static const unsigned char *{name}_weights;
 
-int {name}_set_weights(const void *bytes) {{
+static int {name}_are_own(const void *bytes) {{
   static const unsigned char identity[32] = {{
     {listed}
   }};
-  if (!bytes || memcmp(bytes, identity, sizeof identity)) return 2;
+  return bytes && !memcmp(bytes, identity, sizeof identity);
+}}
+
+int {name}_set_weights(const void *bytes) {{
+  if (!{name}_are_own(bytes)) return 2;
   {name}_weights = (const unsigned char *)bytes;
   return 0;
 }}
 
-#ifdef {upper}_NO_LOADER
-#elif defined(__unix__) || defined(__APPLE__)
+#ifndef {upper}_NO_LOADER
+{function}/* What is in use from a file: given back when something else is loaded. */
+static void *{name}_loaded;
+
+/* Takes what was read from a file, if it is this program's and whole. */
+static int {name}_accept(const void *bytes) {{
+  if (!{name}_are_own(bytes)) return 2;
+{verify}  {name}_weights = (const unsigned char *)bytes;
+  return 0;
+}}
+
+#if defined(__unix__) || defined(__APPLE__)
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -145,26 +186,54 @@ int {name}_set_weights(const void *bytes) {{
 
 int {name}_load_weights(const char *path) {{
   struct stat about;
-  void *bytes = MAP_FAILED;
-  int file = open(path, O_RDONLY);
+  void *bytes;
+  int file = path ? open(path, O_RDONLY | O_NONBLOCK) : -1, code;
   if (file < 0) return 3;
-  if (!fstat(file, &about) && about.st_size >= 0 && (uintmax_t)about.st_size == {upper}_WEIGHTS_SIZE)
-    bytes = mmap(NULL, {upper}_WEIGHTS_SIZE, PROT_READ, MAP_PRIVATE, file, 0);
+  if (fstat(file, &about) || !S_ISREG(about.st_mode)) {{
+    close(file);
+    return 3;
+  }}
+  if (about.st_size < 0 || (uintmax_t)about.st_size != {upper}_WEIGHTS_SIZE) {{
+    close(file);
+    return 2;
+  }}
+  bytes = mmap(NULL, {upper}_WEIGHTS_SIZE, PROT_READ, MAP_PRIVATE, file, 0);
   close(file);
-  return bytes == MAP_FAILED ? 3 : {name}_set_weights(bytes);
+  if (bytes == MAP_FAILED) return 3;
+  code = {name}_accept(bytes);
+  if (code) {{
+    munmap(bytes, {upper}_WEIGHTS_SIZE);
+    return code;
+  }}
+  if ({name}_loaded) munmap({name}_loaded, {upper}_WEIGHTS_SIZE);
+  {name}_loaded = bytes;
+  return 0;
 }}
 #else
 #include <stdio.h>
 #include <stdlib.h>
 
 int {name}_load_weights(const char *path) {{
-  unsigned char *bytes = malloc({upper}_WEIGHTS_SIZE + {ALIGNMENT}u);
-  FILE *file = fopen(path, "rb");
-  size_t got = 0;
-  if (bytes) bytes += {ALIGNMENT}u - (uintptr_t)bytes % {ALIGNMENT}u;
-  if (bytes && file) got = fread(bytes, 1, {upper}_WEIGHTS_SIZE, file);
-  if (file) fclose(file);
-  return got == {upper}_WEIGHTS_SIZE ? {name}_set_weights(bytes) : 3;
+  FILE *file = path ? fopen(path, "rb") : NULL;
+  unsigned char *room, *bytes;
+  size_t got;
+  int code = 3;
+  if (!file) return 3;
+  room = (unsigned char *)malloc({upper}_WEIGHTS_SIZE + {ALIGNMENT}u);
+  if (room) {{
+    bytes = room + ({ALIGNMENT}u - (uintptr_t)room % {ALIGNMENT}u) % {ALIGNMENT}u;
+    got = fread(bytes, 1, {upper}_WEIGHTS_SIZE, file);
+    if (!ferror(file)) code = got == {upper}_WEIGHTS_SIZE && fgetc(file) == EOF ? {name}_accept(bytes) : 2;
+  }}
+  fclose(file);
+  if (code) {{
+    free(room);
+    return code;
+  }}
+  free({name}_loaded);
+  {name}_loaded = room;
+  return 0;
 }}
+#endif
 #endif
 """
