@@ -75,6 +75,7 @@ def prepare(
         module = run_passes(module, _FIRST_ORDER, **before)
     if is_dynamic(module):
         module = run_passes(module, "DynamicToStatic", **before)
+    required |= _needed(module) - disabled
     planned = {"PlanDevices"} if next(mentioned_devices(module), None) is not None else set()
     return run_passes(
         module,
@@ -86,6 +87,17 @@ def prepare(
         instruments=instruments,
         target=target,
     )
+
+
+def _needed(module: Module) -> set[str]:
+    """Passes that run at every level, as there is no other way to C for some operator: those of quantized arithmetic."""
+    from ..passes.legalization.rule import QNN_CANONICALIZE, QNN_LEGALIZE, find_rule
+
+    for f in module.relay_functions.values():
+        for e in post_order(f.body):
+            if isinstance(e, Op) and any(find_rule(rules, e.name) for rules in (QNN_LEGALIZE, QNN_CANONICALIZE)):
+                return {"qnn.Legalize", "qnn.CanonicalizeOps"}
+    return set()
 
 
 def prepare_entries(module: Module, options: Options, instruments: Iterable[Any] | None = None) -> Module:

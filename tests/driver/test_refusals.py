@@ -137,3 +137,20 @@ def test_numbers_that_c_has_not_are_refused_where_they_stand(dtype: str) -> None
     m = parse(f"def @main(%x: Tensor[(4), float32],\n  %z: Tensor[(4), {dtype}]) {{ exp(%x) }}")
     (found,) = unsupported(m)
     assert found.message == f"tensors of {dtype} cannot be compiled to C" and found.span.line == 3
+
+
+@pytest.mark.promise("faults")
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "qnn.requantize(qnn.dense(%x, %w, 1, 2, 0.5f, 0.25f, units=3, out_dtype='int32'), 0.125f, 0, 0.5f, 3, out_dtype='uint8')",
+        "qnn.tanh(%x, 0.02f, 100, 0.008f, 128)",
+        "qnn.add(%x, %x, 0.5f, 0, 0.25f, 1, 0.5f, 0)",
+        "qnn.dequantize(%x, 0.25f, 3)",
+    ],
+)
+def test_quantized_operators_are_built_at_every_level(text: str, level: int) -> None:
+    m = parse(f"def @main(%x: Tensor[(1, 4), uint8], %w: Tensor[(3, 4), uint8]) {{ {text} }}".replace("'", '"'))
+    x, w = np.array([[0, 7, 100, 255]], "uint8"), np.arange(12, dtype="uint8").reshape(3, 4)
+    np.testing.assert_array_equal(irtool.build(m, opt_level=level).run([x, w]), irtool.evaluate(m, [x, w]))
