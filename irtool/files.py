@@ -15,6 +15,8 @@ import tempfile
 from types import TracebackType
 from typing import BinaryIO
 
+from .diagnostics import IrError
+
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Where the streams stand that this process was given, such as a shell's `<(command)`."""
 
@@ -52,6 +54,15 @@ def kind_of(mode: int) -> str:
     """What a file that is none is, by its mode: `a pipe`, `a socket`, `a device`, `a directory`."""
     kinds = (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISDIR, "a directory")
     return next((name for holds, name in kinds if holds(mode)), "a device")
+
+
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder that goes when it is closed. Raises IrError where none can be made."""
+    try:
+        return tempfile.TemporaryDirectory(prefix="irtool-", ignore_cleanup_errors=True)
+    except OSError as error:
+        message = f"cannot make a temporary folder: {error.strerror or error}"
+        raise IrError(message, help="let TMPDIR name a folder that can be written to") from None
 
 
 class Draft:

@@ -269,5 +269,6 @@ def _summary(artifact: Any, seconds: float) -> None:
     click.echo(
         f"{len(report['kernels'])} kernels, arena {artifact.arena_bytes} bytes "
         f"(lower bound {report['arena_lower_bound']}), "
-        f"weights {report.get('weight_bytes', 0)} bytes, built in {seconds:.2f} s"
+        f"weights {report.get('weight_bytes', 0)} bytes, "
+        f"{'from the cache' if artifact.cached else 'built'} in {seconds:.2f} s"
     )

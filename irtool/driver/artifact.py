@@ -52,6 +52,8 @@ class Artifact:
         """The program that reads and writes raw files, where one was built."""
         self.prepared: Any = None
         """The module after its passes; None where the build came from the cache or was loaded."""
+        self.cached = False
+        """It is an earlier build of the same, from the cache."""
         self._kept: Path | None = None
         """The folder in which the graph and its constants were kept."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..diagnostics import IrError, ToolError, UsageError
+from ..files import temporary_folder
 from ..ir import Expr, Module
 from ..ir.target import Target
 from ..passes.context import PassContext
@@ -133,7 +133,7 @@ def build(
     instruments = tuple(instruments) if instruments is not None else None
     if passes:
         resolve(passes)  # an unknown pass is said before anything is read or made
-    with tempfile.TemporaryDirectory(prefix="irtool-") as work, ExitStack() as held:
+    with temporary_folder() as work, ExitStack() as held:
         key = _key(module, params, inputs, options, passes, content) if cache else ""
         made = _cached(key, held) if key else None
         if made is None:
@@ -202,7 +202,7 @@ def _deliver(
     more: dict[str, Content] = {os.path.abspath(path): [text.encode()] for path, text in texts.items()}
     holder = None
     if out_dir is None:
-        holder = tempfile.TemporaryDirectory(prefix="irtool-", ignore_cleanup_errors=True)
+        holder = temporary_folder()
         out_dir = holder.name
     folder = Path(out_dir)
     written = write_files(folder, {**made.files, **more}, {made.program})[: len(made.files)]
@@ -218,6 +218,7 @@ def _deliver(
     if made.program and not options.testbench:
         artifact._program = folder / made.program
     artifact.prepared = made.prepared
+    artifact.cached = made.cached
     if library is not None and holder is None:
         from .saved import SUFFIX, describe
 
@@ -240,7 +241,7 @@ def _deferred(module: Module, options: Options) -> Artifact:
         prepared = prepare_entries(special, options)
         if is_dynamic(prepared):
             lower_module(prepared, options.entries)  # names the first tensor whose shape is not known
-        with tempfile.TemporaryDirectory(prefix="irtool-") as work:
+        with temporary_folder() as work:
             return _deliver(emit_files(prepared, special, special, options, Path(work)), options, None)
 
     return Artifact.deferred(options.name, Specializer(module, options.entries[0], compile))

@@ -2,28 +2,38 @@
 
 It is in `$XDG_CACHE_HOME/irtool/builds` (by default `~/.cache`), a folder of the user's own that nobody else may write to.
 Each build is a folder named by its key. A folder appears whole, by one rename, so that any number of processes may read
-and write at once; what is read is checked against its digest, and anything odd counts as not being there. The oldest
+and write at once; what is read, the description of the build as well, is checked against its digest, and anything odd
+counts as not being there and is replaced. Files are copied out of it, by the file system's own means where it has some
+(copies that share their blocks until one is written to); hard links would let a later write to an output reach the cache, and
+every other output of that build. The oldest
 builds go when all of them are larger than `IRTOOL_CACHE_LIMIT` bytes (default: 4 GiB).
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ..files import open_file
 from .entries import describe_entry, read_entry
 from .outputs import Content, Emission, chunks
 
 _LIMIT = 4 << 30
-_FORMAT = 2
+_FORMAT = 3
+_DESCRIPTION = "build.json"
+_UNFINISHED = "unfinished-"
+_ABANDONED = 24 * 3600
+"""Seconds after which what was begun and not finished is taken for abandoned."""
 
 
 class Key:
@@ -86,30 +96,49 @@ class BuildCache:
         base = os.environ.get("XDG_CACHE_HOME", "")
         if not os.path.isabs(base):
             base = os.path.join(os.path.expanduser("~"), ".cache")
+        if not os.path.isabs(base):  # nobody knows where this user is at home
+            base = os.devnull
         self.root = root if root is not None else Path(base) / "irtool" / "builds"
 
     def load(self, key: str, held: ExitStack) -> Emission | None:
-        """The build of that key, its files open (until `held` closes them) and checked; None if there is none."""
+        """The build of that key, its files open (until `held` closes them) and checked; None if there is none.
+
+        One that is damaged, whatever is in its place, is removed, so that the build that follows is kept.
+        """
         folder = self.root / key
-        if not self._is_safe():
+        if not self._is_safe() or not os.path.lexists(folder):
             return None
         try:
-            about = json.loads((folder / "build.json").read_text(encoding="utf-8"))
+            about = _read_description(folder / _DESCRIPTION)
             files: dict[str, BinaryIO] = {}
             for name, digest in about["files"].items():
                 if os.path.basename(name) != name:
-                    return None
-                file = held.enter_context((folder / "files" / name).open("rb", buffering=0))
-                if hashlib.file_digest(file, "sha256").hexdigest() != digest:  # type: ignore[arg-type]
-                    return None
+                    raise ValueError("names of files")
+                file = held.enter_context(open_file(folder / "files" / name))
+                if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                    raise ValueError("contents")
                 file.seek(0)
-                files[name] = file  # type: ignore[assignment]
-            os.utime(folder)
+                files[name] = file
             made = Emission(dict(files), {n: read_entry(e) for n, e in about["entries"].items()}, about["report"])
             made.library, made.weights, made.program = about["library"], about["weights"], about["program"]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            made.cached = True
+            if not {made.library, made.weights, made.program} <= {*files, ""}:
+                raise ValueError("names of files")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            self._remove(folder)
             return None
+        with contextlib.suppress(OSError):
+            os.utime(folder)
         return made
+
+    def _remove(self, entry: Path) -> None:
+        """Removes what is in the place of a build: at once for other processes, by one rename."""
+        try:
+            aside = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self.root))
+            os.rename(entry, aside / "damaged")
+        except OSError:
+            return
+        shutil.rmtree(aside, ignore_errors=True)
 
     def store(self, key: str, made: Emission) -> None:
         """Keeps a build. A build of that key that is there already stays."""
@@ -117,7 +146,7 @@ class BuildCache:
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not self._is_safe():
                 return
-            unfinished = tempfile.mkdtemp(prefix="unfinished-", dir=self.root)
+            unfinished = tempfile.mkdtemp(prefix=_UNFINISHED, dir=self.root)
         except OSError:
             return
         try:
@@ -132,7 +161,7 @@ class BuildCache:
                 "weights": made.weights,
                 "program": made.program,
             }
-            (folder / "build.json").write_text(json.dumps(about), encoding="utf-8")
+            _write_description(folder / _DESCRIPTION, about)
             os.rename(folder, self.root / key)
         except OSError:
             shutil.rmtree(unfinished, ignore_errors=True)  # it is there already, or the disk is full
@@ -157,6 +186,9 @@ class BuildCache:
         builds = []
         for folder in self.root.iterdir():
             try:
+                if folder.name.startswith(_UNFINISHED) and folder.stat().st_mtime < time.time() - _ABANDONED:
+                    shutil.rmtree(folder, ignore_errors=True)  # its process was killed
+                    continue
                 size = sum(f.stat().st_size for f in (folder / "files").iterdir())
                 builds.append((folder.stat().st_mtime, folder, size))
             except OSError:
@@ -168,6 +200,22 @@ class BuildCache:
             if folder.name != kept:
                 shutil.rmtree(folder, ignore_errors=True)
                 total -= size
+
+
+def _write_description(path: Path, about: Mapping[str, Any]) -> None:
+    """Writes what is known of a build behind a digest of that."""
+    text = json.dumps(about).encode()
+    path.write_bytes(b'{"sha256": "%s", "build": %s}' % (hashlib.sha256(text).hexdigest().encode(), text))
+
+
+def _read_description(path: Path) -> dict[str, Any]:
+    """What `_write_description` wrote. Raises OSError or ValueError for anything else."""
+    with open_file(path) as file:
+        whole = file.read()
+    head, behind, text = whole.partition(b', "build": ')
+    if not behind or head != b'{"sha256": "%s"' % hashlib.sha256(text[:-1]).hexdigest().encode():
+        raise ValueError("contents")
+    return json.loads(text[:-1])
 
 
 def _fill(target: Path, content: Content) -> str:

@@ -33,6 +33,7 @@ class Emission:
         weights: name of the weights file, if there is one.
         program: name of the executable, if there is one.
         failure: what the C compiler had to say, if it failed; `files` are the sources then.
+        cached: an earlier build, from the cache.
     """
 
     files: dict[str, Content]
@@ -42,6 +43,7 @@ class Emission:
     weights: str = ""
     program: str = ""
     failure: ToolError | None = None
+    cached: bool = False
     prepared: Module | None = field(default=None, repr=False)
 
 
@@ -104,13 +106,29 @@ def chunks(content: Content) -> Iterator[Any]:
 
 
 def _fill(out: BinaryIO, content: Content) -> None:
-    if not isinstance(content, list | Path) and hasattr(os, "sendfile"):
-        left = os.fstat(content.fileno()).st_size
-        while left > 0:
-            sent = os.sendfile(out.fileno(), content.fileno(), None, left)  # type: ignore[arg-type]
-            if not sent:
-                break
-            left -= sent
+    if not isinstance(content, list | Path) and not _copy_inside(content.fileno(), out.fileno()):
+        content.seek(0)
+        os.ftruncate(out.fileno(), 0)
+        os.lseek(out.fileno(), 0, os.SEEK_SET)
+    elif not isinstance(content, list | Path):
         return
     for part in chunks(content):
         out.write(part)
+
+
+def _copy_inside(source: int, target: int) -> bool:
+    """Copies a file inside the system, which may let the two share their blocks until one is written to. True if it did."""
+    if not hasattr(os, "copy_file_range"):
+        return False
+    left = os.fstat(source).st_size
+    try:
+        while left > 0:
+            copied = os.copy_file_range(source, target, left)
+            if not copied:
+                return False
+            left -= copied
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            raise
+        return False  # not between these two file systems
+    return True

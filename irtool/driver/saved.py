@@ -16,12 +16,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..diagnostics import IrError
+from ..files import open_file, read_bytes, temporary_folder
 from .artifact import Artifact
 from .entries import describe_entry, read_entry
 from .outputs import write_files
@@ -79,11 +79,11 @@ def contents(artifact: Artifact) -> dict[str, bytes]:
         )
     if artifact._library_path is None:
         raise IrError("this build made no library: only one with emit='so' can be saved and loaded")
-    with tempfile.TemporaryDirectory(prefix="irtool-") as work:
+    with temporary_folder() as work:
         files: dict[str, bytes] = {}
         for path in filter(None, (artifact._library_path, artifact._weights)):
             try:
-                files[path.name] = path.read_bytes()
+                files[path.name] = read_bytes(path)
             except OSError as error:
                 raise IrError(f"cannot read {path}: {error.strerror or error}") from None
         try:
@@ -103,7 +103,7 @@ def contents(artifact: Artifact) -> dict[str, bytes]:
 
 def unpack(files: Mapping[str, bytes]) -> Artifact:
     """The artifact of what `contents` gave, in a temporary folder that lives as long as the artifact."""
-    holder = tempfile.TemporaryDirectory(prefix="irtool-", ignore_cleanup_errors=True)
+    holder = temporary_folder()
     write_files(Path(holder.name), {n: [data] for n, data in files.items()})
     artifact = load(holder.name)
     artifact._holder = holder
@@ -133,7 +133,7 @@ def _description(path: Path) -> Path:
 def _read(path: Path) -> dict[str, Any]:
     """The description, checked. Raises IrError where it is none, or one of another version."""
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about = json.loads(read_bytes(path))
     except (OSError, ValueError, RecursionError) as error:
         raise IrError(f"{path} cannot be read: {error}") from None
     if not isinstance(about, dict) or about.get("format") != _FORMAT:
@@ -158,7 +158,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _identity(path: Path) -> list[Any]:
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         return [path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()]
 
 
