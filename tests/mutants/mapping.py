@@ -33,7 +33,7 @@ class Lines:
     """What is known of the lines that tests run."""
 
     def __init__(self, store: Path, root: Path = ROOT) -> None:
-        self.store = store
+        self.store = store.resolve()
         self.root = root
 
     # Making.
