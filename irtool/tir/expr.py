@@ -664,7 +664,7 @@ def logical_or(a: Operand, b: Operand) -> Expr:
     return a if a is b else Binary("or", a, b, "bool")
 
 
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">"}
+_OPPOSITE = {"==": "!=", "!=": "=="}
 
 
 def logical_not(value: Operand) -> Expr:
@@ -680,7 +680,7 @@ def logical_not(value: Operand) -> Expr:
             return less_equal(b, a)
         if op == "<=":
             return less(b, a)
-        if op in ("==", "!="):
+        if op in _OPPOSITE:
             return Binary(_OPPOSITE[op], a, b, "bool")
     return Not(value)
 

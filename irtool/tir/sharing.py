@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .expr import Expr, Load, post_order
 from .simplify import Simplifier
-from .stmt import Allocate, Buffer, For, PrimFunc, Store, expressions, pre_order
+from .stmt import Buffer, For, PrimFunc, Store, expressions, pre_order
 
 
 def loop_bounds(f: PrimFunc) -> dict[Expr, tuple[float, float]]:
@@ -41,10 +41,7 @@ def in_place_pairs(f: PrimFunc) -> list[tuple[int, int]]:
     store of the same element of the output, or before it in the same iteration."""
     stores: dict[Buffer, list[Store]] = {}
     loads: dict[Buffer, list[Load]] = {}
-    allocated = 0
     for s in pre_order(f.body):
-        if isinstance(s, Allocate) and s.buffer.scope == "arena":
-            allocated += 1
         if isinstance(s, Store):
             stores.setdefault(s.buffer, []).append(s)
         for root in expressions(s):

@@ -122,7 +122,7 @@ class Simplifier:
             if op == "floormod" or (op == "truncmod" and a >= 0):
                 return (a % c, b % c) if a // c == b // c else (0, c - 1)
             if op == "truncmod":
-                return max(a, 1 - c), min(b, c - 1)
+                return max(a, 1 - c), min(max(b, 0), c - 1)
             if op == "truncdiv":
                 return -(-a // c) if a < 0 else a // c, b // c if b >= 0 else -(-b // c)
             if op == "&" and a >= 0:
