@@ -65,6 +65,8 @@ class Carrier:
                 out.append(_escaped(word.head) + "%t/" + _escaped(os.path.basename(value.rstrip("/")) or "out"))
             else:
                 out.append(_escaped(word.text))
+        if subject == "-" and "%s" not in out:  # standard input is read though nobody said so
+            out.append("%s")
         return [*out, *self._unsaid_outputs(words)]
 
     def bring_constants(self, path: str, text: str) -> None:

@@ -26,6 +26,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+_EXPECTED = ".relay.expected"
 _RUN = re.compile(r"^\s*//\s*RUN:\s*(.+?)\s*$", re.MULTILINE)
 
 
@@ -43,22 +44,32 @@ class Outcome:
 
 
 def find_goldens(path: str) -> Iterator[str]:
-    """The golden files below a folder (or the one file), sorted."""
+    """The golden files below a folder (or the one file), sorted; and expected outputs that belong to none."""
     if os.path.isfile(path):
         yield path
         return
     for folder, folders, files in os.walk(path):
         folders.sort()
         for name in sorted(files):
-            if name.endswith(".relay"):
-                full = os.path.join(folder, name)
-                with open(full, encoding="utf-8", errors="replace") as source:
-                    if _RUN.search(source.read()):
-                        yield full
+            full = os.path.join(folder, name)
+            is_stale = name.endswith(_EXPECTED) and not _has_run_lines(full.removesuffix(".expected"))
+            if is_stale or (name.endswith(".relay") and _has_run_lines(full)):
+                yield full
+
+
+def _has_run_lines(path: str) -> bool:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as source:
+            return _RUN.search(source.read()) is not None
+    except FileNotFoundError:
+        return False
 
 
 def run_golden(path: str, update: bool = False) -> Outcome:
     """Runs one golden file; with `update` the expected file is rewritten where the output differs."""
+    if path.endswith(_EXPECTED):
+        test = os.path.basename(path).removesuffix(".expected")
+        return Outcome(path, f"nothing prints this: there is no {test} beside it with a `// RUN:` line; remove it")
     with open(path, encoding="utf-8", errors="replace") as source:
         commands = _RUN.findall(source.read())
     if not commands:

@@ -14,10 +14,11 @@ from .known_types import ARRAYS, ONE_ARRAY, Given, entry_of, entry_option, type_
 from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments, split_names
 from .printing import printing_options
+from .source import file_or_stdin
 
 
 @click.command(name="opt", cls=OptionalValues, short_help="Run passes on a module and print it.")
-@click.argument("file", type=kinds.MODULE)
+@click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
 @pass_options("The passes, in order. A pass named here always runs.")
 @click.option(
     "-O",
@@ -145,7 +146,7 @@ def command(
 ) -> None:
     """Run passes on a module and print the result, with types inferred.
 
-    FILE is Relay text; `-` is standard input.
+    FILE is Relay text; `-` is standard input, which is also read where no FILE is named and something comes in.
 
     \b
     irtool opt --passes=SimplifyInference,FuseOps net.relay
@@ -166,7 +167,8 @@ def command(
     if stop_after is not None:
         from ..passes.instruments.limit import StopAfter
 
-        instruments.append(StopAfter(int(stop_after) if stop_after.isdigit() else stop_after))
+        limit = StopAfter(int(stop_after) if stop_after.isdigit() else stop_after)
+        instruments.append(limit)
     if print_before or print_after or print_changed:
         from ..passes.instruments.printing import Printing
 
@@ -208,6 +210,8 @@ def command(
             error.reproducer = path
         raise
     report_instruments(instruments)
+    if stop_after is not None:
+        limit.check_reached()
     from .output import write_text
 
     write_text(output, show(module, output=output))

@@ -21,6 +21,7 @@ from ..plugin.mistakes import blame_code
 from .notes import conversions_as_notes
 from .source import READ
 from .streams import discard_output
+from .usage import describe
 
 
 class Commands(click.Group):
@@ -102,8 +103,11 @@ def execute(arguments: Sequence[str]) -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return 2
+    except click.UsageError as error:
+        _say(describe(error, arguments))
+        return 2
     except click.ClickException as error:
-        error.show()
+        _say(f"error: {error.format_message()}")
         return 2
     except (click.Abort, KeyboardInterrupt):
         _say("interrupted")

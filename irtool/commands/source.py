@@ -13,6 +13,8 @@ from ..files import open_file
 from .foreign import refuse_foreign_bytes, refuse_foreign_text
 
 if TYPE_CHECKING:
+    import click
+
     from ..ir import Module
     from ..parser.params import ParameterFile
 
@@ -80,6 +82,15 @@ def _max_size() -> int | None:
 
     context = click.get_current_context(silent=True)
     return context.find_root().params.get("max_size") if context is not None else None
+
+
+def file_or_stdin(ctx: click.Context, argument: click.Parameter, value: str | None) -> str:
+    """A FILE that may be left out where standard input is no terminal: then that is read."""
+    import click
+
+    if value is None and not ctx.resilient_parsing and sys.stdin.isatty():
+        raise click.MissingParameter(ctx=ctx, param=argument)
+    return "-" if value is None else value
 
 
 def read_module(path: str) -> Module:

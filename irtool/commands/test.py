@@ -9,12 +9,13 @@ from .pass_options import loads_files
 
 
 @click.command(name="test", short_help="Run golden files (// RUN: lines and expected output).")
-@click.argument("paths", type=kinds.READ, nargs=-1, required=True)
+@click.argument("paths", type=kinds.READ, nargs=-1)
 @click.option("--update", is_flag=True, help="Write what is printed now as the expected output.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list the files that pass.")
 @loads_files
 def command(paths: tuple[str, ...], update: bool, verbose: bool) -> None:
-    """Run the `// RUN:` lines of each .relay file in PATHS and compare their output with FILE.relay.expected.
+    """Run the `// RUN:` lines of each .relay file in PATHS and compare their output with FILE.relay.expected. PATHS
+    are files and folders; by default this folder.
 
     \b
     // RUN: irtool opt --passes=FoldConstant %s        must succeed; %s is the file itself
@@ -27,6 +28,7 @@ def command(paths: tuple[str, ...], update: bool, verbose: bool) -> None:
     """
     import os
 
+    paths = paths or (".",)
     from ..diagnostics import IrError
     from .goldens import find_goldens, run_golden
 

@@ -101,7 +101,10 @@ class _Reader:
             if name in PIPELINES:
                 raise UsageError(f"the pipeline {name} needs a level", span, help=f"write {name}<O3>")
             levelled = [f"{n}<O3>" for n in PIPELINES]
-            raise UsageError(f"unknown pass {name}", span, help=nearest(name, [*passes.names(), *levelled]))
+            help = nearest(name, [*passes.names(), *levelled])
+            if self.token == "=" and (before := pass_before_option(name)):
+                help = quote_braces(before, name[len(before) :])
+            raise UsageError(f"unknown pass {name}", span, help=help)
         options = self.options() if self.token == "{" else {}
         made = cls.make(options)
         return made if not isinstance(made, list) else PassList(tuple(made))
@@ -203,6 +206,22 @@ class _Reader:
         self.step()
         self.depth -= 1
         return values
+
+
+def pass_before_option(word: str) -> str:
+    """The pass in a word such as `FuseOpsfuse_opt_level`, what is left of `FuseOps{fuse_opt_level=1,…}` when a shell has
+    expanded its braces; empty if it is none."""
+    from .base import passes
+
+    for n in range(len(word) - 1, 2, -1):
+        if word[n].islower() and (cls := passes.find(word[:n])) is not None:
+            return word[:n] if word[n:] in [f.name for f in cls.fields()] or not cls.fields() else ""
+    return ""
+
+
+def quote_braces(name: str, option: str) -> str:
+    """What to write instead of such a word."""
+    return f"shells take braces away that are not quoted: write --passes='{name}{{{option}=…}}'"
 
 
 def parse_pipeline(text: str) -> list[Pass]:

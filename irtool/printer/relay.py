@@ -88,11 +88,8 @@ class RelayPrinter(Bindings):
         self.names = Names(portable_names)
         self.type_text = TypeText(references)
         self.attribute_text = AttributeText(references, metadata)
-        self.commented: tuple[type, ...] = {
-            "all": (Call, Tuple, TupleGetItem, Function, Constant),
-            "calls": (Call,),
-            "none": (),
-        }[types]
+        every = (Call, Tuple, TupleGetItem, Function, Constant)
+        self.commented: tuple[type, ...] = {"all": every, "calls": (Call,), "none": every if spans else ()}[types]
 
     # entry points
 
@@ -153,7 +150,9 @@ class RelayPrinter(Bindings):
     def comment(self, e: Expr) -> str:
         """The comment behind a node: its type as far as it is known."""
         known = e.checked_type
-        if known is None and self.elsewhere and e.__class__ is Call and e.args and e.args[0].__class__ is GlobalVar:  # type: ignore[attr-defined]
+        if self.types == "none":
+            known = None
+        elif known is None and self.elsewhere and e.__class__ is Call and e.args and e.args[0].__class__ is GlobalVar:  # type: ignore[attr-defined]
             known = self.elsewhere.get(e.args[0].name)  # type: ignore[attr-defined]
         elif known is not None and not self.brevity.admits(known):
             return f" {self.brevity.left_out(known)}"
@@ -228,7 +227,8 @@ class RelayPrinter(Bindings):
         else:
             text = self.references.refer(c)
         if Constant in self.commented:
-            text += self.comment(c) if c.checked_type is not None or c.type_annotation is None else self._annotated(c)
+            is_annotated = c.checked_type is None and c.type_annotation is not None and self.types != "none"
+            text += self._annotated(c) if is_annotated else self.comment(c)
         return text
 
     def _annotated(self, c: Constant) -> str:

@@ -6,12 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from irtool.commands.completing import SHELLS, complete
 from irtool.commands.shell import group
+from irtool.plugin.loading import plugins_kept
 from tests.command_line import irtool
 
 pytestmark = pytest.mark.promise("completion")
@@ -32,11 +34,12 @@ class Own(FunctionPass):
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "net.relay").write_text(NET)
     (tmp_path / "own.py").write_text(SWISH)
-    return tmp_path
+    with plugins_kept():
+        yield tmp_path
 
 
 def ask(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...diagnostics import UsageError
 from ...ir import Module
 from ..context import PassInfo, PassInstrument
 from ..names import check_pass_names
@@ -20,7 +21,7 @@ class StopAfter(PassInstrument):
 
     limit: int | str
     reached: bool = field(default=False, init=False)
-    _ran: int = field(default=0, init=False)
+    _ran: list[str] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.limit, str):
@@ -31,5 +32,13 @@ class StopAfter(PassInstrument):
 
     def run_after_pass(self, module: Module, info: PassInfo) -> None:
         if info.name != "InferType" and not info.runs_others:
-            self._ran += 1
-        self.reached = self.reached or self.limit in (self._ran, info.name)
+            self._ran.append(info.name)
+        self.reached = self.reached or self.limit in (len(self._ran), info.name)
+
+    def check_reached(self) -> None:
+        """Raises UsageError if all passes ran and none was the one to stop after: what came out is not what was asked for."""
+        if self.reached:
+            return
+        what = f"{self.limit} passes" if isinstance(self.limit, int) else f"pass {self.limit}"
+        ran = f"only {len(self._ran)} ran: {', '.join(self._ran)}" if self._ran else "no pass ran"
+        raise UsageError(f"cannot stop after {what}: {ran}")

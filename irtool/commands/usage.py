@@ -1,0 +1,143 @@
+"""What is said of a command line that is wrong: one sentence, how the command is used, and what was probably meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import click
+from click.exceptions import BadOptionUsage, MissingParameter, NoSuchOption
+
+from ..likeness import ask, most_alike
+
+_BRACES_LOST = re.compile(r"(?:-p|--passes=)?([A-Z]\w*)=.*", re.DOTALL)
+_OTHERS_WORDS = {
+    "--disabled-pass": "--disable-pass",
+    "--required-pass": "--require-pass",
+    "--pass-pipeline": "--passes",
+    "--module-name": "--name",
+    "--output": "-o",
+    "--fill-mode": "--seed",
+    "--print-time": "--time-passes",
+    "--timing": "--time-passes",
+    "--mlir-timing": "--time-passes",
+    "--print-ir-after-all": "--print-after=all",
+    "--print-ir-before-all": "--print-before=all",
+    "--verify": "--verify-each",
+}
+"""Options of tvmc, mlir-opt and opt, and what they are here."""
+
+
+def describe(error: click.UsageError, words: Sequence[str]) -> str:
+    """The message on a command line of these words."""
+    command = error.ctx.command if error.ctx is not None else None
+    said, _, hint = _sentence(error).partition(" — ")
+    lines = [f"error: {said}"]
+    if error.ctx is not None and command is not None:
+        lines.append(f"usage: {' '.join([error.ctx.command_path, *command.collect_usage_pieces(error.ctx)])}")
+    help = hint or _help(error, words)
+    if help:
+        lines.append(f"help: {help}")
+    elif error.ctx is not None:
+        lines.append(f"help: `{error.ctx.command_path} --help` explains it")
+    return "\n".join(lines)
+
+
+def _sentence(error: click.UsageError) -> str:
+    if isinstance(error, MissingParameter):
+        return _missing(error)
+    if isinstance(error, NoSuchOption):
+        return f"there is no option {error.option_name}"
+    if isinstance(error, click.BadParameter):
+        return _bad_value(error)
+    if isinstance(error, BadOptionUsage) and "requires" in error.message:
+        return f"{error.option_name} needs a value"
+    extra = re.fullmatch(r"Got unexpected extra arguments? \((.*)\)\.?", error.message)
+    if extra and error.ctx is not None:
+        taken = [p.make_metavar(error.ctx) for p in error.ctx.command.params if isinstance(p, click.Argument)]
+        names = " ".join(taken) or "no argument"
+        return f"{error.ctx.info_name} takes {names} and nothing more, but there is also {extra[1]}"
+    return _lowered(error.message)
+
+
+def _lowered(message: str) -> str:
+    """A message of click's as irtool writes them: no capital, no full stop."""
+    message = message.removesuffix(".")
+    return message[:1].lower() + message[1:] if message[1:2].islower() else message
+
+
+def _missing(error: MissingParameter) -> str:
+    parameter, ctx = error.param, error.ctx
+    if isinstance(parameter, click.Argument) and ctx is not None:
+        return f"{parameter.make_metavar(ctx).strip('[]').removesuffix('...')} is missing"
+    return f"{parameter.opts[-1] if parameter is not None else 'an option'} is missing"
+
+
+def _bad_value(error: click.BadParameter) -> str:
+    parameter = error.param
+    name = error.param_hint or (parameter.opts[0] if isinstance(parameter, click.Option) else "")
+    if not isinstance(name, str):
+        name = " / ".join(name)
+    if not name and parameter is not None and error.ctx is not None:
+        name = (parameter.name or "").upper()
+    kind = parameter.type if parameter is not None else None
+    given = re.match(r"'?(.*?)'? is not (?:a valid|in the range|one of)", error.message, re.DOTALL)
+    value = given[1] if given else ""
+    if given and isinstance(kind, click.IntRange | click.FloatRange):
+        whole = "whole number" if isinstance(kind, click.IntRange) else "number"
+        return f"{name} takes a {whole}{_range(kind)}, not {value!r}"
+    if given and isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
+        return f"{name} takes a {'whole ' if kind is click.INT else ''}number, not {value!r}"
+    if given and isinstance(kind, click.Choice):
+        *most, last = map(str, kind.choices)
+        return f"{name} takes {', '.join(most)}{' or ' if most else ''}{last}, not {value!r}"
+    return f"{name}: {_lowered(error.message)}" if name else _lowered(error.message)
+
+
+def _range(kind: click.IntRange | click.FloatRange) -> str:
+    if kind.min is not None and kind.max is not None:
+        return f" from {kind.min} to {kind.max}"
+    if kind.min is not None:
+        return f" of at least {kind.min}"
+    return f" of at most {kind.max}" if kind.max is not None else ""
+
+
+def _help(error: click.UsageError, words: Sequence[str]) -> str:
+    """What was probably meant; empty if nobody knows."""
+    if isinstance(error, NoSuchOption) and error.ctx is not None:
+        known = [
+            o
+            for p in error.ctx.command.get_params(error.ctx)
+            if isinstance(p, click.Option)
+            for o in (*p.opts, *p.secondary_opts)
+        ]
+        other = _OTHERS_WORDS.get(error.option_name, "")
+        return ask([other] if other.partition("=")[0] in known else most_alike(error.option_name, known))
+    if isinstance(error, click.BadParameter) and error.param is not None and isinstance(error.param.type, click.Choice):
+        given = re.match(r"'?(.*?)'? is not one of", error.message)
+        return ask(most_alike(given[1], map(str, error.param.type.choices))) if given else ""
+    if (
+        isinstance(error, MissingParameter)
+        and isinstance(error.param, click.Argument)
+        and error.param.name in ("file", "files")
+    ):
+        return "name a file of Relay text, or - for standard input"
+    if "unexpected extra argument" in error.message:
+        return lost_braces(words) or _one_by_one(error)
+    return ""
+
+
+def _one_by_one(error: click.UsageError) -> str:
+    is_build = error.ctx is not None and error.ctx.info_name in ("build", "run", "opt")
+    return f"run irtool {error.ctx.info_name} once for each file" if is_build and error.ctx is not None else ""
+
+
+def lost_braces(words: Sequence[str]) -> str:
+    """Advice where a shell has taken `A{x=1,y=2}` apart into `Ax=1` and `Ay=2`."""
+    from ..passes.pipeline import pass_before_option, quote_braces
+
+    for word in words:
+        found = _BRACES_LOST.fullmatch(word)
+        if found is not None and (name := pass_before_option(found[1])):
+            return quote_braces(name, found[1][len(name) :])
+    return ""
