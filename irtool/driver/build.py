@@ -150,7 +150,12 @@ def build(
             source = require_types(source, options.entries)
             if passes:
                 source = _transform(source, passes, options, instruments)
-            prepared = prepare_entries(source, options, instruments)
+            try:
+                prepared = prepare_entries(source, options, instruments)
+            except IrError as error:
+                if type(error) is not IrError:
+                    raise
+                raise IrError(located(d, source, options.entries[0]) for d in error.diagnostics) from error
             if out_dir is None and is_dynamic(prepared):
                 return _deferred(source, options)
             try:

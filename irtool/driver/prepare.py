@@ -73,7 +73,7 @@ def prepare(
         module = run_passes(made, "RemoveUnusedFunctions", **before)
     if is_higher_order(module):
         module = run_passes(module, _FIRST_ORDER, **before)
-    if is_dynamic(module):
+    if is_dynamic(module) or has_dynamic_operators(module):
         module = run_passes(module, "DynamicToStatic", **before)
     required |= _needed(module) - disabled
     planned = {"PlanDevices"} if next(mentioned_devices(module), None) is not None else set()
@@ -140,6 +140,17 @@ def is_dynamic(module: Module) -> bool:
         _has_unknown_shape(e.checked_type)
         for f in module.relay_functions.values()
         for e in (*f.params, *post_order(f.body))
+    )
+
+
+def has_dynamic_operators(module: Module) -> bool:
+    """True if some operator takes from tensors what others take from attributes, though every shape may be known."""
+    from ..ops.dyn.base import Dynamic
+
+    return any(
+        isinstance(e, Call) and isinstance(e.op, Op) and issubclass(e.op.operator, Dynamic)
+        for f in module.relay_functions.values()
+        for e in post_order(f.body)
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..diagnostics import Diagnostic, IrError, Span
+from ..diagnostics import Diagnostic, InternalError, IrError, Span
 from ..ir import Call, Function, Module, Op, post_order
 from ..lower import lower_module
 from ..tir.program import Program, RunKernel, Slot, steps
@@ -32,6 +32,8 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
             options = Options(target=target, entries=(name,))
             prepared = prepare_entries(module, options)
             refuse_oversized(lower_module(prepared, options.entries), prepared)
+        except InternalError:
+            raise
         except IrError as error:
             found += [located(d, module, name) for d in error.diagnostics]
     return list(dict.fromkeys(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import Diagnostic, IrError
+from ..diagnostics import Diagnostic, InternalError, IrError
 from ..interp.values import Data
 from ..ir import (
     Call,
@@ -142,6 +142,8 @@ class FunctionLowering:
             return REFUSED
         try:
             return self.one(e)
+        except InternalError:
+            raise  # nothing that the program can be blamed for
         except IrError as error:
             self.whole.problems += error.diagnostics
             return REFUSED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..diagnostics import Diagnostic, IrError
+from ..diagnostics import Diagnostic, InternalError, IrError
 from ..ir import Call, Constant, Expr, Function, Var
 from ..ir.structural import structural_equal, structural_hash
 from ..tir.sharing import copied_input, in_place_pairs
@@ -30,6 +30,8 @@ class Kernels:
                 return kernel, graph
         try:
             graph = compose(function)
+        except InternalError:
+            raise  # nothing that the program can be blamed for
         except IrError as error:
             self.problems += error.diagnostics
             return None

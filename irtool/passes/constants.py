@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..diagnostics import IrError
 from ..ir import Constant, Expr, MissingData
 from ..ops.base import is_call_to
+from ..ops.dtypes import has_arrays
 
 
 def scalar_constant(value: float, dtype: str) -> Constant:
@@ -26,7 +28,9 @@ def tensor_constant(values: Sequence[Any], dtype: str) -> Constant:
 
 
 def array_constant(values: np.ndarray, dtype: str) -> Constant:
-    """A constant of the elements of `values` converted to `dtype`."""
+    """A constant of the elements of `values` converted to `dtype`. Raises IrError for one that constants cannot hold."""
+    if not has_arrays(dtype):
+        raise IrError(f"there are no constants of {dtype}: numpy has no such element type")
     if dtype == "bfloat16":
         return Constant(to_bfloat16(values.astype("float32")), dtype)
     return Constant(values.astype(dtype), dtype)

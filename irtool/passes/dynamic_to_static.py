@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ..diagnostics import IrError
 from ..infer import infer_expr
 from ..ir import Call, Constant, Expr, Function, Module, Op, TensorType
@@ -75,11 +77,22 @@ def static_form(e: Call) -> Call:
     if not isinstance(e.op, Op) or not issubclass(e.op.operator, Dynamic):
         return e
     moving = e.attrs.moving
-    if not all(has_data(e.args[i]) for i in moving):
+    values = [_known_value(e.args[i]) for i in moving]
+    if any(v is None for v in values):
         return e
-    static = e.attrs.freeze(*[to_array(a) for i in moving if isinstance(a := e.args[i], Constant)])
+    static = e.attrs.freeze(*values)
     rest = tuple(a for i, a in enumerate(e.args) if i not in moving)
     return Call(op(static.name), rest, static, (), e.span)
+
+
+def _known_value(e: Expr) -> np.ndarray | None:
+    """The value of a constant, or of a tensor without elements; None for what is known only when the program runs."""
+    if isinstance(e, Constant):
+        return to_array(e) if has_data(e) else None
+    t = e.checked_type
+    if isinstance(t, TensorType) and t.is_static and 0 in t.shape:
+        return np.empty(t.shape, "int64")  # type: ignore[arg-type]
+    return None
 
 
 class _Freezer(ConstantFolder):

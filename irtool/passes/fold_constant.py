@@ -25,14 +25,19 @@ from ..ir import (
     TupleType,
     Type,
     post_order,
+    tuple_leaves,
 )
 from ..ops.base import is_call_to, operators
+from ..ops.dtypes import has_arrays
 from .base import FunctionPass, register_pass
 from .constants import array_constant
 from .context import PassContext
 from .let_inlining import rewrite_lets
 from .lexical_devices import without_device
 from .primitive_functions import is_primitive
+
+_LARGEST = 1 << 28
+"""Elements of a constant; what would have more stays a call, since calls can make any number of them."""
 
 _NEVER_FOLDED = ("device_copy", "shape_of", "vm.shape_of", "ndarray_size")
 """Calls that stay even over constants (the shapes of static tensors are folded by their types)."""
@@ -111,6 +116,8 @@ class ConstantFolder:
     def evaluate(self, old: Call, new: Call) -> Expr:
         from ..interp import evaluate_expr
 
+        if not _is_small(old.checked_type):
+            return new
         bare = Call(new.op, tuple(map(without_device, new.args)), new.attrs, new.type_args, new.span)
         try:
             value = evaluate_expr(bare, self.module)
@@ -163,11 +170,21 @@ def _static_shape_query(old: Call) -> Expr | None:
     if not isinstance(t, TensorType) or not t.is_static:
         return None
     dtype = old.attrs.dtype or "int32"
+    if not has_arrays(dtype):
+        return None
     if is_call_to(old, "ndarray_size"):
         return array_constant(np.asarray(math.prod(t.shape)), dtype)  # type: ignore[arg-type]
     if not t.shape:  # its type is that of a scalar, as in TVM, and no constant of no elements is one
         return None
     return array_constant(np.asarray(t.shape, "int64"), dtype)
+
+
+def _is_small(t: Type | None) -> bool:
+    """Whether constants of the type are worth making, as far as its shape is known."""
+    return all(
+        not isinstance(x, TensorType) or not x.is_static or math.prod(x.shape) <= _LARGEST  # type: ignore[arg-type]
+        for x in tuple_leaves(t)  # type: ignore[arg-type]
+    )
 
 
 def _branch(e: If) -> Expr:

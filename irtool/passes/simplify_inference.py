@@ -124,7 +124,7 @@ def _group_norm(e: Call, data_type: TensorType) -> Expr:
 def _l2_normalize(e: Call, data_type: TensorType) -> Expr:
     data = e.args[0]
     total = call("sum", call("multiply", data, data), axis=e.attrs.axis, keepdims=True, exclude=False)
-    clamped = call("maximum", total, _rounded(e.attrs.eps, "float32"))
+    clamped = call("maximum", total, _rounded(e.attrs.eps, data_type.dtype))
     return call("divide", data, call("sqrt", clamped))
 
 

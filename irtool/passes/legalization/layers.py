@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...diagnostics import IrError
 from ...ir import Expr, TensorType
 from ...ops.base import call
 from ...ops.nn.geometry import pad_amounts
@@ -63,15 +62,15 @@ def take(s: Site) -> Expr | None:
 
 
 @legalization(LEGALIZE, "nn.conv2d_backward_weight")
-def conv2d_backward_weight(s: Site) -> Expr:
+def conv2d_backward_weight(s: Site) -> Expr | None:
     """A convolution of the data by the gradient, one group for each channel and image, summed over images (NCHW, OIHW)."""
     grad, data = s.args
     at = s.attrs
     (batch, channels, *size), (_, filters, *steps) = s.shape(1), s.shape(0)
     t = s.type
     assert isinstance(t, TensorType)
-    if at.data_layout != "NCHW":
-        raise IrError(f"nn.conv2d_backward_weight is defined for NCHW, not {at.data_layout}", s.call.span)
+    if (at.data_layout, at.kernel_layout, at.out_layout) != ("NCHW", "NCHW", "OIHW") or 0 in (batch, channels, filters):
+        return None  # its tensor expression knows every layout
     kernel = [int(d) for d in t.shape[2:]]  # type: ignore[arg-type]
     per_group = channels // at.groups
     (top, bottom), (left, right) = pad_amounts(at.padding, 2)

@@ -153,7 +153,7 @@ def qnn_concatenate(s: Site) -> Expr:
     types = s.types[0]
     assert isinstance(types, TupleType)
     if not isinstance(scales, Tuple) or not isinstance(zeros, Tuple):
-        raise IrError("qnn.concatenate needs its scales and zero points as tuples", s.call.span)
+        raise IrError("each scale and zero point of qnn.concatenate must be a constant", s.call.span)
     if isinstance(data, Tuple):
         pieces = data.fields
     else:

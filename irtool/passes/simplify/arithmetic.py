@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...ir import Call, Constant, Expr, Op, TensorType, Type
 from ...ops.base import Pattern, call
 from ...ops.binary import Binary
+from ...ops.dtypes import has_arrays
 from ..constants import scalar_constant, single_value
 from ..dataflow import DFPattern, Match, Rule, is_constant, is_op, wildcard
 
@@ -66,6 +67,8 @@ def filled() -> Rule:
             if not (isinstance(fill, Constant) and fill.is_scalar and fill.dtype == result.dtype):
                 return after
         else:
+            if not has_arrays(result.dtype):
+                return after
             fill = scalar_constant(1 if ones in match else 0, result.dtype)
         args = (fill, match[x]) if after.args[1] is match[x] else (match[x], fill)
         return Call(before.op, args, before.attrs, before.type_args, before.span)
