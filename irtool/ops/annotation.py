@@ -11,8 +11,9 @@ from typing import Any
 
 from .. import te
 from ..ir import Type
-from .base import DType, Operator, Pattern, Reporter, operator
-from .relations import identity
+from ..ir.meta import MetaNode, VirtualDevice
+from .base import DType, Operator, Pattern, RelationError, Reporter, operator
+from .relations import one_type
 
 
 class Annotation(Operator):
@@ -20,7 +21,7 @@ class Annotation(Operator):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the argument, whatever it is."""
-        return identity(types, reporter)
+        return one_type(types, reporter)
 
     def evaluate(self, x: Any) -> Any:
         return x
@@ -28,6 +29,13 @@ class Annotation(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
         copies = [te.compute(x.shape, lambda *i, x=x: x[i], name="T_identity", tag="elemwise") for x in inputs]
         return copies[0] if len(copies) == 1 else copies
+
+
+def _require_devices(attrs: Operator, *names: str) -> None:
+    for name in names:
+        value = getattr(attrs, name)
+        if value is not None and not isinstance(value, VirtualDevice | MetaNode):
+            raise RelationError(f"{name} must be a VirtualDevice, not {value}")
 
 
 # name, what it says of its argument
@@ -92,6 +100,11 @@ class OnDevice(Annotation):
 
     noncomputational = True
 
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The argument and the result have one type, whatever it is."""
+        _require_devices(self, "virtual_device")
+        return super().relate(types, reporter)
+
 
 @operator("device_copy", "data", pattern=Pattern.OPAQUE, attrs="DeviceCopyAttrs")
 @dataclass(frozen=True)
@@ -100,6 +113,11 @@ class DeviceCopy(Annotation):
 
     src_virtual_device: Any
     dst_virtual_device: Any
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The argument and the result have one type, whatever it is."""
+        _require_devices(self, "src_virtual_device", "dst_virtual_device")
+        return super().relate(types, reporter)
 
 
 @operator("debug", "program", pattern=Pattern.OPAQUE, attrs="DebugAttrs", level=1)

@@ -18,7 +18,7 @@ from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, opera
 from .cast import convert
 from .dtypes import numpy_dtype
 from .relations import identity
-from .shapes import tensor
+from .shapes import require_scalar, tensor
 
 
 def _scalar(type: Type, what: str) -> TensorType | None:
@@ -249,6 +249,8 @@ class OneHot(Operator):
             return None
         if self.depth <= 0:
             raise RelationError(f"depth must be positive, not {self.depth}")
+        for t, what in zip(types[1:3], ("on_value", "off_value"), strict=True):
+            require_scalar(tensor(t, what), what)
         axis = self.place(len(indices.shape))
         return TensorType((*indices.shape[:axis], self.depth, *indices.shape[axis:]), self.dtype)
 

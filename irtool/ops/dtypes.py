@@ -17,6 +17,11 @@ from ..diagnostics import IrError
 from ..ir.dtypes import numpy_dtype as numpy_dtype
 
 
+def has_arrays(name: str) -> bool:
+    """True if constants can hold the dtype: numpy has it, or its bits."""
+    return name in ("bool", "bfloat16") or re.fullmatch(r"u?int(8|16|32|64)|float(16|32|64)", name) is not None
+
+
 def is_float(name: str) -> bool:
     """True for `float16`, `bfloat16`, …"""
     return name.startswith(("float", "bfloat", "custom"))

@@ -51,6 +51,13 @@ class LeakyRelu(_Elementwise):
 
     alpha: float = 0.25
 
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the argument; no integer is infinite or NaN."""
+        found = super().relate(types, reporter)
+        if isinstance(found, TensorType) and not is_float(found.dtype) and not math.isfinite(self.alpha):
+            raise RelationError(f"alpha is {self.alpha}, and no {found.dtype} is")
+        return found
+
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         return np.where(x > 0, x, x * np.asarray(self.alpha).astype(x.dtype))
 

@@ -18,7 +18,7 @@ from ..ir.expr import MissingData
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .dtypes import numpy_dtype
 from .shape.reshape import reshape_tensor
-from .shapes import is_unknown, tensor
+from .shapes import is_unknown, product, require_compatible, tensor
 
 STORAGE = TypeCall(GlobalTypeVar("Storage"), ())
 """The type of allocated memory: `Storage[]`, which the module must define."""
@@ -151,11 +151,15 @@ class ReshapeTensor(Operator):
     on_host = ("shape",)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The data's dtype with the shape `newshape`."""
+        """The data's dtype with the shape `newshape`, of as many elements."""
         x = tensor(types[0], "data")
+        if x is not None:
+            require_compatible(product(x.shape), product(self.newshape), "the numbers of elements before and after")
         return x and TensorType(self.newshape, x.dtype)
 
     def evaluate(self, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
+        if all(isinstance(d, int) for d in self.newshape):
+            shape = np.array(self.newshape)
         try:
             return x.reshape(tuple(int(d) for d in np.atleast_1d(shape)))
         except ValueError:

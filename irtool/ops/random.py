@@ -249,6 +249,8 @@ class Multinomial(Operator):
             return None
         if not probabilities.shape:
             raise RelationError("probs must have at least one axis")
+        if probabilities.shape[-1] == 0:
+            raise RelationError("probs has no entries to choose from")
         reporter.assign(0, KEY)
         return TupleType((KEY, TensorType((*probabilities.shape[:-1], self.num_samples), "int32")))
 

@@ -19,7 +19,7 @@ from .binary import pick, truncated_quotient
 from .dtypes import is_float, is_half, is_real, largest, smallest
 from .relations import reduce_axes, reduce_shape
 from .shape.partly_known import reduced_known
-from .shapes import dim_dtype, tensor
+from .shapes import compatible, dim_dtype, tensor
 
 Function = Callable[..., Any]
 
@@ -227,6 +227,8 @@ class Variance(Reduction):
             raise RelationError("a scalar has no variance")
         if len(x.shape) != len(mean.shape):
             raise RelationError(f"mean must have the rank of data: {mean} beside {x}")
+        if any(m != 1 and not compatible(m, d) for m, d in zip(mean.shape, x.shape, strict=True)):
+            raise RelationError(f"mean must broadcast to data: {mean} beside {x}")
         return TensorType(self.result_shape(x), x.dtype)
 
     def evaluate(self, x: np.ndarray, mean: np.ndarray) -> np.ndarray:

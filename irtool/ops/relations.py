@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..ir import TensorType, Type
+from ..ir import FuncType, RefType, TensorType, TupleType, Type
 from ..ir.dims import ANY, Dim
 from .base import RelationError, Reporter
 from .shapes import equal, mul, normalize_axis, tensor
 
 
 def identity(types: Sequence[Type], reporter: Reporter) -> Type:
-    """All arguments and the result have one type; whichever is known gives the others theirs."""
+    """All arguments and the result are tensors of one type; whichever is known gives the others theirs."""
+    for t in types:
+        if isinstance(t, TupleType | FuncType | RefType):
+            raise RelationError(f"the argument must be a tensor, not {t}")
+    return one_type(types, reporter)
+
+
+def one_type(types: Sequence[Type], reporter: Reporter) -> Type:
+    """All arguments and the result have one type, of tensors or whatever else."""
     known = reporter.unify(types[0], reporter.out)
     for i in range(1, len(types)):
         known = reporter.unify(known, types[i])
@@ -116,6 +124,7 @@ __all__ = [
     "broadcast_shape",
     "compare",
     "identity",
+    "one_type",
     "reduce_axes",
     "reduce_shape",
     "require_dtype",

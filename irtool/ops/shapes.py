@@ -16,6 +16,7 @@ from typing import Any
 from ..ir import IncompleteType, TensorType, TupleType, Type
 from ..ir.dims import ANY, Dim, DimExpr, DimVar, Int64
 from .base import RelationError
+from .dtypes import is_float, is_integer
 
 LIMIT = 2**63
 """Products of dimensions must stay below this: the peer's index type."""
@@ -292,6 +293,30 @@ def require_rank(type: TensorType, rank: int, what: str = "the argument") -> Non
         raise RelationError(f"{what} must have rank {rank}, not {len(type.shape)} ({type})")
 
 
+def require_scalar(type: TensorType | None, what: str) -> None:
+    """RelationError if the tensor, where it is known, has axes."""
+    if type is not None and type.shape:
+        raise RelationError(f"{what} must be a scalar, not {type}")
+
+
+def require_floats(type: TensorType | None, what: str = "the argument") -> None:
+    """RelationError if the tensor, where it is known, holds anything but floating-point numbers."""
+    if type is not None and not is_float(type.dtype):
+        raise RelationError(f"{what} must hold floating-point numbers, not {type.dtype}")
+
+
+def require_integers(type: TensorType | None, what: str = "the argument") -> None:
+    """RelationError if the tensor, where it is known, holds anything but integers."""
+    if type is not None and not is_integer(type.dtype):
+        raise RelationError(f"{what} must hold integers, not {type.dtype}")
+
+
+def require_numbers(type: TensorType | None, what: str = "the argument") -> None:
+    """RelationError if the tensor, where it is known, holds booleans or pointers, on which there is no arithmetic."""
+    if type is not None and type.dtype.startswith(("bool", "handle")):
+        raise RelationError(f"{what} must hold numbers, not {type.dtype}")
+
+
 def require_compatible(a: Dim, b: Dim, what: str) -> None:
     """RelationError, `what` leading the sentence, if the two dimensions surely differ."""
     if not compatible(a, b):
@@ -316,7 +341,11 @@ __all__ = [
     "normalize_axis",
     "product",
     "require_compatible",
+    "require_floats",
+    "require_integers",
+    "require_numbers",
     "require_rank",
+    "require_scalar",
     "same_shape",
     "sub",
     "sum_of",

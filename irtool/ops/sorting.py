@@ -177,6 +177,8 @@ class Topk(Operator):
         if self.ret_type not in ("both", "values", "indices"):
             raise RelationError(f'ret_type must be "both", "values" or "indices", not "{self.ret_type}"')
         extent = self.k if self.k >= 1 else x.shape[axis]
+        if isinstance(extent, int) and isinstance(have := x.shape[axis], int) and extent > have:
+            raise RelationError(f"k is {self.k}, and axis {axis} has {have} elements")
         shape = (*x.shape[:axis], extent, *x.shape[axis + 1 :])
         values, positions = TensorType(shape, x.dtype), TensorType(shape, self.dtype)
         return {"both": TupleType((values, positions)), "values": values, "indices": positions}[self.ret_type]
@@ -222,8 +224,8 @@ class Searchsorted(Operator):
         rows, values = tensor(types[0], "sorted_sequence"), tensor(types[1], "values")
         if rows is None or values is None:
             return None
-        if not values.shape:
-            raise RelationError("values must not be a scalar")
+        if not values.shape or not rows.shape:
+            raise RelationError("neither sorted_sequence nor values may be a scalar")
         if len(rows.shape) > 1:
             require_rank(values, len(rows.shape), "values")
             for axis, (a, b) in enumerate(zip(rows.shape[:-1], values.shape[:-1], strict=True)):
@@ -236,9 +238,9 @@ class Searchsorted(Operator):
         if rows.ndim == 1:
             found = np.searchsorted(rows, values, side)
         else:
-            flat, wanted = rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1])
-            found = np.array([np.searchsorted(r, w, side) for r, w in zip(flat, wanted, strict=True)])
-            found = found.reshape(values.shape)
+            found = np.empty(values.shape, "int64")
+            for at in np.ndindex(values.shape[:-1]):
+                found[at] = np.searchsorted(rows[at], values[at], side)
         return found.astype(numpy_dtype(self.dtype))
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:

@@ -16,7 +16,7 @@ from ..ir.dims import ANY
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .cast import convert
 from .dtypes import is_signed
-from .shapes import require_rank, tensor
+from .shapes import require_compatible, require_integers, require_rank, tensor
 
 
 def _require_signed(type: TensorType, what: str) -> None:
@@ -30,7 +30,7 @@ def scatter_values(indices: np.ndarray, values: np.ndarray, default: np.ndarray,
     Of several values for one place the last counts; an index out of range is passed over.
     """
     dense = np.full(tuple(shape), convert(default, values.dtype.name), values.dtype)
-    rows = indices.reshape(-1, indices.shape[1] if indices.ndim == 2 else 1)
+    rows = indices.reshape(*((indices.size, 1) if indices.ndim < 2 else indices.shape))
     for place, value in zip(rows.tolist(), values.reshape(-1), strict=False):
         if all(0 <= i < extent for i, extent in zip(place, dense.shape, strict=False)):
             dense[tuple(place)] = value
@@ -119,6 +119,20 @@ class SparseFillEmptyRows(Operator):
         if indices is None:
             return None
         require_rank(indices, 2, "sparse_indices")
+        values, extents, default = (tensor(t, what) for t, what in zip(types[1:], self.arguments[1:], strict=True))
+        for type, rank, what in ((values, 1, "sparse_values"), (extents, 1, "dense_shape")):
+            if type is not None:
+                require_rank(type, rank, what)
+        for type, what in ((indices, "sparse_indices"), (extents, "dense_shape")):
+            require_integers(type, what)
+        if isinstance(indices.shape[1], int) and indices.shape[1] < 1:
+            raise RelationError(f"sparse_indices must name a row at least, not {indices}")
+        if values is not None:
+            require_compatible(indices.shape[0], values.shape[0], "the numbers of sparse_indices and sparse_values")
+        if default is not None and any(d == 0 for d in default.shape):
+            raise RelationError(f"default_value must have an element: {default}")
+        if extents is not None:
+            require_compatible(indices.shape[1], extents.shape[0], "the axes of sparse_indices and of dense_shape")
         vector = TensorType((ANY,), "int64")
         return TupleType((TensorType((ANY, indices.shape[1]), "int64"), vector, vector))
 
@@ -149,6 +163,7 @@ class SparseReshape(Operator):
         for type, rank, what in zip((indices, before, after), (2, 1, 1), self.arguments, strict=True):
             _require_signed(type, what)
             require_rank(type, rank, what)
+        require_compatible(indices.shape[1], before.shape[0], "the axes of sparse_indices and of prev_shape")
         return TupleType((TensorType((indices.shape[0], after.shape[0]), indices.dtype), after))
 
     def evaluate(self, indices: np.ndarray, before: np.ndarray, after: np.ndarray) -> Any:

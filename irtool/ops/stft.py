@@ -13,7 +13,7 @@ from .. import te
 from ..diagnostics import IrError
 from ..ir import TensorType, Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
-from .shapes import add, floordiv, sub, tensor
+from .shapes import add, floordiv, require_floats, require_rank, sub, tensor
 from .waves import wave_expressions, waves
 
 
@@ -43,6 +43,19 @@ class Stft(Operator):
             return None
         if len(x.shape) not in (1, 2):
             raise RelationError(f"data must be a vector or a batch of vectors, not {x}")
+        require_floats(x, "data")
+        for name, value in (("n_fft", self.n_fft), ("hop_length", self.hop_length), ("win_length", self.win_length)):
+            if value < 1:
+                raise RelationError(f"{name} must be positive, not {value}")
+        if self.win_length > self.n_fft:
+            raise RelationError(f"win_length must be at most n_fft, {self.n_fft}, not {self.win_length}")
+        window = tensor(types[1], "window")
+        if window is not None:
+            require_rank(window, 1, "window")
+            if isinstance(window.shape[0], int) and window.shape[0] < self.win_length:
+                raise RelationError(f"a window of {self.win_length} is needed, not {window}")
+        if isinstance(x.shape[-1], int) and x.shape[-1] < self.n_fft:
+            raise RelationError(f"windows of {self.n_fft} samples do not fit a signal of {x.shape[-1]}")
         frequencies = self.n_fft // 2 + 1 if self.onesided else self.n_fft
         frames = add(floordiv(sub(x.shape[-1], self.n_fft), self.hop_length), 1)
         return TensorType((*x.shape[:-1], frequencies, frames, 2), x.dtype)

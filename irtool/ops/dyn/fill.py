@@ -10,7 +10,7 @@ from typing import Any
 from ...ir import Constant, MissingData, TensorType, TupleType, Type
 from ...ir.dims import ANY
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
-from ..shapes import normalize_axis, require_rank, tensor
+from ..shapes import normalize_axis, require_rank, require_scalar, tensor
 from .base import Dynamic, all_known, ints, number, static_length, unknown_shape
 
 
@@ -106,6 +106,11 @@ class DynOneHot(Dynamic):
         axis = rank if self.axis == -1 else self.axis
         if not 0 <= axis <= rank:
             raise RelationError(f"axis {self.axis} is out of range for indices of rank {rank}")
+        for t, what in zip(types[1:3], ("on_value", "off_value"), strict=True):
+            require_scalar(tensor(t, what), what)
+        depth = tensor(types[3], "depth")
+        if depth is not None and any(isinstance(d, int) and d != 1 for d in depth.shape):
+            raise RelationError(f"depth must be one number, not {depth}")
         return TensorType((*indices.shape[:axis], ANY, *indices.shape[axis:]), self.dtype)
 
     def attributes(self, *values: Any) -> dict[str, Any]:
@@ -139,11 +144,14 @@ class DynSparseToDense(Dynamic):
         indices, values, default = found[:3]
         if not indices.dtype.startswith("int"):
             raise RelationError(f"sparse_indices must hold signed integers, not {indices.dtype}")
-        if len(indices.shape) > 3:
+        if len(indices.shape) > 2:
             raise RelationError(f"sparse_indices must have rank 0, 1 or 2, not {len(indices.shape)}")
-        if len(values.shape) > 2:
+        if len(values.shape) > 1:
             raise RelationError(f"sparse_values must have rank 0 or 1, not {len(values.shape)}")
         require_rank(default, 0, "default_value")
+        depth = indices.shape[1] if len(indices.shape) == 2 else 1
+        if isinstance(depth, int) and depth != rank:
+            raise RelationError(f"sparse_indices {indices} name places on {depth} axes, and output_shape has {rank}")
         return unknown_shape(rank, values.dtype)
 
     def attributes(self, *values: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..image.resize import set_spatial
-from ..shapes import require_rank, tensor
+from ..shapes import require_compatible, require_rank, require_scalar, tensor
 from .base import Dynamic, all_known, number, unknown_shape
 
 
@@ -69,10 +69,13 @@ class DynPad(Dynamic):
         found = all_known(types, self.arguments)
         if found is None:
             return None
-        data, widths, _ = found
+        data, widths, value = found
         if not data.shape:
             raise RelationError("a scalar cannot be padded")
         require_rank(widths, 2, "pad_width")
+        require_compatible(widths.shape[0], len(data.shape), "the rows of pad_width and the rank of data")
+        require_compatible(widths.shape[1], 2, "the columns of pad_width and the sides of an axis")
+        require_scalar(value, "pad_val")
         return unknown_shape(len(data.shape), data.dtype)
 
     def attributes(self, *values: Any) -> dict[str, Any]:

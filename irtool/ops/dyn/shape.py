@@ -89,6 +89,8 @@ class DynExpandDims(Dynamic):
         if data is None or axis is None:
             return None
         require_rank(axis, 0, "axis")
+        if self.num_newaxis < 0:
+            raise RelationError(f"num_newaxis must not be negative: {self.num_newaxis}")
         return unknown_shape(len(data.shape) + self.num_newaxis, data.dtype)
 
     def attributes(self, *values: Any) -> dict[str, Any]:

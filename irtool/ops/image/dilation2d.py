@@ -12,6 +12,7 @@ from ... import te
 from ...ir import TensorType, Type
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert, convert_shape
+from ..nn.geometry import require_least
 from ..shapes import add, floordiv, mul, require_compatible, sub, tensor
 
 
@@ -57,12 +58,15 @@ class Dilation2D(Operator):
         require_compatible(c, channels, "the channels of data and weight")
         if len(self.strides) < 2 or len(self.dilations) < 2 or min(*self.strides, *self.dilations) < 1:
             raise RelationError("strides and dilations must each be two positive numbers")
+        require_least(self.padding, "padding", 0)
         top, left, bottom, right = four_paddings(self.padding)
         out = []
         for extent, kernel, pad, stride, dilation in (
             (h, kh, top + bottom, self.strides[0], self.dilations[0]),
             (w, kw, left + right, self.strides[1], self.dilations[1]),
         ):
+            if isinstance(kernel, int) and kernel < 1:
+                raise RelationError(f"a structuring element must have an element at least: {weight}")
             covered = add(mul(sub(kernel, 1), dilation), 1)
             room = sub(add(extent, pad), covered)
             if isinstance(room, int) and room < 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert_shape
-from ..shapes import require_rank, tensor
+from ..shapes import require_compatible, require_integers, require_rank, tensor
 from .resample import (
     Map,
     Method,
@@ -169,6 +170,9 @@ class Resize(Operator):
             raise RelationError(f"roi must have {2 * n} elements")
         self.resampling().check()
         shape = set_spatial(data.shape, self.layout, self.canonical, self.size)
+        for axis in spatial_axes(self.layout, self.canonical):
+            if data.shape[axis] == 0 and shape[axis] != 0:
+                raise RelationError(f"axis {axis} of {data} has no element to take others from")
         return TensorType(shape, self.out_dtype or data.dtype)
 
     def evaluate(self, data: Any) -> Any:
@@ -263,8 +267,13 @@ class CropAndResize(Operator):
             raise RelationError("crop_size must have 2 elements")
         require_rank(boxes, 2, "boxes")
         require_rank(chosen, 1, "box_indices")
+        require_integers(chosen, "box_indices")
+        require_compatible(boxes.shape[0], chosen.shape[0], "the numbers of boxes and of box_indices")
+        require_compatible(boxes.shape[1], 4, "axis 1 of boxes and the numbers of a box")
         self.resampling().check()
         base = list(convert_shape(data.shape, self.layout, "NCHW"))
+        if any(d == 0 for d in (base[0], base[2], base[3])) and boxes.shape[0] != 0:
+            raise RelationError(f"there is nothing to crop in {data}")
         base[0], base[2], base[3] = boxes.shape[0], self.crop_size[0], self.crop_size[1]
         return TensorType(convert_shape(base, "NCHW", self.layout), self.out_dtype or data.dtype)
 
@@ -275,8 +284,8 @@ class CropAndResize(Operator):
         n, h, w = (layout.index(letter) for letter in "NHW")
         images = np.moveaxis(data, (h, w), (-2, -1))
         images = np.moveaxis(images, n - sum(a < n for a in (h, w)), 0)
-        source = images[np.clip(chosen.astype(np.int64), 0, data.shape[n] - 1)]
-        flat = source.reshape(source.shape[0], -1, *source.shape[-2:])
+        source = images[np.clip(chosen.astype(np.int64), 0, max(data.shape[n] - 1, 0))]
+        flat = source.reshape(source.shape[0], prod(source.shape[1:-2]), *source.shape[-2:])
         out = np.empty((*flat.shape[:2], *self.crop_size), np.float32)
         for k, (image, (y1, x1, y2, x2)) in enumerate(zip(flat, boxes.astype(np.float32), strict=True)):
             y = _box_positions(y1, y2, image.shape[-2], self.crop_size[0])

@@ -12,6 +12,7 @@ from ... import te
 from ...ir import TensorType, Type
 from ...ir.dims import ANY
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..relations import require_dtype
 from ..shapes import require_compatible, require_rank, tensor
 from .take import require_integers
 
@@ -147,6 +148,7 @@ class MatrixSetDiag(Operator):
         data, diagonal = tensor(types[0], "input"), tensor(types[1], "diagonal")
         if data is None or diagonal is None:
             return None
+        require_dtype(data, diagonal)
         if self.k2 < self.k1:
             raise RelationError(f"k2 is {self.k2}, less than k1, which is {self.k1}")
         rank = len(data.shape)

@@ -18,6 +18,9 @@ from .pool import spatial_axes
 from .pool_reference import adaptive_windows
 from .window_expression import adaptive
 
+MOST_WINDOWS = 2**31 - 1
+"""Windows that an axis can be divided into: what an index of 32 bits counts."""
+
 
 class GlobalPool2D(Operator):
     """One window over all of `H` and `W`."""
@@ -34,6 +37,8 @@ class GlobalPool2D(Operator):
         if data is None:
             return None
         axes = spatial_axes(self.layout, "HW", len(data.shape))
+        if any(data.shape[a] == 0 for a in axes):
+            raise RelationError(f"there is no element to pool in {data}")
         return TensorType(tuple(1 if i in axes else d for i, d in enumerate(data.shape)), data.dtype)
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
@@ -92,6 +97,10 @@ class AdaptivePool(Operator):
         axes = spatial_axes(self.layout, self.letters, len(data.shape))
         shape = list(data.shape)
         for axis, size in zip(axes, self.sizes([shape[a] for a in axes]), strict=True):
+            if shape[axis] == 0 and size != 0:
+                raise RelationError(f"{size} windows cannot share axis {axis}, which has no element")
+            if isinstance(size, int) and not 0 <= size <= MOST_WINDOWS:
+                raise RelationError(f"output_size must be 0 to {MOST_WINDOWS}, not {size}")
             shape[axis] = size
         return TensorType(tuple(shape), data.dtype)
 

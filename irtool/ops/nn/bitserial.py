@@ -14,15 +14,24 @@ import numpy as np
 
 from ... import te
 from ...ir import TensorType, Type
+from ...ir.dims import Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
+from ..dtypes import bits
 from ..layout import Layout, convert
-from ..shapes import add, floordiv, sub, tensor
+from ..relations import show_shape
+from ..shapes import add, floordiv, mul, require_compatible, require_integers, same_shape, sub, tensor
 from .conv import exactly
 from .conv_expression import convolution
 from .convolve import convolve
 from .dense import product_expression
 from .gemm import matmul
 from .geometry import in_layout, pad_amounts, parse_layout, per_axis
+
+
+def require_bits(bits: int, what: str) -> None:
+    """RelationError unless that many bits are some of a number's."""
+    if not 1 <= bits <= 32:
+        raise RelationError(f"{what} must be 1 to 32, not {bits}")
 
 
 def low_bits(x: np.ndarray, bits: int) -> np.ndarray:
@@ -111,10 +120,35 @@ class BitserialConv2D(Operator):
             raise RelationError("channels must be given")
         stored = parse_layout(self.data_layout, "NCHW", "data_layout")
         shape = in_layout(data.shape, stored, "NCHW", "the data")
+        require_bits(self.activation_bits, "activation_bits")
+        require_bits(self.weight_bits, "weight_bits")
+        require_integers(data, "the data")
+        weight = tensor(types[1], "the weights")
+        if weight is not None:
+            self.require_weights(weight, shape[1])
         kernel, strides = exactly(self.kernel_size, 2, "kernel_size"), per_axis(self.strides, 2, "strides")
         pads = pad_amounts(self.padding, 2)
         spatial = [add(floordiv(sub(add(shape[2 + i], add(*pads[i])), kernel[i]), strides[i]), 1) for i in range(2)]
         return TensorType(in_layout((shape[0], self.channels, *spatial), "NCHW", stored, "the result"), self.out_dtype)
+
+    def require_weights(self, weight: TensorType, inputs: Dim) -> None:
+        """RelationError unless these are weights for so many input channels, packed or not."""
+        assert self.channels is not None
+        require_integers(weight, "the weights")
+        if len(weight.shape) == 5:
+            axis, bit_axis = self.packed_axes()
+            shape = [
+                mul(d, bits(weight.dtype)) if i == axis else d for i, d in enumerate(weight.shape) if i != bit_axis
+            ]
+            require_compatible(weight.shape[bit_axis], self.weight_bits, "the bits of packed weights and weight_bits")
+            layout = "OIHW" if self.data_layout == "NCHW" else "HWIO"
+        else:
+            shape, layout = list(weight.shape), self.kernel_layout
+        parsed = parse_layout(layout, "OIHW", "kernel_layout")
+        held = in_layout(shape, parsed, "OIHW", "the weights")
+        wanted = (self.channels, inputs, *self.kernel_size)
+        if not same_shape(held, wanted):
+            raise RelationError(f"the weights must be {show_shape(wanted)}, not {show_shape(held)} ({weight})")
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         x = low_bits(convert(data, self.data_layout, "NCHW"), self.activation_bits)
@@ -178,6 +212,18 @@ class BitserialDense(Operator):
             return None
         if not data.shape or self.units is None:
             raise RelationError("the data must have an axis to sum over, and units must be given")
+        require_bits(self.data_bits, "data_bits")
+        require_bits(self.weight_bits, "weight_bits")
+        require_integers(data, "the data")
+        weight = tensor(types[1], "the weights")
+        if weight is not None:
+            require_integers(weight, "the weights")
+            held: tuple[Dim, ...] = weight.shape
+            if len(held) == 3:
+                require_compatible(held[1], self.weight_bits, "the bits of packed weights and weight_bits")
+                held = (held[0], mul(held[2], bits(weight.dtype)))
+            if not same_shape(held, (self.units, data.shape[-1])):
+                raise RelationError(f"the weights must be {show_shape((self.units, data.shape[-1]))}, not {weight}")
         return TensorType((*data.shape[:-1], self.units), self.out_dtype or data.dtype)
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:

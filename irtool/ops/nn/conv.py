@@ -177,7 +177,7 @@ class Convolution(Operator):
         x = convert(data, data_layout, self.data_form)
         w = convert(weight, kernel_layout, self.kernel_canonical())
         if w.ndim > x.ndim:
-            w = w.reshape(-1, *w.shape[2:])
+            w = w.reshape(w.shape[0] * w.shape[1], *w.shape[2:])
         y = self.convolve_canonical(x, w, self.out_dtype or data.dtype)
         return convert(y, self.data_form, out_layout)
 
@@ -202,7 +202,7 @@ class Convolution(Operator):
     def convolve_canonical(self, x: np.ndarray, w: np.ndarray, out_dtype: Any) -> np.ndarray:
         """The convolution of canonical data with canonical weights."""
         if self.groups > 1 and self.groups == x.shape[1] == w.shape[0]:
-            w = w.reshape(-1, 1, *w.shape[2:])  # one filter per channel and multiplier
+            w = w.reshape(w.shape[0] * w.shape[1], 1, *w.shape[2:])  # one filter per channel and multiplier
         pads = pad_amounts(self.padding, self.rank)
         return convolve(x, w, self.strides, pads, self.dilation, self.groups, out_dtype)  # type: ignore[arg-type]
 

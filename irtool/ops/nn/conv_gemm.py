@@ -18,7 +18,7 @@ from ..shapes import ceildiv, mul, product, require_rank, tensor
 from .conv import Conv2D, PackedConvolution
 from .conv_expression import convolution
 from .convolve import convolve
-from .geometry import pad_amounts
+from .geometry import in_layout, pad_amounts, per_group
 
 
 @operator(
@@ -110,6 +110,21 @@ def are_transposed(tiles: Sequence[int], outputs: int, depth: int, dtype: str) -
 @dataclass(frozen=True)
 class Conv2DGemm(PackedConvolution, Conv2D):
     """`nn.conv2d` with weights that `nn.contrib_conv2d_gemm_weight_transform` has made."""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """As the plain convolution, by `channels` and `kernel_size`; the packed weights are tiles, of rank 4."""
+        found = super().relate(types, reporter)
+        data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
+        if found is None or data is None or weight is None:
+            return found
+        assert self.kernel_size is not None and self.channels is not None
+        require_rank(weight, 4, "the packed weights")
+        depth = per_group(in_layout(data.shape, self.layouts()[0], "NCHW", "the data")[1], self.groups, "input")
+        held = product(weight.shape)
+        needed = mul(self.channels, product((depth, *self.kernel_size)))
+        if isinstance(held, int) and isinstance(needed, int) and held < needed:
+            raise RelationError(f"the packed weights {weight} hold fewer than the {needed} numbers that are needed")
+        return found
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         assert self.kernel_size is not None and self.channels is not None

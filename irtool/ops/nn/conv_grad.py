@@ -9,13 +9,19 @@ from typing import Any
 import numpy as np
 
 from ...ir import TensorType, Type
+from ...ir.dims import Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert
-from ..shapes import floordiv, require_compatible, tensor
+from ..shapes import add, floordiv, require_compatible, tensor
 from .conv import exactly
 from .conv_expression import Stored, weight_gradient
 from .convolve import convolve_weight_gradient
-from .geometry import in_layout, pad_amounts, parse_layout
+from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group, positions
+
+
+def require_windows(given: Dim, found: Dim, axis: int) -> None:
+    """RelationError where the gradient has other positions than the convolution, but for those that a stride leaves out."""
+    require_compatible(given, found, f"the extents of the gradient and of the convolution along spatial axis {axis}")
 
 
 @operator(
@@ -62,8 +68,13 @@ class Conv2DBackwardWeight(Operator):
         else:
             depth = floordiv(x[1], self.groups)
         require_compatible(g[0], x[0], "the batches of the gradient and the data")
-        if len(self.padding) not in (1, 2, 4):
-            raise RelationError(f"padding must be 1, 2 or 4 numbers, not {len(self.padding)}")
+        pads = pad_amounts(self.padding, 2)
+        strides, dilation = per_axis(self.strides, 2, "strides"), per_axis(self.dilation, 2, "dilation")
+        per_group(x[1], self.groups, "input")
+        per_group(g[1], self.groups, "output")
+        for i in range(2):
+            reach = dilated(kernel[i], dilation[i])
+            require_windows(g[2 + i], positions(x[2 + i], add(*pads[i]), reach, strides[i]), i)
         target = parse_layout(self.out_layout, "OIHW", "out_layout")
         shape = in_layout((g[1], depth, *kernel), "OIHW", target, "the result")
         return TensorType(shape, self.out_dtype or grad.dtype)

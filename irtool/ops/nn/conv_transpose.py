@@ -39,7 +39,7 @@ class TransposedConvolution(Convolution):
         pads = pad_amounts(self.padding, self.rank)
         strides = per_axis(self.strides, self.rank, "strides")
         dilation = per_axis(self.dilation, self.rank, "dilation")
-        more = per_axis(self.output_padding, self.rank, "output_padding")
+        more = per_axis(self.output_padding, self.rank, "output_padding", 0)
         spatial: list[Dim] = []
         for i in range(self.rank):
             size = shape[2 + i]
@@ -89,6 +89,7 @@ class TransposedConvolution(Convolution):
 
     def check_weights(self, shape: Sequence[Dim], held: Sequence[Dim]) -> None:
         self.check_kernel(held)
+        per_group(shape[1], self.groups, "input")
         if self.channels is not None and not compatible(floordiv(self.channels, self.groups), held[1]):
             raise RelationError(
                 f"{self.channels} channels in {self.groups} groups are {floordiv(self.channels, self.groups)} each, "

@@ -130,7 +130,7 @@ def _unrolled(
     step = max(1, min(out[0], BLOCK_BYTES // max(row_bytes, 1)))
     for start in range(0, out[0], step):
         block = windows[(slice(None),) * (3 + rank) + (slice(start, start + step),)]
-        columns = block.reshape(batch, groups, rows, -1)
+        columns = block.reshape(batch, groups, rows, prod(block.shape[3 + rank :]))
         total[:, :, :, start : start + step] = np.matmul(weights, columns).reshape(
             batch, groups, outputs // groups, *block.shape[3 + rank :]
         )
@@ -210,11 +210,12 @@ def convolve_weight_gradient(
     x = pad_spatial(x, pads)
     short = [(0, max(0, r - size)) for r, size in zip(reach, x.shape[2:], strict=True)]
     x = pad_spatial(x, short)
-    by_group = gradient.reshape(batch, groups, outputs // groups, -1).transpose(1, 2, 0, 3)
-    left = by_group.reshape(groups, outputs // groups, -1)
+    count = prod(out)
+    by_group = gradient.reshape(batch, groups, outputs // groups, count).transpose(1, 2, 0, 3)
+    left = by_group.reshape(groups, outputs // groups, batch * count)
     total = np.empty((outputs, channels // groups, *kernel), x.dtype)
     for tap in product(*map(range, kernel)):
-        seen = tap_view(x, tap, out, strides, dilation).reshape(batch, groups, channels // groups, -1)
-        right = seen.transpose(1, 0, 3, 2).reshape(groups, -1, channels // groups)
+        seen = tap_view(x, tap, out, strides, dilation).reshape(batch, groups, channels // groups, count)
+        right = seen.transpose(1, 0, 3, 2).reshape(groups, batch * count, channels // groups)
         _at(total, tap)[...] = np.matmul(left, right).reshape(outputs, channels // groups)
     return finish(total, out_dtype)

@@ -12,7 +12,8 @@ from ... import te
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import add, ceildiv, require_rank, sub, tensor
+from ..relations import require_dtype, show_shape
+from ..shapes import add, ceildiv, require_floats, require_rank, sub, tensor
 from .convolve import pad_spatial
 from .geometry import pad_amounts
 from .precision import narrow, widen
@@ -57,16 +58,32 @@ class Correlation(Operator):
             raise RelationError(f"layout must be NCHW, not {self.layout}")
         require_rank(a, 4, "the first map")
         require_rank(b, 4, "the second map")
-        if self.stride1 == 0 or self.stride2 == 0:
-            raise RelationError("stride1 and stride2 must not be 0")
+        for name, value, least in (
+            ("kernel_size", self.kernel_size, 1),
+            ("max_displacement", self.max_displacement, 0),
+            ("stride1", self.stride1, 1),
+            ("stride2", self.stride2, 1),
+        ):
+            if value < least:
+                raise RelationError(f"{name} must be at least {least}, not {value}")
+        require_floats(a, "the first map")
+        require_dtype(a, b)
         pads = pad_amounts(self.padding, 2)
         spatial: list[Dim] = [
             ceildiv(sub(add(size, add(*pad)), 2 * self.border), self.stride1)
             for size, pad in zip((a.shape[2], b.shape[3]), pads, strict=True)
         ]
+        if any(isinstance(d, int) and d < 0 for d in spatial):
+            raise RelationError(f"maps of {a} are too small for a displacement of {self.max_displacement}")
         return TensorType((a.shape[0], self.displacements**2, *spatial), a.dtype)
 
+    def require_one_shape(self, a: Sequence[int], b: Sequence[int]) -> None:
+        """RelationError where the maps differ in shape; TVM's type rule does not look."""
+        if tuple(a) != tuple(b):
+            raise RelationError(f"both maps must have one shape: {show_shape(a)} and {show_shape(b)}")
+
     def evaluate(self, data1: np.ndarray, data2: np.ndarray) -> np.ndarray:
+        self.require_one_shape(data1.shape, data2.shape)
         pads: Any = pad_amounts(self.padding, 2)
         a, b = pad_spatial(widen(data1), pads), pad_spatial(widen(data2), pads)
         height, width = (-(-(n - 2 * self.border) // self.stride1) for n in a.shape[2:])
@@ -88,6 +105,7 @@ class Correlation(Operator):
         return narrow(out / out.dtype.type(self.kernel_size**2 * a.shape[1]), data1.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        self.require_one_shape(*(x.shape for x in inputs))
         pads: Any = pad_amounts(self.padding, 2)
         a, b = (pad_axes(x, (2, 3), pads) for x in inputs)
         wide = wide_dtype(a.dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -96,8 +97,10 @@ class DeformableConv2D(Operator):
         w = convert(weight, self.kernel_layout, "OIHW")
         batch = x.shape[0]
         outputs, depth, height, width = w.shape
-        columns = self.sample(x, moves, (height, width)).reshape(batch, self.groups, depth * height * width, -1)
-        y = matmul(w.reshape(self.groups, outputs // self.groups, -1), columns, self.out_dtype or data.dtype)
+        seen = self.sample(x, moves, (height, width))
+        rows = depth * height * width
+        columns = seen.reshape(batch, self.groups, rows, prod(moves.shape[2:]))
+        y = matmul(w.reshape(self.groups, outputs // self.groups, rows), columns, self.out_dtype or data.dtype)
         y = y.reshape(batch, outputs, *moves.shape[2:])
         return convert(y, "NCHW", self.out_layout or self.data_layout)
 

@@ -12,7 +12,7 @@ from ... import te
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import compatible, maximum, mul, require_rank, tensor
+from ..shapes import compatible, maximum, mul, require_compatible, require_rank, tensor
 from .gemm import matmul
 from .partly_known import batch_product_known, one_float, product_known
 from .window_expression import wide_dtype
@@ -176,14 +176,16 @@ class DensePack(Operator):
         require_rank(data, 2, "the data")
         if len(weight.shape) not in (3, 4):
             raise RelationError(f"packed weights have rank 3 or 4, not {len(weight.shape)} ({weight})")
+        depth = mul(weight.shape[1], weight.shape[3]) if len(weight.shape) == 4 else weight.shape[1]
+        require_compatible(data.shape[1], depth, "the numbers of columns that data and weights sum over")
         return TensorType((data.shape[0], mul(weight.shape[0], weight.shape[2])), self.out_dtype or data.dtype)
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if weight.ndim == 4:
-            blocks, _, n, _ = weight.shape
-            columns = weight.transpose(1, 3, 0, 2).reshape(-1, blocks * n)
+            blocks, n = weight.shape[0], weight.shape[2]
+            columns = weight.transpose(1, 3, 0, 2).reshape(weight.shape[1] * weight.shape[3], blocks * n)
         else:
-            columns = weight.transpose(1, 0, 2).reshape(weight.shape[1], -1)
+            columns = weight.transpose(1, 0, 2).reshape(weight.shape[1], weight.shape[0] * weight.shape[2])
         return matmul(data, columns, self.out_dtype or data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:

@@ -28,11 +28,19 @@ def pad_amounts(padding: Sequence[T], rank: int) -> list[tuple[T, T]]:
     raise RelationError(f"padding has {len(padding)} numbers; it takes {forms} for {rank} axes")
 
 
-def per_axis(values: Sequence[T], rank: int, what: str) -> Sequence[T]:
-    """The first `rank` of the values; RelationError if there are fewer."""
-    if len(values) < rank:
+def per_axis(values: Sequence[T], rank: int, what: str, least: int = 1) -> Sequence[T]:
+    """The values; RelationError unless there are `rank` of them, none of them less than `least`."""
+    if len(values) != rank:
         raise RelationError(f"{what} has {len(values)} numbers; it takes {rank}")
-    return values[:rank]
+    return require_least(values, what, least)
+
+
+def require_least(values: Sequence[T], what: str, least: int = 1) -> Sequence[T]:
+    """The values; RelationError if one of them is a number less than `least`."""
+    for v in values:
+        if isinstance(v, int) and v < least:
+            raise RelationError(f"{what} must be at least {least}, not {v}")
+    return values
 
 
 def dilated(kernel: Dim, dilation: Dim) -> Dim:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ... import te
-from ...ir import Type
-from ..base import Operator, Pattern, Reporter, operator
+from ...ir import TensorType, Type
+from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import identity
+from ..shapes import normalize_axes, normalize_axis, require_floats
 from .precision import narrow, widen
 from .window_expression import pad_axes, wide_dtype
 
@@ -28,8 +29,12 @@ class L2Normalize(Operator):
     one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type:
-        """The argument and the result have one type; whichever is known gives the other its own."""
-        return identity(types, reporter)
+        """The argument and the result have one type, of floating-point numbers; whichever is known gives the other its own."""
+        known = identity(types, reporter)
+        if isinstance(known, TensorType):
+            require_floats(known)
+            normalize_axes(self.axis, len(known.shape))
+        return known
 
     def evaluate(self, data: np.ndarray) -> np.ndarray:
         x = widen(data)
@@ -79,10 +84,20 @@ class LRN(Operator):
     one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type:
-        """The argument and the result have one type; whichever is known gives the other its own."""
-        return identity(types, reporter)
+        """The argument and the result have one type, of floating-point numbers; whichever is known gives the other its own."""
+        known = identity(types, reporter)
+        if isinstance(known, TensorType):
+            require_floats(known)
+            normalize_axis(self.axis, len(known.shape))
+        return known
+
+    def require_odd(self) -> None:
+        """RelationError where the neighbours are not as many on either side; TVM's type rule does not look."""
+        if self.size < 1 or self.size % 2 == 0:
+            raise RelationError(f"size must be odd and positive, not {self.size}")
 
     def evaluate(self, data: np.ndarray) -> np.ndarray:
+        self.require_odd()
         x = widen(data)
         reach = self.size // 2
         length = x.shape[self.axis]
@@ -99,6 +114,7 @@ class LRN(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (data,) = inputs
+        self.require_odd()
         axis = self.axis % data.ndim
         wide = wide_dtype(data.dtype)
         reach = self.size // 2

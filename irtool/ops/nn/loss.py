@@ -12,7 +12,7 @@ from ... import te
 from ...ir import TensorType, Type, scalar
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..indexing.bounds import clip_indices, require_elements
-from ..shapes import compatible, require_rank, same_shape, tensor
+from ..shapes import compatible, require_floats, require_rank, same_shape, tensor
 from .precision import narrow, widen
 from .window_expression import wide_dtype
 
@@ -27,6 +27,7 @@ class CrossEntropyFamily(Operator):
             return None
         require_rank(x, 2, "the predictions")
         require_rank(y, 2, "the targets")
+        require_floats(x, "the predictions")
         if not same_shape(x.shape, y.shape):
             raise RelationError(f"the predictions {x} and the targets {y} differ in shape")
         return scalar(x.dtype)

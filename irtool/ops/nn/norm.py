@@ -255,10 +255,17 @@ class GroupNorm(ScaledNorm):
     center: bool = True
     scale: bool = True
 
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """The data's type; gamma and beta are vectors of its extent along `axis`, which `num_groups` divides."""
+        found = super().relate(types, reporter)
+        if found is not None:
+            channels = found.shape[normalize_axis(self.axis, len(found.shape))]
+            if self.num_groups < 1 or (isinstance(channels, int) and channels % self.num_groups):
+                raise RelationError(f"{channels} channels cannot be split into {self.num_groups} groups")
+        return found
+
     def normalize(self, x: np.ndarray, axis: int) -> np.ndarray:
         channels = x.shape[axis]
-        if self.num_groups <= 0 or channels % self.num_groups:
-            raise ValueError(f"{channels} channels cannot be split into {self.num_groups} groups")
         split = x.reshape(*x.shape[:axis], self.num_groups, channels // self.num_groups, *x.shape[axis + 1 :])
         return self.standardize(split, tuple(range(axis + 1, split.ndim))).reshape(x.shape)
 

@@ -12,7 +12,7 @@ from ... import te
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import add, tensor
+from ..shapes import add, require_scalar, tensor
 from .partly_known import padded_known
 
 Widths = tuple[tuple[int, ...], ...]
@@ -86,6 +86,7 @@ class Pad(Operator):
             return None
         if self.pad_mode not in ("constant", "edge", "reflect"):
             raise RelationError(f'pad_mode is "{self.pad_mode}"; it can be "constant", "edge" or "reflect"')
+        require_scalar(tensor(types[1], "pad_value"), "pad_value")
         return TensorType(padded_shape(data.shape, self.pad_width), data.dtype)
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:

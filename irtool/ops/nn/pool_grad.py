@@ -12,9 +12,10 @@ import numpy as np
 from ... import te
 from ...ir import Type
 from ..base import Operator, Pattern, Reporter, operator
-from ..shapes import tensor
+from ..relations import require_dtype
+from ..shapes import require_compatible, require_numbers, require_rank, tensor
 from .convolve import pad_spatial, tap_view
-from .geometry import pad_amounts
+from .geometry import pad_amounts, per_axis
 from .pool import spatial_axes
 from .pool_reference import lowest, window_counts
 from .precision import narrow, widen
@@ -35,8 +36,22 @@ class PoolGrad(Operator):
     one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The type of the data that was pooled."""
-        return tensor(types[1], "the data")
+        """The type of the data that was pooled; the gradient has its dtype, batch and channels."""
+        grad, data = tensor(types[0], "the gradient"), tensor(types[1], "the data")
+        per_axis(self.pool_size, 2, "pool_size")
+        per_axis(self.strides, 2, "strides")
+        pad_amounts(self.padding, 2)
+        if data is None:
+            return None
+        require_numbers(data, "the data")
+        axes = spatial_axes(self.layout, "HW", len(data.shape))
+        if grad is not None:
+            require_dtype(grad, data)
+            require_rank(grad, len(data.shape), "the gradient")
+            for i, (a, b) in enumerate(zip(grad.shape, data.shape, strict=True)):
+                if i not in axes:
+                    require_compatible(a, b, f"axis {i} of gradient and data")
+        return data
 
     def evaluate(self, gradient: np.ndarray, data: np.ndarray) -> np.ndarray:
         axes = spatial_axes(self.layout, "HW", data.ndim)

@@ -110,10 +110,12 @@ def adaptive_windows(x: np.ndarray, axes: Sequence[int], sizes: Sequence[int], a
     y = widen(x) if average else x
     for axis, out in zip(axes, sizes, strict=True):
         bounds = adaptive_bounds(x.shape[axis], out)
-        if out == 1:
+        if not out:
+            y = y[tuple(slice(0) if a == axis else slice(None) for a in range(x.ndim))]
+        elif out == 1:
             y = reduce(y, axis=axis, keepdims=True, dtype=y.dtype)
         else:
             parts = [reduce(np.take(y, range(a, b), axis=axis), axis=axis, dtype=y.dtype) for a, b in bounds]
             y = np.stack(parts, axis=axis)
-        counts = counts * along(np.array([b - a for a, b in bounds]), x.ndim, axis)
+        counts = counts * along(np.array([b - a for a, b in bounds], np.int64), x.ndim, axis)
     return divide(y, counts, x.dtype) if average else y

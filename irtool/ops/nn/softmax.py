@@ -11,7 +11,7 @@ import numpy as np
 from ... import te
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, Reporter, operator
-from ..shapes import normalize_axis, tensor
+from ..shapes import normalize_axis, require_numbers, tensor
 from .precision import narrow, widen
 from .window_expression import wide_dtype
 
@@ -55,6 +55,7 @@ class SoftmaxFamily(Operator):
         data = tensor(types[0], "the data")
         if data is not None:
             normalize_axis(self.axis, len(data.shape))
+            require_numbers(data, "the data")
         return data
 
 
@@ -66,6 +67,8 @@ class Softmax(SoftmaxFamily):
     axis: int = -1
 
     def evaluate(self, data: np.ndarray) -> np.ndarray:
+        if not data.size:
+            return data
         x = widen(data)
         raised = np.exp(x - x.max(axis=self.axis, keepdims=True))
         return narrow(raised / raised.sum(axis=self.axis, keepdims=True), data.dtype)
@@ -104,6 +107,8 @@ class LogSoftmax(SoftmaxFamily):
     axis: int = -1
 
     def evaluate(self, data: np.ndarray) -> np.ndarray:
+        if not data.size:
+            return data
         x = widen(data)
         x = x - x.max(axis=self.axis, keepdims=True)
         return narrow(x - np.log(np.exp(x).sum(axis=self.axis, keepdims=True)), data.dtype)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...ir import TensorType, TupleType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..indexing.bounds import clip_indices
-from ..shapes import mul, require_rank, sub, tensor
+from ..shapes import mul, require_compatible, require_integers, require_numbers, require_rank, sub, tensor
 from .gemm import matmul
 from .window_expression import wide_dtype
 
@@ -30,7 +31,27 @@ def dense_form(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, column
     out = np.zeros((rows, across, height, width), data.dtype)
     if across:
         np.add.at(out, (row, clip_indices(indices, across)[place]), blocks[place])
-    return out.transpose(0, 2, 1, 3).reshape(rows * height, -1)[:, :columns]
+    return out.transpose(0, 2, 1, 3).reshape(rows * height, across * width)[:, :columns]
+
+
+def require_rows(data: TensorType, indices: Type, indptr: TensorType | None) -> None:
+    """RelationError unless a column is given for each element, and the rows by where they begin and end."""
+    columns = tensor(indices, "indices")
+    if columns is not None:
+        require_rank(columns, 1, "indices")
+        require_integers(columns, "indices")
+        require_compatible(data.shape[0], columns.shape[0], "the numbers of sparse elements and of indices")
+    if indptr is not None:
+        require_rank(indptr, 1, "indptr")
+        require_integers(indptr, "indptr")
+        if isinstance(indptr.shape[0], int) and indptr.shape[0] < 1:
+            raise RelationError("indptr must say where the last row ends: it is empty")
+
+
+def require_columns(data: TensorType, columns: Dim) -> None:
+    """RelationError where there are elements and no column for them."""
+    if columns == 0 and data.shape[0] != 0:
+        raise RelationError(f"a sparse matrix without columns has no elements, and {data} are given")
 
 
 def sparse_product(dense: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
@@ -46,7 +67,7 @@ def sparse_product(dense: np.ndarray, data: np.ndarray, indices: np.ndarray, ind
         first = across[place] * width
         met = dense[:, first : first + width].astype(np.float64)
         out[:, row] += (met[:, None, :] * blocks[place][:, : met.shape[1]]).sum(-1)
-    return out.reshape(dense.shape[0], -1).astype(dense.dtype)
+    return out.reshape(dense.shape[0], out.shape[1] * height).astype(dense.dtype)
 
 
 def elements_of_rows(indptr: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -123,8 +144,9 @@ class SparseDenseFamily(Operator):
             return None
         if len(data.shape) not in (1, 3):
             raise RelationError(f"sparse data has rank 1 (CSR) or 3 (BSR), not {len(data.shape)} ({data})")
-        if not dense.shape or not indptr.shape:
-            raise RelationError("the dense matrix and indptr must not be scalars")
+        require_rank(dense, 2, "the dense matrix")
+        require_rows(data, types[2], indptr)
+        require_columns(data, dense.shape[1])
         rows: Dim = sub(indptr.shape[0], 1)
         if len(data.shape) == 3:
             rows = mul(rows, data.shape[1])
@@ -203,17 +225,19 @@ class SparseConv2D(Operator):
             raise RelationError(f"sparse weights have rank 2 or 3 (blocks), not {len(data.shape)} ({data})")
         if self.layout not in ("NHWC", "NCHW"):
             raise RelationError(f"layout must be NHWC or NCHW, not {self.layout}")
+        if tuple(self.kernel_size) != (1, 1):
+            raise RelationError(f"only kernels of 1x1 have a meaning, not {list(self.kernel_size)}")
         require_rank(dense, 4, "the dense data")
-        require_rank(indptr, 1, "indptr")
+        require_rows(data, types[2], indptr)
         outputs = mul(sub(indptr.shape[0], 1), data.shape[1])
+        require_columns(data, dense.shape[3 if self.layout == "NHWC" else 1])
         n, a, b, c = dense.shape
         return TensorType((n, a, b, outputs) if self.layout == "NHWC" else (n, outputs, b, c), dense.dtype)
 
     def evaluate(self, dense: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        if tuple(self.kernel_size) != (1, 1):
-            raise ValueError(f"only kernels of 1x1 have a meaning, not {self.kernel_size}")
         x = dense if self.layout == "NHWC" else dense.transpose(0, 2, 3, 1)
-        y = sparse_product(x.reshape(-1, x.shape[3]), data, indices, indptr).reshape(*x.shape[:3], -1)
+        y = sparse_product(x.reshape(prod(x.shape[:3]), x.shape[3]), data, indices, indptr)
+        y = y.reshape(*x.shape[:3], y.shape[1])
         return y if self.layout == "NHWC" else np.ascontiguousarray(y.transpose(0, 3, 1, 2))
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
@@ -242,7 +266,7 @@ class SparseTranspose(Operator):
         if parts[0] is None or parts[1] is None or parts[2] is None:
             return None
         require_rank(parts[0], 1, "the data")
-        require_rank(parts[1], 1, "indices")
+        require_rows(parts[0], parts[1], parts[2])
         return TupleType(tuple(TensorType(p.shape, p.dtype) for p in parts if p is not None))
 
     def evaluate(
@@ -310,7 +334,13 @@ class SparseAdd(Operator):
         if dense.dtype != data.dtype:
             raise RelationError(f"the dense matrix holds {dense.dtype}, the sparse one {data.dtype}")
         require_rank(data, 1, "the sparse data")
-        require_rank(indices, 1, "indices")
+        require_rank(dense, 2, "the dense matrix")
+        require_numbers(dense, "the dense matrix")
+        indptr = tensor(types[3], "indptr")
+        require_rows(data, indices, indptr)
+        if indptr is not None:
+            require_compatible(sub(indptr.shape[0], 1), dense.shape[0], "the rows of the sparse and the dense matrix")
+        require_columns(data, dense.shape[1])
         return TensorType(dense.shape, dense.dtype)
 
     def evaluate(self, dense: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:

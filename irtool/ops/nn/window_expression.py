@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 from typing import Any
 
 from ... import te
@@ -151,8 +152,8 @@ class Bounds:
     def __init__(self, size: int, out: int) -> None:
         self.size = size
         self.out = out
-        self.even = size % out == 0
-        self.widest = max((-(-(i + 1) * size // out) - i * size // out for i in range(out)), default=1)
+        self.even = not out or size % out == 0
+        self.widest = -(-(out - gcd(size, out) + size) // out) if out else 1
 
     def start(self, i: Any) -> Any:
         """First element of window `i`."""

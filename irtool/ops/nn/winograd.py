@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,16 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
-from ..base import VOID, DType, Operator, Pattern, Reporter, operator
+from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import convert
-from ..shapes import add, require_rank, sub, tensor
+from ..relations import show_shape
+from ..shapes import add, require_rank, same_shape, sub, tensor
 from .conv import PackedConvolution
 from .convolve import output_extents, pad_spatial
-from .geometry import pad_amounts
+from .geometry import in_layout, pad_amounts
 from .precision import narrow, widen
 from .winograd_expression import transformed_weights, winograd_convolution
-from .winograd_transform import matrices
+from .winograd_transform import matrices, points
 
 
 def transform_axes(x: np.ndarray, matrix: np.ndarray, axes: Sequence[int]) -> np.ndarray:
@@ -74,7 +76,14 @@ def winograd(
 
 def _grouped(x: np.ndarray, lead: int) -> np.ndarray:
     """The leading axes as one, the next as it is, the rest as one."""
-    return x.reshape(int(np.prod(x.shape[:lead])), x.shape[lead], -1)
+    return x.reshape(prod(x.shape[:lead]), x.shape[lead], prod(x.shape[lead + 1 :]))
+
+
+def require_tiles(tile: int, kernel: Sequence[Dim]) -> None:
+    """RelationError where there is no transform for tiles of that size and one of the extents of a kernel."""
+    for k in kernel:
+        if isinstance(k, int):
+            points(tile, int(k))
 
 
 class WinogradWeights(Operator):
@@ -101,6 +110,7 @@ class Conv2DWinogradWeights(WinogradWeights):
         if w is None:
             return None
         require_rank(w, 4, "the weights")
+        require_tiles(self.tile_size, w.shape[2:])
         alphas = [sub(add(self.tile_size, k), 1) for k in w.shape[2:]]
         return TensorType((*alphas, w.shape[0], w.shape[1]), w.dtype)
 
@@ -142,6 +152,7 @@ class Conv3DWinogradWeights(WinogradWeights):
         if w is None:
             return None
         require_rank(w, 5, "the weights")
+        require_tiles(self.tile_size, w.shape[2:] if transforms_depth(w.shape[2]) else w.shape[3:])
         depth, height, width = (sub(add(self.tile_size, k), 1) for k in w.shape[2:])
         front = (depth, height, width) if transforms_depth(w.shape[2]) else (height, width, w.shape[2])
         return TensorType((*front, w.shape[0], w.shape[1]), w.dtype)
@@ -170,7 +181,6 @@ class WinogradConvolution(PackedConvolution):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         assert self.kernel_size is not None
-        self.require_plain()
         data, weight = inputs
         data_layout, _, out_layout = self.layouts()
         return winograd_convolution(
@@ -186,19 +196,38 @@ class WinogradConvolution(PackedConvolution):
             transformed=self.transformed(),
         )
 
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
+        """As the plain convolution, by `channels` and `kernel_size`; strides, dilation and groups are 1."""
+        found = super().relate(types, reporter)
+        if self.groups != 1 or {*self.strides, *self.dilation} != {1}:
+            raise RelationError("strides, dilation and groups must be 1")
+        if self.kernel_size is not None:
+            require_tiles(self.tile_size, [k for k, is_moved in zip(self.kernel_size, self.transformed()) if is_moved])
+        data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
+        if found is not None and data is not None and weight is not None:
+            self.require_transformed(data, weight)
+        return found
+
+    def require_transformed(self, data: TensorType, weight: TensorType) -> None:
+        """RelationError unless the weights are the transformed ones of `channels` and `kernel_size`."""
+        assert self.kernel_size is not None
+        shape = in_layout(data.shape, self.layouts()[0], self.data_form, "the data")
+        moved = self.transformed()
+        sides = [k + self.tile_size - 1 if m else k for k, m in zip(self.kernel_size, moved, strict=True)]
+        front = [s for s, m in zip(sides, moved, strict=True) if m] + [
+            s for s, m in zip(sides, moved, strict=True) if not m
+        ]
+        wanted = (*front, self.channels, shape[1])
+        if not same_shape(weight.shape, wanted):  # type: ignore[arg-type]
+            raise RelationError(f"the transformed weights must be {show_shape(wanted)}, not {weight}")  # type: ignore[arg-type]
+
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         assert self.kernel_size is not None
-        self.require_plain()
         data_layout, _, out_layout = self.layouts()
         x = widen(convert(data, data_layout, self.data_form))
         pads: Any = pad_amounts(self.padding, self.rank)
         y = winograd(x, weight.astype(x.dtype), pads, self.kernel_size, self.tile_size, self.transformed())
         return convert(narrow(y, self.out_dtype or data.dtype), self.data_form, out_layout)
-
-    def require_plain(self) -> None:
-        """ValueError where Winograd's method does not apply."""
-        if self.groups != 1 or {*self.strides, *self.dilation} != {1}:
-            raise ValueError(f"{self.name} takes strides, dilation and groups of 1 only")
 
 
 @operator(

@@ -13,6 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..base import RelationError
+
 _POINTS = {
     3: "0 -1 1",
     4: "0 -1 1 1/2",
@@ -30,10 +32,10 @@ _POINTS = {
 
 
 def points(m: int, r: int) -> list[Fraction]:
-    """The finite interpolation points of F(m, r); ValueError where there are none for it."""
+    """The finite interpolation points of F(m, r); RelationError where there are none for it."""
     found = _POINTS.get(m + r - 2)
     if not 1 < m < 9 or not 2 < r < 8 or found is None:
-        raise ValueError(f"Winograd's F({m}, {r}) is not supported: tiles of 2 to 8 and kernels of 3 to 7 are")
+        raise RelationError(f"Winograd's F({m}, {r}) is not supported: tiles of 2 to 8 and kernels of 3 to 7 are")
     return [Fraction(p) for p in found.split()]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir import TensorType, Type
-from ..base import Reporter, operator
+from ..base import RelationError, Reporter, operator
 from ..relations import broadcast
 from ..shapes import tensor
 from .fixed_point import along, requantize, saturate
@@ -96,6 +96,8 @@ class QuantizedMul(QuantizedBinary):
 
     def evaluate(self, *args: np.ndarray) -> np.ndarray:
         lhs, rhs, lhs_scale, lhs_zero, rhs_scale, rhs_zero, scale, zero = args
+        if (lhs_scale.ndim or rhs_scale.ndim) and self.lhs_axis != self.rhs_axis:
+            raise RelationError("qnn.mul needs both operands quantized along the same axis")
         a = lhs.astype(np.int32) - along(lhs_zero, lhs.ndim, self.lhs_axis).astype(np.int32)
         b = rhs.astype(np.int32) - along(rhs_zero, rhs.ndim, self.rhs_axis).astype(np.int32)
         both = np.asarray(lhs_scale, np.float32) * np.asarray(rhs_scale, np.float32)

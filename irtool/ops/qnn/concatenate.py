@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir import Type
-from ..base import Reporter, operator, operators
+from ..base import RelationError, Reporter, operator, operators
 from ..shapes import tensor_fields
 from .fixed_point import requantize
 from .parameters import Quantized, known, require_scalar
@@ -35,6 +35,9 @@ class QuantizedConcatenate(Quantized):
         scales, zeros = tensor_fields(types[1], "input_scales"), tensor_fields(types[2], "input_zero_points")
         if tensor_fields(types[0], "the data") is None or scales is None or zeros is None:
             return None
+        counts = [len(t.fields) for t in types[:3]]  # type: ignore[attr-defined]
+        if len(set(counts)) > 1:
+            raise RelationError(f"{counts[0]} tensors, {counts[1]} scales and {counts[2]} zero points are given")
         for i, t in enumerate(scales):
             require_scalar(t, "float32", f"input_scales.{i}")
         for i, t in enumerate(zeros):

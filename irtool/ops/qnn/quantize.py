@@ -13,7 +13,7 @@ from ...ir import TensorType, Type
 from ...ir.attributes import since
 from ...ir.dims import Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import tensor
+from ..shapes import require_floats, require_integers, tensor
 from .fixed_point import along, dequantize, limits, quantize, round_away
 from .parameters import (
     Quantized,
@@ -161,6 +161,15 @@ class Simulated(Operator):
         data, code = tensor(types[0], "the data"), tensor(types[1], "the dtype code")
         if data is None or code is None:
             return None
+        require_floats(data, "the data")
+        require_integers(code, "the dtype code")
+        if any(isinstance(d, int) and d < 1 for d in code.shape):
+            raise RelationError(f"the dtype code must have an element: {code}")
+        channel_axis(self.axis, len(data.shape))
+        for index, what in ((2, "the scale"), (3, "the zero point")):
+            parameter = tensor(types[index], what)
+            if parameter is not None and (len(parameter.shape) > 1 or parameter.shape == (0,)):
+                raise RelationError(f"{what} must be a scalar or a vector of one element at least, not {parameter}")
         return TensorType(data.shape, data.dtype)
 
 

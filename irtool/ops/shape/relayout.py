@@ -12,7 +12,7 @@ from ... import te
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..layout import convert, convert_shape, source_indices
-from ..shapes import tensor
+from ..shapes import product, require_compatible, tensor
 
 
 @operator("layout_transform", "data", pattern=Pattern.INJECTIVE, attrs="LayoutTransformAttrs", level=5)
@@ -100,6 +100,14 @@ class AutoSchedulerLayoutTransform(Operator):
         names, extents = parse_extents(self.dst_layout)
         if len(names) != len(extents):
             raise RelationError(f'layout "{self.dst_layout}" has an axis without an extent')
+        source = parse_extents(self.src_layout)[0]
+        if len(source) != len(data.shape) or sorted(set(source)) != sorted(source) or set(source) != set(names):
+            raise RelationError(
+                f'layouts "{self.src_layout}" and "{self.dst_layout}" do not name the {len(data.shape)} axes of {data}'
+            )
+        for name, extent in zip(source, data.shape, strict=True):
+            parts = product(e for n, e in zip(names, extents, strict=True) if n == name)
+            require_compatible(parts, extent, f"the parts of axis {name} and its extent")
         return TensorType(tuple(extents), data.dtype)
 
     def source(self, indices: Sequence[Any]) -> tuple[Any, ...]:

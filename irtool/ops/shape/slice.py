@@ -13,7 +13,8 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim, Int64
 from ...tir import dtypes
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import add, floordiv, normalize_axis, sub, tensor
+from ..relations import require_dtype
+from ..shapes import add, floordiv, normalize_axis, require_integers, sub, tensor
 from .partly_known import same_axes
 
 MAX = 2**63 - 1
@@ -210,6 +211,12 @@ class StridedSet(Operator):
             bounds = tensor(types[i], name)
             if bounds is not None and len(bounds.shape) != 1:
                 raise RelationError(f"{name} must be a vector, not {bounds}")
+            require_integers(bounds, name)
+        if v is not None:
+            require_dtype(data, v)
+            for i, (have, given) in enumerate(zip(data.shape, v.shape, strict=True)):
+                if given == 0 and have != 0:
+                    raise RelationError(f"axis {i} of v has no element to take: {v}")
         return data
 
     def evaluate(self, data: Any, v: Any, begin: Any, end: Any, strides: Any) -> Any:
@@ -217,7 +224,7 @@ class StridedSet(Operator):
         grid, source = [], []
         for axis, extent in enumerate(data.shape):
             step = int(strides[axis]) if axis < len(strides) else 1
-            step = step or 1
+            step = step or 1  # as compiled code does it: a step of 0 has no meaning
             first = int(begin[axis]) if axis < len(begin) else 0 if step > 0 else extent
             last = int(end[axis]) if axis < len(end) else extent + 1 if step > 0 else -(extent + 1)
             first, last, step = (min(max(b, -FARTHEST), FARTHEST) for b in (first, last, step))

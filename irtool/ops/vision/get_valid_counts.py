@@ -10,8 +10,8 @@ import numpy as np
 
 from ... import te
 from ...ir import TensorType, TupleType, Type
-from ..base import Operator, Pattern, Reporter, operator
-from ..shapes import require_rank, tensor
+from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..shapes import require_rank, require_scalar, tensor
 
 
 @operator(
@@ -41,6 +41,10 @@ class GetValidCounts(Operator):
         if data is None:
             return None
         require_rank(data, 3, "data")
+        require_scalar(tensor(types[1], "score_threshold"), "score_threshold")
+        for index, what in ((self.score_index, "score_index"), (max(self.id_index, 0), "id_index")):
+            if isinstance(data.shape[2], int) and not 0 <= index < data.shape[2]:
+                raise RelationError(f"{what} {index} is out of range for boxes of {data.shape[2]} numbers")
         count = TensorType((data.shape[0],), "int32")
         return TupleType((count, data, TensorType(data.shape[:2], "int32")))
 

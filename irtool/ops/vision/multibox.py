@@ -12,7 +12,8 @@ from ... import te
 from ...ir import TensorType, TupleType, Type
 from ...ir.attributes import since
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import mul, require_compatible, require_rank, tensor
+from ..relations import require_dtype
+from ..shapes import mul, require_compatible, require_floats, require_rank, tensor
 
 F = np.float32
 
@@ -127,6 +128,9 @@ class MultiBoxTransformLoc(Operator):
         require_rank(prob, 3, "cls_prob")
         require_rank(loc, 2, "loc_pred")
         require_rank(anchor, 3, "anchor")
+        require_floats(loc, "loc_pred")
+        require_dtype(loc, anchor)
+        require_dtype(loc, prob)
         count = anchor.shape[1]
         require_compatible(prob.shape[2], count, "the numbers of anchors of cls_prob and anchor")
         require_compatible(

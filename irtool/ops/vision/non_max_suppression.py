@@ -13,8 +13,16 @@ import numpy as np
 
 from ... import te
 from ...ir import TensorType, TupleType, Type
-from ..base import Operator, Pattern, Reporter, operator
-from ..shapes import require_rank, tensor
+from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..relations import show_shape
+from ..shapes import (
+    require_compatible,
+    require_floats,
+    require_integers,
+    require_rank,
+    require_scalar,
+    tensor,
+)
 from ..sorting import merge_sort
 from .overlap import overlap, overlap_of
 
@@ -57,12 +65,28 @@ class NonMaxSuppression(Operator):
             return None
         require_rank(data, 3, "data")
         require_rank(valid, 1, "valid_count")
+        require_compatible(data.shape[0], valid.shape[0], "the batches of data and valid_count")
+        require_floats(data, "data")
+        require_integers(valid, "valid_count")
+        require_scalar(tensor(types[3], "max_output_size"), "max_output_size")
+        require_scalar(tensor(types[4], "iou_threshold"), "iou_threshold")
+        length = data.shape[2]
+        last = (("score_index", self.score_index, 1), ("coord_start", self.coord_start, 4))
+        for name, index, width in (*last, ("id_index", max(self.id_index, 0), 1)):
+            if index < 0 or (isinstance(length, int) and index + width > length):
+                raise RelationError(f"{name} {index} is out of range for boxes of {length} numbers")
         if not self.return_indices:
             return data
         batch, anchors, _ = data.shape
         return TupleType((TensorType((batch, anchors), "int32"), TensorType((batch, 1), "int32")))
 
+    def require_entries(self, boxes: Sequence[int], indices: Sequence[int]) -> None:
+        """RelationError unless `indices` has an entry for each box, where one is read; TVM's type rule does not look."""
+        if self.return_indices and tuple(indices) != tuple(boxes[:2]):
+            raise RelationError(f"indices must be {show_shape(boxes[:2])}, one for each box, not {show_shape(indices)}")
+
     def evaluate(self, data: Any, valid_count: Any, indices: Any, max_output: Any, iou: Any) -> Any:
+        self.require_entries(data.shape, indices.shape)
         batch, anchors, _ = data.shape
         boxes = np.full_like(data, -1)
         places = np.full((batch, anchors), -1, np.int32)
@@ -114,6 +138,7 @@ class NonMaxSuppression(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data = inputs[0]
+        self.require_entries(data.shape, inputs[2].shape)
         dtype = data.dtype
         batch, anchors, length = data.shape
         types = out_type.fields if self.return_indices else [out_type]
