@@ -9,7 +9,7 @@ import numpy as np
 
 from ..diagnostics import IrError, nearest
 from ..infer import require_types, specialize
-from ..ir import Expr, ExternFunction, Function, Module, TensorType, Type, Var, tuple_leaves
+from ..ir import Expr, ExternFunction, Function, Module, TensorType, Var, tuple_leaves
 from ..ir.dtypes import numpy_dtype
 from ..ir.inputs import check_inputs
 from .machine import Machine
@@ -38,18 +38,23 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
     if function.checked_type is None:
         module = require_types(_specialized(module, function, inputs, entry), [entry])
         function = module[entry]
-    values = check_inputs(function.params, inputs, entry, span=function.span)
     for p in function.params:
-        _require_arithmetic(p.checked_type)
+        _require_arithmetic(p)
+    values = check_inputs(function.params, inputs, entry, span=function.span)
     machine = Machine(module)
     return machine.call(machine.closure(entry), values)
 
 
-def _require_arithmetic(t: Type | None) -> None:
-    """Raises IrError where nothing here computes with the values of a type: bfloat16, in the absence of its package."""
-    for x in tuple_leaves(t) if t is not None else ():
+def _require_arithmetic(p: Var) -> None:
+    """Raises IrError where nothing here computes with the values of a parameter: those of `int4`, or of bfloat16 in the
+    absence of its package.
+    """
+    for x in tuple_leaves(p.checked_type) if p.checked_type is not None else ():
         if isinstance(x, TensorType):
-            numpy_dtype(x.dtype)
+            try:
+                numpy_dtype(x.dtype)
+            except IrError as error:
+                raise IrError(f"%{p.name} is {p.checked_type}: {error.diagnostics[0].message}", p.span) from None
 
 
 def _specialized(module: Module, function: Function, inputs: Any, entry: str) -> Module:
