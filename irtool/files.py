@@ -27,7 +27,10 @@ def open_file(path: str | os.PathLike[str], streams: bool = False) -> io.Buffere
     With `streams`, also a pipe or terminal that the process was started with, by its path (`/dev/stdin`, `/dev/fd/63`).
     Raises OSError, its `strerror` a sentence, for directories, for pipes, sockets and devices, and where it cannot be read.
     """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+    except ValueError:  # Python's way of refusing it
+        raise OSError(errno.EINVAL, "there is a null character in its name", os.fspath(path)) from None
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):

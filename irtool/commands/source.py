@@ -39,8 +39,6 @@ def read_text(path: str) -> tuple[str, str]:
         raise IrError(
             f"cannot read {what}: {why}", help=f"read it as standard input: - < {path}" if pipe else ""
         ) from None
-    except ValueError as error:  # a null character in the path
-        raise IrError(f"cannot read {path!r}: {error}") from None
     if most is not None and len(data) > most:
         raise IrError(f"{name} has more than {most} bytes, which --max-size allows")
     refuse_foreign_bytes(data, name)
@@ -59,7 +57,7 @@ def read_text(path: str) -> tuple[str, str]:
 def _mode(path: str) -> int:
     try:
         return os.stat(path).st_mode
-    except OSError:
+    except (OSError, ValueError):
         return 0
 
 

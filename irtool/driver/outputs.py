@@ -88,10 +88,10 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
 
 
 def is_stream(path: Path) -> bool:
-    """True for a device, a pipe, or another process's end of one: there is nothing to rename onto."""
-    if path.is_dir():
+    """True for a device, a pipe, or what stands for a descriptor of this process: there is nothing to rename onto."""
+    if path.is_dir() or not path.exists():
         return False
-    return path.is_relative_to("/dev") or path.is_relative_to("/proc") or (path.exists() and not path.is_file())
+    return not path.is_file() or str(path).startswith(("/dev/std", "/dev/fd/", "/proc/"))
 
 
 def chunks(content: Content) -> Iterator[Any]:

@@ -37,8 +37,9 @@ def test_every_command_is_here() -> None:
     assert set(group.list_commands(context)) <= COMMANDS.keys()
 
 
-@pytest.mark.parametrize("redirect", LOST)
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("command", "redirect"), [(c, r) for c in COMMANDS for r in LOST if r == ">&-" or c in ("opt", "ops", "--version")]
+)
 def test_output_that_is_lost_is_an_error(command: str, redirect: str, tmp_path: Path) -> None:
     done = irtool(*COMMANDS[command], cwd=tmp_path, redirect=redirect)
     assert (done.code, done.err) == (1, f"error: cannot write to standard output: {LOST[redirect]}\n")

@@ -50,8 +50,9 @@ class Compiler:
 
     @property
     def command(self) -> list[str]:
-        """The compiler as an argument list."""
-        return split_words(self.cc or os.environ.get("CC", ""), "the name of the C compiler") or ["cc"]
+        """The compiler as an argument list; one that is a path is a whole one, since it is run in other folders."""
+        words = split_words(self.cc or os.environ.get("CC", ""), "the name of the C compiler") or ["cc"]
+        return [os.path.abspath(words[0]), *words[1:]] if os.path.dirname(words[0]) else words
 
     @property
     def flags(self) -> list[str]:
@@ -175,32 +176,23 @@ def split_words(text: str, what: str) -> list[str]:
 @cache
 def _target(command: tuple[str, ...]) -> str:
     """What the compiler makes code for, as in `x86_64-linux-gnu`; empty if it does not say."""
-    try:
-        done = subprocess.run(
-            [*command, "-dumpmachine"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except OSError:
-        return ""
-    return done.stdout.strip()
+    done = _ask([*command, "-dumpmachine"])
+    return done.stdout.strip() if isinstance(done, subprocess.CompletedProcess) else ""
 
 
 @cache
 def _macros(full: tuple[str, ...]) -> tuple[str, str]:
     """The macros that the compiler defines, or none and what it complains of."""
-    try:
-        done = subprocess.run(
-            [*full, "-dM", "-E", "-x", "c", os.devnull],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except OSError as error:
-        return "", str(error)
+    done = _ask([*full, "-dM", "-E", "-x", "c", os.devnull])
+    if isinstance(done, OSError):
+        return "", str(done)
     return (done.stdout, "") if done.returncode == 0 else ("", done.stderr.strip() or "it failed")
+
+
+def _ask(command: Sequence[str]) -> subprocess.CompletedProcess[str] | OSError:
+    """What a command says, or why it cannot be run."""
+    try:
+        with Jobs() as running:
+            return running.run([command])[0]
+    except OSError as error:
+        return error

@@ -13,14 +13,14 @@ from types import TracebackType
 
 
 class Jobs:
-    """Processes in a folder, as many at once as there are processors.
+    """Processes, as many at once as there are processors.
 
     Each is a group of its own, so that an interrupt of the terminal comes to irtool alone, which then ends the whole group:
-    of a compiler, also what that has called. Their temporary files are made in the folder. As a context manager, it ends
-    what is still running.
+    of a compiler, also what that has called. Where a folder is given, they run in it, and make their temporary files there.
+    As a context manager, it ends what is still running. Processes are started by threads, which no signal interrupts.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
         self._running: set[subprocess.Popen[str]] = set()
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class Jobs:
             process = subprocess.Popen(
                 command,
                 cwd=self.folder,
-                env={**os.environ, "TMPDIR": str(self.folder)},
+                env={**os.environ, "TMPDIR": str(self.folder)} if self.folder is not None else None,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

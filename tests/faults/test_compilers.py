@@ -1,0 +1,171 @@
+"""C compilers that are missing, crash, say nothing, lie, or never end; and commands that are told to end meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import irtool
+from tests.faults.processes import MLP, Done, check, environment
+
+pytestmark = pytest.mark.promise("faults")
+
+PROBE = 'case "$*" in *-dumpmachine*|*-dM*) exec cc "$@";; esac\n'
+COMPILERS = {
+    "silent": ("exit 0", 4, "returned 0, but it has not written"),
+    "silent when it links": ('case "$*" in *-shared*) exit 0;; esac; exec cc "$@"', 4, "it has not written mlp.so"),
+    "writes nothing into the file": ('while [ "$1" != -o ]; do shift; done; : > "$2"', 4, "it has not written"),
+    "lies": ('while [ "$1" != -o ]; do shift; done; echo lie > "$2"', 0, ""),
+    "fails": ("exit 1", 4, "the C compiler failed: exit code 1"),
+    "fails with words": ("echo such a thing >&2; exit 3", 4, "the C compiler failed: such a thing"),
+    "is no text": (r"printf '\377\376\000' >&2; exit 1", 4, "the C compiler failed: "),
+    "says very much": ("yes no | head -c 3000000 >&2; exit 1", 4, "the C compiler failed: no"),
+    "crashes": ("kill -SEGV $$", 4, "it was ended by SIGSEGV"),
+    "is killed": ("kill -KILL $$", 4, "it was ended by SIGKILL"),
+    "reads its input": ('cat; exec cc "$@"', 0, ""),
+    "removes its folder": ('rm -rf "$PWD"; exit 1', 4, "the C compiler failed"),
+}
+
+
+def compiler(folder: Path, text: str) -> Path:
+    path = folder / "compiler"
+    path.write_text(f"#!/bin/sh\n{PROBE}{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def at_home(home: Path, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> Done:
+    """A command in this process, in a folder with a cache and temporary files of its own."""
+    (home / "tmp").mkdir(exist_ok=True)
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+    monkeypatch.setenv("CFLAGS", "-O0")
+    monkeypatch.setattr(tempfile, "tempdir", str(home / "tmp"))
+    done = Done(*irtool(*arguments))
+    check(done)
+    return done
+
+
+@pytest.mark.parametrize("kind", COMPILERS)
+def test_what_a_compiler_does_is_said_and_the_sources_stay(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, code, said = COMPILERS[kind]
+    (tmp_path / "tmp").mkdir()
+    path = compiler(tmp_path, text)
+    done = at_home(tmp_path, monkeypatch, "build", MLP, "--cc", path, "-o", "out")
+    assert done.code == code, done.err
+    if code:
+        assert said in done.err and "sources are kept in out" in done.err
+        assert (tmp_path / "out" / "mlp.h").exists() and not (tmp_path / "out" / "mlp.so").exists()
+        assert len(done.err) < 10_000
+    assert not list((tmp_path / "tmp").iterdir())
+    assert not list(tmp_path.glob(".cache/irtool/builds/*")) or code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("none", "was not found"), ("folder", "was not found"), ("text", "could not be run"), ("", "")]
+)
+def test_compilers_that_are_none(name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text").write_bytes(b"\x00\x01\x02")
+    (tmp_path / "text").chmod(0o755)
+    given = f"./{name}" if name else "   "
+    done = at_home(tmp_path, monkeypatch, "build", MLP, "--cc", given, "-o", "out")
+    assert (done.code, said in done.err) == (4 if name else 0, True), done.err
+
+
+def test_a_library_that_is_none_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", str(compiler(tmp_path, COMPILERS["lies"][0])))
+    done = at_home(tmp_path, monkeypatch, "run", "--via=c", MLP)
+    assert done.code == 4 and "the compiled library could not be loaded" in done.err
+
+
+WAITING = {
+    "reading": ["opt", "-"],
+    "asking the compiler": ["build", MLP, "-o", "out", "--cc", "./asked"],
+    "compiling": ["build", MLP, "-o", "out", "--cc", "./compiler"],
+    "running": ["run", "endless.relay"],
+}
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("stage", WAITING)
+def test_a_command_that_is_told_to_end_leaves_nothing(stage: str, name: str, tmp_path: Path) -> None:
+    """Only irtool is told, not its children, which must end as well."""
+    compiler(tmp_path, "echo $$ > running; exec sleep 60".replace("running", str(tmp_path / "running")))
+    (tmp_path / "asked").write_text(f"#!/bin/sh\necho $$ > {tmp_path}/running; exec sleep 60\n")
+    (tmp_path / "asked").chmod(0o755)
+    (tmp_path / "endless.relay").write_text(
+        '#[version = "0.0.5"]\ndef @main() -> int32 { @turn(0) }\ndef @turn(%i: int32) -> int32 { @turn(add(%i, 0)) }\n'
+    )
+    (tmp_path / "tmp").mkdir()
+    number = getattr(signal, name)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "irtool", *map(str, WAITING[stage])],
+        cwd=tmp_path,
+        env=environment(tmp_path, TMPDIR=str(tmp_path / "tmp")),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
+    called = tmp_path / "running"
+    wait_for(lambda: listens(process.pid) and (stage in ("reading", "running") or called.exists()))
+    time.sleep(0.3 if stage == "running" else 0)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    check(Done(process.returncode, out, err))
+    assert process.returncode == 128 + number and err in ("", "interrupted\n")
+    assert not (tmp_path / "out").exists() and not list((tmp_path / "tmp").iterdir())
+    if called.exists():
+        child = int(called.read_text() or 0)
+        wait_for(lambda: not child or not alive(child))
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_that_is_ignored_at_the_start_stays_ignored(name: str, tmp_path: Path) -> None:
+    number = getattr(signal, name)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "irtool", "check", "-"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_IGN),  # as nohup does, and `&` in a script
+    )
+    wait_for(lambda: listens(process.pid))
+    process.send_signal(number)
+    out, _ = process.communicate(MLP.read_text(), timeout=60)
+    assert (process.returncode, out) == (0, "1 file, no errors\n")
+
+
+def listens(pid: int) -> bool:
+    """True once the process has handlers of its own for what tells it to end."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return bool(caught & (1 << signal.SIGTERM - 1 | 1 << signal.SIGHUP - 1))
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    for _ in range(1200):
+        if holds():
+            return
+        time.sleep(0.025)
+    raise AssertionError("it did not happen")

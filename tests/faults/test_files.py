@@ -1,0 +1,171 @@
+"""Inputs that are no files, and places that nothing can be written to."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import irtool
+from tests.faults.processes import MLP, Done, check, contents
+from tests.faults.processes import irtool as process
+
+pytestmark = pytest.mark.promise("faults")
+
+READERS = {
+    "opt": ["opt"],
+    "check": ["check"],
+    "run": ["run"],
+    "info": ["info"],
+    "build": ["build", "--emit=c", "-o", "out"],
+    "diff": ["diff", MLP],
+    "--params": ["opt", MLP, "--params"],
+    "--inputs": ["run", MLP, "--inputs"],
+    "build --params": ["build", MLP, "--emit=c", "-o", "out", "--params"],
+}
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def bound(path: Path) -> None:
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(os.path.relpath(path))  # the system takes short names only
+    listening.close()
+
+
+KINDS = {
+    "a pipe": (pipe, "it is a pipe, not a file"),
+    "a socket": (bound, ""),
+    "a folder": (Path.mkdir, "Is a directory"),
+    "an endless device": (lambda p: p.symlink_to("/dev/zero"), "it is a device, not a file"),
+    "links in a circle": (lambda p: p.symlink_to(p.name), "Too many levels of symbolic links"),
+    "a link to nothing": (lambda p: p.symlink_to("nothing"), "No such file"),
+    "no bytes": (Path.touch, "empty"),
+    "zeros": (lambda p: p.write_bytes(bytes(4096)), ""),
+    "all bytes": (lambda p: p.write_bytes(bytes(range(256)) * 16), ""),
+    "a name with a zero": (None, ""),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_no_file_is_refused_at_once(
+    reader: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make, said = KINDS[kind]
+    if make is not None:
+        make(Path("given"))
+    done = Done(*irtool(*READERS[reader], "given" if make is not None else "a\0b"))
+    check(done)
+    assert done.code == (2 if reader == "diff" else 1) and "error: " in done.err + done.out and said in done.err, done
+    assert not Path("out").exists()
+
+
+def test_a_pipe_can_be_read_as_standard_input(tmp_path: Path) -> None:
+    done = process("opt", "given", cwd=tmp_path, shell="mkfifo given;")
+    assert done.code == 1 and "help: read it as standard input: - < given" in done.err
+    text = MLP.read_text()
+    assert process("check", "/dev/stdin", cwd=tmp_path, given=text).out == "1 file, no errors\n"
+    assert process("check", "/dev/fd/3", cwd=tmp_path, given=text, shell="exec 3<&0;").out == "1 file, no errors\n"
+
+
+WRITERS = {
+    "opt -o": (["opt", MLP, "-o"], ""),
+    "run -o": (["run", MLP, "-o"], ""),
+    "build --report": (["build", "--emit=c", MLP, "-o", "out", "--report"], ""),
+    "build --graph": (["build", "--emit=c", MLP, "-o", "out", "--graph"], ""),
+    "build -o": (["build", "--emit=c", MLP, "--name", "net", "-o"], "net.c"),
+    "opt --dump-dir": (["opt", "-p", "FuseOps", MLP, "--dump-dir"], "00.input.relay"),
+    "opt --constants=external": (["opt", MLP, "--constants=external", "-o"], ""),
+}
+"""Commands that end in the name of what they write; where that is a folder, a file in it."""
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_links_are_written_through(writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments, inside = WRITERS[writer]
+    target = tmp_path / "place" / inside if inside else tmp_path / "place"
+    elsewhere = tmp_path / "elsewhere" / "kept"
+    elsewhere.parent.mkdir()
+    target.parent.mkdir(exist_ok=True)
+    for before in ("old", None):  # a link to a file, and one to nothing
+        target.unlink(missing_ok=True)
+        elsewhere.unlink(missing_ok=True)
+        if before is not None:
+            elsewhere.write_text(before)
+            elsewhere.chmod(0o640)
+        target.symlink_to(Path("..") / "elsewhere" / "kept" if inside else Path("elsewhere") / "kept")
+        code, _, said = irtool(*arguments, "place")
+        assert code == 0, said
+        assert target.is_symlink() and elsewhere.stat().st_size > 3
+        assert [p.name for p in elsewhere.parent.iterdir()] == ["kept"]
+        if before is not None:
+            assert elsewhere.stat().st_mode & 0o777 == 0o640
+    target.unlink()
+    target.symlink_to(target.name)
+    code, _, said = irtool(*arguments, "place")
+    assert code == 1 and "Too many levels of symbolic links" in said and target.is_symlink()
+
+
+@pytest.mark.parametrize("place", ["none/x", "file/x", "/proc/x", "folder", "/dev/full"])
+@pytest.mark.parametrize("writer", ["opt -o", "run -o", "build --report", "build --graph"])
+def test_places_that_cannot_be_written(
+    writer: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("old")
+    Path("folder").mkdir()
+    before = contents(tmp_path)
+    done = Done(*irtool(*WRITERS[writer][0], place))
+    check(done)
+    assert done.code == 1 and "cannot write" in done.err, done
+    if place != "/dev/full":  # a device is written last, when the files are there
+        assert contents(tmp_path) == before and not Path("out").exists()
+
+
+@pytest.mark.parametrize("writer", ["opt -o", "run -o", "build --report", "build -o"])
+def test_a_folder_that_is_read_only(writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root writes everywhere")
+    monkeypatch.chdir(tmp_path)
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    (closed / "place").write_text("old")
+    closed.chmod(0o555)
+    done = Done(*irtool(*WRITERS[writer][0], "closed/new" if writer == "build -o" else "closed/place"))
+    closed.chmod(0o755)
+    check(done)
+    assert done.code == 1 and "Permission denied" in done.err
+    assert contents(closed) == {"place": b"old"}
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 8])
+@pytest.mark.parametrize(
+    "arguments", [["opt", MLP, "-o", "old"], ["build", MLP, "-o", "out"], ["run", MLP, "-o", "old"]]
+)
+def test_a_full_disk_leaves_what_was_there(arguments: list[object], blocks: int, tmp_path: Path) -> None:
+    """As large as files may become: nothing, too little for a library, too little for an array."""
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mlp.c").write_text("old")
+    (tmp_path / "tmp").mkdir()
+    done = process(*arguments, cwd=tmp_path, shell=f"ulimit -f {blocks};", TMPDIR=str(tmp_path / "tmp"))
+    if done.code == 0:  # it is as small as that
+        assert blocks and arguments[0] != "build"
+        return
+    assert done.code in (1, 4) and "error: " in done.err
+    assert (tmp_path / "old").read_text() == (tmp_path / "out" / "mlp.c").read_text() == "old" or done.code == 4
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+@pytest.mark.parametrize("variables", [{"HOME": None}, {"TMPDIR": "/none"}, {"TMPDIR": None, "HOME": "/none"}])
+def test_homes_and_folders_that_are_not_there(variables: dict[str, str | None], tmp_path: Path) -> None:
+    done = process("build", "--emit=c", MLP, "-o", "out", cwd=tmp_path, **variables)
+    assert done.code == 0, done.err
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["mlp.c", "mlp.h"]
