@@ -133,3 +133,24 @@ def test_nested_skips_stay_linear():
     for skipped in reversed(down[:-1]):
         e = call("add", e, skipped)
     assert sum(map(len, fused(e, x))) == 4000
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 6, 7])
+def test_groups_are_as_large_as_they_may_be(most: int) -> None:
+    chain = "%x"
+    for _ in range(6):
+        chain = f"nn.relu({chain})"
+    module = irtool.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(4), float32]) {{ {chain} }}\n')
+    fused = irtool.run_passes(module, "FuseOps{fuse_opt_level=2}", config={"relay.FuseOps.max_depth": most})
+    groups = irtool.to_text(fused).split("Primitive=1")[1:]
+    sizes = [part.split("}")[0].count("nn.relu") for part in groups]
+    assert sum(sizes) == 6 and max(sizes) == min(6, most) and len(sizes) == -(-6 // most)
+
+
+@pytest.mark.parametrize("most, kernels", [(3, 2), (4, 1)])
+def test_a_diamond_counts_both_its_ways(most: int, kernels: int) -> None:
+    text = """#[version = "0.0.5"]
+def @main(%x: Tensor[(4), float32]) { %0 = nn.relu(%x); %1 = exp(%0); %2 = tanh(%0); add(%1, %2) }
+"""
+    fused = irtool.run_passes(irtool.parse(text), "FuseOps{fuse_opt_level=2}", config={"relay.FuseOps.max_depth": most})
+    assert irtool.to_text(fused).count("Primitive=1") == kernels

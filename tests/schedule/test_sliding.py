@@ -60,3 +60,16 @@ def test_what_may_not_be_read_stays_under_its_condition() -> None:
     value = if_then_else(const(0) < T + K, Load(image, (T + K - 1, X)), const(1.5))
     store = Store(acc, place, Binary("+", Load(acc, place), value, "float32"))
     assert choose_sliding(store, (T, ROWS), [(K, STEPS)], simplify) is None
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_longest_window_saves_most(turned: bool) -> None:
+    long, short = (Var("l"), 6), (Var("s"), 2)
+    image = Buffer("image", (64, 32), "float32")
+    acc = Buffer("acc", (ROWS, 1, LANES), "float32", "register")
+    place = (T, const(0), X)
+    store = Store(acc, place, Binary("+", Load(acc, place), Load(image, (T + long[0] + short[0], X)), "float32"))
+    inner = [short, long] if turned else [long, short]
+    simplify = Simplifier({T: (0, ROWS - 1), X: (0, LANES - 1), **{v: (0, n - 1) for v, n in inner}})
+    sliding = choose_sliding(store, (T, ROWS), inner, simplify)
+    assert sliding is not None and sliding.loop == long

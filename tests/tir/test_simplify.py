@@ -116,3 +116,27 @@ def test_data_is_not_taken_for_bounded() -> None:
     x = Var("x")
     simplify = Simplifier()
     assert isinstance(simplify(x + 1 > x), Binary), "the sum may wrap"
+
+
+FACTORS = st.sampled_from([-64, -32, -16, -6, -4, -3, -1, 0, 1, 2, 3, 4, 8, 16, 32, 64])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.tuples(FACTORS, FACTORS, FACTORS), st.integers(-70, 70), st.sampled_from(["<", "<=", "==", "!="]), st.data())
+def test_comparisons_of_sums_keep_their_truth(
+    factors: tuple[int, int, int], by: int, op: str, data: st.DataObject
+) -> None:
+    left = right = I * 0
+    for axis, k in zip((I, J, K), factors):
+        if data.draw(st.booleans()):
+            left = left + axis * k
+        else:
+            right = right - axis * k
+    made = Simplifier()(Binary(op, left + by, right, "bool"))
+    for i in range(5):
+        for j in (0, 1, 8, 14, 15):
+            for k in (0, 2):
+                env = {"i": i, "j": j, "k": k}
+                total = factors[0] * i + factors[1] * j + factors[2] * k + by
+                want = {"<": total < 0, "<=": total <= 0, "==": total == 0, "!=": total != 0}[op]
+                assert value(made, env) == want, (made, env)
