@@ -28,7 +28,7 @@ format: $(STAMP)-dev
 bench: $(STAMP)-dev
 	$(BIN)/python -m benchmarks
 
-# Random modules through random passes; make fuzz SECONDS=60 SEED=7 JOBS=2. Failures become goldens in fuzz-failures/.
+# Random modules through random passes, and mutated texts; make fuzz SECONDS=60 SEED=7 JOBS=2. Failures become goldens in fuzz-failures/.
 SECONDS ?= 600
 SEED ?= 1
 JOBS ?= 1

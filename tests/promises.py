@@ -21,6 +21,7 @@ PROMISES = {
     "one rule for inputs": "an array is taken by one rule for the interpreter, for C and for weights: converted without loss and with a word, or refused",
     "nothing invented in silence": "values from several files add up, a name given twice is refused, random values are named",
     "every output": "every sample is built with every kind of output and every option",
+    "mutated texts": "nothing but `IrError` leaves reading, printing, inference, passes and builds, and what is accepted reads back",
     "random pipelines": "random modules keep their types and values through random passes, and evaluation still ends",
     "large texts": "a module of a million operators is read in linear time and memory",
     "indices from data": "an index or a box that comes from data reads nothing outside of its tensor, whatever it is",

@@ -41,6 +41,7 @@ from ..ir.show import show_expr
 from ..ops.base import Operator, RelationError, operator_of
 from ..ops.relations import show_shape
 from ..trampoline import trampoline
+from .symbolic import symbolic_attribute
 
 _Pairs = dict[tuple[int, int], tuple[Type, Type, Type]]
 """By identity of two types (kept alive here): the one that both are."""
@@ -366,6 +367,12 @@ class Solver:
             return
         except (MemoryError, OverflowError):
             self.refuse(rule, "the type of the result does not fit the memory")
+            return
+        except (TypeError, ValueError, AttributeError):
+            name = symbolic_attribute(rule.attrs)
+            if not name:
+                raise
+            self.refuse(rule, f"the attribute {name} has to be known as a number")
             return
         if found is not None:
             rule.done = True

@@ -34,7 +34,7 @@ class MetaNode:
             if isinstance(a, MetaNode):
                 if not isinstance(b, MetaNode) or a.type_key != b.type_key or a.missing != b.missing:
                     return False
-                a, b = a.fields, b.fields
+                a, b = dict(sorted(a.fields.items())), dict(sorted(b.fields.items()))
             if isinstance(a, Mapping):
                 if not isinstance(b, Mapping) or list(a) != list(b):
                     return False
@@ -48,7 +48,7 @@ class MetaNode:
         return True
 
     def __hash__(self) -> int:
-        return hash((self.type_key, *self.fields))
+        return hash((self.type_key, *sorted(self.fields)))
 
     def __repr__(self) -> str:
         if self.missing is not None:

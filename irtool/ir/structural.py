@@ -391,7 +391,10 @@ _HANDLERS: dict[type, Callable[[_Writer, Any], Any]] = {
     list: _sequence("list", lambda v: map(_quoted, v)),
     dict: _Writer.mapping,
     LoweredText: _word(lambda f: f"lowered {f.text!r}"),
-    MetaNode: lambda w, m: [f"record {m.type_key} {'' if m.missing is None else m.missing}", dict(m.fields)],
+    MetaNode: lambda w, m: [
+        f"record {m.type_key} {'' if m.missing is None else m.missing}",
+        dict(sorted(m.fields.items())),
+    ],
 }
 
 _GRAPH = frozenset((Var, Call, Function, Let, If, Match, Tuple, RefCreate, RefRead, RefWrite, TypeVar, DimVar))

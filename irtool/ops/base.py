@@ -36,6 +36,7 @@ from typing import Any, ClassVar, NewType, Protocol, TypeVar
 from ..diagnostics import IrError, Span, nearest
 from ..ir import Call, Expr, FuncType, Op, Type
 from ..ir import TypeVar as RelayTypeVar
+from ..ir.boxed import BOXED
 from ..ir.dims import ANY, DimExpr, DimVar, Int64
 from ..ir.dtypes import read_dtype
 from ..ir.meta import MetaNode
@@ -235,6 +236,8 @@ class Operator(Plugin):
                 raise IrError(f"{cls.name} has no attribute {key} ({have})", span, help=nearest(key, known))
             try:
                 values[key] = coerce(value, hints[key])
+                if hints[key] is int and _is_symbolic(values[key]) and key not in BOXED.get(cls.attrs_name, ()):
+                    raise TypeError(f"expected a number, not {_show(value)}")
             except (TypeError, ValueError, OverflowError) as error:
                 raise IrError(f"attribute {key} of {cls.name}: {error}", span) from None
         missing = [f.name for f in cls.fields() if f.name not in values and _required(f)]
@@ -403,6 +406,10 @@ def coerce(value: Any, hint: Any) -> Any:
             return dict(value)
         raise TypeError(f"expected a dictionary, not {_show(value)}")
     return value
+
+
+def _is_symbolic(value: Any) -> bool:
+    return value is ANY or isinstance(value, DimVar | DimExpr)
 
 
 def _show(value: Any) -> str:

@@ -79,7 +79,7 @@ class Metadata:
         self._missing: dict[tuple[str, int], Any] = {}
         self.version: tuple[int, ...] = ()
         """The version of TVM that wrote the section, `(0, 19)`; empty where it does not say."""
-        self.missing_records: dict[str, Span] = {}
+        self.missing_records: dict[str, Span | None] = {}
         """Where the first reference stands to each record that is in a section that is not there."""
         if start >= 0:
             header = _HEADER.match(text, start)
@@ -130,7 +130,9 @@ class Metadata:
             raise IrError(f"the metadata section has {len(entries)} of {key}; there is no number {index}")
         return self.make(entries[index])
 
-    def missing_constant(self, key: str, index: int, find_type: Callable[[], Type | None], span: Span) -> Constant:
+    def missing_constant(
+        self, key: str, index: int, find_type: Callable[[], Type | None], span: Span | None
+    ) -> Constant:
         """The constant of that number in a section that is not there: the same object each time.
 
         It stands for other expressions, too: text spells all of these out, but a key may say anything.
@@ -147,7 +149,7 @@ class Metadata:
                 made.dtype = known.dtype if isinstance(known, TensorType) else ""
         return made
 
-    def missing_record(self, key: str, index: int, span: Span) -> MetaNode | VirtualDevice | DimVar:
+    def missing_record(self, key: str, index: int, span: Span | None) -> MetaNode | VirtualDevice | DimVar:
         """What stands for any other object in a section that is not there: the same one each time."""
         made = self._missing.get((key, index))
         if made is None:
@@ -160,6 +162,12 @@ class Metadata:
             self._missing[key, index] = made
             self.missing_records[f"meta[{key}][{index}]"] = span
         return made
+
+    def _missing_below(self, key: str, index: int) -> Any:
+        """What an object of this section is made of and was missing already when the section was written."""
+        if key.startswith("relay.") and not key.startswith("relay.attrs."):
+            return self.missing_constant(key, index, lambda: None, None)
+        return self.missing_record(key, index, None)
 
     # ---- from records to objects
 
@@ -236,6 +244,8 @@ class Metadata:
         if key in NAMED and "attrs" not in record:
             return NAMED[key](string_of(record))
         attrs = record.get("attrs") or {}
+        if list(attrs) == ["missing"]:
+            return self._missing_below(key, int(attrs["missing"]))
         if key.startswith("relay.attrs."):
             node = MetaNode(key, attrs)
             self._attributes[id(node)] = node

@@ -32,7 +32,7 @@ class AttributeText:
         if value is ANY:
             return "?"
         if cls is GlobalVar:
-            return f"'{value.name}'"
+            return f"@{value.name}" if self.metadata else f"'{value.name}'"
         if not self.metadata or cls is dict:
             return self.spelled(value)
         if isinstance(value, str):
@@ -58,11 +58,21 @@ class AttributeText:
                 out.append(self(v))
         return "".join(out)
 
+    def _entry(self, key: Any, value: Any) -> str:
+        """A value of a dictionary; functions that were lowered stand there by name, as TVM shows them."""
+        if key == "all_prim_fn_vars" and isinstance(value, tuple) and all(isinstance(v, GlobalVar) for v in value):
+            return f"[{', '.join(repr(v.name) for v in value)}]"
+        return self(value)
+
     def spelled(self, value: Any) -> str:
         """The form that the peer's debugging output gives to values that it would otherwise put into the metadata."""
         if isinstance(value, dict):
             # the one key that the peer writes bare is that of attributes inside of attributes
-            return "{" + ", ".join(f"{k if k == '__dict__' else self(k)}={self(v)}" for k, v in value.items()) + "}"
+            return (
+                "{"
+                + ", ".join(f"{k if k == '__dict__' else self(k)}={self._entry(k, v)}" for k, v in value.items())
+                + "}"
+            )
         if missing_reference(value) is not None:
             return self.references.refer(value)
         if isinstance(value, VirtualDevice):

@@ -35,7 +35,7 @@ from ..ir import (
 from ..ir.attributes import described
 from ..ir.boxed import BOXED
 from ..ir.meta import MetaNode, VirtualDevice
-from .metadata import type_key
+from .metadata import missing_reference, type_key
 
 
 class Record:
@@ -92,7 +92,11 @@ class Describer:
         return self.intrinsics.setdefault(name, Op(f"tir.{name}", None))
 
     def describe(self, value: Any) -> Record:
-        """The record of one node."""
+        """The record of one node; of one that is missing, its number among those that are."""
+        missing = missing_reference(value)
+        if missing is not None:
+            key, index = missing
+            return Record(key, [("missing", str(index))])
         describe = _RECORDS.get(value.__class__)
         if describe is not None:
             return describe(self, value)
@@ -216,14 +220,19 @@ _FIELD_ORDER = {
 }
 
 
+_PLAIN_NUMBERS = frozenset(("TargetKind", "PrimType", *_FIELD_ORDER))
+"""Records whose numbers are fields written in place; in one that nothing is known of they could be taken for references."""
+
+
 def _meta(g: Describer, m: MetaNode) -> Record:
-    order = _FIELD_ORDER.get(m.type_key, tuple(m.fields))
+    order = _FIELD_ORDER.get(m.type_key, tuple(sorted(m.fields)))  # as they are read again
     fields: list[tuple[str, Any]] = []
     for name in order:
         if name not in m.fields:
             continue
         value = m.fields[name]
-        in_place = isinstance(value, int | float) or (m.type_key == "PrimType" and isinstance(value, str))
+        in_place = m.type_key in _PLAIN_NUMBERS and isinstance(value, int | float)
+        in_place = in_place or (m.type_key == "PrimType" and isinstance(value, str))
         fields.append((name, _plain(value) if in_place else Part(value)))
     return Record(m.type_key, fields)
 

@@ -277,14 +277,14 @@ class RelayPrinter(Bindings):
         return f"{place(op, False, indent)}({', '.join(args)})"
 
     def _attributes(self, attrs: Any, op: Expr) -> list[str]:
-        if op.__class__ is Op and self.metadata and not attrs.declares_attrs and attrs.attrs_name:
-            return [self.references.refer(attrs)]
-        text = self.attribute_text
         given = stated(attrs)
         if given and given[0][1].__class__ is MetaNode and missing_reference(given[0][1]) and op.__class__ is Op:
             record = given[0][1]
             if record.type_key == attrs.attrs_name:  # all of them are in one record, which is missing
                 return [self.references.refer(record)]
+        if op.__class__ is Op and self.metadata and not attrs.declares_attrs and attrs.attrs_name:
+            return [self.references.refer(attrs)]
+        text = self.attribute_text
         return [f"{key}={text(value)}" for key, value in given]
 
     def _tuple(self, e: Tuple, indent: int) -> str:

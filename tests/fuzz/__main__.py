@@ -1,4 +1,8 @@
-"""`python -m tests.fuzz`: random modules through random passes, for as long as you like."""
+"""`python -m tests.fuzz`: random inputs of every kind, for as long as you like.
+
+Modules go through random passes and keep types and values; texts, mutated from the project's and from those of a corpus beside
+it, are read, printed, typed, transformed and built.
+"""
 
 from __future__ import annotations
 
@@ -7,39 +11,38 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from itertools import count, islice
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
+from typing import Any
 
-from tests.fuzz.failures import write_failure
-from tests.fuzz.trial import Outcome, run_trial
-
-BATCH = 50
+from tests.fuzz.kinds import KINDS
 
 
 def main() -> int:
     """Runs trials until the time is over; 1 if one failed."""
     options = _options()
     end = time.monotonic() + options.seconds
-    kinds: Counter[str] = Counter()
+    found: dict[str, Counter[str]] = {name: Counter() for name in options.kinds}
     failed = 0
-    for outcome in _trials(options.seed, options.jobs, end, options.count):
-        kinds[outcome.kind] += 1
+    for name, outcome in _trials(options, end):
+        found[name][outcome.kind] += 1
         if outcome.kind == "failed":
             failed += 1
-            path = write_failure(outcome, options.failures)
+            path = KINDS[name].write(outcome, options.failures)
             print(f"{path}: {','.join(outcome.pipeline)}: {outcome.message.strip()[:400]}", flush=True)
-    done = ", ".join(f"{n:,} {kind}" for kind, n in sorted(kinds.items()))
-    print(f"seeds from {options.seed}: {sum(kinds.values()):,} modules: {done or 'none'}")
+    for name, kinds in found.items():
+        done = ", ".join(f"{n:,} {kind}" for kind, n in sorted(kinds.items()))
+        print(f"seeds from {options.seed}: {kinds.total():,} {name}: {done or 'none'}")
     return 1 if failed else 0
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=_positive(float), default=600, help="how long (default: 600)")
-    parser.add_argument("--seed", type=int, default=1, help="the first seed; each module takes the next (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="the first seed; each input takes the next (default: 1)")
     parser.add_argument("--jobs", type=_positive(int), default=1, help="processes (default: 1)")
-    parser.add_argument("--count", type=_positive(int), help="at most so many modules")
+    parser.add_argument("--count", type=_positive(int), help="at most so many inputs of each kind")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=[*KINDS], help="what to draw (default: all)")
     parser.add_argument(
         "--failures",
         type=Path,
@@ -60,30 +63,51 @@ def _positive(kind: type) -> object:
     return convert
 
 
-def run_batch(first: int, size: int) -> list[Outcome]:
-    """The trials of the seeds from `first` on."""
-    return [run_trial(seed) for seed in range(first, first + size)]
+def run_batch(name: str, first: int, size: int) -> tuple[list[Any], float]:
+    """The trials of the seeds from `first` on, and the seconds they took."""
+    start = time.monotonic()
+    return [KINDS[name].run(seed) for seed in range(first, first + size)], time.monotonic() - start
 
 
-def _trials(seed: int, jobs: int, end: float, most: int | None) -> Iterator[Outcome]:
-    sizes = ((first, BATCH if most is None else min(BATCH, seed + most - first)) for first in count(seed, BATCH))
-    batches = ((first, size) for first, size in sizes)
-    if jobs == 1:
-        for first, size in batches:
-            for s in range(first, first + max(0, size)):
+def _trials(options: argparse.Namespace, end: float) -> Iterator[tuple[str, Any]]:
+    """Outcomes of all kinds, each of which gets about the same share of the time."""
+    spent = dict.fromkeys(options.kinds, 0.0)
+    following = dict.fromkeys(options.kinds, options.seed)
+    last = None if options.count is None else options.seed + options.count
+
+    def next_batch() -> tuple[str, int, int] | None:
+        open_kinds = [n for n in spent if last is None or following[n] < last]
+        if not open_kinds or time.monotonic() > end:
+            return None
+        name = min(open_kinds, key=lambda n: spent[n])
+        first = following[name]
+        size = KINDS[name].batch if last is None else min(KINDS[name].batch, last - first)
+        following[name] += size
+        return name, first, size
+
+    if options.jobs == 1:
+        while (batch := next_batch()) is not None:
+            name, first, size = batch
+            start = time.monotonic()
+            for seed in range(first, first + size):
                 if time.monotonic() > end:
                     return
-                yield run_trial(s)
-            if size < BATCH:
-                return
+                yield name, KINDS[name].run(seed)
+            spent[name] += time.monotonic() - start
         return
-    with ProcessPoolExecutor(jobs) as pool:
-        while time.monotonic() < end:
-            now = [b for b in islice(batches, 2 * jobs) if b[1] > 0]
-            if not now:
+    with ProcessPoolExecutor(options.jobs) as pool:
+        running: dict[Future[Any], str] = {}
+        while True:
+            while len(running) < 2 * options.jobs and (batch := next_batch()) is not None:
+                running[pool.submit(run_batch, *batch)] = batch[0]
+                spent[batch[0]] += 1e-6  # so that the first batches are of every kind
+            if not running:
                 return
-            for outcomes in [pool.submit(run_batch, *b) for b in now]:
-                yield from outcomes.result()
+            for done in wait(running, return_when=FIRST_COMPLETED).done:
+                outcomes, seconds = done.result()
+                name = running.pop(done)
+                spent[name] += seconds
+                yield from ((name, o) for o in outcomes)
 
 
 if __name__ == "__main__":

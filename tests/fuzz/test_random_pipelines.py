@@ -74,7 +74,8 @@ def test_command_line() -> None:
     command = [sys.executable, "-m", "tests.fuzz", "--count", "12", "--seed", "3", "--jobs", "2", "--seconds", "60"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONWARNINGS": "ignore"})
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("seeds from 3: 12 modules")
+    assert "seeds from 3: 12 modules: " in done.stdout
+    assert "seeds from 3: 12 texts: " in done.stdout
     done = subprocess.run([*command, "--jobs", "0"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "not positive" in done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...diagnostics import nearest
+from ...diagnostics import IrError, nearest
 from ...ir import Int64
 from ...ir.meta import MetaNode, VirtualDevice
 from ...ops.base import op, operators
@@ -55,7 +55,14 @@ class Attributes(Leaves):
         return found
 
     def meta_value(self, v: list, s: int, e: int) -> Any:
-        return self._meta(v[0], s, e)
+        from ..settled import settle
+
+        try:
+            return settle(self._meta(v[0], s, e), self.metadata)
+        except IrError as error:
+            for d in error.diagnostics:
+                self.error(d.message, s, e, help=d.help)
+            return None
 
     def attr_name(self, v: list, s: int, e: int) -> Any:
         name = v[0]

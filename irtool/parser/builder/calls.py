@@ -99,7 +99,11 @@ class Calls(Leaves):
         if attrs.__class__ is MetaNode:
             if attrs.missing is not None:
                 return without_values(operator, attrs)
-            return operator.make(self.metadata.attributes(attrs, operator), Span(self.source, s, e))
+            held = self._record_attrs.get((operator, id(attrs)))
+            if held is None:  # what shares a record shares its attributes
+                made = operator.make(self.metadata.attributes(attrs, operator), Span(self.source, s, e))
+                held = self._record_attrs[operator, id(attrs)] = (made, attrs)
+            return held[0]
         start, end = attrs[0][2], attrs[-1][3]
         text = self.source.text[start:end]
         key = (function.name, text)

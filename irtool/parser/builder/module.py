@@ -97,5 +97,8 @@ class Builder(Functions, Calls, Control, Attributes, Types):
     def type_params(self, v: list, s: int, e: int) -> tuple[TypeVar, ...]:
         made = tuple(TypeVar(name, "type", self.span(s, e)) for name in v[1])
         for var in made:
+            outer = self.type_variables.get(var.name)
+            if outer is not None:
+                self.hidden_types[var] = outer
             self.type_variables[var.name] = var
         return made

@@ -38,6 +38,8 @@ class State:
         self.free: dict[str, Var] = {}
         self.trail: list[tuple[str, Var | None]] = []
         self.type_variables: dict[str, TypeVar] = {}
+        self.hidden_types: dict[TypeVar, TypeVar] = {}
+        """By type parameter: the one around it that has the same name."""
         self.graph_values: dict[str, Expr] = {}
         self.globals: dict[str, GlobalVar] = {}
         self.type_names: dict[str, Span] = {}
@@ -58,6 +60,8 @@ class State:
         self._int_lists: dict[str, tuple[int, ...]] = {}
         self._scalars: dict[str, tuple[Any, str]] = {}
         self._attrs: dict[tuple[str, str], Operator] = {}
+        self._record_attrs: dict[tuple[type[Operator], int], tuple[Operator, Any]] = {}
+        """Attributes made of a record of the metadata section, which is kept with them: another could take its place in memory."""
         self._bare_attrs: dict[type[Operator], Operator] = {}
         self._ops: dict[str, Op] = {}
         """Operators by the names that were read for them."""
@@ -92,8 +96,12 @@ class State:
                 self.variables[name] = hidden
 
     def close_type_scope(self, params: tuple[TypeVar, ...]) -> None:
-        for p in params:
-            self.type_variables.pop(p.name, None)
+        for p in reversed(params):
+            outer = self.hidden_types.pop(p, None)
+            if outer is None:
+                self.type_variables.pop(p.name, None)
+            else:
+                self.type_variables[p.name] = outer
 
     def forget_scopes(self) -> None:
         """Starts a definition anew after an error."""

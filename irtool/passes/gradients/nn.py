@@ -24,10 +24,14 @@ def _flip(e: Expr) -> Expr:
 
 @gradient("nn.dense")
 def dense(s: Site) -> list[Expr]:
-    """g w and gᵀ x."""
+    """g w and gᵀ x; what stands before the last axis are rows, however many axes it has."""
     data, weight = s.args
-    of_data = call("nn.dense", s.grad, _flip(weight), units=s.shape(1)[1])
-    of_weight = call("nn.dense", _flip(s.grad), _flip(data), units=s.shape(0)[1])
+    units, width = s.shape(1)
+    rows, grad_rows = data, s.grad
+    if len(s.shape(0)) != 2:
+        rows, grad_rows = (call("reshape", e, newshape=[-1, n]) for e, n in ((data, width), (s.grad, units)))
+    of_data = call("nn.dense", s.grad, _flip(weight), units=width)
+    of_weight = call("nn.dense", _flip(grad_rows), _flip(rows), units=width)
     return [sum_like(of_data, data), sum_like(of_weight, weight)]
 
 

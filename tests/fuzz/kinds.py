@@ -1,0 +1,35 @@
+"""What the fuzzer draws: each kind of input with its trial and the form in which a failure is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.fuzz.failures import write_failure, write_text_failure
+from tests.fuzz.text_trial import run_text_trial
+from tests.fuzz.trial import run_trial
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of input.
+
+    Attributes:
+        batch: trials that a process does before it answers.
+        run: the trial of a seed. Its outcome has a `seed`, a `kind` (`failed` is what is looked for), a `message` and a
+            `pipeline`.
+        write: keeps a failure in a folder, as a golden; returns the file.
+    """
+
+    batch: int
+    run: Callable[[int], Any]
+    write: Callable[[Any, Path], Path]
+
+
+KINDS = {
+    "modules": Kind(20, run_trial, write_failure),
+    "texts": Kind(200, partial(run_text_trial, with_corpus=True), write_text_failure),
+}
