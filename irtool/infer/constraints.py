@@ -337,10 +337,12 @@ class Constraints:
 
     def _leave_function(self, e: Function) -> None:
         result = self.solver.find(self.types[e.body])
-        if isinstance(result, FuncType) and result.type_params and not isinstance(result, OperatorType):
-            result, _ = self._instantiate(result)
         if e.ret_type is not None:
             declared = self._annotation(e.ret_type, e.span)
+            if isinstance(result, FuncType) and result.type_params and not isinstance(result, OperatorType):
+                # Declared to be of one type, it is used as that; where nothing is declared it stays generic.
+                if not (isinstance(declared, FuncType) and declared.type_params):
+                    result, _ = self._instantiate(result)
             what = "the function returns another type than it declares"
             result = self.unify(declared, result, e.ret_type.span or _place(e.body, e), what)
         params = tuple([self.types[p] for p in e.params])

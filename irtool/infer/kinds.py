@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..diagnostics import IrError, Span, nearest
 from ..ir import GlobalTypeVar, Module, TensorType, Type, TypeCall, type_children
 from ..ir.dims import is_dimension
@@ -32,6 +34,9 @@ def _check_tensor(t: TensorType, span: Span | None) -> None:
     wrong = [d for d in t.shape if not is_dimension(d)]
     if wrong:
         raise IrError(f"{wrong[0]} is not a dimension: it is a number that is not negative, in {t}", span)
+    count = math.prod([d for d in t.shape if isinstance(d, int)])
+    if count >= 1 << 63:
+        raise IrError(f"a tensor of {t} has {count} elements: more than 2^63 - 1", span)
 
 
 def _check_definition(header: GlobalTypeVar, given: int, module: Module | None, span: Span | None) -> None:

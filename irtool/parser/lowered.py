@@ -62,6 +62,9 @@ def with_lowered(
             found.error(f"the function @{name} is defined twice", span)
         text = span.source.text[span.start : span.end]
         text = text[text.index("=") + 1 :].lstrip()
+        if not text.endswith("\n}"):
+            found.warn(f"the lowered function @{name} has no end, a }} at the start of a line; it is added", span)
+            text = text.rstrip() + "\n}"
         call = calls.get(name)
         kept[name] = LoweredText(text, _type(buffers(text), call, read_type) if call is not None else None)
     return module.with_functions({**kept, **module.functions})

@@ -324,8 +324,15 @@ class _Conversion:
 
     def call(self, e: Call, k: Continue) -> Steps:
         if self.returns(e.op):
-            made = lambda args: self.let_bind(Call(e.op, args, e.attrs, e.type_args, e.span), k)  # noqa: E731
-            return self.visit_all(e.args, made)
+            # A function that an operator is given stays in direct style: the operator calls it, and it returns.
+            given = [isinstance(e.op, Op) and isinstance(a, GlobalVar) for a in e.args]
+
+            def made(visited: tuple[Expr, ...]) -> Steps:
+                following = iter(visited)
+                args = tuple(a if g else next(following) for a, g in zip(e.args, given, strict=True))
+                return self.let_bind(Call(e.op, args, e.attrs, e.type_args, e.span), k)
+
+            return self.visit_all(tuple(a for a, g in zip(e.args, given, strict=True) if not g), made)
 
         def apply(parts: tuple[Expr, ...]) -> Steps:
             after = yield self.reify(k)

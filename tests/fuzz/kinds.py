@@ -31,5 +31,5 @@ class Kind:
 
 KINDS = {
     "modules": Kind(20, run_trial, write_failure),
-    "texts": Kind(200, partial(run_text_trial, with_corpus=True), write_text_failure),
+    "texts": Kind(200, partial(run_text_trial, wide=True), write_text_failure),
 }

@@ -30,8 +30,8 @@ LONGEST = 1_500
 
 @cache
 def pool() -> tuple[str, ...]:
-    """Every seed text of the project, in a fixed order."""
-    return (*constructs(), *operator_calls(), *printed(), *files())
+    """The seeds that change only when the language or the operators do, in a fixed order."""
+    return (*constructs(), *operator_calls(), *printed())
 
 
 def constructs() -> list[str]:
@@ -41,6 +41,12 @@ def constructs() -> list[str]:
         for text in path.read_text("utf-8").split("// ----\n"):
             texts.append(text if text.startswith(("#[version", "//", "fn", "v0")) else VERSION + text)
     return texts
+
+
+@cache
+def wide_pool() -> tuple[str, ...]:
+    """These, the project's small files, and a corpus beside the checkout where there is one."""
+    return (*pool(), *files(), *sorted(set(corpus())))
 
 
 def files() -> list[str]:

@@ -15,8 +15,9 @@ from typing import Any
 import irtool
 from irtool.diagnostics import IrError, render
 from irtool.ir import Module
+from irtool.passes.runner import has_untyped_functions
 from tests.fuzz.mutators import Seeds, mutate
-from tests.fuzz.text_seeds import corpus, pool
+from tests.fuzz.text_seeds import pool, wide_pool
 from tests.fuzz.trial import random_pipeline
 from tests.passes.test_every_pass import TARGET
 
@@ -65,9 +66,9 @@ def limited_time(seconds: int = LONGEST_TRIAL) -> Iterator[None]:
 
 
 @cache
-def seeds_to_mutate(with_corpus: bool = False) -> Seeds:
-    """The seeds of the project and, where asked for, those of a corpus beside it."""
-    return Seeds((*pool(), *(sorted(set(corpus())) if with_corpus else ())))
+def seeds_to_mutate(wide: bool = False) -> Seeds:
+    """The seeds taken apart; `wide`, every text that there is."""
+    return Seeds(wide_pool() if wide else pool())
 
 
 def draw_text(seeds: Seeds, seed: int) -> tuple[str, tuple[str, ...]]:
@@ -82,9 +83,9 @@ def draw_text(seeds: Seeds, seed: int) -> tuple[str, tuple[str, ...]]:
     return text, ("build",) if what < 0.12 else ()
 
 
-def run_text_trial(seed: int, with_corpus: bool = False) -> TextOutcome:
+def run_text_trial(seed: int, wide: bool = False) -> TextOutcome:
     """The trial of the text of this seed."""
-    text, pipeline = draw_text(seeds_to_mutate(with_corpus), seed)
+    text, pipeline = draw_text(seeds_to_mutate(wide), seed)
     return try_text(text, pipeline, seed)
 
 
@@ -116,6 +117,8 @@ def _stages(text: str, pipeline: tuple[str, ...]) -> Iterator[str]:
     check_text(module, "what was read")
     yield "read"
     module = irtool.infer_types(module)
+    if has_untyped_functions(module):
+        raise FailureError("inference left a function without type, and did not say so")
     check_text(module, "the module with types")
     yield "typed"
     if pipeline == ("build",):

@@ -43,6 +43,9 @@ class Leaves(State):
         value = self.graph_values.get(v[0])
         if value is None:
             value = self.variables.get(v[0][1:])
+        if value is None and v[0] in self.earlier_values:
+            value = self.graph_values[v[0]] = self.earlier_values[v[0]]
+            self.reached_back[v[0]] = self.span(s, e)
         if value is None:
             self.error(f"{v[0]} is used before it is given a value", s, e)
             value = self.graph_values[v[0]] = Var(v[0][1:])

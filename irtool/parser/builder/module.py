@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir import Constructor, ExternFunction, FuncType, GlobalTypeVar, Module, TypeData, TypeVar
+from ...ir import (
+    Constructor,
+    ExternFunction,
+    Function,
+    FuncType,
+    GlobalTypeVar,
+    Module,
+    TypeData,
+    TypeVar,
+    free_variables,
+)
 from .attributes import Attributes
 from .calls import Calls
 from .control import Control
@@ -30,11 +40,24 @@ class Builder(Functions, Calls, Control, Attributes, Types):
 
     def define(self, v: list, s: int, e: int) -> None:
         name, function = v[1][1:], v[2]
+        if self.reached_back:
+            self._check_values_from_before(name, function)
+        self.earlier_values.update(self.graph_values)
+        self.graph_values.clear()
         if not self.file(name, function, s, e):
             return
         for p in function.params:
             self.parameter_of.setdefault(p.name, name)
         self.dim_names = {}
+
+    def _check_values_from_before(self, name: str, function: Function) -> None:
+        """Reports a numbered value of an earlier definition that is made of that definition's own variables."""
+        unbound = set(free_variables(function)) - set(self.free.values())
+        for word, span in self.reached_back.items() if unbound else ():
+            of = next((f"%{v.name}" for v in free_variables(self.graph_values[word]) if v in unbound), None)
+            if of is not None:
+                self.error(f"{word} is made of {of}, which is not defined in @{name}", span.start, span.end)
+        self.reached_back.clear()
 
     def define_extern(self, v: list, s: int, e: int) -> None:
         name, t = v[2][1:], v[4]

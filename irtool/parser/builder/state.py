@@ -41,6 +41,10 @@ class State:
         self.hidden_types: dict[TypeVar, TypeVar] = {}
         """By type parameter: the one around it that has the same name."""
         self.graph_values: dict[str, Expr] = {}
+        self.earlier_values: dict[str, Expr] = {}
+        """Those of the definitions before this one, which share values that are the same everywhere."""
+        self.reached_back: dict[str, Span] = {}
+        """Where this definition first speaks of one of them."""
         self.globals: dict[str, GlobalVar] = {}
         self.type_names: dict[str, Span] = {}
         self.dim_names: dict[str, DimVar] = {}
