@@ -152,6 +152,8 @@ class Lexer:
         sign = self._sign_after(at + len(word))
         if previous in ("LET", "FREE_VAR"):
             return sign in ":=;{"
+        if previous == "LBRACE":  # of the first clause of a match
+            return sign == ":"
         if previous not in ("LPAREN", "COMMA"):
             return False
         if sign in (":", "{"):

@@ -161,9 +161,9 @@ def _type(tensors: list[TensorType | None], call: Call, read_type: Callable[[str
             return None
         result = rest[0] if len(rest) == 1 else TupleType(tuple(rest))  # type: ignore[arg-type]
     result = _filled(result, iter(rest))
-    if result is None or _UNKNOWN in arguments.fields:
+    if result is None:
         return None
-    return FuncType(arguments.fields, result)
+    return FuncType(tuple(IncompleteType() if t is _UNKNOWN else t for t in arguments.fields), result)
 
 
 _UNKNOWN = TupleType(())

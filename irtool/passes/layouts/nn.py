@@ -27,7 +27,8 @@ parse = Layout.parse
 def convolution(s: Site) -> Layouts:
     """Those that the attributes say: other operators are made to fit convolutions, not the other way round."""
     at = s.attrs
-    return Layouts((parse(at.data_layout), parse(at.kernel_layout)), (parse(at.out_layout or at.data_layout),), at)
+    result = getattr(at, "out_layout", "") or at.data_layout  # one of few bits has no layout of its own for the result
+    return Layouts((parse(at.data_layout), parse(at.kernel_layout)), (parse(result),), at)
 
 
 @layout_rule("nn.deformable_conv2d")
