@@ -122,7 +122,7 @@ def _alone(title: str, text: str, instructions: int = 0) -> Row:
 
 
 def _title(k: PrimFunc) -> str:
-    operators = " ".join(o.split(".")[-1] for o in k.attrs["operators"])
+    operators = " ".join(o.split(".")[-1] for o in k.operators)
     shapes = " ".join("x".join(map(str, b.shape)) for b in k.params[:2])
     depthwise = " groups" if "conv2d" in operators and k.params[1].shape[1] == 1 else ""
     return f"{shapes} {operators}{depthwise}"

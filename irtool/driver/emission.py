@@ -26,7 +26,7 @@ from ..tir.program import HostFunction, Program, constants_in_use
 from .options import Options
 from .outputs import Content, Emission, chunks
 from .refusals import refuse_oversized
-from .report import count_macs, make_report
+from .report import make_report
 
 
 def emit_files(prepared: Module, source: Module, given: Module, options: Options, scratch: Path) -> Emission:
@@ -101,8 +101,6 @@ def translate(prepared: Module, options: Options, compiler: Compiler) -> tuple[P
     """The scheduled program with its memory planned, and its C."""
     program = lower_module(prepared, options.entries)
     refuse_oversized(program, prepared)
-    for kernel in program.kernels:
-        kernel.attrs["macs"] = count_macs(kernel)
     machine = compiler.machine() if options.vector else Machine(0)
     schedule_program(program, machine)
     program.constants = constants_in_use(program)  # what lowering evaluated has left some behind

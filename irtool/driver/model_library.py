@@ -90,7 +90,7 @@ def _metadata(text: CText, program: Program, options: Options, graph: str) -> di
             "operator_functions": [
                 {
                     "function_name": text.kernel_names[k.name],
-                    "workspace": [{"device": _CPU, "workspace_size_bytes": k.attrs.get("workspace", 0)}],
+                    "workspace": [{"device": _CPU, "workspace_size_bytes": k.workspace}],
                 }
                 for k in _kernels(program)
             ],

@@ -51,7 +51,7 @@ def refuse_oversized(program: Program, prepared: Module) -> None:
                 found[_oversized(f"the parameter %{s.name} of @{f.name}", s, spans.get(name))] = None
         for step in steps(f.body):
             if isinstance(step, RunKernel):
-                operator = (step.kernel.attrs.get("operators") or ["a value"])[-1]
+                operator = (step.kernel.operators or ("a value",))[-1]
                 large = [s for slot in step.outputs if (s := slot.resolve()).nbytes > LARGEST]
                 found.update({_oversized(f"{operator} in @{f.name}", s): None for s in large})
     if found:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..backends.c.program import CText
-from ..tir.expr import Binary, Const, Load, post_order
 from ..tir.program import CONSTANT, TEMP, Branch, CallFunction, CopySlot, Loop, Program, RunKernel, Slot, steps
-from ..tir.stmt import Buffer, For, PrimFunc, Stmt, Store, children
+from ..tir.stmt import Buffer
 
 
 def make_report(program: Program, text: CText) -> dict[str, Any]:
@@ -24,7 +23,7 @@ def make_report(program: Program, text: CText) -> dict[str, Any]:
         "arena_bytes": text.arena_bytes,
         "arena_lower_bound": max(program.functions[e.function.name].live_bytes for e in text.entries),
         "weight_bytes": sum(c.nbytes for c in program.constants),
-        "macs": sum(r.kernel.attrs.get("macs", 0) for rs in runs.values() for r in rs),
+        "macs": sum(r.kernel.macs for rs in runs.values() for r in rs),
         "inputs": [_tensor(p.slot, p.name) for p in entry.inputs],
         "outputs": [_tensor(p.slot, p.name) for p in entry.outputs],
         "entries": {
@@ -41,12 +40,12 @@ def make_report(program: Program, text: CText) -> dict[str, Any]:
             {
                 "name": k.name,
                 "c_name": text.kernel_names.get(k.name, k.name),
-                "operators": list(k.attrs.get("operators", [])),
-                "strategy": k.attrs.get("strategy", "loops"),
-                "reason": k.attrs.get("reason", ""),
-                "macs": k.attrs.get("macs", 0),
+                "operators": list(k.operators),
+                "strategy": k.choice.strategy,
+                "reason": k.choice.reason,
+                "macs": k.macs,
                 "calls": sum(r.kernel is k for rs in runs.values() for r in rs),
-                "workspace_bytes": k.attrs.get("workspace", 0),
+                "workspace_bytes": k.workspace,
             }
             for k in program.kernels
         ],
@@ -55,36 +54,6 @@ def make_report(program: Program, text: CText) -> dict[str, Any]:
             {"name": c.name, "dtype": c.dtype, "shape": list(c.shape), "bytes": c.nbytes} for c in program.constants
         ],
     }
-
-
-def count_macs(kernel: PrimFunc) -> int:
-    """Products of elements that the kernel adds up, from its loops; before it is scheduled."""
-    total = 0
-    stack: list[tuple[Stmt, int]] = [(kernel.body, 1)]
-    while stack:
-        s, times = stack.pop()
-        if isinstance(s, For):
-            times *= int(s.extent.value) if isinstance(s.extent, Const) else 1
-        if isinstance(s, Store) and _accumulates_product(s):
-            total += times
-        stack.extend((k, times) for k in children(s))
-    return total
-
-
-def _accumulates_product(s: Store) -> bool:
-    """`acc = acc + a * b` with elements in both factors."""
-    if not isinstance(s.value, Binary) or s.value.op != "+":
-        return False
-    sides = (s.value.a, s.value.b)
-    mine = [isinstance(e, Load) and e.source is s.buffer for e in sides]
-    if sum(mine) != 1:
-        return False
-    product = sides[mine.index(False)]
-    return any(isinstance(e, Binary) and e.op == "*" and _has_load(e.a) and _has_load(e.b) for e in post_order(product))
-
-
-def _has_load(e: Any) -> bool:
-    return any(isinstance(x, Load) for x in post_order(e))
 
 
 def _tensor(slot: Slot, c_name: str) -> dict[str, Any]:
@@ -101,7 +70,7 @@ def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
             for c in s.carried:
                 found.setdefault(c, [at, at])[1] = at + len(steps([s])) - 1
         if isinstance(s, RunKernel):
-            scratch += [_scratch(function, s, b, at) for b in s.kernel.attrs["offsets"]]
+            scratch += [_scratch(function, s, b, at) for b in _offsets(s)]
         slots: tuple[Slot, ...] = ()
         if isinstance(s, RunKernel | CallFunction):
             slots = (*s.inputs, *s.outputs)
@@ -136,8 +105,13 @@ def _scratch(function: str, s: RunKernel, b: Buffer, at: int) -> dict[str, Any]:
         "name": f"{s.kernel.name}.{b.name}",
         "dtype": b.dtype,
         "shape": list(b.shape),
-        "offset": s.workspace + s.kernel.attrs["offsets"][b],
+        "offset": s.workspace + _offsets(s)[b],
         "bytes": b.nbytes,
         "first_step": at,
         "last_step": at,
     }
+
+
+def _offsets(s: RunKernel) -> dict[Buffer, int]:
+    assert s.kernel.placement is not None
+    return s.kernel.placement.offsets

@@ -230,7 +230,7 @@ class FunctionLowering:
             return nest(form, iter([self.blocks.fresh(dims(t), t.dtype) for t in types]))
         made, graph = found
         inputs += [self.whole.constant(c) for c in graph.constants]
-        copied = made.attrs["copies"]
+        copied = made.copies
         if copied is not None:
             return nest(form, iter([inputs[copied]]))
         outputs = [self.blocks.fresh(dims(t), t.dtype) for t in types]

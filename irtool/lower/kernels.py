@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..diagnostics import Diagnostic, InternalError, IrError
 from ..ir import Call, Constant, Expr, Function, Var
 from ..ir.structural import structural_equal, structural_hash
-from ..tir.sharing import copied_input, in_place_pairs
-from ..tir.stmt import PrimFunc
+from ..tir.kernel import Kernel
 from .compose import TensorGraph, compose
 from .describe import described_call
 from .naming import kernel_name
@@ -17,12 +16,12 @@ class Kernels:
     """Kernels made so far. What has none is noted in `problems`."""
 
     def __init__(self, problems: list[Diagnostic]) -> None:
-        self.all: list[PrimFunc] = []
+        self.all: list[Kernel] = []
         self.problems = problems
-        self._by_hash: dict[int, list[tuple[Function, PrimFunc, TensorGraph]]] = {}
+        self._by_hash: dict[int, list[tuple[Function, Kernel, TensorGraph]]] = {}
         self._names: dict[str, int] = {}
 
-    def get(self, function: Function) -> tuple[PrimFunc, TensorGraph] | None:
+    def get(self, function: Function) -> tuple[Kernel, TensorGraph] | None:
         """The kernel of a primitive function; None, with a problem noted, where it has none."""
         key = structural_hash(function)
         for other, kernel, graph in self._by_hash.get(key, ()):
@@ -37,11 +36,9 @@ class Kernels:
             return None
         name = kernel_name(c.op.name for c in graph.operators)  # type: ignore[attr-defined]
         seen = self._names[name] = self._names.get(name, -1) + 1
-        kernel = lower_function(graph, f"{name}_{seen}" if seen else name)
-        kernel.attrs["operators"] = [c.op.name for c in graph.operators]  # type: ignore[attr-defined]
-        kernel.attrs["calls"] = [described_call(c) for c in graph.operators]
-        kernel.attrs["copies"] = copied_input(kernel)
-        kernel.attrs["in_place"] = in_place_pairs(kernel)
+        nest = lower_function(graph, f"{name}_{seen}" if seen else name)
+        operators = [c.op.name for c in graph.operators]  # type: ignore[attr-defined]
+        kernel = Kernel.of(nest, operators, [described_call(c) for c in graph.operators])
         self.all.append(kernel)
         self._by_hash.setdefault(key, []).append((function, kernel, graph))
         return kernel, graph

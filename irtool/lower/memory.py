@@ -9,9 +9,10 @@ come behind the caller's.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
+from ..tir.kernel import Kernel
 from ..tir.program import (
     TEMP,
     Again,
@@ -27,21 +28,20 @@ from ..tir.program import (
     calls,
     steps,
 )
-from ..tir.stmt import Buffer, PrimFunc
+from ..tir.stmt import Buffer
 from .cycles import components
 from .placing import ALIGNMENT, Interval, align, place
 from .sharing import Moves, share_in_place, share_moved
-from .workspace import plan_workspace
+from .workspace import Stages, Workspace, plan_workspace
 
 
 def plan_memory(program: Program) -> None:
     """Sets the offsets of all slots, workspaces and frames, and every function's `frame_bytes`, `live_bytes`, `stack_bytes`."""
-    runs: Counter[PrimFunc] = Counter()
+    runs: Counter[Kernel] = Counter()
     for f in program.functions.values():
         runs.update(s.kernel for s in steps(f.body) if isinstance(s, RunKernel))
-    for kernel in program.kernels:
-        plan_workspace(kernel)
-        kernel.attrs["scattered"] = runs[kernel] == 1
+    workspaces = {kernel: plan_workspace(kernel) for kernel in program.kernels}
+    scattered = {kernel for kernel, times in runs.items() if times == 1}
     edges = {name: calls(f) for name, f in program.functions.items()}
     for group in components(edges):
         members = [program.functions[n] for n in group]
@@ -51,7 +51,7 @@ def plan_memory(program: Program) -> None:
             f.recursive = len(group) > 1 or f.name in edges[f.name]
             f.deep = f.recursive or any(o.deep for o in outside)
         for f in members:
-            _Frame(program, f).plan()
+            _Frame(program, f, workspaces, scattered).plan()
         behind = max((o.stack_bytes for o in outside if o.deep), default=0)
         for f in members:
             f.stack_bytes = sum(m.frame_bytes for m in members) + behind
@@ -60,13 +60,17 @@ def plan_memory(program: Program) -> None:
 class _Frame:
     """The plan of one function's frame."""
 
-    def __init__(self, program: Program, function: HostFunction) -> None:
+    def __init__(
+        self, program: Program, function: HostFunction, workspaces: Mapping[Kernel, Workspace], scattered: Set[Kernel]
+    ) -> None:
         self.program = program
         self.function = function
+        self.workspaces = workspaces
+        self.scattered = scattered
         self.intervals: dict[Slot, Interval] = {}
         self.scratch: list[tuple[Step, Interval]] = []
         self.pieces: list[tuple[RunKernel, Buffer, Interval]] = []
-        """Scratch memory of kernels that are called once: every buffer has a place of its own."""
+        """Scratch memory of kernels that are called once (`scattered`): every buffer has a place of its own."""
         self.behind: list[CallFunction] = []
         self.ordered: list[tuple[int, Step]] = []
         self.moves = Moves()
@@ -75,7 +79,8 @@ class _Frame:
     def plan(self) -> None:
         """Gives everything in the frame its offset."""
         self._walk()
-        groups = share_in_place(self.ordered, self.intervals)
+        stages = {kernel: w.stages for kernel, w in self.workspaces.items()}
+        groups = share_in_place(self.ordered, self.intervals, stages)
         share_moved(self.ordered, self.moves, self.intervals, groups)
         items = list(dict.fromkeys(groups.values()))
         total, lower = place([*items, *(i for _, i in self.scratch), *(i for _, _, i in self.pieces)])
@@ -85,7 +90,8 @@ class _Frame:
             slot.offset = interval.offset
         for run, buffer, interval in self.pieces:
             # Its scratch memory begins where the frame does.
-            run.kernel.attrs["offsets"][buffer] = interval.offset
+            assert run.kernel.placement is not None
+            run.kernel.placement.offsets[buffer] = interval.offset
         for step, interval in self.scratch:
             if isinstance(step, RunKernel):
                 step.workspace = interval.offset
@@ -94,7 +100,7 @@ class _Frame:
                 step.frame = interval.offset
         for _, s in self.ordered:
             if isinstance(s, RunKernel):
-                _note_overlaps(s)
+                _note_overlaps(s, stages[s.kernel])
         for call in self.behind:
             call.frame = total
         self.function.frame_bytes = total
@@ -161,7 +167,8 @@ class _Frame:
             self._touch(slot, self.clock)
 
     def _run(self, s: RunKernel) -> None:
-        stages = s.kernel.attrs["stages"]
+        workspace = self.workspaces[s.kernel]
+        stages = workspace.stages
         for slot, at in zip(s.inputs, stages.read):
             self._touch(slot, self.clock + at, True)
         for slot, at in zip(s.outputs, stages.written):
@@ -169,11 +176,11 @@ class _Frame:
         end = self.clock + stages.count - 1
         for slot in s.outputs:
             self._touch(slot, end)
-        if s.kernel.attrs["scattered"]:
-            self.pieces += [(s, b, i.later(self.clock)) for b, i in s.kernel.attrs["buffers"].items()]
-        elif s.kernel.attrs["workspace"]:
+        if s.kernel in self.scattered:
+            self.pieces += [(s, b, i.later(self.clock)) for b, i in workspace.buffers.items()]
+        elif s.kernel.has_workspace:
             begin, stop = stages.workspace
-            self.scratch.append((s, Interval(s.kernel.attrs["workspace"], self.clock + begin, self.clock + stop)))
+            self.scratch.append((s, Interval(s.kernel.workspace, self.clock + begin, self.clock + stop)))
         self.clock = end
 
     def _call(self, s: CallFunction) -> None:
@@ -188,10 +195,11 @@ class _Frame:
             self.scratch.append((s, Interval(callee.frame_bytes, self.clock, self.clock)))
 
 
-def _note_overlaps(s: RunKernel) -> None:
-    """Notes in the kernel's `attrs["overlapping"]` which inputs and outputs share memory in this call, one after the other."""
-    found: list[tuple[int, int]] = s.kernel.attrs["overlapping"]
-    for i, o in s.kernel.attrs["stages"].in_turn:
+def _note_overlaps(s: RunKernel, stages: Stages) -> None:
+    """Notes in the kernel's placement which inputs and outputs share memory in this call, one after the other."""
+    assert s.kernel.placement is not None
+    found = s.kernel.placement.overlapping
+    for i, o in stages.in_turn:
         a, b = s.inputs[i].resolve(), s.outputs[o].resolve()
         if a.kind != TEMP or b.kind != TEMP or (i, o) in found:
             continue

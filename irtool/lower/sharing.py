@@ -7,10 +7,12 @@ A value that moves to a loop's slot for the next turn may be computed there, whe
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ..tir.kernel import Kernel
 from ..tir.program import TEMP, CopySlot, RunKernel, Slot, Step
 from .placing import Interval
+from .workspace import Stages
 
 
 class Moves:
@@ -67,16 +69,21 @@ class Moves:
         return times[bisect_left(times, at) : bisect_right(times, self._ends[arm])]
 
 
-def share_in_place(ordered: Sequence[tuple[int, Step]], intervals: dict[Slot, Interval]) -> dict[Slot, Interval]:
-    """Which interval each slot is in, after outputs have taken the places of inputs that die with them."""
+def share_in_place(
+    ordered: Sequence[tuple[int, Step]], intervals: dict[Slot, Interval], stages: Mapping[Kernel, Stages]
+) -> dict[Slot, Interval]:
+    """Which interval each slot is in, after outputs have taken the places of inputs that die with them.
+
+    `stages` says of each kernel when it writes its outputs.
+    """
     group = dict(intervals)
     members: dict[Interval, list[Slot]] = {i: [s] for s, i in intervals.items()}
     for clock, s in ordered:
         if not isinstance(s, RunKernel):
             continue
         taken: set[int] = set()
-        for i, o in s.kernel.attrs.get("in_place", ()):
-            at = clock + s.kernel.attrs["stages"].written[o]
+        for i, o in s.kernel.in_place:
+            at = clock + stages[s.kernel].written[o]
             source, out = s.inputs[i].resolve(), s.outputs[o].resolve()
             if source.kind != TEMP or out.kind != TEMP or o in taken or source is out:
                 continue
@@ -96,7 +103,7 @@ def share_in_place(ordered: Sequence[tuple[int, Step]], intervals: dict[Slot, In
 
 def _in_place(s: RunKernel, source: Slot, o: int) -> bool:
     """True if the output may lie where the slot does, as whichever inputs the kernel gets it."""
-    allowed = {i for i, out in s.kernel.attrs.get("in_place", ()) if out == o}
+    allowed = {i for i, out in s.kernel.in_place if out == o}
     return all(i in allowed for i, x in enumerate(s.inputs) if x.resolve() is source)
 
 

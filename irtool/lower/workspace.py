@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..tir.expr import Load, post_order
-from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, Store, expressions, pre_order
+from ..tir.kernel import Kernel, Placement
+from ..tir.stmt import Allocate, Buffer, Seq, Stmt, Store, expressions, pre_order
 from .placing import Interval, align, place
 
 
@@ -35,12 +36,16 @@ class Stages:
         return [(i, o) for i, r in enumerate(self.read) for o, w in enumerate(self.written) if r < w]
 
 
-def plan_workspace(kernel: PrimFunc) -> None:
-    """Gives every arena buffer of the kernel an offset in its scratch memory: `attrs["workspace"]` and `["offsets"]`.
+@dataclass(frozen=True)
+class Workspace:
+    """The stages of a kernel, and the stages in which each of its arena buffers is in use."""
 
-    `attrs["stages"]` says when it uses what, and `attrs["overlapping"]`, once calls are planned, which of its inputs and
-    outputs lie in the same memory one after the other.
-    """
+    stages: Stages
+    buffers: dict[Buffer, Interval]
+
+
+def plan_workspace(kernel: Kernel) -> Workspace:
+    """Gives every arena buffer of the kernel an offset in its scratch memory: the kernel's `placement`."""
     intervals: dict[Buffer, Interval] = {}
     allocated = [s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate) and s.buffer.scope == "arena"]
     tops = _top_level(kernel.body)
@@ -61,11 +66,8 @@ def plan_workspace(kernel: PrimFunc) -> None:
         tuple(first.get(b, 0) for b in kernel.outputs),
         (min((i.first for i in used), default=0), max((i.last for i in used), default=0)),
     )
-    kernel.attrs["workspace"] = total or (1 if allocated else 0)  # a buffer of no bytes has an address all the same
-    kernel.attrs["offsets"] = {b: i.offset for b, i in intervals.items()}
-    kernel.attrs["buffers"] = intervals
-    kernel.attrs["stages"] = stages
-    kernel.attrs["overlapping"] = []
+    kernel.placement = Placement(total or (1 if allocated else 0), {b: i.offset for b, i in intervals.items()})
+    return Workspace(stages, intervals)
 
 
 def _top_level(body: Stmt) -> list[Stmt]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..tir.expr import Load, post_order
+from ..tir.kernel import Kernel
 from ..tir.program import (
     TEMP,
     Again,
@@ -27,7 +28,7 @@ from ..tir.program import (
     steps,
 )
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Allocate, Buffer, For, PrimFunc, Stmt, Store, pre_order, seq
+from ..tir.stmt import Allocate, Buffer, For, Stmt, Store, pre_order, seq
 from .kernel import schedule_kernel
 from .machine import Machine
 from .nests import Map, buffers_read, recognise, with_buffers
@@ -84,8 +85,8 @@ class _Joiner:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self._made: dict[tuple, PrimFunc | None] = {}
-        self._rows: dict[PrimFunc, int] = {}
+        self._made: dict[tuple, Kernel | None] = {}
+        self._rows: dict[Kernel, int] = {}
 
     def joined(self, body: Sequence, mentions: dict[Slot, set[int]]) -> list:
         """The steps, with as few kernels as can be."""
@@ -124,7 +125,7 @@ class _Joiner:
         kernel = self._made[key]
         return RunKernel(kernel, inputs, outputs, places=a.places + b.places) if kernel is not None else None
 
-    def _row_count(self, kernel: PrimFunc) -> int:
+    def _row_count(self, kernel: Kernel) -> int:
         """Into how many rows the kernel's work falls; -1 if it is all element by element, 0 if it does something else."""
         if kernel not in self._rows:
             self._rows[kernel] = row_count([recognise(s) for s in stages(kernel.body)], self.machine)
@@ -132,7 +133,7 @@ class _Joiner:
 
     def _one_kernel(
         self, first: RunKernel, second: RunKernel, inputs: list[Slot], outputs: list[Slot], inner: list[Slot]
-    ) -> PrimFunc | None:
+    ) -> Kernel | None:
         buffers: dict[Slot, Buffer] = {}
         names = {x: f"p{n}" for n, x in enumerate(inputs)}
         parts: list[Stmt] = []
@@ -157,32 +158,35 @@ class _Joiner:
         for b in (*between, *temporaries):
             body = Allocate(b, body)
         params = [buffers[x] for x in (*inputs, *outputs)]
-        made = PrimFunc(_name(first.kernel, second.kernel), params, body, len(outputs))
-        made.attrs["operators"] = [o for s in (first, second) for o in s.kernel.attrs.get("operators", [])]
-        made.attrs["calls"] = [c for s in (first, second) for c in s.kernel.attrs.get("calls", [])]
-        made.attrs["macs"] = sum(s.kernel.attrs.get("macs", 0) for s in (first, second))
-        made.attrs["copies"] = None
-        made.attrs["in_place"] = _in_place(made, parts)
+        made = Kernel(
+            _name(first.kernel, second.kernel),
+            params,
+            body,
+            len(outputs),
+            operators=first.kernel.operators + second.kernel.operators,
+            calls=first.kernel.calls + second.kernel.calls,
+            macs=first.kernel.macs + second.kernel.macs,
+        )
+        made = made.replace(in_place=_in_place(made, parts))
         return made if _is_one_loop(schedule_kernel(made, self.machine)) else None
 
 
-def _name(a: PrimFunc, b: PrimFunc) -> str:
+def _name(a: Kernel, b: Kernel) -> str:
     prefix = "tvmgen_default_fused"
     return a.name + (b.name[len(prefix) :] if b.name.startswith(prefix) else f"_{b.name}")
 
 
-def _result(kernel: PrimFunc) -> str:
+def _result(kernel: Kernel) -> str:
     """A name for the kernel's result: that of its last operator."""
-    operators = kernel.attrs.get("operators", [])
-    return operators[-1].split(".")[-1] if operators else "value"
+    return kernel.operators[-1].split(".")[-1] if kernel.operators else "value"
 
 
-def _is_one_loop(kernel: PrimFunc) -> bool:
+def _is_one_loop(kernel: Kernel) -> bool:
     """True if all of the kernel is one loop, and nothing lies in the workspace."""
     return isinstance(kernel.body, For)
 
 
-def _in_place(kernel: PrimFunc, parts: Sequence[Stmt]) -> list[tuple[int, int]]:
+def _in_place(kernel: Kernel, parts: Sequence[Stmt]) -> list[tuple[int, int]]:
     """Pairs (input, output) that may share memory when the parts run one after the other, or row by row: the part that
     writes the output reads the input at the same place, and those after it do not read it."""
     found = []

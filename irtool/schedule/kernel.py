@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, seq
+from ..tir.kernel import Choice, Kernel
+from ..tir.stmt import Allocate, Buffer, Seq, Stmt, seq
 from . import contract, elementwise, flatten, rows
 from .affine import loads
 from .bands import Banded, choose_band, cut
@@ -28,14 +29,14 @@ _MUCH_REUSE = 8
 """The same where the sum could be made in vectors as it is."""
 
 
-def schedule_kernel(kernel: PrimFunc, machine: Machine) -> PrimFunc:
-    """The kernel with its stages tiled and vectorized; `attrs` say which strategy the main one got, and why."""
-    same = [(kernel.inputs[i], kernel.outputs[o]) for i, o in kernel.attrs.get("in_place", ())]
+def schedule_kernel(kernel: Kernel, machine: Machine) -> Kernel:
+    """The kernel with its stages tiled and vectorized; its `choice` says which strategy the main one got, and why."""
+    same = [(kernel.inputs[i], kernel.outputs[o]) for i, o in kernel.in_place]
     scheduler = _Scheduler(machine, same)
     body = share_loops(scheduler.run(kernel.body))
     notes = sorted(scheduler.notes, key=lambda n: -n[0])
     strategy, reason = (notes[0][1], notes[0][2]) if notes else ("loops", "no stage has a form that is scheduled")
-    return kernel.with_body(body, strategy=strategy, reason=reason)
+    return kernel.replace(body=body, choice=Choice(strategy, reason))
 
 
 class _Scheduler:

@@ -8,9 +8,10 @@ row-major again because its last kernel writes it so. Weights are packed when th
 
 from __future__ import annotations
 
+from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, TEMP, Again, Branch, CallFunction, CopySlot, Loop, Program, RunKernel, Slot, steps
 from ..tir.sharing import in_place_pairs
-from ..tir.stmt import Buffer, Layout, PrimFunc, blocked
+from ..tir.stmt import Buffer, Layout, blocked
 from .machine import Machine
 from .nests import with_buffers
 from .wishes import Wish, carried, is_elementwise, vectors_per_block, wishes
@@ -32,11 +33,11 @@ def assign_layouts(program: Program, machine: Machine) -> None:
                 chosen.setdefault(slot, wish)
     for s in calls:
         _choose(s, wished[s], chosen, plain)
-    variants: dict[tuple, PrimFunc] = {}
+    variants: dict[tuple, Kernel] = {}
     packed: dict[tuple[Slot, Layout], Slot] = {}
     for s in calls:
         _specialise(s, wished[s], chosen, variants, packed)
-    used: dict[int, PrimFunc] = {}
+    used: dict[int, Kernel] = {}
     constants: dict[Slot, None] = {}
     for f in program.functions.values():
         for step in steps(f.body):
@@ -113,7 +114,7 @@ def _specialise(
     s: RunKernel,
     wished: dict[Buffer, Wish],
     chosen: dict[Slot, Wish],
-    variants: dict[tuple, PrimFunc],
+    variants: dict[tuple, Kernel],
     packed: dict[tuple[Slot, Layout], Slot],
 ) -> None:
     kernel = s.kernel
@@ -151,13 +152,13 @@ def _shape(b: Buffer, wish: Wish) -> tuple[int, ...]:
     return tuple(wish.padded or d if n == wish.axis else d for n, d in enumerate(b.shape))
 
 
-def _inner_layouts(kernel: PrimFunc, held: dict[Buffer, Wish]) -> dict[Buffer, Wish]:
+def _inner_layouts(kernel: Kernel, held: dict[Buffer, Wish]) -> dict[Buffer, Wish]:
     after = carried(kernel, held)
     params = set(kernel.params)
     return {b: w for b, w in after.items() if b not in params and b.scope == "arena" and _worthwhile(b, w)}
 
 
-def _variant(kernel: PrimFunc, layouts: dict[Buffer, Wish], number: int) -> PrimFunc:
+def _variant(kernel: Kernel, layouts: dict[Buffer, Wish], number: int) -> Kernel:
     if not layouts and not number:
         return kernel
     replaced = {
@@ -166,9 +167,8 @@ def _variant(kernel: PrimFunc, layouts: dict[Buffer, Wish], number: int) -> Prim
     }
     name = f"{kernel.name}_layout{number}" if number else kernel.name
     params = [replaced.get(b, b) for b in kernel.params]
-    made = PrimFunc(name, params, with_buffers(kernel.body, replaced), kernel.num_outputs, kernel.attrs)
-    made.attrs["in_place"] = in_place_pairs(made)
-    return made
+    made = kernel.replace(name=name, params=params, body=with_buffers(kernel.body, replaced))
+    return made.replace(in_place=in_place_pairs(made))
 
 
 def _packed_name(slot: Slot, packed: dict[tuple[Slot, Layout], Slot]) -> str:

@@ -20,9 +20,10 @@ from dataclasses import replace
 from itertools import product
 
 from ..tir.expr import Binary, Const, Expr, Load, Select, Var, const, post_order, rewrite, substitute
+from ..tir.kernel import Kernel
 from ..tir.sharing import in_place_pairs
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Allocate, Buffer, For, PrimFunc, Stmt, Store, seq
+from ..tir.stmt import Allocate, Buffer, For, Stmt, Store, seq
 from .affine import loads
 from .nests import Map, Reduction, buffers_read, recognise
 
@@ -33,7 +34,7 @@ Limits = dict[Expr, tuple[int, Expr, int, int]]
 to it before it is divided."""
 
 
-def join_phases(kernel: PrimFunc) -> PrimFunc:
+def join_phases(kernel: Kernel) -> Kernel:
     """The kernel with its phases written straight to where they belong; itself if it has none."""
     from .wishes import stages
 
@@ -62,7 +63,7 @@ def _read_by(b: Buffer, parts: Sequence[Stmt]) -> bool:
     return any(b in buffers_read(s) for s in parts)
 
 
-def _rebuilt(kernel: PrimFunc, body: Stmt) -> PrimFunc:
+def _rebuilt(kernel: Kernel, body: Stmt) -> Kernel:
     used = set(buffers_read(body))
     s = kernel.body
     kept: list[Buffer] = []
@@ -73,8 +74,7 @@ def _rebuilt(kernel: PrimFunc, body: Stmt) -> PrimFunc:
     for b in reversed(kept):
         body = Allocate(b, body)
     made = kernel.with_body(body)
-    made.attrs["in_place"] = in_place_pairs(made)
-    return made
+    return made.replace(in_place=in_place_pairs(made))
 
 
 def _nest(r: Reduction) -> Stmt:

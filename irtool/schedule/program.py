@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..tir.kernel import Kernel
 from ..tir.program import Program, RunKernel, steps
-from ..tir.stmt import PrimFunc
+
 from .joining import join_kernels
 from .kernel import schedule_kernel
 from .layouts import assign_layouts
 from .machine import Machine
 from .phases import join_phases
-
 
 def schedule_program(program: Program, machine: Machine) -> None:
     """Chooses layouts and joins kernels, then gives every kernel its schedule. Memory is planned after this."""
@@ -21,8 +21,7 @@ def schedule_program(program: Program, machine: Machine) -> None:
         join_kernels(program, machine)
     _replace_kernels(program, lambda k: schedule_kernel(k, machine))
 
-
-def _replace_kernels(program: Program, change: Callable[[PrimFunc], PrimFunc]) -> None:
+def _replace_kernels(program: Program, change: Callable[[Kernel], Kernel]) -> None:
     made = {id(k): change(k) for k in program.kernels}
     program.kernels = [made[id(k)] for k in program.kernels]
     for f in program.functions.values():

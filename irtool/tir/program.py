@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import dtypes
-from .stmt import PrimFunc
+from .kernel import Kernel
 
 PARAM, RESULT, TEMP, CONSTANT = "param", "result", "temp", "constant"
 
@@ -62,11 +62,16 @@ class RunKernel:
     """A call of a loop nest. `workspace` is the offset of its scratch memory in the frame, once planned; `places` says of each
     operator of the kernel where this use of it stands in the source."""
 
-    kernel: PrimFunc
+    kernel: Kernel
     inputs: list[Slot]
     outputs: list[Slot]
     workspace: int = 0
     places: tuple[str, ...] = ()
+
+    @property
+    def slots(self) -> list[Slot]:
+        """What it reads, then what it writes."""
+        return [*self.inputs, *self.outputs]
 
 
 @dataclass(eq=False)
@@ -78,6 +83,11 @@ class CallFunction:
     outputs: list[Slot]
     frame: int = 0
 
+    @property
+    def slots(self) -> list[Slot]:
+        """What it reads, then what it writes."""
+        return [*self.inputs, *self.outputs]
+
 
 @dataclass(eq=False)
 class Branch:
@@ -88,6 +98,11 @@ class Branch:
     other: list[Any]
     results: list[Slot] = field(default_factory=list)
 
+    @property
+    def slots(self) -> list[Slot]:
+        """What it reads itself, and what its arms deliver."""
+        return [self.cond, *self.results]
+
 
 @dataclass(eq=False)
 class CopySlot:
@@ -95,6 +110,11 @@ class CopySlot:
 
     source: Slot
     target: Slot
+
+    @property
+    def slots(self) -> list[Slot]:
+        """What it reads, then what it writes."""
+        return [self.source, self.target]
 
 
 @dataclass(eq=False)
@@ -105,6 +125,11 @@ class Loop:
     bodies: list[list[Any]]
     carried: list[Slot]
 
+    @property
+    def slots(self) -> list[Slot]:
+        """What it carries."""
+        return self.carried
+
 
 @dataclass(eq=False)
 class Again:
@@ -113,6 +138,11 @@ class Again:
 
     body: int = 0
     kept: list[Slot] = field(default_factory=list)
+
+    @property
+    def slots(self) -> list[Slot]:
+        """What it keeps."""
+        return self.kept
 
 
 Step = RunKernel | CallFunction | Branch | CopySlot | Loop | Again
@@ -165,7 +195,7 @@ class Program:
     """
 
     functions: dict[str, HostFunction]
-    kernels: list[PrimFunc]
+    kernels: list[Kernel]
     constants: list[Slot]
     entry: str = "main"
     entries: list[str] = field(default_factory=list)

@@ -15,6 +15,7 @@ from irtool.lower.cycles import components, rings
 from irtool.lower.loops import loop_tail_calls, parallel_moves, tail_calls
 from irtool.lower.memory import plan_memory
 from irtool.tir.expr import Var
+from irtool.tir.kernel import Kernel
 from irtool.tir.program import (
     CONSTANT,
     PARAM,
@@ -31,7 +32,6 @@ from irtool.tir.program import (
     calls,
     steps,
 )
-from irtool.tir.sharing import in_place_pairs
 from irtool.tir.stmt import Buffer, For, PrimFunc, Store
 
 SIZE = 16
@@ -41,16 +41,15 @@ def slot(name: str, kind: str = "temp") -> Slot:
     return Slot(name, (SIZE,), "float32", kind)
 
 
-def kernel(name: str, straight: list[bool]) -> PrimFunc:
+def kernel(name: str, straight: list[bool]) -> Kernel:
     """A sum of its inputs, those that are not straight from the last element to the first."""
     params = [Buffer(f"p{n}", (SIZE,), "float32", "param") for n in range(len(straight))]
     out, i = Buffer("out", (SIZE,), "float32", "param"), Var("i")
     value: Any = 0.0
     for b, s in zip(params, straight):
         value = b[i if s else SIZE - 1 - i] + value
-    made = PrimFunc(name, [*params, out], For(i, SIZE, Store(out, [i], value)))
-    made.attrs["in_place"] = in_place_pairs(made)
-    assert made.attrs["in_place"] == [(n, 0) for n, s in enumerate(straight) if s]
+    made = Kernel.of(PrimFunc(name, [*params, out], For(i, SIZE, Store(out, [i], value))))
+    assert made.in_place == tuple((n, 0) for n, s in enumerate(straight) if s)
     return made
 
 
@@ -112,7 +111,7 @@ class Writer:
     def __init__(self, draw: Callable[..., Any], arities: dict[str, int]) -> None:
         self.draw = draw
         self.arities = arities
-        self.kernels: list[PrimFunc] = []
+        self.kernels: list[Kernel] = []
         self.constants = [slot(f"c{n}", CONSTANT) for n in range(2)]
         self.count = 0
 
@@ -220,7 +219,7 @@ class Machine:
 
         for s in body:
             if isinstance(s, RunKernel):
-                allowed = {i for i, _ in s.kernel.attrs["in_place"]}
+                allowed = {i for i, _ in s.kernel.in_place}
                 early = {i: read(x) for i, x in enumerate(s.inputs) if i in allowed}
                 memory[self.place(s.outputs[0])] = "half written"
                 values = [early[i] if i in early else read(x) for i, x in enumerate(s.inputs)]

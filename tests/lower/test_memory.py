@@ -7,8 +7,8 @@ from irtool.lower.memory import plan_memory
 from irtool.lower.naming import kernel_name
 from irtool.lower.placing import Interval, place
 from irtool.tir.expr import Expr, Load, Var, post_order
+from irtool.tir.kernel import Kernel
 from irtool.tir.program import PARAM, RESULT, HostFunction, Program, RunKernel, Slot
-from irtool.tir.sharing import in_place_pairs
 from irtool.tir.stmt import Allocate, Buffer, For, PrimFunc, Seq, Stmt, Store, seq
 
 intervals = st.lists(
@@ -69,7 +69,7 @@ def programs(draw: st.DrawFn) -> Program:
     x = Slot("x", (16,), "float32", PARAM)
     slots = [x]
     body: list[RunKernel] = []
-    kernels: list[PrimFunc] = []
+    kernels: list[Kernel] = []
     for n in range(draw(st.integers(1, 9))):
         inputs = draw(st.lists(st.sampled_from(slots), min_size=1, max_size=3))
         again = [k for k in kernels if [b.size for b in k.inputs] == [s.size for s in inputs]]
@@ -87,7 +87,7 @@ def programs(draw: st.DrawFn) -> Program:
     return Program({"main": main}, kernels, [], "main")
 
 
-def _kernel(n: int, inputs: list[Slot], scratch: list[int], draw: st.DrawFn) -> PrimFunc:
+def _kernel(n: int, inputs: list[Slot], scratch: list[int], draw: st.DrawFn) -> Kernel:
     """Every stage fills one buffer from some of the inputs and the scratch memory before it; the last fills the result."""
     params = [Buffer(f"p{i}", s.shape, "float32", "param") for i, s in enumerate(inputs)]
     size = draw(st.sampled_from([inputs[0].size, *SIZES]))
@@ -108,9 +108,7 @@ def _kernel(n: int, inputs: list[Slot], scratch: list[int], draw: st.DrawFn) -> 
     whole = seq(stages)
     for b in temporaries:
         whole = Allocate(b, whole)
-    kernel = PrimFunc(f"k{n}", [*params, out], whole)
-    kernel.attrs["in_place"] = in_place_pairs(kernel)
-    return kernel
+    return Kernel.of(PrimFunc(f"k{n}", [*params, out], whole))
 
 
 @settings(max_examples=300, deadline=None)
@@ -136,7 +134,7 @@ def test_a_run_reads_what_was_written(program: Program) -> None:
             slot = s.resolve()
             assert slot.kind != "temp" or slot.offset is not None
             of[b] = (slot, blocks(slot.offset, slot.nbytes) if slot.kind == "temp" else None)  # type: ignore[arg-type]
-        for b, offset in kernel.attrs["offsets"].items():
+        for b, offset in kernel.placement.offsets.items():
             of[b] = (b, blocks(step.workspace + offset, b.nbytes))
         s = kernel.body
         while isinstance(s, Allocate):
@@ -158,11 +156,11 @@ def test_a_result_lies_where_an_input_was_copied_from() -> None:
     i, j = Var("i"), Var("j")
     first = For(i, 64, Store(copy, [i], p[i]))
     second = For(j, 64, Store(out, [j], copy[63 - j]))
-    reverse = PrimFunc("reverse", [p, out], Allocate(copy, seq([first, second])))
+    reverse = Kernel.of(PrimFunc("reverse", [p, out], Allocate(copy, seq([first, second]))))
     x, a, b = Slot("x", (64,), "float32", PARAM), Slot("a", (64,), "float32"), Slot("b", (64,), "float32")
     y = Slot("y", (64,), "float32", RESULT)
     body = [RunKernel(reverse, [x], [a]), RunKernel(reverse, [a], [b]), RunKernel(reverse, [b], [y])]
     program = Program({"main": HostFunction("main", [x], [y], list(body))}, [reverse], [], "main")
     plan_memory(program)
     assert program.arena_bytes == program.functions["main"].live_bytes == 512
-    assert a.offset == b.offset and reverse.attrs["overlapping"] == [(0, 0)]
+    assert a.offset == b.offset and reverse.placement is not None and reverse.placement.overlapping == [(0, 0)]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...tir.kernel import Kernel
 from ...tir.program import RunKernel
-from ...tir.stmt import PrimFunc
 from .names import sanitize
 
 _USES = 8
 """Uses of one kernel that are listed."""
 
 
-def describe(kernel: PrimFunc, uses: Sequence[RunKernel]) -> list[str]:
+def describe(kernel: Kernel, uses: Sequence[RunKernel]) -> list[str]:
     """The lines of the comment, as in::
 
         nn.conv2d, nn.relu: register_tile
@@ -22,9 +22,9 @@ def describe(kernel: PrimFunc, uses: Sequence[RunKernel]) -> list[str]:
 
     with a last line for each use of the kernel.
     """
-    operators = ", ".join(kernel.attrs.get("operators", [])) or "a kernel"
-    lines = [f"{operators}: {kernel.attrs.get('strategy', 'loops')}"]
-    lines += [f"  {c}" for c in kernel.attrs.get("calls", [])]
+    operators = ", ".join(kernel.operators) or "a kernel"
+    lines = [f"{operators}: {kernel.choice.strategy}"]
+    lines += [f"  {c}" for c in kernel.calls]
     for use in uses[:_USES]:
         places = ", ".join(dict.fromkeys(p for p in use.places if p))
         given = [f"{b.name} = {sanitize(s.resolve().name)}" for b, s in zip(kernel.inputs, use.inputs)]

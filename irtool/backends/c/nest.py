@@ -8,6 +8,7 @@ from typing import Any
 
 from ...schedule.threads import share_size, shared_loops
 from ...tir.expr import Const, Expr, Load, Select, const, post_order, rewrite
+from ...tir.kernel import Kernel
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
     PARALLEL,
@@ -18,7 +19,6 @@ from ...tir.stmt import (
     For,
     If,
     Let,
-    PrimFunc,
     Seq,
     Stmt,
     Store,
@@ -42,7 +42,7 @@ _LINE = 64
 class KernelWriter:
     """Writes one kernel: `write()` gives its text. `signature` and `workspace` say how it is called."""
 
-    def __init__(self, kernel: PrimFunc, name: str, support: dict[str, None], strict: bool = False) -> None:
+    def __init__(self, kernel: Kernel, name: str, support: dict[str, None], strict: bool = False) -> None:
         self.kernel = kernel
         self.name = name
         self.strict = strict
@@ -60,7 +60,7 @@ class KernelWriter:
         self.registers: dict[tuple[Buffer, tuple[int, ...]], str] = {}
         self.spilled: dict[str, str] = {}
         self.shared: dict[For, None] = {}
-        self.has_workspace = bool(kernel.attrs.get("workspace"))
+        self.has_workspace = kernel.has_workspace
 
     def _flat(self, body: Stmt) -> Stmt:
         """The nest with every element addressed by one offset; equal parts of an expression become one node."""
@@ -81,7 +81,8 @@ class KernelWriter:
     @property
     def signature(self) -> str:
         """The declaration, without semicolon."""
-        pairs = [*self.kernel.attrs.get("in_place", ()), *self.kernel.attrs.get("overlapping", ())]
+        placement = self.kernel.placement
+        pairs = [*self.kernel.in_place, *(placement.overlapping if placement else ())]
         shared = {i for i, _ in pairs}
         written = {o for _, o in pairs}
         params = []
@@ -181,7 +182,8 @@ class KernelWriter:
         name = self.places[b] = self.names.fresh(b.name)
         if b.scope == "arena":
             t = stored_type(b.dtype)
-            offset = self.kernel.attrs["offsets"].get(b, 0)
+            placement = self.kernel.placement
+            offset = placement.offsets.get(b, 0) if placement else 0
             self._block([f"{t} *const {name} = ({t} *)(void *)(ws + {offset});"], depth)
             return False
         self._block(["{"], depth)
@@ -350,11 +352,11 @@ def _reads_under_conditions(body: Stmt) -> bool:
     return False
 
 
-def _buffers(kernel: PrimFunc) -> list[Buffer]:
+def _buffers(kernel: Kernel) -> list[Buffer]:
     return [*kernel.params, *(s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate))]
 
 
-def _bounds(kernel: PrimFunc) -> dict[Any, tuple[float, float]]:
+def _bounds(kernel: Kernel) -> dict[Any, tuple[float, float]]:
     return {
         s.var: (0, int(s.extent.value) - 1)
         for s in pre_order(kernel.body)

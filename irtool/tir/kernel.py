@@ -1,0 +1,108 @@
+"""A loop nest that a program runs, with what is known of it: what it computes, how it is scheduled, where its memory lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .sharing import copied_input, in_place_pairs
+from .stmt import Buffer, PrimFunc, Stmt
+from .work import count_macs
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The strategy of a kernel's main stage, and why it has this one."""
+
+    strategy: str = "loops"
+    reason: str = ""
+
+
+@dataclass
+class Placement:
+    """The scratch memory of a kernel.
+
+    Attributes:
+        workspace: bytes of it; 1 if all its buffers are empty, as they have an address all the same; 0 if there are none.
+        offsets: where each buffer of scope `arena` begins, in bytes from the beginning of the workspace.
+        overlapping: pairs (input, output) that lie in the same memory in some call, one after the other.
+    """
+
+    workspace: int
+    offsets: dict[Buffer, int]
+    overlapping: list[tuple[int, int]] = field(default_factory=list)
+
+
+class Kernel(PrimFunc):
+    """A loop nest of a `Program`.
+
+    Attributes:
+        operators: names of the Relay operators that it computes.
+        calls: their calls as text, with shapes and attributes.
+        macs: products that it sums up.
+        copies: the number of the parameter that it copies to its only output, if that is all it does.
+        in_place: pairs (input, output), counted separately, that may lie in the same memory at the same time.
+        choice: how it is scheduled.
+        placement: its scratch memory, once that is planned.
+    """
+
+    __slots__ = ("calls", "choice", "copies", "in_place", "macs", "operators", "placement")
+
+    def __init__(
+        self,
+        name: str,
+        params: Sequence[Buffer],
+        body: Stmt,
+        num_outputs: int = 1,
+        *,
+        operators: Sequence[str] = (),
+        calls: Sequence[str] = (),
+        macs: int = 0,
+        copies: int | None = None,
+        in_place: Sequence[tuple[int, int]] = (),
+        choice: Choice = Choice(),
+    ) -> None:
+        super().__init__(name, params, body, num_outputs)
+        self.operators = tuple(operators)
+        self.calls = tuple(calls)
+        self.macs = macs
+        self.copies = copies
+        self.in_place = tuple(in_place)
+        self.choice = choice
+        self.placement: Placement | None = None
+
+    @classmethod
+    def of(cls, nest: PrimFunc, operators: Sequence[str] = (), calls: Sequence[str] = ()) -> Kernel:
+        """The kernel of a nest as it is lowered: what can be told of it from its loops."""
+        return cls(
+            nest.name,
+            nest.params,
+            nest.body,
+            nest.num_outputs,
+            operators=operators,
+            calls=calls,
+            macs=count_macs(nest),
+            copies=copied_input(nest),
+            in_place=in_place_pairs(nest),
+        )
+
+    def replace(self, **changed: Any) -> Kernel:
+        """The same kernel but for some arguments of `__init__`; without a placement."""
+        same = {n: getattr(self, n) for n in ("operators", "calls", "macs", "copies", "in_place", "choice")}
+        same |= {"name": self.name, "params": self.params, "body": self.body, "num_outputs": self.num_outputs}
+        return Kernel(**{**same, **changed})
+
+    def with_body(self, body: Stmt, **attrs: Any) -> Kernel:
+        assert not attrs, "a kernel's facts have names"
+        return self if body is self.body else self.replace(body=body)
+
+    @property
+    def has_workspace(self) -> bool:
+        """True if it is handed scratch memory."""
+        return self.placement is not None and self.placement.workspace > 0
+
+    @property
+    def workspace(self) -> int:
+        """Bytes of its scratch memory, once planned."""
+        return 0 if self.placement is None else self.placement.workspace
