@@ -6,11 +6,12 @@ dtype and shape.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..ir.meta import MetaNode
 from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
+from ..tir.kernel import Kernel
 from ..tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While, expressions
 from .attributes import target_text
 from .literals import float_digits, string_literal
@@ -31,6 +32,7 @@ class LoopNestPrinter:
 
     def __init__(self) -> None:
         self._taken: dict[str, int] = {}
+        self._offsets: Mapping[Buffer, int] = {}
         self._begin()
 
     def _begin(self) -> None:
@@ -51,8 +53,22 @@ class LoopNestPrinter:
         self._taken[name] = 0
         return name
 
-    def function(self, name: str, f: PrimFunc) -> str:
-        """`@name = primfn(…) -> () … { … }`."""
+    def kernel(self, kernel: Kernel) -> str:
+        """A kernel of a program: how it was scheduled is among its attributes, offsets of scratch memory beside its buffers."""
+        about: dict[str, Any] = {"global_symbol": kernel.name}
+        if kernel.operators:
+            about["operators"] = kernel.operators
+        if kernel.choice.reason:
+            about |= {"strategy": kernel.choice.strategy, "reason": kernel.choice.reason}
+        if kernel.placement is not None:
+            about["workspace"] = kernel.placement.workspace
+            self._offsets = kernel.placement.offsets
+        text = self.function(kernel.name, kernel, about)
+        self._offsets = {}
+        return text
+
+    def function(self, name: str, f: PrimFunc, attrs: Mapping[str, Any] | None = None) -> str:
+        """`@name = primfn(…) -> () … { … }`; with its own attributes, or others."""
         self._begin()
         for buffer in f.params:
             self.names[buffer] = self._unique(buffer.name)
@@ -60,7 +76,7 @@ class LoopNestPrinter:
         for buffer in f.params:
             self.pointers[buffer] = self._unique(buffer.name)
         stated = ",\n             ".join(
-            f"{self.names[b]}: Buffer({self.pointers[b]}: Pointer({b.dtype}), {b.dtype}, {_list(b.shape)}, [])"
+            f"{self.names[b]}: Buffer({self.pointers[b]}: Pointer({b.dtype}), {b.dtype}, {_list(b.shape)}, []{_index_map(b)})"
             for b in f.params
         )
         mapped = ", ".join(f"{h}: {self.names[b]}" for h, b in zip(handles, f.params, strict=True))
@@ -68,7 +84,8 @@ class LoopNestPrinter:
             f"{h}: {self._unique(b.name)}: Buffer({self.pointers[b]}, {b.dtype}, {_list(was.shape)}, [])"
             for h, b, was in zip(handles, f.params, f.preflattened)
         )
-        attrs = f.attrs if "global_symbol" in f.attrs else {"global_symbol": name, "tir.noalias": True, **f.attrs}
+        if attrs is None:
+            attrs = f.attrs if "global_symbol" in f.attrs else {"global_symbol": name, "tir.noalias": True, **f.attrs}
         self.out = [
             f"@{name} = primfn({', '.join(h + ': handle' for h in handles)}) -> ()",
             f"\n  attr = {{{', '.join(f'{string_literal(k)}: {_value(v)}' for k, v in attrs.items())}}}",
@@ -141,6 +158,8 @@ class LoopNestPrinter:
         scope = "global" if b.scope == "arena" else b.scope
         name = self.pointers[b] = self._unique(b.name)
         head = f"allocate({name}: Pointer({scope} {b.dtype}), {b.dtype}, {_list(b.shape)}), storage_scope = {scope}"
+        head += f", offset = {self._offsets[b]}" if b in self._offsets else ""
+        head += _index_map(b)
         if isinstance(s.body, Seq):
             return [head, _Block(s.body)]
         return [head + ";", _LINE, s.body]
@@ -160,7 +179,7 @@ class LoopNestPrinter:
         if known is not None:
             return known
         name = self.names[b] = self._unique(b.name)
-        scope = ', scope="local"' if b.scope == "local" else ""
+        scope = f', scope="{b.scope}"' if b.scope in ("local", "register") else ""
         # Small allocations are aligned to their size, rounded down to a power of two.
         size = b.nbytes
         align = f", align={1 << (size.bit_length() - 1)}" if 0 < size < _ALIGNMENT else ""
@@ -245,6 +264,19 @@ def constant(value: int | float, dtype: str) -> str:
 
 def _list(shape: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, shape))}]"
+
+
+def _index_map(b: Buffer) -> str:
+    """How the elements of a buffer lie in memory, where that is not row-major: their index there, of their index."""
+    if b.layout is None:
+        return ""
+    axes = [f"i{n}" for n in range(b.ndim)]
+    return f", index_map=({', '.join(axes)}) => ({', '.join(_digit(b, *d) for d in b.layout)})"
+
+
+def _digit(b: Buffer, axis: int, divisor: int, extent: int) -> str:
+    text = f"i{axis}" if divisor == 1 else f"floordiv(i{axis}, {divisor})"
+    return text if divisor * extent >= b.shape[axis] else f"floormod({text}, {extent})"
 
 
 def _value(value: Any) -> str:

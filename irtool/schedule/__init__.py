@@ -22,6 +22,6 @@ threads      which loops threads share
 
 from .kernel import schedule_kernel
 from .machine import Machine
-from .program import schedule_program
+from .pipeline import SCHEDULE, Stage, schedule_program
 
-__all__ = ["Machine", "schedule_kernel", "schedule_program"]
+__all__ = ["SCHEDULE", "Machine", "Stage", "schedule_kernel", "schedule_program"]

@@ -1,0 +1,149 @@
+"""A compiled module as text: its kernels as loop nests, its constants, and its functions as steps over slots of memory.
+
+::
+
+    @main = host(x: float32[1, 4], w: float32[4, 4]) -> (result: float32[1, 4]) {
+      frame 128
+      t0: float32[1, 4] = frame[0]
+      @fused_nn_dense(x, w, t0), workspace = frame[64]
+      if c {
+        @fused_tanh(t0, result)
+      } else {
+        result = t0
+      }
+    }
+
+What a step reads stands before what it writes. Offsets and sizes are in bytes; they are there once memory is planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..tir.program import (
+    CONSTANT,
+    TEMP,
+    Again,
+    Branch,
+    CallFunction,
+    CopySlot,
+    HostFunction,
+    Loop,
+    Program,
+    RunKernel,
+    Slot,
+    Step,
+    steps,
+)
+from .tir import LoopNestPrinter
+
+
+def program_text(program: Program) -> str:
+    """The text of a program: constants (without their values), kernels, functions, callers before what they call."""
+    constants = {c: n for n, c in zip(_distinct(c.name for c in program.constants), program.constants)}
+    parts = []
+    if constants:
+        parts.append("\n".join(f"@{n} = constant({_tensor(c)})" for c, n in constants.items()) + "\n")
+    nests = LoopNestPrinter()
+    parts += [nests.kernel(k) + "\n" for k in program.kernels]
+    parts += [_HostPrinter(constants).function(f) for f in reversed(program.functions.values())]
+    return "\n".join(parts)
+
+
+def _tensor(slot: Slot) -> str:
+    return f"{slot.dtype}[{', '.join(map(str, slot.shape))}]"
+
+
+def _distinct(names: Any) -> list[str]:
+    """The names, each with a number behind it if it was there before."""
+    taken: set[str] = set()
+    found = []
+    for wanted in names:
+        name, count = wanted or "t", 0
+        while name in taken:
+            count += 1
+            name = f"{wanted or 't'}_{count}"
+        taken.add(name)
+        found.append(name)
+    return found
+
+
+class _HostPrinter:
+    """Prints functions over the constants of a program."""
+
+    def __init__(self, constants: dict[Slot, str]) -> None:
+        self.constants = constants
+        self.names: dict[Slot, str] = {}
+        self.lines: list[str] = []
+
+    def function(self, f: HostFunction) -> str:
+        """`@name = host(…) -> (…) { … }`, with its frame and its temporaries first."""
+        slots = list(dict.fromkeys(s.resolve() for s in (*f.params, *f.results, *_slots(f.body))))
+        own = [s for s in slots if s not in self.constants]
+        self.names = {**{s: f"@{n}" for s, n in self.constants.items()}, **dict(zip(own, _distinct(s.name for s in own)))}
+        params = ", ".join(self._declared(s) for s in f.params)
+        results = ", ".join(self._declared(s) for s in f.results)
+        self.lines = [f"@{f.name} = host({params}) -> ({results}) {{"]
+        if f.frame_bytes:
+            deep = ", frames of what it calls behind it" if f.deep else ""
+            self.lines.append(f"  frame {f.frame_bytes}{deep}")
+        for s in own:
+            if s.kind == TEMP:
+                place = "" if s.offset is None else f" = frame[{s.offset}]"
+                self.lines.append(f"  {self._declared(s)}{place}")
+        self._body(f.body)
+        self.lines.append("}\n")
+        return "\n".join(self.lines)
+
+    def _declared(self, slot: Slot) -> str:
+        return f"{self._name(slot)}: {_tensor(slot.resolve())}"
+
+    def _name(self, slot: Slot) -> str:
+        slot = slot.resolve()
+        if slot not in self.names:  # a result that nothing computes but a constant that is in no list any more
+            assert slot.kind == CONSTANT
+            return slot.name
+        return self.names[slot]
+
+    def _all(self, slots: Sequence[Slot]) -> str:
+        return ", ".join(map(self._name, slots))
+
+    def _body(self, body: Sequence[Step]) -> None:
+        stack: list[tuple[Step | str, int]] = [(s, 1) for s in reversed(body)]
+        while stack:
+            s, depth = stack.pop()
+            if isinstance(s, str):
+                self.lines.append("  " * depth + s)
+            elif isinstance(s, Branch):
+                inner: list[tuple[Step | str, int]] = [(f"if {self._name(s.cond)} {{", depth)]
+                inner += [(x, depth + 1) for x in s.then]
+                inner += [("} else {", depth), *((x, depth + 1) for x in s.other), ("}", depth)]
+                stack += reversed(inner)
+            elif isinstance(s, Loop):
+                inner = [(f"loop ({self._all(s.carried)}) {{", depth)]
+                for n, turn in enumerate(s.bodies):
+                    inner += [(f"body {n} {{", depth + 1), *((x, depth + 2) for x in turn), ("}", depth + 1)]
+                stack += reversed([*inner, ("}", depth)])
+            else:
+                self.lines.append("  " * depth + self._step(s))
+
+    def _step(self, s: RunKernel | CallFunction | CopySlot | Again) -> str:
+        if isinstance(s, CopySlot):
+            return f"{self._name(s.target)} = {self._name(s.source)}"
+        if isinstance(s, Again):
+            kept = f", keeping {self._all(s.kept)}" if s.kept else ""
+            return f"again body {s.body}{kept}"
+        called, place = (s.kernel.name, "") if isinstance(s, RunKernel) else (s.function, f", frame = frame[{s.frame}]")
+        if isinstance(s, RunKernel) and s.kernel.has_workspace:
+            place = f", workspace = frame[{s.workspace}]"
+        return f"@{called}({self._all([*s.inputs, *s.outputs])}){place}"
+
+
+def _slots(body: Sequence[Step]) -> list[Slot]:
+    """The slots that steps mention, in order."""
+    found: list[Slot] = []
+    for s in steps(body):
+        found += s.slots
+    return found
+

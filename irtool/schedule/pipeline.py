@@ -1,0 +1,90 @@
+"""What happens to a lowered program before its memory is planned: named stages in order, each with the reason for its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..tir.kernel import Kernel
+from ..tir.program import Program, RunKernel, constants_in_use, steps
+from .joining import join_kernels
+from .kernel import schedule_kernel
+from .layouts import assign_layouts
+from .machine import Machine
+from .phases import join_phases
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A change of a whole program, in place.
+
+    `vectors`: it only helps where there are vectors, and is left out on a machine without.
+    """
+
+    name: str
+    reason: str
+    run: Callable[[Program, Machine], None]
+    vectors: bool = False
+
+    def applies(self, machine: Machine) -> bool:
+        """True if it is run for this machine."""
+        return not self.vectors or machine.vector_bytes > 0
+
+
+def _decompose_phases(program: Program, machine: Machine) -> None:
+    _replace_kernels(program, join_phases)
+
+
+def _schedule_kernels(program: Program, machine: Machine) -> None:
+    _replace_kernels(program, lambda k: schedule_kernel(k, machine))
+
+
+def _drop_constants(program: Program, machine: Machine) -> None:
+    program.constants = constants_in_use(program)
+
+
+SCHEDULE: tuple[Stage, ...] = (
+    Stage(
+        "DecomposePhases",
+        "strided transposed convolutions become one dense reduction per phase, in the form that layouts and strategies know",
+        _decompose_phases,
+    ),
+    Stage(
+        "ChooseLayouts",
+        "temporaries and weights get the blocked layouts that reductions want; kernels are still one per fused group",
+        assign_layouts,
+        vectors=True,
+    ),
+    Stage(
+        "FuseKernels",
+        "kernels that work row by row on the same rows become one; layouts, which decide what a row is, are known",
+        join_kernels,
+        vectors=True,
+    ),
+    Stage(
+        "ScheduleKernels",
+        "each kernel gets its strategy: tiles, vectors, packed operands, row loops, threads",
+        _schedule_kernels,
+    ),
+    Stage(
+        "DropUnusedConstants",
+        "weights that were packed, and what lowering evaluated, have left their sources behind",
+        _drop_constants,
+    ),
+)
+
+
+def schedule_program(program: Program, machine: Machine) -> None:
+    """Runs all stages of `SCHEDULE` that apply. Memory is planned after this."""
+    for stage in SCHEDULE:
+        if stage.applies(machine):
+            stage.run(program, machine)
+
+
+def _replace_kernels(program: Program, change: Callable[[Kernel], Kernel]) -> None:
+    made = {id(k): change(k) for k in program.kernels}
+    program.kernels = [made[id(k)] for k in program.kernels]
+    for f in program.functions.values():
+        for s in steps(f.body):
+            if isinstance(s, RunKernel):
+                s.kernel = made[id(s.kernel)]
