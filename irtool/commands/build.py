@@ -13,13 +13,15 @@ from . import kinds
 from .compiler_options import cflags_option
 from .known_types import ARRAYS, Given, digest, type_options, warn
 from .notes import conversions_as_notes, say_constants
+from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments
+from .print_options import PrintChoice, print_options
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
 
 
-@click.command(name="build", short_help="Compile a module to C, a library or a program.")
+@click.command(name="build", cls=OptionalValues, short_help="Compile a module to C, a library or a program.")
 @click.argument("file", type=kinds.MODULE)
 @click.option(
     "--target", type=kinds.TARGET, metavar="TARGET", default="c", show_default=True, help="What to make code for."
@@ -35,10 +37,11 @@ if TYPE_CHECKING:
 @click.option("--name", default=None, metavar="NAME", help="Prefix of files and C names. Default: the file's name.")
 @click.option(
     "--emit",
-    type=click.Choice(["c", "obj", "so", "exe", "mlf"]),
+    type=click.Choice(["tir", "c", "obj", "so", "exe", "mlf"]),
     default="so",
     show_default=True,
-    help="How far to go: sources, object files, shared library, program, model library format.",
+    help="How far to go: scheduled loop nests (printed, or written to the folder of -o), sources, object files, shared "
+    "library, program, model library format.",
 )
 @click.option(
     "-O", "level", type=click.IntRange(0, 4), default=3, show_default=True, help="Level of the build pipeline."
@@ -144,6 +147,7 @@ if TYPE_CHECKING:
     default=None,
     help="Write the graph in the peer's graph-executor JSON.",
 )
+@print_options("the module, or the program that becomes C,", "passes and stages")
 @click.option("--time-passes", is_flag=True, help="Report time and operator counts of each pass on standard error.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing on success.")
 def command(
@@ -157,6 +161,7 @@ def command(
     given: Given,
     inputs: tuple[str, ...],
     missing_constants: str,
+    printed: PrintChoice,
     time_passes: bool,
     explain: bool,
     report_file: str | None,
@@ -173,8 +178,11 @@ def command(
     irtool build net.relay --params weights.npz -o out/
     irtool build --emit=exe --testbench --vector=none net.relay
     irtool build --cc=aarch64-linux-gnu-gcc --mcpu=cortex-a72 net.relay
+    irtool build --emit=tir net.relay
+    irtool build --print-after=ChooseLayouts,ScheduleKernels net.relay
     """
     from ..driver import build, graph_json
+    from ..driver.stages import STAGES
     from ..ir.target import Target
     from ..passes.instruments.timing import Timing
     from .output import write_text
@@ -184,9 +192,11 @@ def command(
     text, source = read_text(file)
     beside = constants_beside(text, source)
     name = name or _name_of(file)
-    folder = out_dir or f"{name}.out"
+    to_output = options["emit"] == "tir" and out_dir is None
+    folder = None if to_output else out_dir or f"{name}.out"
     timing = Timing()
-    printed: list[str] = []
+    watching = [*chosen.instruments, *printed.instruments(stages=tuple(s.name for s in STAGES))]
+    unfiled: list[str] = []
     said: list[str] = []
 
     def texts(made: Any) -> dict[str, str]:
@@ -195,7 +205,7 @@ def command(
             found.append((graph_file, graph_json(made.prepared, entries[0])))
         if report_file:
             found.append((report_file, json.dumps(made.report, indent=1) + "\n"))
-        printed.extend(text for path, text in found if path == "-")
+        unfiled.extend(text for path, text in found if path == "-")
         return {path: text for path, text in found if path != "-"}
 
     start = time.perf_counter()
@@ -210,12 +220,12 @@ def command(
             entry=entries,
             inputs=inputs or None,
             # What is asked of the passes is not in the cache.
-            cache=cache and not (time_passes or graph_file or chosen.instruments),
+            cache=cache and not (time_passes or graph_file or watching),
             content=repr((text, source, given.key(), missing_constants, beside and digest(beside))).encode(
                 "utf-8", "surrogatepass"
             ),
             passes=chosen.passes,
-            instruments=(*chosen.instruments, timing),
+            instruments=(*watching, timing),
             also=texts,
             warnings=said,
             **chosen.context,
@@ -224,13 +234,16 @@ def command(
     seconds = time.perf_counter() - start
     for warning in artifact.report["warnings"][len(said) :]:  # what an earlier build, from the cache, had to say
         click.echo(warning, err=True)
-    report_instruments((*chosen.instruments, *([timing] if time_passes else [])))
-    for text in printed:
+    report_instruments((*watching, *([timing] if time_passes else [])))
+    for text in unfiled:
         write_text("-", text)
     if explain:
         for kernel in artifact.report["kernels"]:
             click.echo(f"{kernel['name']}: {kernel['strategy']} — {kernel['reason']}")
-    if not quiet:
+    if to_output:
+        with open(artifact.files[0], encoding="utf-8") as printed_program:
+            write_text(None, printed_program.read())
+    elif not quiet:
         _summary(artifact, seconds)
         if options["emit"] == "c":
             click.echo(f"compile it, in {folder}, with: {artifact.report['compile']}")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -12,7 +11,8 @@ import click
 from . import kinds
 from .known_types import ARRAYS, ONE_ARRAY, Given, entry_of, entry_option, type_options
 from .optional_value import OptionalValues
-from .pass_options import PassChoice, pass_options, report_instruments, split_names
+from .pass_options import PassChoice, pass_options, report_instruments
+from .print_options import PrintChoice, print_options
 from .printing import printing_options
 from .source import file_or_stdin
 
@@ -59,30 +59,7 @@ from .source import file_or_stdin
 )
 @type_options(ARRAYS, ONE_ARRAY)
 @entry_option
-@click.option(
-    "--print-before",
-    type=kinds.PASSES,
-    multiple=True,
-    callback=split_names,
-    metavar="NAMES|all",
-    help="Print the module before these passes, on standard error.",
-)
-@click.option(
-    "--print-after",
-    type=kinds.PASSES,
-    multiple=True,
-    callback=split_names,
-    metavar="NAMES|all",
-    help="Print the module after these passes, on standard error.",
-)
-@click.option(
-    "--print-changed",
-    is_flag=False,
-    flag_value="text",
-    default=None,
-    type=click.Choice(["text", "diff"]),
-    help="Print the module, or a diff, after each pass that changed it.",
-)
+@print_options("the module", "passes")
 @click.option(
     "--dump-dir",
     type=kinds.FOLDER,
@@ -133,9 +110,7 @@ def command(
     target: str | None,
     given: Given,
     entry: str | None,
-    print_before: Sequence[str],
-    print_after: Sequence[str],
-    print_changed: str | None,
+    printed: PrintChoice,
     dump_dir: str | None,
     time_passes: str | None,
     verify_each: bool,
@@ -169,11 +144,7 @@ def command(
 
         limit = StopAfter(int(stop_after) if stop_after.isdigit() else stop_after)
         instruments.append(limit)
-    if print_before or print_after or print_changed:
-        from ..passes.instruments.printing import Printing
-
-        write = functools.partial(click.echo, err=True, nl=False)
-        instruments.append(Printing(tuple(print_before), tuple(print_after), print_changed or "", write, show))
+    instruments += printed.instruments(show)
     if dump_dir is not None:
         instruments.append(_dump(dump_dir, show))
     if verify_each:

@@ -156,14 +156,15 @@ def build(
                 if type(error) is not IrError:
                     raise
                 raise IrError(located(d, source, options.entries[0]) for d in error.diagnostics) from error
-            if out_dir is None and is_dynamic(prepared):
+            is_run = out_dir is None and options.emit != "tir"
+            if is_run and is_dynamic(prepared):
                 return _deferred(source, options)
             try:
-                made = emit_files(prepared, source, given, options, Path(work))
+                made = emit_files(prepared, source, given, options, Path(work), instruments)
             except UsageError:
                 raise  # of no place in the module
             except IrError as error:
-                if out_dir is None and isinstance(error, DependsOnValues):
+                if is_run and isinstance(error, DependsOnValues):
                     return _deferred(source, options)
                 raise type(error)(located(d, source, options.entries[0]) for d in error.diagnostics) from error
             made.report["warnings"] = list(warnings)

@@ -18,18 +18,23 @@ from ..backends.c.testbench import fixed_input, write_testbench
 from ..backends.c.tvm_interface import interface_stem, write_tvm_interface
 from ..diagnostics import IrError, ToolError
 from ..ir import Module
-from ..lower import lower_module
-from ..lower.memory import plan_memory
 from ..lower.storage import storage_report
-from ..schedule import Machine, schedule_program
-from ..tir.program import HostFunction, Program, constants_in_use
+from ..schedule import Machine
+from ..tir.program import HostFunction, Program
 from .options import Options
 from .outputs import Content, Emission, chunks
-from .refusals import refuse_oversized
 from .report import make_report
+from .stages import run_stages
 
 
-def emit_files(prepared: Module, source: Module, given: Module, options: Options, scratch: Path) -> Emission:
+def emit_files(
+    prepared: Module,
+    source: Module,
+    given: Module,
+    options: Options,
+    scratch: Path,
+    instruments: Sequence[Any] | None = None,
+) -> Emission:
     """All files of a build.
 
     Args:
@@ -37,16 +42,22 @@ def emit_files(prepared: Module, source: Module, given: Module, options: Options
         source: the module before them, with its weights: what a test bench expects.
         given: the same without its weights: what an archive shows.
         scratch: an empty folder to compile in.
+        instruments: what watches the stages; None: those of the current context.
     """
     start = time.perf_counter()
     compiler = options.compiler
-    program, text = translate(prepared, options, compiler)
+    program, text = translate(prepared, options, compiler, instruments)
     lowered = time.perf_counter()
     name, entry = options.name, text.entries[0]
     files: dict[str, Content] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
     made = Emission(
         files, {e.function.name: e.function for e in text.entries}, make_report(program, text), prepared=prepared
     )
+    if options.emit == "tir":
+        from ..printer.program import program_text
+
+        made.files = {f"{name}.tir": [program_text(program).encode()]}
+        return made
     made.report["compile"] = text.compile_line
     made.report["sanitize"] = list(options.sanitize)
     if text.constants:
@@ -97,19 +108,12 @@ def emit_files(prepared: Module, source: Module, given: Module, options: Options
     return made
 
 
-def translate(prepared: Module, options: Options, compiler: Compiler) -> tuple[Program, CText]:
+def translate(
+    prepared: Module, options: Options, compiler: Compiler, instruments: Sequence[Any] | None = None
+) -> tuple[Program, CText]:
     """The scheduled program with its memory planned, and its C."""
-    program = lower_module(prepared, options.entries)
-    refuse_oversized(program, prepared)
     machine = compiler.machine() if options.vector else Machine(0)
-    schedule_program(program, machine)
-    program.constants = constants_in_use(program)  # what lowering evaluated has left some behind
-    if os.environ.get("IRTOOL_VERIFY"):
-        from ..tir.verify import verify
-
-        for kernel in program.kernels:
-            verify(kernel)
-    plan_memory(program)
+    program = run_stages(prepared, options.entries, machine, instruments)
     beside = [f"{interface_stem(options.name)}.c"] if options.api == "tvm" else []
     origin = Origin.of(compiler, __version__, 8 * machine.vector_bytes, beside)
     return program, write_program(

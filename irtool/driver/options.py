@@ -11,7 +11,7 @@ from ..backends.c.names import Names
 from ..diagnostics import UsageError, nearest
 
 _CHOICES = {
-    "emit": ("c", "obj", "so", "exe", "mlf"),
+    "emit": ("tir", "c", "obj", "so", "exe", "mlf"),
     "math": ("fast", "strict"),
     "api": ("flat", "tvm"),
     "weights": ("auto", "inline", "split", "file"),

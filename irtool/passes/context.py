@@ -70,6 +70,12 @@ class PassInstrument(Plugin):
     def run_after_pass(self, module: Module, info: PassInfo) -> None:
         """The pass has run; `module` is its result, types inferred."""
 
+    def run_before_stage(self, program: Any, stage: str) -> None:
+        """A stage behind the passes is about to change `program`, a `tir.program.Program`."""
+
+    def run_after_stage(self, program: Any, stage: str) -> None:
+        """The stage has changed `program`, or made it."""
+
     def report(self) -> str:
         """What a command that was given the instrument says in the end, on standard error; nothing if empty."""
         return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from ..diagnostics import UsageError, nearest
 
@@ -48,17 +48,25 @@ def declare_pass_name(name: str) -> None:
     _MADE.add(name)
 
 
-def check_pass_names(names: Iterable[str]) -> None:
+def check_pass_names(names: Iterable[str], also: Collection[str] = ()) -> None:
     """Raises UsageError for a name of no pass: nothing would be skipped or required, and nobody would say so.
 
     A pass goes by its name or by that in its `PassInfo`; names of TVM's passes that irtool has no counterpart of (all of
-    `tir.…` among them) are taken, and have nothing to act on.
+    `tir.…` among them) are taken, and have nothing to act on. `also` are names of what is no pass but may be named with them.
     """
     from .base import passes
     from .pipelines import PIPELINES
 
     groups = (*_GROUPS, *PIPELINES)
     for name in names:
-        if name in groups or name in _MADE or name in passes or name in _OF_TVM_ALONE or name.startswith("tir."):
+        if (
+            name in also
+            or name in groups
+            or name in _MADE
+            or name in passes
+            or name in _OF_TVM_ALONE
+            or name.startswith("tir.")
+        ):
             continue
-        raise UsageError(f"unknown pass {name}", help=nearest(name, [*passes.names(), *groups]))
+        kind = "pass or stage" if also else "pass"
+        raise UsageError(f"unknown {kind} {name}", help=nearest(name, [*passes.names(), *groups, *also]))

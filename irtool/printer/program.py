@@ -45,8 +45,7 @@ def program_text(program: Program) -> str:
     parts = []
     if constants:
         parts.append("\n".join(f"@{n} = constant({_tensor(c)})" for c, n in constants.items()) + "\n")
-    nests = LoopNestPrinter()
-    parts += [nests.kernel(k) + "\n" for k in program.kernels]
+    parts += [LoopNestPrinter().kernel(k) + "\n" for k in program.kernels]  # names are unique within each
     parts += [_HostPrinter(constants).function(f) for f in reversed(program.functions.values())]
     return "\n".join(parts)
 
@@ -81,7 +80,10 @@ class _HostPrinter:
         """`@name = host(…) -> (…) { … }`, with its frame and its temporaries first."""
         slots = list(dict.fromkeys(s.resolve() for s in (*f.params, *f.results, *_slots(f.body))))
         own = [s for s in slots if s not in self.constants]
-        self.names = {**{s: f"@{n}" for s, n in self.constants.items()}, **dict(zip(own, _distinct(s.name for s in own)))}
+        self.names = {
+            **{s: f"@{n}" for s, n in self.constants.items()},
+            **dict(zip(own, _distinct(s.name for s in own))),
+        }
         params = ", ".join(self._declared(s) for s in f.params)
         results = ", ".join(self._declared(s) for s in f.results)
         self.lines = [f"@{f.name} = host({params}) -> ({results}) {{"]
@@ -146,4 +148,3 @@ def _slots(body: Sequence[Step]) -> list[Slot]:
     for s in steps(body):
         found += s.slots
     return found
-

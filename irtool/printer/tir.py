@@ -61,7 +61,8 @@ class LoopNestPrinter:
         if kernel.choice.reason:
             about |= {"strategy": kernel.choice.strategy, "reason": kernel.choice.reason}
         if kernel.placement is not None:
-            about["workspace"] = kernel.placement.workspace
+            if kernel.has_workspace:
+                about["workspace"] = kernel.workspace
             self._offsets = kernel.placement.offsets
         text = self.function(kernel.name, kernel, about)
         self._offsets = {}

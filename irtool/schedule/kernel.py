@@ -86,7 +86,8 @@ class _Scheduler:
             size = 1
             for _, n in form.loops:
                 size *= n
-            self.notes.append((size, "elementwise", "vectors along the contiguous axis"))
+            how = "vectors along the contiguous axis" if self.machine.vector_bytes else "loops fused"
+            self.notes.append((size, "elementwise", how))
             return self._map(form)
         self.notes.append((0, "loops", "not a formula"))
         return s

@@ -1,4 +1,4 @@
-"""Prints modules around passes: before or after named ones, after each that changed something, or what changed."""
+"""Prints modules around passes, and programs around stages: before or after named ones, after each that changed something, or what changed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from ...diagnostics import UsageError
 from ...ir import Module
+from ...printer.program import program_text
+from ...tir.program import Program
 from ..context import PassInfo, PassInstrument
 from ..names import check_pass_names
 from . import register_instrument
@@ -17,11 +19,11 @@ from . import register_instrument
 @register_instrument("Printing")
 @dataclass
 class Printing(PassInstrument):
-    """Prints modules around passes, on standard error.
+    """Prints modules around passes, and programs around the stages of a build behind them, on standard error.
 
-    `before` and `after` are pass names, or contain `all`; `changed` is `""`, `"text"` (the module after each pass that
-    changed it) or `"diff"` (a unified diff instead). `write(text)` and `show(module)` take the place of standard error and of
-    `irtool.to_text`.
+    `before` and `after` are names of passes and stages, or contain `all`; `changed` is `""`, `"text"` (the module after each
+    pass that changed it) or `"diff"` (a unified diff instead). `write(text)` and `show(module)` take the place of standard
+    error and of `irtool.to_text`. `stages` are the names of stages that there are.
     """
 
     before: tuple[str, ...] = ()
@@ -29,34 +31,49 @@ class Printing(PassInstrument):
     changed: str = ""
     write: Callable[[str], None] | None = None
     show: Callable[[Module], str] | None = None
+    stages: tuple[str, ...] = ()
     _open: list[str] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
-        check_pass_names(n for n in (*self.before, *self.after) if n != "all")
+        check_pass_names((n for n in (*self.before, *self.after) if n != "all"), self.stages)
         if self.changed not in ("", "text", "diff"):
             raise UsageError(f"changed is text or diff, not {self.changed!r}")
 
     def run_before_pass(self, module: Module, info: PassInfo) -> None:
-        if self._wanted(info, self.before):
-            self._write(f"// before {info.name}\n{shown(module, self.show)}\n")
-        self._open.append(shown(module, self.show) if self.changed and not info.runs_others else "")
+        watched = bool(self.changed) and not info.runs_others
+        self._before(info.name, self._wanted(info, self.before), watched, lambda: shown(module, self.show))
 
     def run_after_pass(self, module: Module, info: PassInfo) -> None:
-        old = self._open.pop()
-        if self._wanted(info, self.after):
-            self._write(f"// after {info.name}\n{shown(module, self.show)}\n")
-        if not self.changed or info.runs_others:  # what changed has been shown, pass by pass
+        # What changed in a pass that runs others has been shown, pass by pass.
+        watched = bool(self.changed) and not info.runs_others
+        self._after(info.name, self._wanted(info, self.after), watched, lambda: shown(module, self.show))
+
+    def run_before_stage(self, program: Program, stage: str) -> None:
+        self._before(stage, _named(stage, self.before), bool(self.changed), lambda: program_text(program))
+
+    def run_after_stage(self, program: Program, stage: str) -> None:
+        self._after(stage, _named(stage, self.after), bool(self.changed), lambda: program_text(program))
+
+    def _before(self, name: str, wanted: bool, watched: bool, text: Callable[[], str]) -> None:
+        old = text() if wanted or watched else ""
+        if wanted:
+            self._write(f"// before {name}\n{old}\n")
+        self._open.append(old if watched else "")
+
+    def _after(self, name: str, wanted: bool, watched: bool, text: Callable[[], str]) -> None:
+        old = self._open.pop() if self._open else ""  # the stage that makes the program begins with nothing
+        new = text() if wanted or watched else ""
+        if wanted:
+            self._write(f"// after {name}\n{new}\n")
+        if not watched:
             return
-        new = shown(module, self.show)
         if new == old:
-            self._write(f"// {info.name} changed nothing\n")
+            self._write(f"// {name} changed nothing\n")
         elif self.changed == "diff":
-            lines = difflib.unified_diff(
-                old.splitlines(), new.splitlines(), "before", f"after {info.name}", lineterm=""
-            )
+            lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "before", f"after {name}", lineterm="")
             self._write("\n".join(lines) + "\n")
         else:
-            self._write(f"// after {info.name}\n{new}\n")
+            self._write(f"// after {name}\n{new}\n")
 
     def _write(self, text: str) -> None:
         if self.write is not None:
@@ -67,6 +84,10 @@ class Printing(PassInstrument):
     @staticmethod
     def _wanted(info: PassInfo, names: Iterable[str]) -> bool:
         return info.name in names or ("all" in names and not info.runs_others)
+
+
+def _named(stage: str, names: Iterable[str]) -> bool:
+    return stage in names or "all" in names
 
 
 def shown(module: Module, show: Callable[[Module], str] | None) -> str:

@@ -1,0 +1,78 @@
+"""The options that print what passes and stages make, as the commands that run them share them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from . import kinds
+from .pass_options import split_names
+
+
+@dataclass(frozen=True)
+class PrintChoice:
+    """What a command line wants to see: names of passes and stages, or `all`; `changed` is empty, `text` or `diff`."""
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    changed: str = ""
+
+    def instruments(self, show: Callable[..., str] | None = None, stages: tuple[str, ...] = ()) -> list[Any]:
+        """The instrument that prints it on standard error, if anything; `stages` are names that are no passes'."""
+        if not (self.before or self.after or self.changed):
+            return []
+        from ..passes.instruments.printing import Printing
+
+        write = functools.partial(click.echo, err=True, nl=False)
+        return [Printing(self.before, self.after, self.changed, write, show, stages)]
+
+
+def print_options(what: str, steps: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Adds the options, and hands the command one `PrintChoice`, `printed`, in their place.
+
+    `what` is printed around which `steps`, in the words of the help.
+    """
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option(
+            "--print-before",
+            type=kinds.PASSES,
+            multiple=True,
+            callback=split_names,
+            metavar="NAMES|all",
+            help=f"Print {what} before these {steps}, on standard error.",
+        )
+        @click.option(
+            "--print-after",
+            type=kinds.PASSES,
+            multiple=True,
+            callback=split_names,
+            metavar="NAMES|all",
+            help=f"Print {what} after these {steps}, on standard error.",
+        )
+        @click.option(
+            "--print-changed",
+            is_flag=False,
+            flag_value="text",
+            default=None,
+            type=click.Choice(["text", "diff"]),
+            help=f"Print {what}, or a diff, after each of the {steps} that changed it.",
+        )
+        @functools.wraps(function)
+        def wrapped(
+            *args: Any,
+            print_before: tuple[str, ...],
+            print_after: tuple[str, ...],
+            print_changed: str | None,
+            **rest: Any,
+        ) -> Any:
+            printed = PrintChoice(tuple(print_before), tuple(print_after), print_changed or "")
+            return function(*args, printed=printed, **rest)
+
+        return wrapped
+
+    return add

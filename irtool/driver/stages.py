@@ -1,0 +1,62 @@
+"""From a prepared module to a program with its memory planned: the stages between Relay and what a backend writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir import Module
+from ..lower import lower_module
+from ..lower.memory import plan_memory
+from ..passes.context import PassContext
+from ..schedule import SCHEDULE, Machine, Stage
+from ..tir.program import Program
+from .refusals import refuse_oversized
+
+LOWER = Stage(
+    "Lower",
+    "each fused group becomes a loop nest, each function steps over slots of memory",
+    lambda program, machine: None,
+)
+"""The first stage makes the program: there is nothing before it to show."""
+
+STAGES: tuple[Stage, ...] = (
+    LOWER,
+    *SCHEDULE,
+    Stage(
+        "PlanMemory",
+        "every temporary and every kernel's scratch memory gets an offset; nothing changes their sizes any more",
+        lambda program, machine: plan_memory(program),
+    ),
+)
+
+
+def run_stages(
+    prepared: Module, entries: Sequence[str], machine: Machine, instruments: Sequence[Any] | None = None
+) -> Program:
+    """The scheduled program of some entries.
+
+    `instruments` see every stage (`run_before_stage`, `run_after_stage`); where there are none, those of the current context.
+    """
+    watching = PassContext.current().instruments if instruments is None else instruments
+    program = lower_module(prepared, list(entries))
+    refuse_oversized(program, prepared)
+    for stage in STAGES:
+        if not stage.applies(machine):
+            continue
+        if stage is not LOWER:
+            for instrument in watching:
+                instrument.run_before_stage(program, stage.name)
+            stage.run(program, machine)
+        if stage.name == _VERIFIED and os.environ.get("IRTOOL_VERIFY"):
+            from ..tir.verify import verify
+
+            for kernel in program.kernels:
+                verify(kernel)
+        for instrument in watching:
+            instrument.run_after_stage(program, stage.name)
+    return program
+
+
+_VERIFIED = "ScheduleKernels"
