@@ -15,7 +15,7 @@ from irtool.backends.c.weights_digest import CHUNK, c_function, digest
 from irtool.diagnostics import ToolError
 from tests.driver.programs import compile_c, dense, run
 
-pytestmark = pytest.mark.promise("faults")
+pytestmark = [pytest.mark.promise("faults"), pytest.mark.robustness("faults")]
 
 CALLER = r"""
 #include "net.h"

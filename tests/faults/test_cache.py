@@ -14,7 +14,7 @@ import irtool
 from tests.command_line import irtool as command
 from tests.driver.programs import dense
 
-pytestmark = pytest.mark.promise("faults")
+pytestmark = [pytest.mark.promise("faults"), pytest.mark.robustness("faults")]
 
 FILES = ("build.json", "files/net.c", "files/net.bin")
 

@@ -15,7 +15,7 @@ import pytest
 from tests.command_line import irtool
 from tests.faults.processes import MLP, Done, check, environment
 
-pytestmark = pytest.mark.promise("faults")
+pytestmark = [pytest.mark.promise("faults"), pytest.mark.robustness("faults")]
 
 PROBE = 'case "$*" in *-dumpmachine*|*-dM*) exec cc "$@";; esac\n'
 COMPILERS = {

@@ -12,7 +12,7 @@ from tests.command_line import irtool
 from tests.faults.processes import MLP, Done, check, contents
 from tests.faults.processes import irtool as process
 
-pytestmark = pytest.mark.promise("faults")
+pytestmark = [pytest.mark.promise("faults"), pytest.mark.robustness("faults")]
 
 READERS = {
     "opt": ["opt"],

@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.processes import MLP, ROOT, environment, irtool
 
-pytestmark = pytest.mark.promise("faults")
+pytestmark = [pytest.mark.promise("faults"), pytest.mark.robustness("faults")]
 
 COMMANDS = {
     "opt": ["opt", "-p", "FoldConstant", MLP],
