@@ -12,11 +12,11 @@ from . import kinds
 from .compiler_options import cflags_option
 from .known_types import Given, type_options
 from .notes import say_constants, say_random
+from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
 
 if TYPE_CHECKING:
-    from ..diagnostics import Diagnostic
-    from ..ir import Function, Module, Var
+    from ..ir import Module
 
 
 def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
@@ -141,12 +141,13 @@ def command(
     module = given.bind(module, entry)
     say_constants(module, missing_constants, seed)
     module = require_types(fill_missing_constants(module, missing_constants, seed), [entry])
+    before = module
     if chosen.passes:
         module = _transformed(module, entry, chosen, level)
     function = module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
-    values, missing = _values(function, entry, given, seed, random, places)
+    values, missing = parameter_values(function, before, entry, given, seed, random, places)
     results: dict[str, Any] = {}
     for way in compare or [via]:
         results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose, compiling)
@@ -177,48 +178,6 @@ def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> 
     if entry not in module.functions:
         raise IrError(f"there is no function @{entry} any more after {','.join(chosen.passes)}")
     return module
-
-
-def _values(
-    function: Function, entry: str, given: Given, seed: int, random: bool, places: Mapping[str, int]
-) -> tuple[list[Any], list[str]]:
-    """Values of the parameters: those given, and random ones by their `places` in the text, where weights were parameters.
-    Also the names of those that have random ones.
-
-    Raises IrError where nothing is to be `random`, and something is missing.
-    """
-    from ..diagnostics import IrError, nearest
-    from ..interp.feeds import random_value
-    from ..ir.inputs import check_inputs
-
-    found, origins = given.values, given.origins
-    names = [p.name for p in function.params]
-    for name in found:
-        if name not in names:
-            have = ", ".join("%" + n for n in names) or "none"
-            notes = (f"the parameters are {have}", f"the value of %{name} is from {origins[name]}")
-            raise IrError(f"there is no parameter %{name}", help=nearest(name, names), notes=notes)
-    missing = [p for p in function.params if p.name not in found]
-    if missing and not random:
-        raise IrError(map(_missing, missing))
-    values = []
-    for place, p in enumerate(function.params):
-        ty = p.checked_type or p.type_annotation
-        if p.name in found:
-            values.append(found[p.name])
-        elif ty is None:
-            raise IrError(f"the type of parameter %{p.name} is not known", p.span)
-        else:
-            values.append(random_value(ty, p.name, seed, places.get(p.name, place), p.span))
-    return check_inputs(function.params, values, entry, origins, function.span), [p.name for p in missing]
-
-
-def _missing(p: Var) -> Diagnostic:
-    from ..diagnostics import Diagnostic
-
-    ty = p.checked_type or p.type_annotation
-    message = f"there is no value for the parameter %{p.name}" + (f": {ty!r}" if ty is not None else "")
-    return Diagnostic(message, p.span, help=f"--input {p.name}=FILE.npy, --inputs or --params give one")
 
 
 def _run(

@@ -4,36 +4,58 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 from ..diagnostics import IrError, Span
-from ..ir import ANY, Function, TensorType, TupleType, Type
+from ..ir import ANY, Function, Module, TensorType, TupleType, Type
+from ..ir.dtypes import numpy_dtype
+from ..ops.typical import Typical
 from ..trampoline import trampoline
+from .uses import Uses
 
 _MOST = 2**30
 """Most elements of one value."""
 
 
-def random_value(ty: Type, name: str, seed: int, place: int | str, span: Span | None = None) -> Any:
-    """A value of that type: floats in [-1, 1), vectors of floats in [0.5, 1), integers in [0, 8), bools evenly.
+def _untold(path: tuple[int, ...]) -> None:
+    """Nothing is known of what a parameter is used for."""
 
-    Vectors are positive because many stand for variances or scales, whose square roots and reciprocals are taken. The
-    numbers follow from the type, the seed and the place, which is that of a parameter among the others; the name is for
-    messages alone, so that renaming changes no value.
+
+def random_value(
+    ty: Type,
+    name: str,
+    seed: int,
+    place: int | str,
+    span: Span | None = None,
+    typical: Callable[[tuple[int, ...]], Typical | None] = _untold,
+) -> Any:
+    """A value of that type, each tensor of the kind that `typical` says for its place among the fields of a tuple.
+
+    Where it says nothing: floats in [-1, 1), vectors of floats in [0.5, 1), integers in [0, 8), bools evenly. Vectors are
+    positive because many stand for variances or scales, whose square roots and reciprocals are taken. The numbers follow from
+    the type, the kind, the seed and the place, which is that of a parameter among the others; the name is for messages
+    alone, so that renaming changes no value.
 
     Raises IrError, at `span`, for a dynamic shape or a type that is neither tensor nor tuple.
     """
-    return trampoline(_random_value(ty, name, seed, str(place), span))
+    return trampoline(_random_value(ty, name, seed, str(place), span, typical, ()))
 
 
-def _random_value(ty: Type, name: str, seed: int, place: str, span: Span | None) -> Generator[Any, Any, Any]:
-    import numpy as np
-
+def _random_value(
+    ty: Type,
+    name: str,
+    seed: int,
+    place: str,
+    span: Span | None,
+    typical: Callable[[tuple[int, ...]], Typical | None],
+    path: tuple[int, ...],
+) -> Generator[Any, Any, Any]:
     if isinstance(ty, TupleType):
         fields = []
         for i, field in enumerate(ty.fields):
-            fields.append((yield _random_value(field, f"{name}.{i}", seed, f"{place}.{i}", span)))
+            fields.append((yield _random_value(field, f"{name}.{i}", seed, f"{place}.{i}", span, typical, (*path, i))))
         return tuple(fields)
     if not isinstance(ty, TensorType):
         raise IrError(f"cannot make a random value for %{name}: its type is {ty!r}", span)
@@ -44,28 +66,37 @@ def _random_value(ty: Type, name: str, seed: int, place: str, span: Span | None)
             span,
             help=f"pin it with --shape {name}={dims}, or give an array",
         )
-    rng = np.random.RandomState((zlib.crc32(place.encode()) + seed) & 0x7FFFFFFF)
     shape = tuple(int(d) for d in ty.shape)  # type: ignore[arg-type]
     if any(d < 0 for d in shape) or math.prod(shape) > _MOST:
         raise IrError(f"cannot make a random value for %{name}: there is no room for {ty!r}", span)
-    if ty.dtype == "bool":
-        return rng.randint(0, 2, shape).astype("bool")
-    if ty.dtype.startswith(("int", "uint")):
-        return rng.randint(0, 8, shape).astype(ty.dtype)
-    values = rng.uniform(0.5, 1, shape) if len(shape) == 1 else rng.uniform(-1, 1, shape)
-    if ty.dtype == "bfloat16":
-        import ml_dtypes
-
-        return values.astype(ml_dtypes.bfloat16)
-    return values.astype(ty.dtype)
+    return _random_tensor(shape, ty.dtype, typical(path), (zlib.crc32(place.encode()) + seed) & 0x7FFFFFFF)
 
 
-def random_inputs(function: Function, seed: int = 0) -> list[Any]:
-    """One value per parameter, in order; which numbers a parameter gets depends on its place, not on its name."""
+def _random_tensor(shape: tuple[int, ...], dtype: str, typical: Typical | None, seed: int) -> Any:
+    import numpy as np
+
+    rng = np.random.RandomState(seed)
+    values = typical.draw(rng, shape, dtype) if typical is not None else None
+    if values is None:
+        if dtype == "bool":
+            values = rng.randint(0, 2, shape)
+        elif dtype.startswith(("int", "uint")):
+            values = rng.randint(0, 8, shape)
+        else:
+            values = rng.uniform(0.5, 1, shape) if len(shape) == 1 else rng.uniform(-1, 1, shape)
+    return np.asarray(values).astype(numpy_dtype(dtype))
+
+
+def random_inputs(function: Function, seed: int = 0, module: Module | None = None) -> list[Any]:
+    """One value per parameter, in order; which numbers a parameter gets depends on its type and place, not on its name.
+
+    Where the `module` of the function is given, the values are of the kind that its uses tell (`interp.uses`).
+    """
+    uses = Uses(function, module) if module is not None else None
     values = []
     for place, p in enumerate(function.params):
         ty = p.checked_type or p.type_annotation
         if ty is None:
             raise IrError(f"the type of parameter %{p.name} is not known", p.span)
-        values.append(random_value(ty, p.name, seed, place, p.span))
+        values.append(random_value(ty, p.name, seed, place, p.span, partial(uses.of, p) if uses else _untold))
     return values

@@ -201,6 +201,14 @@ class Operator(Plugin):
         """
         return list(args)
 
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        """What values the arguments typically have (`ops.typical`), one or None for each; a list for a tuple's fields.
+
+        Random values are made so. `wanted` is what is wanted of the result: operators that move values want it of the first
+        argument.
+        """
+        return (wanted,) if self.reshapes or self.pattern in (Pattern.INJECTIVE, Pattern.BROADCAST) else ()
+
     def evaluate(self, *args: Any) -> Any:
         """The numpy reference: arrays in, an array (or a tuple of arrays) out; a tuple argument is a Python tuple."""
         raise NotImplementedError(

@@ -21,6 +21,7 @@ from .base import Operator, Pattern, Reporter, operator
 from .dtypes import is_float, is_half, is_real, needs_bits
 from .partial import broadcast_known, tie_dtypes
 from .relations import broadcast, broadcast_compare
+from .typical import of_binary
 
 Function = Callable[..., Any]
 
@@ -44,6 +45,9 @@ class Binary(Operator):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         return type(self).rule(types, reporter)
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return of_binary(self.name, types, wanted)
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
         return broadcast_known(args, out)

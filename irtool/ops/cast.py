@@ -55,6 +55,9 @@ class Cast(Operator):
 
     dtype_attribute = "dtype"
 
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (wanted,)
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's shape with `dtype`."""
         x = tensor(types[0])
@@ -74,6 +77,9 @@ class CastLike(Operator):
 
     one_shape = ("data", "result")
     one_dtype = ("dtype_like", "result")
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (wanted,)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's shape with the dtype of the second argument."""

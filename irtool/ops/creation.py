@@ -19,6 +19,7 @@ from .cast import convert
 from .dtypes import numpy_dtype
 from .relations import identity
 from .shapes import require_scalar, tensor
+from .typical import below
 
 
 def _scalar(type: Type, what: str) -> TensorType | None:
@@ -241,6 +242,9 @@ class OneHot(Operator):
         if not 0 <= axis <= rank:
             raise RelationError(f"axis {self.axis} is out of range for indices of rank {rank}")
         return axis
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (below(self.depth),)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """`dtype`; the shape of the indices with an axis of `depth` at `axis`. Both values are scalars."""

@@ -21,6 +21,7 @@ from .base import Operator, Pattern, Reporter, operator
 from .dtypes import is_float, is_integer, is_real, needs_bits
 from .erf import erf
 from .relations import compare, identity
+from .typical import NearOne
 
 Function = Callable[..., Any]
 
@@ -42,6 +43,11 @@ class Unary(Operator):
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         return type(self).rule(types, reporter)
 
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        if self.name in _OF_POSITIVE:
+            return (NearOne(),)
+        return (wanted,) if self.name == "copy" or (self.name == "negative" and not isinstance(wanted, NearOne)) else ()
+
     def deduce_dtypes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
         if type(self).rule is compare:
             return list(args), "bool"
@@ -58,6 +64,10 @@ class Unary(Operator):
         (x,) = inputs
         function = type(self).expression
         return te.compute(x.shape, lambda *i: function(x[i]), name=f"T_{self.name}", tag="elemwise")
+
+
+_OF_POSITIVE = ("log", "log2", "log10", "rsqrt", "sqrt")
+"""What is defined for positive numbers only."""
 
 
 def _real(f: Function) -> Function:

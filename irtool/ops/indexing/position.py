@@ -14,6 +14,7 @@ from ...ir.dims import ANY
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import require_dtype
 from ..shapes import require_compatible, require_rank, tensor
+from ..typical import below, extent_of
 from .take import require_integers
 
 
@@ -94,6 +95,9 @@ class SequenceMask(Operator):
 
     one_shape = ("data", "result")
     one_dtype = ("data", "result")
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (wanted, below(extent_of(types[0], self.axis)))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's type; the lengths are a vector of its extent along the other of its first two axes."""

@@ -19,6 +19,7 @@ from ...ir.attributes import ALWAYS_STATED
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import identity
 from ..shapes import normalize_axis, require_compatible, require_rank, tensor
+from ..typical import below, below_all, extent_of
 from .meeting import MEETINGS, apply_updates, copy_loops, loop_nest, require_meeting
 from .take import require_integers
 
@@ -35,6 +36,9 @@ class ScatterAlongAxis(Operator):
 
     one_shape = ("data", "result")
     one_dtype = ("data", "updates", "result")
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (wanted, below(extent_of(types[0], self.axis)))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of `data`; all three of one rank, `indices` integers and, beside `axis`, no longer than the others."""
@@ -197,6 +201,9 @@ class ScatterND(Operator):
 
     one_shape = ("data", "result")
     one_dtype = ("data", "updates", "result")
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (wanted, below_all(types[0], types[1], 0))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of `data`; `updates` has the shape of `indices` without axis 0, then that of the slices of `data`."""

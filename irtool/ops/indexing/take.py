@@ -19,6 +19,7 @@ from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import broadcast_shape
 from ..shape.reshape import unflatten
 from ..shapes import normalize_axis, require_compatible, tensor, tensor_fields
+from ..typical import below, below_all, extent_of
 from .bounds import clip_indices, require_elements, wrap_indices
 
 
@@ -53,6 +54,9 @@ class Take(Operator):
         if batch > axis:
             raise RelationError(f"batch_dims {self.batch_dims} is more than axis {self.axis}")
         return axis, batch
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (wanted, below(extent_of(types[0], self.axis)))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; the shape of the indices takes the place of `axis`, or of all axes without one."""
@@ -128,6 +132,9 @@ class Gather(Operator):
 
     one_dtype = ("data", "result")
 
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (wanted, below(extent_of(types[0], self.axis)))
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and the indices' shape; both have one rank, and agree but along `axis`."""
         data, indices = tensor(types[0], "data"), tensor(types[1], "indices")
@@ -178,6 +185,9 @@ class GatherND(Operator):
     index_rank: int | None = None
 
     one_dtype = ("data", "result")
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (wanted, below_all(types[0], types[1], self.batch_dims))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; the axes behind the first of the indices, then those of the data that no index tuple
@@ -231,6 +241,12 @@ class GatherND(Operator):
 @dataclass(frozen=True)
 class AdvancedIndex(Operator):
     """`inputs[0]` indexed along its first axes by the remaining fields, which broadcast against each other."""
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        if not isinstance(types[0], TupleType):
+            return ()
+        data, *indices = types[0].fields
+        return ([wanted, *(below(extent_of(data, n)) for n in range(len(indices)))],)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The indices, integers, broadcast against each other; their shape takes the place of the data's first axes."""

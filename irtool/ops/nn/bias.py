@@ -12,6 +12,7 @@ from ... import te
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, Reporter, operator
 from ..shapes import normalize_axis, tensor
+from ..typical import NearZero
 from .partly_known import per_channel
 from .precision import along
 
@@ -24,6 +25,9 @@ class BiasAdd(Operator):
     axis: int = 1
 
     one_dtype = ("data", "bias", "result")
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (wanted, NearZero())
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The data's type; the bias is a vector of the data's extent along `axis` and takes its type from that."""

@@ -14,6 +14,7 @@ from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, oper
 from ..layout import Layout, convert
 from ..partial import meet_dims, window_input
 from ..shapes import add, compatible, mul, tensor
+from ..typical import summed
 from .conv_expression import convolution
 from .convolve import convolve
 from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group, positions
@@ -95,6 +96,12 @@ class Convolution(Operator):
         if all(isinstance(d, int) for d in (size, reach, *pads)):
             there = positions(size, add(*pads), reach, stride)  # type: ignore[arg-type]
         return there, window_input(out, reach, stride, pads)
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        if not isinstance(out, TensorType):
+            return ()
+        shape = in_layout(out.shape, self.layouts()[2], self.data_form, "the result")
+        return (None, summed(types[1], shape[1]))
 
     def presume_dtypes(self, args: Sequence[Any], out: Any) -> list[Any]:
         return one_float(args)

@@ -13,6 +13,7 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import compatible, maximum, mul, require_compatible, require_rank, tensor
+from ..typical import extent_of, summed
 from .gemm import matmul
 from .partly_known import batch_product_known, one_float, product_known
 from .window_expression import wide_dtype
@@ -77,6 +78,15 @@ def product_expression(a: Any, b: Any, out_type: Any, transpose_a: bool, transpo
     return narrowed(te.compute(out_type.shape, element, name=name, tag=tag), out_type)
 
 
+class Product(Operator):
+    """What products of matrices share."""
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        batches = extent_of(types[1], 0) if isinstance(self, BatchMatmul) else 1
+        columns = extent_of(out, -1)
+        return (None, summed(types[1], batches * columns if batches and columns else None))
+
+
 def _transposed(a: bool, b: bool) -> str:
     """`_NT` where only the second operand is transposed, and so on."""
     return f"_{'NT'[a]}{'NT'[b]}"
@@ -84,7 +94,7 @@ def _transposed(a: bool, b: bool) -> str:
 
 @operator("nn.matmul", "tensor_a", "tensor_b", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MatmulAttrs", level=1)
 @dataclass(frozen=True)
-class Matmul(Operator):
+class Matmul(Product):
     """`a @ b` of a tensor `(…, M, K)` and a matrix `(K, units)`, either of them stored transposed on request."""
 
     units: int | None
@@ -118,7 +128,7 @@ class Matmul(Operator):
 
 @operator("nn.dense", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="DenseAttrs", level=1)
 @dataclass(frozen=True)
-class Dense(Operator):
+class Dense(Product):
     """`data @ weight.T`: data `(…, K)`, weights `(units, K)`, result `(…, units)`."""
 
     units: int | None
@@ -155,7 +165,7 @@ class Dense(Operator):
     declares_attrs=False,
 )
 @dataclass(frozen=True)
-class DensePack(Operator):
+class DensePack(Product):
     """`nn.dense` with weights packed in blocks of columns, `(units / n, K, n)`, the layout `NC8n`.
 
     Weights of rank 4, `(units / n, K / c, n, c)`, are the layout `NC16n4c`.
@@ -233,7 +243,7 @@ def relate_batch_matmul(
     "nn.batch_matmul", "tensor_a", "tensor_b", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="BatchMatmulAttrs", level=10
 )
 @dataclass(frozen=True)
-class BatchMatmul(Operator):
+class BatchMatmul(Product):
     """`a[i] @ b[i]` for each `i`: `(B, M, K)` and `(B, K, N)`, either stored transposed on request; a batch may be 1."""
 
     out_dtype: DType = VOID

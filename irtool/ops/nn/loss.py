@@ -13,6 +13,7 @@ from ...ir import TensorType, Type, scalar
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..indexing.bounds import clip_indices, require_elements
 from ..shapes import compatible, require_floats, require_rank, same_shape, tensor
+from ..typical import NearOne, below, extent_of
 from .precision import narrow, widen
 from .window_expression import wide_dtype
 
@@ -95,6 +96,9 @@ class NLLLoss(Operator):
     ignore_index: int
 
     one_dtype = ("predictions", "result")
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (None, below(extent_of(types[2], 0)), NearOne())
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The shape of the targets, or a scalar if reduced; predictions have the classes as axis 1 more, the weights

@@ -12,6 +12,7 @@ from ... import te
 from ...ir import TensorType, TupleType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import normalize_axis, tensor
+from ..typical import NearOne, NearZero
 from .partly_known import per_channel
 from .precision import along, narrow, widen
 from .window_expression import wide_dtype
@@ -56,6 +57,9 @@ class BatchNorm(Operator):
         for i in range(1, 5):
             reporter.assign(i, vector)
         return TupleType((TensorType(data.shape, data.dtype), vector, vector))
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (None, NearOne(), NearZero(), NearZero(), NearOne())
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
         data, vector, more = out if isinstance(out, list) else [None] * 3
@@ -116,6 +120,9 @@ class ScaledNorm(Operator):
     scale: bool
 
     one_dtype = ("data", "gamma", "beta", "result")
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (None, NearOne(), NearZero())
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The data's type; gamma and beta are vectors of its extent along `axis` and take their types from that."""

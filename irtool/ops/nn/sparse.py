@@ -18,6 +18,7 @@ from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..indexing.bounds import clip_indices
 from ..shapes import mul, require_compatible, require_integers, require_numbers, require_rank, sub, tensor
+from ..typical import Rows, below, extent_of, shape_of, summed
 from .gemm import matmul
 from .window_expression import wide_dtype
 
@@ -135,6 +136,13 @@ class SparseDenseFamily(Operator):
     """The type rule of a product with a sparse matrix."""
 
     sparse_lhs: bool
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        inner, count, starts = extent_of(types[0], -1), extent_of(types[2], 0), extent_of(types[3], 0)
+        block = shape_of(types[1]) or ()
+        columns = inner // block[2] if inner and len(block) == 3 and block[2] else inner
+        rows = (starts - 1) * (block[1] if len(block) == 3 else 1) if starts else 0
+        return (None, summed(types[1], rows), below(columns), Rows(count) if count is not None else None)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """Dense `(M, K)` and a sparse matrix of rows by `indptr` give `(M, rows)`, or `(rows, M)` with `sparse_lhs`."""

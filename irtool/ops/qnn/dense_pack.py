@@ -29,6 +29,8 @@ class QuantizedDensePack(DensePack, Quantized):
     Weights have rank 4, `(units / n, K / c, n, c)`. The arguments are in the order of `qnn.conv2d`.
     """
 
+    typical = Quantized.typical
+
     since = "0.12"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:

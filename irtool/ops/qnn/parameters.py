@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from ...ir import Constant, MissingData, TensorType, Type
 from ...ir.dims import Dim
 from ..base import Operator, RelationError, Reporter
 from ..shapes import tensor
+from ..typical import NearOne
 
 
 class Quantized(Operator):
     """An operator on quantized tensors: rewritten into plain integer operators before code is made for it."""
 
     noncomputational = True
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        """Scales are positive."""
+        names = self.names_of_arguments(len(types))
+        return [NearOne() if "scale" in n else None for n in names]
 
 
 def known(types: Sequence[Type], indices: Sequence[int]) -> bool:

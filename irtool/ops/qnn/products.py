@@ -80,6 +80,8 @@ class QuantizedConv2D(Conv2D, Quantized):
     holds the zero point, that is, real zeros.
     """
 
+    typical = Quantized.typical
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """As `nn.conv2d` with weights and data of 8 or 16 bits; those of the data are scalars, scales of the
         weights scalars or one for each channel; gives `out_dtype`.
@@ -111,6 +113,8 @@ class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
 
     The arguments are in the order of `qnn.conv2d`.
     """
+
+    typical = Quantized.typical
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """As `nn.conv2d_transpose` with 8-bit weights and data of 8 or 16 bits; scale and zero point of the data have one element;
@@ -148,6 +152,8 @@ class QuantizedDense(Dense, Quantized):
 
     The arguments are in the order of `qnn.conv2d`.
     """
+
+    typical = Quantized.typical
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """As `nn.dense` with 8-bit weights and data of 8 or 16 bits; those of the data are scalars, scales of the weights scalars or
@@ -189,6 +195,8 @@ class QuantizedBatchMatmul(BatchMatmul, Quantized):
 
     The arguments are the operands, both zero points, both scales.
     """
+
+    typical = Quantized.typical
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """8-bit operands as in `nn.batch_matmul`, zero points and scales scalars; gives int32."""

@@ -14,10 +14,20 @@ from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..image.resample import round_half_away
 from ..indexing.bounds import require_elements
 from ..shapes import require_compatible, require_rank, tensor
+from ..typical import Regions, shape_of
 
 EPSILON = 1e-5
 FARTHEST = 2.0**24
 """Edges of regions that are pooled lie within this many pixels of the origin: float32 has all numbers up to it."""
+
+
+def _regions(data: Type | None, scale: float, layout: str) -> Regions | None:
+    """Regions within the images; `scale` is what their coordinates are multiplied by."""
+    shape = shape_of(data)
+    if shape is None or len(shape) != 4 or not scale:
+        return None
+    height, width = shape[2:] if layout == "NCHW" else shape[1:3]
+    return Regions(shape[0], height / scale, width / scale)
 
 
 def pooled_type(types: Sequence[Type], size: Sequence[int], layout: str) -> TensorType | None:
@@ -75,6 +85,9 @@ class ROIAlign(Operator):
     mode: str = "avg"
 
     one_dtype = ("data", "result")
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (None, _regions(types[0], self.spatial_scale, self.layout))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """As many pictures as there are regions `(n, 5)`, of `pooled_size`, in the data's layout and dtype."""
@@ -201,6 +214,9 @@ class ROIPool(Operator):
     layout: str = "NCHW"
 
     one_dtype = ("data", "result")
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return (None, _regions(types[0], self.spatial_scale, self.layout))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """As many pictures as there are regions `(n, 5)`, of `pooled_size`, in the data's layout and dtype."""

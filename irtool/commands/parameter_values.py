@@ -1,0 +1,71 @@
+"""The values that a function is run on: those given, and random ones for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from .known_types import Given
+
+if TYPE_CHECKING:
+    from ..diagnostics import Diagnostic
+    from ..ir import Function, Module, Var
+
+
+def parameter_values(
+    function: Function,
+    before: Module,
+    entry: str,
+    given: Given,
+    seed: int,
+    random: bool,
+    places: Mapping[str, int],
+) -> tuple[list[Any], list[str]]:
+    """The values of the parameters, in order, and the names of those that have random ones.
+
+    Args:
+        before: the module before passes: what it does with a parameter says of which kind its random values are.
+        random: whether they may be made at all.
+        places: of the parameters in the text, where weights were among them: the numbers follow from these.
+
+    Raises IrError for a value of no parameter, for one that does not fit, and for those that are missing.
+    """
+    from ..diagnostics import IrError, nearest
+    from ..interp.feeds import random_value
+    from ..interp.uses import Uses
+    from ..ir.inputs import check_inputs
+
+    found, origins = given.values, given.origins
+    names = [p.name for p in function.params]
+    for name in found:
+        if name not in names:
+            have = ", ".join("%" + n for n in names) or "none"
+            notes = (f"the parameters are {have}", f"the value of %{name} is from {origins[name]}")
+            raise IrError(f"there is no parameter %{name}", help=nearest(name, names), notes=notes)
+    missing = [p for p in function.params if p.name not in found]
+    if missing and not random:
+        raise IrError(map(_missing, missing))
+    earlier = before[entry]
+    uses = Uses(earlier, before) if missing else None
+    written = {p.name: p for p in earlier.params}
+    values = []
+    for place, p in enumerate(function.params):
+        ty = p.checked_type or p.type_annotation
+        if p.name in found:
+            values.append(found[p.name])
+        elif ty is None:
+            raise IrError(f"the type of parameter %{p.name} is not known", p.span)
+        else:
+            assert uses is not None
+            kind = partial(uses.of, written.get(p.name, p))
+            values.append(random_value(ty, p.name, seed, places.get(p.name, place), p.span, kind))
+    return check_inputs(function.params, values, entry, origins, function.span), [p.name for p in missing]
+
+
+def _missing(p: Var) -> Diagnostic:
+    from ..diagnostics import Diagnostic
+
+    ty = p.checked_type or p.type_annotation
+    message = f"there is no value for the parameter %{p.name}" + (f": {ty!r}" if ty is not None else "")
+    return Diagnostic(message, p.span, help=f"--input {p.name}=FILE.npy, --inputs or --params give one")

@@ -1,0 +1,202 @@
+"""What values an operator's arguments typically have, where made-up ones stand for them: weights scaled by what is summed up,
+variances positive, indices in range.
+
+`Operator.typical` says it of one call; `interp.uses` follows it back to the parameters of a function.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..ir import TensorType, TupleType, Type
+
+
+@dataclass(frozen=True)
+class Typical:
+    """A kind of values. Of two that one tensor is to have, the one that `counts` more is made."""
+
+    counts: ClassVar[int] = 0
+
+    def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        """Such values in double precision, or as integers; None where the kind says nothing about the dtype."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class NearZero(Typical):
+    """Offsets and means: in [-0.25, 0.25)."""
+
+    counts = 1
+
+    def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        return rng.uniform(-0.25, 0.25, shape) if "float" in dtype else None
+
+
+@dataclass(frozen=True)
+class Summed(Typical):
+    """Weights of sums of `fan_in` products: uniform with variance 1 / fan_in, so that a sum is as large as what it is of
+    (LeCun, Bottou, Orr and Müller, "Efficient BackProp", 1998)."""
+
+    fan_in: float
+    counts = 2
+
+    def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        bound = math.sqrt(3 / max(self.fan_in, 1))
+        return rng.uniform(-bound, bound, shape) if "float" in dtype else None
+
+
+@dataclass(frozen=True)
+class NearOne(Typical):
+    """Variances, factors and divisors: in [0.75, 1.25); integers in [1, 8)."""
+
+    counts = 3
+
+    def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        if dtype == "bool":
+            return None
+        return rng.uniform(0.75, 1.25, shape) if "float" in dtype else rng.randint(1, 8, shape)
+
+
+@dataclass(frozen=True)
+class Below(Typical):
+    """Indices, and lengths: in [0, size)."""
+
+    size: int
+    counts = 4
+
+    def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        if dtype == "bool":
+            return None
+        most = min(self.size, 1 << (int(dtype.lstrip("uint")) - dtype.startswith("int")) if "int" in dtype else 1 << 24)
+        return rng.randint(0, max(most, 1), shape, dtype="int64")
+
+
+@dataclass(frozen=True)
+class Rows(Typical):
+    """Where each row of a sparse matrix of `size` elements begins: from 0 up to `size`, evenly."""
+
+    size: int
+    counts = 5
+
+    def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        import numpy as np
+
+        n = math.prod(shape)
+        return (np.arange(n, dtype="int64") * self.size // max(n - 1, 1)).reshape(shape)
+
+
+@dataclass(frozen=True)
+class Regions(Typical):
+    """Rows of an image's number and the corners of a box in it, `[n, x1, y1, x2, y2]`."""
+
+    images: int
+    height: float
+    width: float
+    counts = 5
+
+    def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        import numpy as np
+
+        if len(shape) != 2 or shape[1] != 5:
+            return None
+        corners = np.sort(rng.uniform(0, 1, (shape[0], 2, 2)), axis=1) * np.array([self.width, self.height])
+        images = rng.randint(0, max(self.images, 1), (shape[0], 1))
+        return np.concatenate([images, corners.reshape(-1, 4)], axis=1)
+
+
+def of_both(a: Typical | None, b: Typical | None) -> Typical | None:
+    """What is made where both are wanted of one tensor."""
+    if a is None or b is None or a == b:
+        return a or b
+    if a.counts != b.counts:
+        return a if a.counts > b.counts else b
+    if isinstance(a, Below) and isinstance(b, Below):
+        return min(a, b, key=lambda x: x.size)
+    if isinstance(a, Summed) and isinstance(b, Summed):
+        return max(a, b, key=lambda x: x.fan_in)
+    return a
+
+
+def elements(t: Type | None) -> int | None:
+    """The number of elements of a tensor whose shape is known."""
+    shape = shape_of(t)
+    return math.prod(shape) if shape is not None else None
+
+
+def shape_of(t: Type | None) -> tuple[int, ...] | None:
+    """The shape of a tensor, where it is known."""
+    if not isinstance(t, TensorType) or not t.is_static:
+        return None
+    return tuple(int(d) for d in t.shape)  # type: ignore[arg-type]
+
+
+def summed(weights: Type | None, sums: Any) -> Summed | None:
+    """Weights each of which goes into one of `sums` sums: what each is of follows."""
+    count = elements(weights)
+    return Summed(count / sums) if count and isinstance(sums, int) and sums > 0 else None
+
+
+def below(size: Any) -> Below | None:
+    """Indices of an axis, if its extent is known."""
+    return Below(int(size)) if isinstance(size, int) and size > 0 else None
+
+
+def below_all(data: Type | None, tuples: Type | None, batch: int) -> Below | None:
+    """Indices of any of the axes that tuples along axis 0 name, behind the first `batch`."""
+    length = extent_of(tuples, 0)
+    extents = shape_of(data)
+    return below(min(extents[batch : batch + length], default=0)) if length is not None and extents else None
+
+
+def extent_of(t: Type | None, axis: int | None) -> Any:
+    """The extent of an axis, or the number of elements if it is None; None where it is not known."""
+    shape = shape_of(t)
+    if shape is None or axis is None:
+        return elements(t)
+    return shape[axis] if -len(shape) <= axis < len(shape) else None
+
+
+def of_binary(name: str, types: Sequence[Type | None], wanted: Typical | None) -> list[Typical | None]:
+    """Of the operands of an elementwise operator, where one of them stands for many elements of the other."""
+    sizes = [elements(t) for t in types]
+    if None in sizes or isinstance(types[0], TupleType):
+        return [None, None]
+    small = [sizes[n] < sizes[1 - n] for n in (0, 1)]  # type: ignore[operator]
+    if name in _DIVIDES:
+        return [wanted if not small[0] else None, NearOne()]
+    if name == "power":
+        return [NearOne(), None]
+    if name == "multiply":
+        both = wanted if isinstance(wanted, NearOne | NearZero) else None
+        return [NearOne() if small[n] else (wanted if small[1 - n] else both) for n in (0, 1)]
+    if name == "add" and isinstance(wanted, NearOne):
+        return [wanted, wanted]
+    if name in ("add", "subtract"):
+        both = wanted if isinstance(wanted, NearZero) else None
+        return [NearZero() if small[n] else both for n in (0, 1)]
+    return [None, None]
+
+
+_DIVIDES = ("divide", "floor_divide", "trunc_divide", "mod", "floor_mod", "trunc_mod")
+
+
+__all__ = [
+    "Below",
+    "NearOne",
+    "NearZero",
+    "Regions",
+    "Rows",
+    "Summed",
+    "Typical",
+    "below",
+    "below_all",
+    "elements",
+    "extent_of",
+    "of_binary",
+    "of_both",
+    "shape_of",
+    "summed",
+]
