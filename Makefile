@@ -6,7 +6,7 @@ STAMP = .venv/.installed
 .PHONY: run test pages check format bench fuzz mutants clean
 
 run: $(STAMP)
-	$(BIN)/irtool run --compare interp,c --verbose samples/simplenet.relay
+	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
 
 test: $(STAMP)-dev
 	$(BIN)/python -m pytest -n 2

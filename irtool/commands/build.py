@@ -195,6 +195,8 @@ def command(
     to_output = options["emit"] == "tir" and out_dir is None
     folder = None if to_output else out_dir or f"{name}.out"
     timing = Timing()
+    if time_passes:
+        timing.import_all()
     watching = [*chosen.instruments, *printed.instruments(stages=tuple(s.name for s in STAGES))]
     unfiled: list[str] = []
     said: list[str] = []

@@ -130,11 +130,16 @@ def command(
     """
     from ..diagnostics import InternalError, render
     from ..passes import run_passes
+    from ..passes.instruments.timing import Timing
     from ..plugin import PluginError
     from .reproducer import write_reproducer
     from .source import read_module
 
-    module = read_module(file)
+    timing = Timing(time_passes or "table")
+    if time_passes:
+        timing.import_all()
+    with timing.stage("parse"):
+        module = read_module(file)
     if given or entry:
         module = given.bind(module, entry_of(module, entry))
     pipelines = [*chosen.passes, *([] if level is None else [f"default<O{level}>"])]
@@ -156,9 +161,8 @@ def command(
 
         instruments.append(CheckValues(check_values))
     if time_passes:
-        from ..passes.instruments.timing import Timing
-
-        instruments.append(Timing(time_passes))
+        instruments = [timing.watch(i, _STAGES.get(type(i).__name__, type(i).__name__)) for i in instruments]
+        instruments.append(timing)
     try:
         module = run_passes(
             module,
@@ -180,12 +184,18 @@ def command(
         if isinstance(error, InternalError):
             error.reproducer = path
         raise
-    report_instruments(instruments)
     if stop_after is not None:
         limit.check_reached()
+    with timing.stage("print"):
+        text = show(module, output=output)
+    report_instruments(instruments)
     from .output import write_text
 
-    write_text(output, show(module, output=output))
+    write_text(output, text)
+
+
+_STAGES = {"Verifying": "verify", "Printing": "print passes", "Dump": "dump", "CheckValues": "check values"}
+"""What `--time-passes` calls the time of instruments."""
 
 
 def _dump(folder: str, show: Callable[..., str]) -> Any:

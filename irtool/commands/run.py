@@ -149,8 +149,9 @@ def command(
         raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
     values, missing = parameter_values(function, before, entry, given, seed, random, places)
     results: dict[str, Any] = {}
+    facts: list[str] = []
     for way in compare or [via]:
-        results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose, compiling)
+        results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose, compiling, facts)
     report_instruments(chosen.instruments)
     say_random(missing, max(len(places), len(function.params)), seed)
     first = next(iter(results.values()))
@@ -159,7 +160,7 @@ def command(
     if output is not None:
         _save(output, first)
     if compare:
-        _compare(results, tolerance, quiet)
+        _compare(results, tolerance, quiet, facts)
 
 
 def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> Module:
@@ -190,7 +191,9 @@ def _run(
     repeat: int,
     verbose: bool,
     compiling: Mapping[str, Any],
+    facts: list[str],
 ) -> Any:
+    """The outputs by one way of running; what is to be said of it in the end is added to `facts`."""
     if way == "interp":
         from ..interp import evaluate
 
@@ -202,11 +205,15 @@ def _run(
     from ..passes.instruments.timing import Timing
 
     timing = Timing()
+    if verbose:
+        timing.import_all()
     start = time.perf_counter()
     watched = (*chosen.instruments, timing)
     artifact = build(module, opt_level=level, entry=entry, instruments=watched, **compiling, **chosen.context)
     built = time.perf_counter() - start
     result, seconds = _timed(lambda: artifact.run(values), repeat)
+    count = len(artifact.report["kernels"])
+    facts += [f"{count} kernel{'' if count == 1 else 's'}", f"{seconds * 1e3:.3g} ms"]
     if verbose:
         click.echo(timing.table())
         from .report import summarize
@@ -253,7 +260,7 @@ def _save(path: str, value: Any) -> None:
     write_bytes(path, buffer.getvalue())
 
 
-def _compare(results: dict[str, Any], tolerance: float, quiet: bool) -> None:
+def _compare(results: dict[str, Any], tolerance: float, quiet: bool, facts: list[str]) -> None:
     import numpy as np
 
     from ..ir.values import value_leaves
@@ -283,3 +290,5 @@ def _compare(results: dict[str, Any], tolerance: float, quiet: bool) -> None:
     # The exact difference depends on the machine, so the short form, which goldens use, leaves it out.
     how = "" if quiet else f" (largest difference {worst:.2g}, allowed {limit})" if worst else " exactly"
     click.echo(f"{one} and {two} agree{how}")
+    if not quiet:
+        click.echo(", ".join([*facts, f"agrees to {worst:.2g}" if worst else "agrees exactly"]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...diagnostics import UsageError
@@ -18,7 +20,19 @@ def count_operators(module: Module) -> int:
     return sum(isinstance(e, Call) and isinstance(e.op, Op) for e in post_order(*roots))
 
 
-@dataclass
+_LEAST = 0.01
+"""The share of all time below which a row that changed nothing is not shown by itself."""
+
+
+_SMALL = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) { add(%x, 1f) }\n'
+"""A text whose reading loads tables."""
+
+
+def _stage_line(name: str, seconds: float) -> str:
+    return f"{name:42s} {seconds * 1e3:9.2f}"
+
+
+@dataclass(eq=False)
 class Row:
     """One run of a pass. `depth` is 0 for a pass that was named, more for what it ran in turn."""
 
@@ -45,17 +59,49 @@ class _Open:
 class Timing(PassInstrument):
     """Times passes: seconds in the pass itself, seconds in type inference, operators before and after.
 
-    There is one `Row` per pass in order of start; `seconds` does not include inference or passes run inside. `style` is
-    `table` or `json`: how it reports.
+    There is one `Row` per pass in order of start; `seconds` does not include inference, passes run inside, or what other
+    instruments do that are `watch`ed. `stages` are seconds
+    by the name of what is no pass. `style` is `table` or `json`: how it reports.
     """
 
     style: str = "table"
+    stages: dict[str, float] = field(default_factory=dict, init=False)
     rows: list[Row] = field(default_factory=list, init=False)
     _open: list[_Open] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         if self.style not in ("table", "json"):
             raise UsageError(f"style is table or json, not {self.style!r}")
+
+    @staticmethod
+    def import_all() -> None:
+        """Imports what reading, passes and printing use, so that none of them is billed for it."""
+        from ...infer import infer_types
+        from ...interp import evaluate  # noqa: F401
+        from ...ops import operators
+        from ...parser import parse
+        from ...printer import to_text
+        from ..base import passes
+
+        operators.load()
+        passes.load()
+        to_text(infer_types(parse(_SMALL)))
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Counts the time of what runs inside as `name`'s, and as no pass's."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            seconds = time.perf_counter() - start
+            self.stages[name] = self.stages.get(name, 0.0) + seconds
+            if self._open:
+                self._open[-1].inner += seconds
+
+    def watch(self, instrument: PassInstrument, name: str) -> PassInstrument:
+        """An instrument that does what `instrument` does, whose time counts as that of the stage `name`."""
+        return _Watched(instrument, self, name)
 
     def run_before_pass(self, module: Module, info: PassInfo) -> None:
         row = Row(info.name, len(self._open), operators_before=count_operators(module))
@@ -95,13 +141,54 @@ class Timing(PassInstrument):
         ]
 
     def table(self) -> str:
-        """The rows as text, milliseconds."""
+        """The rows as text, milliseconds; those below 1 % of all time that changed nothing are one row."""
+        whole = sum(r.seconds + (r.infer_seconds if r.depth == 0 else 0.0) for r in self.rows) + sum(
+            self.stages.values()
+        )
         lines = [f"{'pass':42s} {'ms':>9s} {'infer ms':>9s} {'operators':>15s}"]
-        for r in self.rows:
+        if "parse" in self.stages:
+            lines.append(_stage_line("(parse)", self.stages["parse"]))
+        folded = [r for r in self.rows if r.seconds + r.infer_seconds < _LEAST * whole and not r.changed]
+        kept = [r for r in self.rows if r not in folded] if len(folded) > 1 else self.rows
+        for r in kept:
             name = "  " * r.depth + r.name
             ops = f"{r.operators_before} → {r.operators_after}" if r.changed else str(r.operators_after)
             lines.append(f"{name:42s} {r.seconds * 1e3:9.2f} {r.infer_seconds * 1e3:9.2f} {ops:>15s}")
-        total = sum(r.seconds for r in self.rows)
+        if len(kept) < len(self.rows):
+            name = f"({len(folded)} others, each below 1 %)"
+            inferring = sum(r.infer_seconds for r in folded if r.depth == 0)
+            lines.append(f"{name:42s} {sum(r.seconds for r in folded) * 1e3:9.2f} {inferring * 1e3:9.2f}")
+        lines += [_stage_line(f"({name})", seconds) for name, seconds in self.stages.items() if name != "parse"]
+        total = sum(r.seconds for r in self.rows) + sum(self.stages.values())
         infer = sum(r.infer_seconds for r in self.rows if r.depth == 0)
         lines.append(f"{'total':42s} {total * 1e3:9.2f} {infer * 1e3:9.2f}")
         return "\n".join(lines)
+
+
+class _Watched(PassInstrument):
+    """Another instrument, its time taken by a `Timing`."""
+
+    def __init__(self, inner: PassInstrument, timing: Timing, name: str) -> None:
+        self.inner = inner
+        self.timing = timing
+        self.stage = name
+
+    def enter_pass_ctx(self) -> None:
+        self.inner.enter_pass_ctx()
+
+    def exit_pass_ctx(self) -> None:
+        self.inner.exit_pass_ctx()
+
+    def should_run(self, module: Module, info: PassInfo) -> bool:
+        return self.inner.should_run(module, info)
+
+    def run_before_pass(self, module: Module, info: PassInfo) -> None:
+        with self.timing.stage(self.stage):
+            self.inner.run_before_pass(module, info)
+
+    def run_after_pass(self, module: Module, info: PassInfo) -> None:
+        with self.timing.stage(self.stage):
+            self.inner.run_after_pass(module, info)
+
+    def report(self) -> str:
+        return self.inner.report()
