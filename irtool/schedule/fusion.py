@@ -83,8 +83,12 @@ def fuse_stages(
         elif u is not None:
             made.append(u)
     kept: list[Buffer] = []
+    users: dict[Buffer, list[int]] = {}
+    for n, u in enumerate(made):
+        for b in dict.fromkeys(b for b, _, _ in _accesses(u, {})):
+            users.setdefault(b, []).append(n)
     for b in temporaries:
-        within = [n for n, u in enumerate(made) if any(x is b for x, _, _ in _accesses(u, {}))]
+        within = users.get(b, [])
         part = _part(made[within[0]], b) if len(within) == 1 else 0
         if part and part * dtypes.itemsize(b.dtype) <= _LARGEST_ROW:
             made[within[0]] = _with_row(made[within[0]], b, part)

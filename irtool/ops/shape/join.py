@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,12 +81,18 @@ class Concatenate(Operator):
             def at(k: int) -> Any:
                 return inputs[k][(*i[:axis], i[axis] - starts[k], *i[axis + 1 :])]
 
-            value = at(0)
-            for k in range(1, len(inputs)):
-                value = te.if_then_else(i[axis] >= starts[k], at(k), value)
-            return value
+            return _at_place(i[axis], starts, at, 0, len(inputs))
 
         return te.compute(out_type.shape, element, name="T_concat", tag="injective")
+
+
+def _at_place(place: Any, starts: Sequence[int], at: Callable[[int], Any], low: int, high: int) -> Any:
+    """`at(k)` of the k in `low` … `high - 1` for which `starts[k] <= place < starts[k + 1]`, found by halving."""
+    if high - low == 1:
+        return at(low)
+    middle = (low + high + 1) // 2
+    left, right = _at_place(place, starts, at, low, middle), _at_place(place, starts, at, middle, high)
+    return te.if_then_else(place >= starts[middle], right, left)
 
 
 @operator("stack", "data", pattern=Pattern.INJECTIVE, attrs="StackAttrs", level=3)
@@ -122,10 +128,7 @@ class Stack(Operator):
 
         def element(*i: Any) -> Any:
             rest = (*i[:axis], *i[axis + 1 :])
-            value = inputs[0][rest]
-            for k in range(1, len(inputs)):
-                value = te.if_then_else(i[axis] >= k, inputs[k][rest], value)
-            return value
+            return _at_place(i[axis], range(len(inputs)), lambda k: inputs[k][rest], 0, len(inputs))
 
         return te.compute(out_type.shape, element, name="T_stack", tag="injective")
 
