@@ -1,4 +1,4 @@
-"""`python -m benchmarks [text|passes|kernels|networks …]`: every table, or those that are named."""
+"""`python -m benchmarks [text|passes|kernels|networks …] [--option …]`: every table, or those that are named."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ def main() -> None:
     """Runs the benchmark modules: those of this folder that define `run`."""
     here = Path(__file__).parent
     known = sorted(p.stem for p in here.glob("*.py") if "\ndef run(" in p.read_text(encoding="utf-8"))
-    chosen = sys.argv[1:] or known
+    given = sys.argv[1:]
+    first = next((n for n, a in enumerate(given) if a.startswith("-")), len(given))
+    options, chosen = given[first:], given[:first] or known
+    if options and len(chosen) != 1:
+        sys.exit("options go to one benchmark: name it before them")
     for name in chosen:
         if name not in known:
             sys.exit(f"unknown benchmark {name}; there are {', '.join(known)}")
     print(f"{_processor()}, {_compiler()}, Python {platform.python_version()}, {date.today().isoformat()}")
     for name in chosen:
-        importlib.import_module(f"benchmarks.{name}").run()
+        importlib.import_module(f"benchmarks.{name}").run(*([options] if options else []))
 
 
 def _processor() -> str:

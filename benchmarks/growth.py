@@ -1,82 +1,81 @@
-"""How time and memory grow with the input: the exponent of each stage over each shape of module, fitted over three sizes."""
+"""How time and memory grow with the input: the exponent of each stage over each shape of module, fitted over its sizes.
+
+`python -m benchmarks growth --json FILE` writes the numbers as well; `--sizes`, `--shapes` and `--stages` choose.
+"""
 
 from __future__ import annotations
 
+import argparse
 import gc
+import json
 import math
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import irtool
+from benchmarks.shapes import SHAPES, Shape
+from irtool.diagnostics import IrError
+from irtool.ir import Module
 from irtool.parser import parse
+from tests.passes.test_every_pass import ALL, TARGET, pipelines
 
-V = '#[version = "0.0.5"]\n'
-_T = "Tensor[(4), float32]"
 SIZES = (1_000, 10_000, 100_000)
-_PATIENCE = 30.0
-"""Seconds: a stage that took longer is not tried with the next size."""
+PATIENCE = 2.0
+"""Seconds that a stage may take, by what it took before, at the next size; `--patience` says another number."""
+
+_MEASURED = 4_000
+"""Up to this size memory is measured: that takes several times as long."""
+
+Action = Callable[[], Any]
 
 
-def chain(n: int) -> str:
-    """Calls, each of the one before."""
-    body = "".join(f"  %{i + 1} = tanh(%{i});\n" for i in range(n))
-    return f"{V}def @main(%x: {_T}) {{\n  %0 = tanh(%x);\n{body}  %{n}\n}}\n"
-
-
-def lets(n: int) -> str:
-    """`let`s, each of the one before."""
-    body = "".join(f"  let %y{i + 1} = tanh(%y{i});\n" for i in range(n))
-    return f"{V}def @main(%y0: {_T}) {{\n{body}  %y{n}\n}}\n"
-
-
-def nests(n: int) -> str:
-    """Function literals in function literals."""
-    return V + "def @main() {\n  " + "fn () {" * n + "1" + "}" * n + "\n}\n"
-
-
-def functions(n: int) -> str:
-    """Functions, each calling the one before."""
-    defs = "".join(f"def @f{i + 1}(%x: {_T}) -> {_T} {{ tanh(@f{i}(%x)) }}\n" for i in range(n))
-    return f"{V}def @f0(%x: {_T}) -> {_T} {{ tanh(%x) }}\n{defs}def @main(%x: {_T}) -> {_T} {{ @f{n}(%x) }}\n"
-
-
-def tuples(n: int) -> str:
-    """Tuples in tuples, each holding the one before twice."""
-    body = "".join(f"  %{i + 1} = (%{i}, %{i});\n" for i in range(n))
-    return f"{V}def @main(%x: {_T}) {{\n  %0 = (%x, %x);\n{body}  %{n}\n}}\n"
-
-
-def branches(n: int) -> str:
-    """`if` in `if`."""
-    return f"{V}def @main(%x: {_T}, %c: bool) {{\n  " + "if (%c) { " * n + "%x" + " } else { %x }" * n + "\n}\n"
-
-
-SHAPES: tuple[Callable[[int], str], ...] = (chain, lets, nests, functions, tuples, branches)
-BUILT = (chain, lets, functions, branches)
-"""Shapes whose results C has."""
-
-
-def stages(shape: Callable[[int], str], n: int) -> dict[str, Callable[[], Any]]:
-    """What is done with a module of that shape and size, each stage ready to run."""
+def work_of(shape: Shape, n: int) -> dict[str, Callable[[], Action]]:
+    """What is done with a module of that shape and size. Each entry makes a stage ready to run, and may be refused."""
     text = shape(n)
     module = irtool.infer_types(parse(text))
-    found: dict[str, Callable[[], Any]] = {
-        "parse": lambda: parse(text),
-        "infer": lambda: irtool.infer_types(parse(text)),
-        "print": lambda: irtool.to_text(module),
-        "passes": lambda: irtool.run_passes(module, "SimplifyInference,FoldConstant,FuseOps,LabelOps"),
+    found: dict[str, Callable[[], Action]] = {
+        "parse": lambda: lambda: parse(text),
+        "infer": lambda: _inference(text),
+        "print": lambda: lambda: irtool.to_text(module),
+        "compare": lambda: _comparison(module, text),
+        "build": lambda: lambda: build(module),
+        "default<O3>": lambda: lambda: _run(module, "default<O3>"),
     }
-    if shape in BUILT:
-        found["build"] = lambda: _build(module)
+    for name in ALL:
+        found[name] = lambda name=name: _pass(module, name)  # type: ignore[misc]
     return found
 
 
-def _build(module: Any) -> None:
+def _inference(text: str) -> Action:
+    module = parse(text)
+    return lambda: irtool.infer_types(module)
+
+
+def _comparison(module: Module, text: str) -> Action:
+    other = parse(text)
+    return lambda: irtool.structural_equal(module, other)
+
+
+def build(module: Module) -> None:
+    """The C of a module, in a folder that goes again."""
     with tempfile.TemporaryDirectory(prefix="irtool-bench-") as folder:
         irtool.build(module, emit="c", out_dir=folder, cache=False)
+
+
+def _run(module: Module, pipeline: str) -> Module:
+    return irtool.run_passes(module, pipeline, opt_level=4, target=TARGET)
+
+
+def _pass(module: Module, name: str) -> Action:
+    """A pass, after what it needs."""
+    pipeline = pipelines([name])[0]
+    before = pipeline[: pipeline.index(name)] if not pipeline.startswith(name) else ""
+    ready = _run(module, before.rstrip(",")) if before else module
+    return lambda: _run(ready, pipeline[len(before) :])
 
 
 def exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
@@ -86,38 +85,89 @@ def exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
     return sum((x - mx) * (y - my) for x, y in zip(xs, ys, strict=True)) / sum((x - mx) ** 2 for x in xs)
 
 
-def run() -> None:
-    """Prints the table. Memory is what Python allocates at its peak, measured on the two smaller sizes (it takes long)."""
-    print(f"growth: exponents of time and memory, sizes up to {SIZES[-1]}")
-    for shape in SHAPES:
-        times: dict[str, list[float]] = {}
-        peaks: dict[str, list[float]] = {}
-        given_up: set[str] = set()
-        for size in SIZES:
-            for stage, action in stages(shape, size).items():
-                if stage in given_up:
-                    continue
+def measure(shape: Shape, sizes: Sequence[int], stages: Sequence[str], patience: float) -> Iterator[dict[str, Any]]:
+    """For each stage: `sizes`, `seconds` and `bytes` (the peak of what Python allocates, at small sizes), the exponents of
+    both (None for a single size), or why it is `refused`."""
+    found: dict[str, dict[str, Any]] = {}
+    for size in sizes:
+        for stage, ready in work_of(shape, size).items():
+            entry = found.setdefault(
+                stage, {"shape": shape.__name__, "stage": stage, "sizes": [], "seconds": [], "bytes": []}
+            )
+            if (stages and stage not in stages) or "refused" in entry or not _is_worth(entry, size, patience):
+                continue
+            try:
+                action = ready()
                 gc.collect()
                 start = time.process_time()
                 action()
-                times.setdefault(stage, []).append(time.process_time() - start)
-                if times[stage][-1] > _PATIENCE:
-                    given_up.add(stage)
-                if size < SIZES[-1]:
-                    peaks.setdefault(stage, []).append(_peak(action))
-        for stage, took in times.items():
-            line = f"  {shape.__name__:10s} {stage:7s} time {_fit(took)} memory {_fit(peaks[stage])}"
-            print(f"{line}   {took[-1]:8.2f} s and at {SIZES[len(peaks[stage]) - 1]} {peaks[stage][-1] / 1e6:8.1f} MB")
+                entry["seconds"].append(round(time.process_time() - start, 4))
+                entry["sizes"].append(size)
+                if size <= _MEASURED:
+                    entry["bytes"].append(_peak(action))
+            except IrError as error:
+                entry["refused"] = error.diagnostics[0].message
+    for entry in found.values():
+        if entry["sizes"] or "refused" in entry:
+            entry["time"] = _fit(entry["sizes"], entry["seconds"])
+            entry["memory"] = _fit(entry["sizes"], entry["bytes"])
+            yield entry
 
 
-def _fit(costs: list[float]) -> str:
-    return f"{exponent(SIZES[: len(costs)], costs):5.2f}" if len(costs) > 1 else "    -"
+def _is_worth(entry: dict[str, Any], size: int, patience: float) -> bool:
+    """Whether a stage that grows as its input does would be done in time; one that was left out once stays out."""
+    if not entry["sizes"]:
+        return "late" not in entry
+    if entry["seconds"][-1] * size / entry["sizes"][-1] > patience:
+        entry["late"] = True
+    return "late" not in entry
 
 
-def _peak(action: Callable[[], Any]) -> float:
+def _fit(sizes: Sequence[int], costs: Sequence[float]) -> float | None:
+    return round(exponent(sizes[: len(costs)], costs), 2) if len(costs) > 1 else None
+
+
+def _peak(action: Action) -> int:
     tracemalloc.start()
     try:
         action()
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def run(arguments: Sequence[str] = ()) -> None:
+    """Prints the table; `--json` writes the rows of it as a list, see `measure`."""
+    names = [s.__name__ for s in SHAPES]
+    options = argparse.ArgumentParser(prog="python -m benchmarks growth")
+    options.add_argument("--json", type=Path, help="a file for the rows")
+    options.add_argument("--sizes", default=",".join(map(str, SIZES)), help="numbers of nodes")
+    options.add_argument("--shapes", default=",".join(names), help=f"some of {', '.join(names)}")
+    options.add_argument("--stages", default="", help="parse, print, infer, compare, build, default<O3>, and passes")
+    options.add_argument("--patience", type=float, default=PATIENCE, help="seconds that a stage may take")
+    chosen = options.parse_args(list(arguments))
+    wanted = chosen.shapes.split(",")
+    if unknown := [n for n in wanted if n not in names]:
+        options.error(f"there is no shape {unknown[0]}; there are {', '.join(names)}")
+    sizes = [int(s) for s in chosen.sizes.split(",")]
+    stages = [s for s in chosen.stages.split(",") if s]
+    rows: list[dict[str, Any]] = []
+    print(
+        f"growth: exponents of time and memory, at up to {sizes[-1]} nodes, as far as a stage takes {chosen.patience} s"
+    )
+    for shape in SHAPES:
+        if shape.__name__ not in wanted:
+            continue
+        for entry in measure(shape, sizes, stages, chosen.patience):
+            rows.append(entry)
+            print(f"  {shape.__name__:22s} {entry['stage']:24s} {_shown(entry)}", flush=True)
+    if chosen.json:
+        chosen.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def _shown(entry: dict[str, Any]) -> str:
+    if "refused" in entry:
+        return f"refused: {entry['refused'][:70]}"
+    time_, memory = ("   - " if x is None else f"{x:5.2f}" for x in (entry["time"], entry["memory"]))
+    peak = f"{entry['bytes'][-1] / 1e6:8.1f} MB" if entry["bytes"] else ""
+    return f"time {time_} memory {memory}   {entry['seconds'][-1]:8.2f} s at {entry['sizes'][-1]} {peak}"

@@ -30,6 +30,7 @@ from ..ir import (
     tuple_leaves,
 )
 from ..ir.structural import structural_equal, structural_hash
+from ..ir.types import distinct_leaves
 from ..lower.naming import kernel_name
 from ..lower.storage import StoragePlan, plan
 from ..ops.base import is_call_to
@@ -118,7 +119,7 @@ class _Graph:
         ]
         result = self.function.body.checked_type
         assert result is not None
-        if any(not isinstance(t, TensorType) for t in tuple_leaves(result)):
+        if any(not isinstance(t, TensorType) for t in distinct_leaves(result)):
             found.append(Diagnostic("the graph executor returns tensors only", self.function.body.span))
         if found:
             raise IrError(list(dict.fromkeys(found)))

@@ -19,11 +19,11 @@ from ..ir import (
     RefRead,
     RefWrite,
     TensorType,
-    TupleType,
     Type,
     Var,
     post_order,
 )
+from ..ir.types import distinct_leaves
 from .entry import rename_functions, with_entry
 from .monomorphic import make_monomorphic
 from .options import Options
@@ -155,14 +155,7 @@ def has_dynamic_operators(module: Module) -> bool:
 
 
 def _has_unknown_shape(t: Type | None) -> bool:
-    stack = [t]
-    while stack:
-        x = stack.pop()
-        if isinstance(x, TupleType):
-            stack.extend(x.fields)
-        elif isinstance(x, TensorType) and not x.is_static:
-            return True
-    return False
+    return t is not None and any(isinstance(x, TensorType) and not x.is_static for x in distinct_leaves(t))
 
 
 def is_higher_order(module: Module) -> bool:

@@ -78,7 +78,7 @@ class Constraints:
         self.type_args: dict[Call, tuple[Type, ...]] = {}
         self.order: list[Expr] = []
         self._bound: set[Var] = set()
-        self._checked: set[Type] = set()
+        self._checked: dict[int, Type] = {}
         self._stack: list[Any] = []
 
     def visit(self, root: Expr) -> Type:
@@ -124,10 +124,9 @@ class Constraints:
         return joined
 
     def _annotation(self, t: Type, span: Span | None) -> Type:
-        if t not in self._checked:
-            self._checked.add(t)
+        if id(t) not in self._checked:
             try:
-                check_type(t, self.module, span)
+                check_type(t, self.module, span, self._checked)
             except IrError as error:
                 self.solver.diagnostics.extend(error.diagnostics)
         if t.__class__ is TensorType:

@@ -11,6 +11,7 @@ list, so a pattern nested n deep takes n steps and not n walks from the root.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from heapq import merge
 from typing import Any
 
 from ..ir import (
@@ -47,7 +48,7 @@ _Questions = tuple[Any, _Place, Any] | None
 
 def unmatched_cases(match: Match, module: Module, limit: int = _LIMIT, most: int | None = None) -> list[Pattern]:
     """Patterns of values that no clause of `match` takes, the first `most` of them; empty if it is exhaustive."""
-    clauses = [c.pattern for c in match.clauses]
+    clauses = _Clauses([c.pattern for c in match.clauses])
     root = _Place()
     missed: list[Pattern] = []
     looked_at = 1
@@ -71,10 +72,33 @@ def unmatched_cases(match: Match, module: Module, limit: int = _LIMIT, most: int
     return missed
 
 
-def _held_against(clauses: list[Pattern], first: int, root: _Place, missed: list[Pattern], module: Module) -> list[Any]:
+class _Clauses:
+    """The patterns of a `match`, and which of them may fit a value that a constructor made."""
+
+    def __init__(self, patterns: list[Pattern]) -> None:
+        self.patterns = patterns
+        self._open: list[int] = []
+        self._of: dict[str, list[int]] = {}
+        for i, p in enumerate(patterns):
+            if isinstance(p, PatternConstructor):
+                self._of.setdefault(p.constructor.name, []).append(i)
+            else:
+                self._open.append(i)
+
+    def after(self, first: int, head: Constructor | None) -> Iterator[int]:
+        """The clauses from `first` on, those left out that are for another constructor than `head`."""
+        if head is None:
+            yield from range(first, len(self.patterns))
+            return
+        for found in merge(self._of.get(head.name, ()), self._open):
+            if found >= first:
+                yield found
+
+
+def _held_against(clauses: _Clauses, first: int, root: _Place, missed: list[Pattern], module: Module) -> list[Any]:
     """Holds the candidate against the clauses from `first` on; the candidates into which one splits it, if one does."""
-    for i in range(first, len(clauses)):
-        fits, questions = _fit(clauses[i], root)
+    for i in clauses.after(first, root.head):
+        fits, questions = _fit(clauses.patterns[i], root)
         if fits:
             return _cases(questions, i, module) if questions is not None else []
     missed.append(trampoline(_candidate(root)))

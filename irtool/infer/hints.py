@@ -19,8 +19,8 @@ from ..ir import (
     leaf_paths,
     rebuild_type,
     substitute,
-    tuple_leaves,
 )
+from ..ir.types import distinct_leaves
 from ..ir.untyped import without_types
 
 
@@ -140,7 +140,7 @@ def place_of_params(function: Function) -> Span | None:
 
 
 def _is_static(t: Type) -> bool:
-    return all(not isinstance(x, TensorType) or x.is_static for x in tuple_leaves(t))
+    return all(not isinstance(x, TensorType) or x.is_static for x in distinct_leaves(t))
 
 
 def _with_leaf(t: Any, path: str, leaf: TensorType) -> Any:

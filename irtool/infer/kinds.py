@@ -10,11 +10,17 @@ from ..ir.dims import is_dimension
 from ..ir.dtypes import is_dtype
 
 
-def check_type(root: Type, module: Module | None, span: Span | None) -> None:
-    """IrError unless every type definition named in `root` exists and is applied to the right number of arguments."""
+def check_type(root: Type, module: Module | None, span: Span | None, known: dict[int, Type]) -> None:
+    """IrError unless every type definition named in `root` exists and is applied to the right number of arguments.
+
+    What is `known`, by identity, was looked at before and is not again: types share their parts.
+    """
     stack = [root]
     while stack:
         t = stack.pop()
+        if id(t) in known:
+            continue
+        known[id(t)] = t
         if isinstance(t, TypeCall):
             if not isinstance(t.func, GlobalTypeVar):
                 raise IrError(f"{t.func} cannot be applied to types: it is not a type definition", t.span or span)

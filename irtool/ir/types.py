@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..diagnostics import Span
+from ..diagnostics import IrError, Span
 from .dims import Dim
 
 
@@ -96,10 +96,13 @@ class TensorType(Type):
 class TupleType(Type):
     """The type of a tuple."""
 
-    __slots__ = ("fields",)
+    __slots__ = ("fields", "is_flat")
+    is_flat: bool
+    """True if every field is a tensor; asked for each field that is taken out, so it is kept."""
 
     def __init__(self, fields: tuple[Type, ...], span: Span | None = None) -> None:
         self.fields = fields
+        self.is_flat = all(isinstance(f, TensorType) for f in fields)
         self.span = span
         self.is_open = any(f.is_open for f in fields)
         self._hash = hash(("tuple", *[f._hash for f in fields]))
@@ -288,8 +291,17 @@ def free_type_vars(root: Type) -> Iterator[TypeVar]:
         stack.extend((k, inside) for k in reversed(type_children(t)))
 
 
+MOST_LEAVES = 1 << 20
+"""Leaves of a tuple that are listed one by one; shared tuples can have as many more as there are atoms."""
+
+
 def tuple_leaves(root: Type) -> Iterator[Type]:
-    """The types in a tuple, nested tuples taken apart, left to right, each as often as it occurs; another type itself."""
+    """The types in a tuple, nested tuples taken apart, left to right, each as often as it occurs; another type itself.
+
+    Raises IrError where there are more than `MOST_LEAVES`; to ask something of all of them, take `distinct_leaves`.
+    """
+    if isinstance(root, TupleType) and any(isinstance(f, TupleType) for f in root.fields):
+        require_few_leaves(root)
     stack = [root]
     while stack:
         t = stack.pop()
@@ -299,8 +311,49 @@ def tuple_leaves(root: Type) -> Iterator[Type]:
             yield t
 
 
+def require_few_leaves(root: Type) -> None:
+    """Raises IrError where a tuple has more than `MOST_LEAVES` leaves."""
+    if (count := leaf_count(root)) > MOST_LEAVES:
+        shown = f"{count:,}" if count < 1 << 64 else "too many"
+        raise IrError(
+            f"a tuple of tuples with {shown} values cannot be taken apart: at most {MOST_LEAVES:,} can", root.span
+        )
+
+
+def leaf_count(root: Type) -> int:
+    """How many types `tuple_leaves` would give, found in as many steps as there are different tuples."""
+    counts: dict[int, int] = {}
+    stack = [root]
+    while stack:
+        t = stack[-1]
+        if not isinstance(t, TupleType):
+            counts[id(t)] = 1
+        elif id(t) not in counts:
+            missing = [f for f in t.fields if id(f) not in counts]
+            if missing:
+                stack += missing
+                continue
+            counts[id(t)] = min(sum(counts[id(f)] for f in t.fields), 1 << 64)
+        stack.pop()
+    return counts[id(root)]
+
+
+def distinct_leaves(root: Type) -> Iterator[Type]:
+    """What `tuple_leaves` gives, but of each tuple that is shared only once."""
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        t = stack.pop()
+        if not isinstance(t, TupleType):
+            yield t
+        elif id(t) not in seen:
+            seen.add(id(t))
+            stack.extend(reversed(t.fields))
+
+
 def leaf_paths(root: Type) -> Iterator[tuple[Type, str]]:
     """What `tuple_leaves` gives, each with where it is in the tuple: `.0.1` is field 1 of field 0."""
+    require_few_leaves(root)
     stack: list[tuple[Type, Any]] = [(root, None)]
     while stack:
         t, place = stack.pop()

@@ -28,6 +28,7 @@ from ..ir import (
     children,
     post_order,
 )
+from ..ir.types import require_few_leaves
 from ..tir.program import CONSTANT, PARAM, RESULT, Branch, CallFunction, HostFunction, RunKernel, Slot, Step
 from ..trampoline import trampoline
 from . import known
@@ -93,6 +94,8 @@ class FunctionLowering:
         results: list[Slot] = []
         if value is not REFUSED:
             try:
+                if f.body.checked_type is not None:
+                    require_few_leaves(f.body.checked_type)
                 form = structure(value)
                 slots = flat(value, f.body)
                 for n, (slot, shape) in enumerate(zip(slots, shapes(f.body, slots))):

@@ -19,6 +19,7 @@ from ..ir import (
     TupleType,
     Type,
 )
+from ..ir.types import distinct_leaves
 from ..tir.program import Slot
 from .compose import flat_types
 
@@ -71,14 +72,7 @@ def structure_of(t: Type | None) -> Any:
 
 def is_tensors(t: Type | None) -> bool:
     """True for a tensor type or nested tuples of them."""
-    stack = [t]
-    while stack:
-        x = stack.pop()
-        if isinstance(x, TupleType):
-            stack.extend(x.fields)
-        elif not isinstance(x, TensorType):
-            return False
-    return True
+    return t is not None and all(isinstance(x, TensorType) for x in distinct_leaves(t))
 
 
 def dims(t: Any) -> tuple[int, ...]:

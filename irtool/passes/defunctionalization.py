@@ -74,11 +74,14 @@ class Defunctionalization(ModulePass):
 
 def _holds_function(t: Type | None) -> bool:
     stack = [] if t is None else [t]
+    seen: set[int] = set()
     while stack:
         t = stack.pop()
         if isinstance(t, FuncType):
             return True
-        stack.extend(type_children(t))
+        if id(t) not in seen:
+            seen.add(id(t))
+            stack.extend(type_children(t))
     return False
 
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..diagnostics import IrError
 from ..infer import infer_expr
-from ..ir import Call, Constant, Expr, Function, Module, Op, TensorType
-from ..ir.types import tuple_leaves
+from ..ir import Call, Constant, Expr, Function, Module, Op, TensorType, TupleType, Type
 from ..ops.base import op
 from ..ops.dyn.base import Dynamic
 from .base import FunctionPass, register_pass
@@ -62,7 +61,13 @@ def _require_declared(before: Function, after: Function) -> None:
     declared, found = before.ret_type, after.body.checked_type
     if after is before or declared is None or found is None:
         return
-    for wanted, given in zip(tuple_leaves(declared), tuple_leaves(found), strict=False):
+    stack: list[tuple[Type, Type]] = [(declared, found)]
+    seen: set[tuple[int, int]] = set()
+    while stack:
+        wanted, given = stack.pop()
+        if isinstance(wanted, TupleType) and isinstance(given, TupleType) and (id(wanted), id(given)) not in seen:
+            seen.add((id(wanted), id(given)))
+            stack.extend(zip(wanted.fields, given.fields, strict=False))
         if not (isinstance(wanted, TensorType) and isinstance(given, TensorType)):
             continue
         pairs = zip(wanted.shape, given.shape, strict=False)

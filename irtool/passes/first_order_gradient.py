@@ -22,6 +22,7 @@ from ..ir import (
     Type,
     Var,
 )
+from ..ir.types import require_few_leaves
 from ..ops.base import call
 from ..trampoline import trampoline
 from .base import ModulePass, register_pass
@@ -177,6 +178,7 @@ class _ReverseMode:
                 fields.append((yield lift(field, left, right)))
             return self.push(Tuple(tuple(fields)))
 
+        require_few_leaves(t)
         return trampoline(lift(t, a, b))
 
     def visit(self, e: Expr) -> Steps:
@@ -281,6 +283,7 @@ def _filled(e: Expr, t: Type, what: str) -> Expr:
     """Ones or zeros of the type of `e`: by `_like` for a tensor, by shape for each tensor of a tuple."""
     if isinstance(t, TensorType):
         return call(f"{what}_like", e)
+    require_few_leaves(t)
     return trampoline(_filled_by_type(t, what))
 
 

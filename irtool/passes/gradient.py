@@ -44,7 +44,7 @@ from ..ir import (
     rewrite,
     with_binders,
 )
-from ..ir.types import rebuild_type, type_children
+from ..ir.types import rebuild_type, require_few_leaves, type_children
 from ..ops.base import call, is_call_to
 from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
@@ -139,6 +139,7 @@ def _lift(make: Callable[[Expr], Expr], t: Type, e: Expr, lets: LetList) -> Expr
             fields.append((yield lift(f, lets.push(TupleGetItem(e, i)))))
         return lets.push(Tuple(tuple(fields)))
 
+    require_few_leaves(t)
     return trampoline(lift(t, e))
 
 

@@ -31,7 +31,7 @@ from ..ir import (
     with_binders,
     with_function,
 )
-from ..ir.types import GlobalTypeVar, rewrite_type, tuple_leaves, type_leaves
+from ..ir.types import GlobalTypeVar, distinct_leaves, require_few_leaves, rewrite_type, type_leaves
 from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
@@ -92,7 +92,7 @@ def _is_in_reach(f: Function) -> bool:
             return False
     if any(isinstance(t, GlobalTypeVar) and t.name == "GradCell" for t in type_leaves(_types(held))):
         return False
-    return not any(_holds_tensors(t) for t in tuple_leaves(_types(crossing)) if not isinstance(t, TensorType))
+    return not any(_holds_tensors(t) for t in distinct_leaves(_types(crossing)) if not isinstance(t, TensorType))
 
 
 _GIVEN = (Op, GlobalVar, Constructor)
@@ -210,4 +210,5 @@ def _each(
             fields.append((yield visit(part(TupleGetItem(e, i)), f)))
         return Tuple(tuple(fields))
 
+    require_few_leaves(t)
     return trampoline(visit(e, t))

@@ -137,19 +137,26 @@ def _in_direct_style(f: Function) -> Function:
     return Function(params, body, result, type_params, f.attrs, f.span)  # type: ignore[arg-type]
 
 
-def cps_type(t: Type, answer: TypeVar) -> Type:
-    """`t` with every function type `(A) -> B` in it made `(A, fn (B) -> answer) -> answer`."""
+def cps_type(t: Type, answer: TypeVar, known: dict[int, tuple[Type, Type]] | None = None) -> Type:
+    """`t` with every function type `(A) -> B` in it made `(A, fn (B) -> answer) -> answer`.
+
+    `known` has types, by identity, and what became of them: types share their parts.
+    """
+    memo = {} if known is None else known
 
     def convert(t: Type) -> Steps:
+        found = memo.get(id(t))
+        if found is not None:
+            return found[1]
         kids = []
         for k in type_children(t):
             kids.append((yield convert(k)))
-        if isinstance(t, FuncType):
-            made = rebuild_type(t, kids)
-            assert isinstance(made, FuncType)
+        made = rebuild_type(t, kids)
+        if isinstance(made, FuncType):
             after = FuncType((made.ret_type,), answer)
-            return FuncType((*made.arg_types, after), answer, made.type_params)
-        return rebuild_type(t, kids)
+            made = FuncType((*made.arg_types, after), answer, made.type_params)
+        memo[id(t)] = t, made
+        return made
 
     return trampoline(convert(t))
 
@@ -175,28 +182,29 @@ class _Conversion:
         self.global_names: dict[str, str] = {}
         self.vars: dict[Var, Var] = {}
         self.answer = TypeVar("answer")
+        self.types: dict[int, tuple[Type, Type]] = {}
 
     def top(self, f: Function) -> Steps:
         """A function of the module: it gets its own `answer`."""
         require_tree(f, "ToCPS")
         _require_convertible_data(f)
-        outer = self.vars, self.answer
-        self.vars, self.answer = {}, TypeVar("answer")
+        outer = self.vars, self.answer, self.types
+        self.vars, self.answer, self.types = {}, TypeVar("answer"), {}
         for e in post_order(f):
             for v in (*binders(e), *((e,) if isinstance(e, Var) else ())):
                 if v not in self.vars:
                     ty = v.checked_type or v.type_annotation
-                    self.vars[v] = Var(v.name, None if ty is None else cps_type(ty, self.answer), v.span)
+                    self.vars[v] = Var(v.name, None if ty is None else cps_type(ty, self.answer, self.types), v.span)
         made = yield self.function(f)
         made = with_function(made, type_params=(*made.type_params, self.answer))
-        self.vars, self.answer = outer
+        self.vars, self.answer, self.types = outer
         return made
 
     def function(self, f: Function) -> Steps:
         ty = f.checked_type
         result = ty.ret_type if isinstance(ty, FuncType) else f.ret_type
         assert result is not None
-        k = Var("k", FuncType((cps_type(result, self.answer),), self.answer))
+        k = Var("k", FuncType((cps_type(result, self.answer, self.types),), self.answer))
 
         def after(value: Expr) -> Steps:
             return Call(k, (value,))
@@ -207,7 +215,8 @@ class _Conversion:
         return with_function(f, params=(*params, k), body=body, ret_type=self.answer)
 
     def visit(self, e: Expr, k: Continue) -> Steps:
-        return _VISIT[e.__class__](self, e, k)
+        # A generator, so that what a handler only hands on to its operand does not nest on Python's stack.
+        return (yield _VISIT[e.__class__](self, e, k))
 
     def let_bind(self, value: Expr, k: Continue) -> Steps:
         """Names a value that has an effect or may be used often, and goes on with the name."""
@@ -311,10 +320,16 @@ class _Conversion:
         return self.visit_all(e.fields, lambda fields: k(Tuple(fields, e.span)))
 
     def tuple_get_item(self, e: TupleGetItem, k: Continue) -> Steps:
-        return self.visit(e.tuple, lambda t: k(TupleGetItem(t, e.index, e.span)))
+        def project(t: Expr) -> Steps:
+            return (yield k(TupleGetItem(t, e.index, e.span)))
+
+        return self.visit(e.tuple, project)
 
     def ref_create(self, e: RefCreate, k: Continue) -> Steps:
-        return self.visit(e.value, lambda v: k(RefCreate(v, e.span)))
+        def create(value: Expr) -> Steps:
+            return (yield k(RefCreate(value, e.span)))
+
+        return self.visit(e.value, create)
 
     def ref_read(self, e: RefRead, k: Continue) -> Steps:
         return self.visit(e.ref, lambda r: self.let_bind(RefRead(r, e.span), k))

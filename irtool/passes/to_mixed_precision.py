@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -27,6 +27,7 @@ from ..ir import (
     with_binders,
     without_return_type,
 )
+from ..ir.types import distinct_leaves, require_few_leaves
 from ..ops.base import call
 from ..trampoline import trampoline
 from .base import FunctionPass, register_pass
@@ -328,7 +329,7 @@ class _Converter:
 
     def is_converted(self, t: Type) -> bool:
         """Whether every floating-point tensor of the type is already of the wanted type."""
-        for part in _parts(t):
+        for part in distinct_leaves(t):
             if not isinstance(part, TensorType):
                 raise IrError(f"ToMixedPrecision handles tensors and tuples only, not {part!r}")
             if part.dtype != self.dtype and part.dtype.startswith(("float", "bfloat")):
@@ -340,6 +341,12 @@ class _Converter:
 
         Values in bfloat16 are left, unless told to `widen` them too.
         """
+        kinds = ("float", "bfloat") if widen else ("float",)
+        if not any(
+            isinstance(x, TensorType) and x.dtype.startswith(kinds) and x.dtype != wanted for x in distinct_leaves(t)
+        ):
+            return e
+        require_few_leaves(t)
         return trampoline(self.casting(e, t, wanted, widen))
 
     def casting(self, e: Expr, t: Type, wanted: str, widen: bool) -> Generator[Any, Any, Expr]:
@@ -363,15 +370,6 @@ class _Converter:
 
 def _float_dtypes(t: Type) -> list[str]:
     """The floating-point types in a tensor or tuple."""
-    return [p.dtype for p in _parts(t) if isinstance(p, TensorType) and p.dtype.startswith(("float", "bfloat"))]
-
-
-def _parts(t: Type) -> Iterator[Type]:
-    """The types in a tuple, and in the tuples in it, that are no tuples themselves, left to right; or just `t`."""
-    stack = [t]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, TupleType):
-            stack.extend(reversed(part.fields))
-        else:
-            yield part
+    return [
+        p.dtype for p in distinct_leaves(t) if isinstance(p, TensorType) and p.dtype.startswith(("float", "bfloat"))
+    ]

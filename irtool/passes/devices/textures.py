@@ -11,9 +11,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...ir import Call, Constant, Expr, Function, If, Let, Op, TensorType, Type, Var, children, tuple_leaves
+from ...ir import Call, Constant, Expr, Function, If, Let, Op, TensorType, Type, Var, children
 from ...ir.meta import VirtualDevice
 from ...ir.target import Target
+from ...ir.types import distinct_leaves
 from ...ops.base import Pattern, is_call_to
 from ...trampoline import trampoline
 from ..lexical_devices import LexicalDevices, is_fixed
@@ -136,7 +137,7 @@ class _Finder:
         self.produced[e] = self.scope(type, device) if isinstance(type, TensorType) else TEXTURE
         for arg, param in zip(map(without_annotation, e.args), kernel.params, strict=True):
             self.parameters.setdefault(arg, []).append(param)
-            for t in tuple_leaves(param.checked_type):  # type: ignore[arg-type]
+            for t in distinct_leaves(param.checked_type):  # type: ignore[arg-type]
                 scope = self.scope(t, device) if isinstance(t, TensorType) else BUFFER
                 if scope != BUFFER:
                     calls = self.accepted[param][1] if param in self.accepted else []

@@ -32,6 +32,7 @@ from ...ir import (
     children,
     post_order,
 )
+from ...ir.types import distinct_leaves
 from ...ops.base import Pattern
 
 _SIMPLE_CONSTANTS = ("int32", "int64", "float32", "float64", "bool")
@@ -151,15 +152,7 @@ def pattern_of(e: Call) -> int:
 
 def is_dynamic(t: Type | None) -> bool:
     """True if a tensor in the type has a dimension that is no number."""
-    stack = [t]
-    while stack:
-        t = stack.pop()
-        if isinstance(t, TensorType):
-            if not t.is_static:
-                return True
-        elif isinstance(t, TupleType):
-            stack.extend(t.fields)
-    return False
+    return t is not None and any(isinstance(x, TensorType) and not x.is_static for x in distinct_leaves(t))
 
 
 def _tuple(graph: DataflowGraph, e: Tuple) -> None:
@@ -175,7 +168,7 @@ def _tuple(graph: DataflowGraph, e: Tuple) -> None:
 def _tuple_get_item(graph: DataflowGraph, e: TupleGetItem) -> None:
     t = e.tuple.checked_type
     # A kernel takes tensors and flat tuples of tensors; nothing else may end up on its border.
-    if isinstance(t, TupleType) and all(isinstance(f, TensorType) for f in t.fields):
+    if isinstance(t, TupleType) and t.is_flat:
         at = graph.index[e]
         graph.patterns[at] = Pattern.INJECTIVE
         _edge(graph, e.tuple, at, Pattern.INJECTIVE)

@@ -43,6 +43,8 @@ class _Rewriter:
     def __init__(self, change: Change) -> None:
         self.change = change
         self.transforms: dict[tuple[Expr, str, str], Expr] = {}
+        self.opened: dict[Expr, Expr] = {}
+        """Tuples with everything changed in them as it was."""
 
     def run(self, function: Function) -> Function:
         made = rewrite(function, self.leave)
@@ -66,10 +68,13 @@ class _Rewriter:
         if isinstance(e, Changed):
             return self.transform(e.value, e.new, e.old)
         if isinstance(e, Tuple) and any(isinstance(f, Changed | Tuple) for f in e.fields):
-            fields = []
-            for f in e.fields:
-                fields.append((yield self.realize(f)))
-            return e if all(a is b for a, b in zip(fields, e.fields, strict=True)) else Tuple(tuple(fields), e.span)
+            if e not in self.opened:
+                fields = []
+                for f in e.fields:
+                    fields.append((yield self.realize(f)))
+                same = all(a is b for a, b in zip(fields, e.fields, strict=True))
+                self.opened[e] = e if same else Tuple(tuple(fields), e.span)
+            return self.opened[e]
         return e
 
     def transform(self, e: Expr, source: MaybeLayout, target: MaybeLayout) -> Expr:
