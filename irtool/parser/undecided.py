@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..diagnostics import IrError
+from ..ir import Call, Module, post_order
 from ..ir.meta import MetaNode
 from ..ops.base import Operator
 
@@ -32,6 +33,15 @@ def with_missing_values(made: Operator) -> Operator:
     values = {f.name: getattr(made, f.name) for f in operator.fields()}
     lacking = any(_is_missing(v) for n, v in values.items() if hints.get(n, Any) is not Any)
     return _of(operator, values) if lacking else made
+
+
+def undecided_call(module: Module) -> Call | None:
+    """A call of the module whose attributes are not known, or None."""
+    for f in module.relay_functions.values():
+        for e in post_order(f):
+            if isinstance(e, Call) and type(e.attrs) in _UNDECIDED.values():
+                return e
+    return None
 
 
 def _is_missing(value: Any) -> bool:

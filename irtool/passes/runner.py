@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..diagnostics import Diagnostic, InternalError, IrError, UsageError
 from ..ir import Module
+from ..parser.undecided import undecided_call
 from ..plugin.mistakes import PluginError, blame_all, blame_code
 from ..plugin.origin import is_outside
 from .base import Pass, passes
@@ -55,6 +56,10 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
     except IrError:
         raise
     except Exception as error:
+        unknown = undecided_call(module)
+        if unknown is not None:
+            message = "the attributes of this call are in a metadata section that the text does not have"
+            raise IrError(f"pass {p.text()} needs what is not there: {message}", unknown.span) from error
         message = f"pass {p.text()} failed: {type(error).__name__}: {error}"
         raise blame_code(error, f"pass {p.text()}") or _failure(p, module, context, [Diagnostic(message)]) from error
     if after is not module and p.needs_types:

@@ -53,7 +53,7 @@ TEXTS = {
     "a function among attributes": "def @main(%x: int8, a=@main, b=[@main, 1]) { %x }",
     "a variable of a match whose name is a path": "def @main(%a.0: int8) { match (%a.0) { %a.0 => (%a.0, %a.0) } }",
     "a lowered function whose buffers are not told": (
-        'def @main(%x: int8) { call_lowered(@k, (%x,)) /* ty=int8 */ }\n'
+        "def @main(%x: int8) { call_lowered(@k, (%x,)) /* ty=int8 */ }\n"
         "@k = primfn(a: handle, b: handle) -> ()\n  buffers = {}\n  buffer_map = {} {\n}"
     ),
     "a value that two definitions share": "def @f() { %0 = add(1, 1); %0 }\ndef @main() { multiply(%0, %0) }",
