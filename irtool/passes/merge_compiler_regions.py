@@ -6,12 +6,13 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir import Call, Expr, Function, Let, Module, Var, children, rewrite
+from ..ir import Call, Expr, Function, Module, Var, children, rewrite
 from ..trampoline import trampoline
 from .base import FunctionPass, register_pass
 from .context import PassContext
 from .partition.annotations import is_begin, is_end
 from .partition.regions import Region, Regions
+from .partition.scopes import RegionScopes, values_of_variables
 
 
 @register_pass("MergeCompilerRegions", info_name="sequential")
@@ -25,14 +26,15 @@ class MergeCompilerRegions(FunctionPass):
         nn.relu(annotation.compiler_begin(%1, compiler="npu"))        ⇒  nn.relu(exp(%0))
 
     A region is merged with those it takes its inputs from, unless some way between the two leads through a region for
-    another compiler: the merged one would have to run before and after that.
+    another compiler: the merged one would have to run before and after that. Nor is it where it would take what is bound
+    in a scope (of a `let`, a clause, a function) and give something to what is outside of it.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         regions = Regions(function)
         if not regions.all:
             return function
-        _Merger(regions).run()
+        _Merger(regions, function).run()
 
         def leave(old: Expr, new: Expr) -> Expr:
             if is_begin(old) and is_end(old.args[0]) and regions.of(old) is regions.of(old.args[0]):
@@ -45,8 +47,9 @@ class MergeCompilerRegions(FunctionPass):
 class _Merger:
     """Visits the regions upstream first. `apart` says which regions each one must not be merged with."""
 
-    def __init__(self, regions: Regions) -> None:
+    def __init__(self, regions: Regions, function: Function) -> None:
         self.regions = regions
+        self.scopes = RegionScopes(function, regions.order, regions.all)
         self.apart: dict[Region, dict[Region, None]] = {r: {} for r in regions.all}
         self.kept_from: dict[Region, dict[Region, None]] = {r: {} for r in regions.all}
         self.visited: set[Region] = set()
@@ -83,13 +86,17 @@ class _Merger:
             if parent.compiler != region.compiler:
                 self._keep_apart(region, parent)
             elif parent not in self.apart[region]:
-                self._merge(parent, region)
+                if self.scopes.can_merge(parent, region):
+                    self._merge(parent, region)
+                else:
+                    self._keep_apart(region, parent)
 
     def _keep_apart(self, region: Region, other: Region) -> None:
         self.apart[region][other] = None
         self.kept_from[other][region] = None
 
     def _merge(self, parent: Region, region: Region) -> None:
+        self.scopes.merge(parent, region)
         self.regions.merge(parent, region)
         for holder in self.kept_from.pop(parent):
             self.apart[holder].pop(parent, None)
@@ -99,7 +106,7 @@ class _Merger:
 def _ends_above(regions: Regions) -> dict[Expr, tuple[Call, ...]]:
     """For each node outside all regions, the region ends that its value comes from."""
     found: dict[Expr, tuple[Call, ...]] = {}
-    bound = {e.var: e.value for e in regions.order if isinstance(e, Let)}
+    bound = values_of_variables(regions.order)
     for e in regions.order:
         if regions.of(e) is not None:
             continue
