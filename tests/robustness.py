@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.mutants import report as mutants
 from tests.pages import ROOT, Page, values
 
 CLASSES = {
@@ -73,4 +74,4 @@ class Robustness(Page):
         for shape, row in sorted(self.exponents.items()):
             cells = [f"{row[stage]:.2f}" if stage in row else "" for stage in stages]
             parts.append(f"| {shape} | {' | '.join(cells)} |\n")
-        return "".join(parts)
+        return "".join([*parts, mutants.section()])
