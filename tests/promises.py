@@ -34,6 +34,7 @@ PROMISES = {
     "refused by type": "what an operator cannot compute its type rule refuses, with a place",
     "reproducers": "where irtool fails by its own fault it leaves a file that shows the failure by itself, anywhere",
     "differences": "`diff` says in words and places what differs, of constants how much and where, with the exit codes of diff(1)",
+    "terminals": "colours follow one policy, lists fit the window, and manuals show no markup",
     "mistakes of newcomers": "what is misspelt, misplaced or of another kind is called so, with what was probably meant",
     "mutants": "a random change of one token of irtool is noticed by quick tests, in more than 85 of 100 cases",
     "completion": "shells complete commands, options, passes, operators, instruments, functions of the named file, and files",

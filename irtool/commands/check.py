@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -83,7 +84,10 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
         from ..diagnostics import render
 
         if found:
-            click.echo(render(found), err=True)
+            from .colour import is_coloured, paint_message
+
+            text = render(found)
+            click.echo(paint_message(text) if is_coloured(sys.stderr) else text, err=True, color=True)
         if not errors:
             click.echo(f"{len(files)} file{'s' if len(files) > 1 else ''}, no errors")
     if errors:

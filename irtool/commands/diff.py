@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -136,12 +137,16 @@ def _value_differences(a: Module, b: Module) -> Iterator[Diagnostic]:
 
 def _show(found: list[Diagnostic], lines: list[str]) -> None:
     from ..diagnostics import render
+    from .colour import is_coloured, paint_diff, paint_message
 
-    click.echo(render(found[:_MOST_PLACES]))
+    is_painted = is_coloured(sys.stdout)
+    text = render(found[:_MOST_PLACES])
+    click.echo(paint_message(text) if is_painted else text, color=True)
     if len(found) > _MOST_PLACES:
         click.echo("… and more")
     if lines:
         click.echo("")
-        click.echo("\n".join(lines[:_MOST_LINES]))
+        text = "\n".join(lines[:_MOST_LINES])
+        click.echo(paint_diff(text) if is_painted else text, color=True)
     if len(lines) > _MOST_LINES:
         click.echo(f"… {len(lines) - _MOST_LINES} more lines of the texts' difference")

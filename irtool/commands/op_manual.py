@@ -7,6 +7,8 @@ import dataclasses
 from ..ops import Operator, operators
 from ..passes.pipeline import show_value
 from ..plugin import type_hints
+from .manual import for_markdown, for_terminal
+from .tables import show_table
 
 FIRST = Operator.since
 """The version that stands for all that come before the first later one."""
@@ -66,19 +68,19 @@ def list_operators(since: str | None = None) -> str:
 
     With `since` only those that came, or gained an attribute, with that version ("0.12") or a later one.
     """
-    lines = [f"{'operator':52s} {'TVM':12s} {'pattern':22s} what it is"]
+    rows = [("operator", "TVM", "pattern", "what it is")]
     for cls in operators:
         if since is None or _is_news(cls, since):
             versions = _versions(cls).replace("since ", "≥ ").replace("until ", "≤ ")
-            lines.append(f"{cls.name:52s} {versions:12s} {_pattern(cls).split(' ')[0]:22s} {_summary(cls)}")
-    return "\n".join(lines)
+            rows.append((cls.name, versions, _pattern(cls).split(" ")[0], _summary(cls)))
+    return show_table(rows, (51, 11, 21))
 
 
 def explain_operator(name: str) -> str:
     """The manual page of one operator."""
     cls = operators.get(name)
     origin = operators.origin_of(cls)
-    out = [*_calls(cls), *([origin] if origin else []), "", cls.manual(), ""]
+    out = [*_calls(cls), *([origin] if origin else []), "", for_terminal(cls.manual()), ""]
     rows = _attributes(cls)
     if rows:
         wide = max(len(r[0]) for r in rows)
@@ -111,7 +113,7 @@ def reference() -> str:
             ", ".join(_supports(cls)),
         ]
         facts += [f"TVM {_versions(cls)}"] if _versions(cls) else []
-        out += [f"## {cls.name}", "", " · ".join(facts), "", cls.manual(), ""]
+        out += [f"## {cls.name}", "", " · ".join(facts), "", for_markdown(cls.manual()), ""]
         out += ["Type rule: " + cls.explain_rule(), ""]
         rows = _attributes(cls)
         if rows:

@@ -11,6 +11,8 @@ from ..passes.config_option import ConfigOption, config_options
 from ..passes.instruments import instrument_options, instruments
 from ..passes.pipeline import parse_pipeline, show_value
 from ..passes.pipelines import PIPELINES
+from .manual import for_markdown, for_terminal
+from .tables import show_table
 
 
 def _summary(cls: type[Pass]) -> str:
@@ -44,10 +46,11 @@ def distinct_passes() -> list[type[Pass]]:
 
 def list_passes() -> str:
     """One line for each pass: name, level, summary."""
-    lines = [f"{'pass':44s} level  what it does"]
-    lines += [f"{c.name:44s} {c.level:5d}  {_summary(c)}" for c in distinct_passes()]
-    lines.append(f"\n{'pipeline':51s} what it is")
-    lines += [f"{_levels(n):51s} {p.summary}" for n, p in PIPELINES.items()]
+    rows = [("pass", "level", "what it does"), *((c.name, f"{c.level:5d}", _summary(c)) for c in distinct_passes())]
+    lines = [show_table(rows, (43, 5)), ""]
+    lines.append(
+        show_table([("pipeline", "what it is"), *((_levels(n), p.summary) for n, p in PIPELINES.items())], (50,))
+    )
     lines.append(
         '\nfunc("REGEX", A,B) runs passes on matching functions only. `irtool passes NAME` explains a pass or each row of'
     )
@@ -72,13 +75,13 @@ def explain_instrument(name: str) -> str:
     head[0] += "  (instrument)"
     if origin := instruments.origin_of(cls):
         head.append(origin)
-    return "\n".join([*head, "", cls.manual()])
+    return "\n".join([*head, "", for_terminal(cls.manual())])
 
 
 def list_instruments() -> str:
     """One line for each instrument: name, summary."""
-    lines = [f"{'instrument':20s} what it does"]
-    lines += [f"{c.name:20s} {c.manual().split(chr(10) * 2)[0].replace(chr(10), ' ')}" for c in instruments]
+    said = ((c.name, c.manual().split("\n\n")[0].replace("\n", " ")) for c in instruments)
+    lines = [show_table([("instrument", "what it does"), *said], (19,))]
     lines.append("\n--instrument NAME{option=value} uses one; `irtool passes NAME` explains it.")
     return "\n".join(lines)
 
@@ -87,8 +90,7 @@ def list_config() -> str:
     """One line for each option of the pass context: name, kind, default, who reads it, and what it means."""
     rows = [("option", "kind", "default", "read by", "meaning")]
     rows += [_config_row(*found) for found in config_options()]
-    wide = [max(len(r[i]) for r in rows) for i in range(4)]
-    return "\n".join("  ".join([*(f"{c:{w}s}" for c, w in zip(r, wide)), r[4]]).rstrip() for r in rows)
+    return show_table(rows, [max(len(r[i]) for r in rows) for i in range(4)])
 
 
 def _config_row(key: str, option: ConfigOption, readers: list[type[Pass]]) -> tuple[str, str, str, str, str]:
@@ -115,7 +117,7 @@ def explain_pass(name: str) -> str:
         head.append(f"runs before it: {', '.join(cls.required)}")
     if cls.config:
         head.append(f"reads --pass-config {', '.join(cls.config)}")
-    return "\n".join(head) + "\n\n" + cls.manual()
+    return "\n".join(head) + "\n\n" + for_terminal(cls.manual())
 
 
 _LEAVES_OUT = "`irtool build` and `irtool run` leave out, unless {} names them:"
@@ -160,5 +162,5 @@ def reference() -> str:
         out += ["", f"## {cls.name}", "", f"`{_signature(cls)}` · {_kind(cls)}, level {cls.level}"]
         if cls.required:
             out[-1] += f", runs after {', '.join(cls.required)}"
-        out += ["", cls.manual()]
+        out += ["", for_markdown(cls.manual())]
     return "\n".join(out) + "\n"

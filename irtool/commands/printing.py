@@ -49,17 +49,10 @@ def printing_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise IrError(f"cannot write {output}.npz: {error.strerror or error}") from None
             if terminal and constants is None and "meta[relay.Constant]" in text:
                 click.echo("note: constants are left out on a terminal; --constants=inline prints them", err=True)
-            return _coloured(text) if terminal else text
+            from .colour import is_coloured, paint_relay
+
+            return paint_relay(text) if output is None and is_coloured(sys.stdout) else text
 
         return function(*args, show=show, **rest)
 
     return wrapped
-
-
-def _coloured(text: str) -> str:
-    from pygments import highlight
-    from pygments.formatters import TerminalFormatter
-
-    from ..printer.lexer import RelayLexer
-
-    return highlight(text, RelayLexer(), TerminalFormatter())

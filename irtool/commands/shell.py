@@ -18,6 +18,7 @@ from .. import __version__
 from ..diagnostics import InternalError, IrError, nearest, render
 from ..plugin import loading
 from ..plugin.mistakes import blame_code
+from .colour import WHEN, choose, is_coloured, paint_message
 from .notes import conversions_as_notes
 from .source import READ
 from .streams import discard_output
@@ -69,6 +70,15 @@ def _bytes(ctx: click.Context, option: click.Parameter, value: str | None) -> in
     callback=_bytes,
     default=None,
     help="Refuse texts of more than SIZE bytes; K, M and G stand for powers of 1024. Default: no limit.",
+)
+@click.option(
+    "--color",
+    type=click.Choice(WHEN),
+    default="auto",
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, option, value: choose(value),
+    help="When to colour: on terminals (auto; NO_COLOR, FORCE_COLOR and TERM=dumb are heeded), always or never.",
 )
 def group(debug: bool, max_size: int | None) -> None:
     """opt and llc for Relay: reads Relay text, runs passes on it, prints it, compiles it to portable C.
@@ -147,9 +157,7 @@ def execute(arguments: Sequence[str]) -> int:
 def _say(text: str) -> None:
     with contextlib.suppress(IrError, OSError):  # `finish` tells of output that is lost
         sys.stdout.flush()
-    if sys.stderr.isatty():
-        text = text.replace("error:", "\033[1;31merror:\033[0m", 1).replace("warning:", "\033[1;35mwarning:\033[0m", 1)
-    print(text, file=sys.stderr)
+    print(paint_message(text) if is_coloured(sys.stderr) else text, file=sys.stderr)
 
 
 def _warn(message: str) -> None:

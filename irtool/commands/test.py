@@ -27,9 +27,11 @@ def command(paths: tuple[str, ...], update: bool, verbose: bool) -> None:
     pipe, must fail.
     """
     import os
+    import sys
 
     paths = paths or (".",)
     from ..diagnostics import IrError
+    from .colour import is_coloured, paint_diff
     from .goldens import find_goldens, run_golden
 
     for path in paths:
@@ -44,7 +46,8 @@ def command(paths: tuple[str, ...], update: bool, verbose: bool) -> None:
         updated += outcome.updated
         if not outcome.passed:
             failed += 1
-            click.echo(f"FAIL {path}\n{outcome.message}")
+            message = paint_diff(outcome.message) if is_coloured(sys.stdout) else outcome.message
+            click.echo(f"FAIL {path}\n{message}", color=True)
         elif outcome.updated:
             click.echo(f"updated {path}")
         elif verbose:

@@ -1,0 +1,76 @@
+"""Colour: one policy for everything that is printed.
+
+`--color=always|never` decides; else `NO_COLOR`, `FORCE_COLOR` and `TERM=dumb` do, as everywhere; else whether the stream is a
+terminal. Types in comments are dim, so that on a dark terminal they are not the brightest text, and on a light one are seen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+import click
+
+WHEN = ("auto", "always", "never")
+_chosen = "auto"
+
+_HEADS = {
+    "error": "red",
+    "warning": "magenta",
+    "notice": "cyan",
+    "difference": "yellow",
+    "note": "cyan",
+    "help": "green",
+}
+_HEAD = re.compile(rf"^(\S*?:?\d*:?\d*:? ?)\b({'|'.join(_HEADS)}):", re.MULTILINE)
+_CARETS = re.compile(r"^(\s+)(\^+)$", re.MULTILINE)
+_DIFF = (("+++", "bold"), ("---", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
+
+
+def choose(when: str) -> None:
+    """Says when to colour: `auto`, `always` or `never`."""
+    global _chosen
+    _chosen = when
+
+
+def is_coloured(stream: Any) -> bool:
+    """Whether what goes to that stream is coloured."""
+    if _chosen != "auto":
+        return _chosen == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return os.environ.get("TERM") != "dumb" and bool(stream.isatty())
+
+
+def paint_message(text: str) -> str:
+    """A diagnostic: its first word, and the carets."""
+    text = _HEAD.sub(lambda m: m[1] + click.style(f"{m[2]}:", fg=_HEADS[m[2]], bold=True), text)
+    return _CARETS.sub(lambda m: m[1] + click.style(m[2], fg="red", bold=True), text)
+
+
+def paint_diff(text: str) -> str:
+    """A unified diff: what went, what came, and where."""
+    return "\n".join(map(_paint_diff_line, text.split("\n")))
+
+
+def _paint_diff_line(line: str) -> str:
+    for head, how in _DIFF:
+        if line.startswith(head):
+            return click.style(line, bold=True) if how == "bold" else click.style(line, fg=how)
+    return line
+
+
+def paint_relay(text: str) -> str:
+    """Relay text: comments, and the types in them, are dim."""
+    from pygments import highlight
+    from pygments.formatters import TerminalFormatter
+    from pygments.formatters.terminal import TERMINAL_COLORS
+    from pygments.token import Comment
+
+    from ..printer.lexer import RelayLexer
+
+    colours = {**TERMINAL_COLORS, Comment: ("faint", "faint"), Comment.Preproc: ("faint", "faint")}
+    return highlight(text, RelayLexer(), TerminalFormatter(colorscheme=colours))
