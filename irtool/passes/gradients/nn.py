@@ -22,9 +22,18 @@ def _flip(e: Expr) -> Expr:
     return call("transpose", e, axes=None)
 
 
+def _require_one_dtype(s: Site) -> None:
+    """Raises IrError where the result is of another dtype than the arguments: gradients go back through it."""
+    dtypes = {t.dtype for t in (*s.types, s.type) if isinstance(t, TensorType)}
+    if len(dtypes) > 1:
+        said = ", ".join(sorted(dtypes))
+        raise IrError(f"the gradient of {s.attrs.name} is defined for one data type, not {said}", s.out.span)
+
+
 @gradient("nn.dense")
 def dense(s: Site) -> list[Expr]:
     """g w and gᵀ x; what stands before the last axis are rows, however many axes it has."""
+    _require_one_dtype(s)
     data, weight = s.args
     units, width = s.shape(1)
     rows, grad_rows = data, s.grad
