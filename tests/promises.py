@@ -21,6 +21,7 @@ PROMISES = {
     "one rule for inputs": "an array is taken by one rule for the interpreter, for C and for weights: converted without loss and with a word, or refused",
     "nothing invented in silence": "values from several files add up, a name given twice is refused, random values are named",
     "values in range": "made-up values are of the kind that the graph tells, so that networks stay in range",
+    "judged in double": "a difference between the interpreter and C is judged against a run in double precision",
     "every output": "every sample is built with every kind of output and every option",
     "mutated texts": "nothing but `IrError` leaves reading, printing, inference, passes and builds, and what is accepted reads back",
     "random pipelines": "random modules keep their types and values through random passes, and evaluation still ends",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import kinds
+from .comparing import evaluate_in_double, report_comparison
 from .compiler_options import cflags_option
 from .known_types import Given, type_options
 from .notes import say_constants, say_random
@@ -160,7 +161,7 @@ def command(
     if output is not None:
         _save(output, first)
     if compare:
-        _compare(results, tolerance, quiet, facts)
+        report_comparison(results, tolerance, quiet, lambda: evaluate_in_double(module, values, entry), facts)
 
 
 def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> Module:
@@ -258,37 +259,3 @@ def _save(path: str, value: Any) -> None:
     arrays: dict[str, Any] = {f"out{i}": np.asarray(leaf) for i, leaf in enumerate(value_leaves(value))}
     np.savez(buffer, **arrays)
     write_bytes(path, buffer.getvalue())
-
-
-def _compare(results: dict[str, Any], tolerance: float, quiet: bool, facts: list[str]) -> None:
-    import numpy as np
-
-    from ..ir.values import value_leaves
-
-    (one, a), (two, b) = list(results.items())[:2]
-    left, right = value_leaves(a), value_leaves(b)
-    worst, problem = 0.0, ""
-    if len(left) != len(right):
-        problem = f"{one} returns {len(left)} tensors and {two} returns {len(right)}"
-    for i, (x, y) in enumerate(zip(left, right)):
-        x, y = np.asarray(x), np.asarray(y)
-        if x.shape != y.shape or x.dtype != y.dtype:
-            problem = problem or f"out{i} is {x.dtype}{list(x.shape)} by {one} and {y.dtype}{list(y.shape)} by {two}"
-            continue
-        if x.size == 0:
-            continue
-        p, q = x.astype(np.float64), y.astype(np.float64)
-        same = (p == q) | (np.isnan(p) & np.isnan(q))
-        gap = np.where(same, 0.0, np.abs(p - q))
-        largest = float(np.nanmax(np.abs(np.where(np.isfinite(p), p, 0.0))))
-        ratio = float(np.where(np.isnan(gap), np.inf, gap).max()) / max(largest, 1e-30)
-        worst = max(worst, ratio)
-    limit = f"{tolerance:g} relative to the largest output"
-    if problem or worst > tolerance:
-        click.echo(f"{one} and {two} differ: {problem or f'by {worst:.3g}, more than {limit}'}")
-        raise click.exceptions.Exit(1)
-    # The exact difference depends on the machine, so the short form, which goldens use, leaves it out.
-    how = "" if quiet else f" (largest difference {worst:.2g}, allowed {limit})" if worst else " exactly"
-    click.echo(f"{one} and {two} agree{how}")
-    if not quiet:
-        click.echo(", ".join([*facts, f"agrees to {worst:.2g}" if worst else "agrees exactly"]))

@@ -43,7 +43,7 @@ def gradient_error(before: Module, entry: str, inputs: list[Any], gradients: Any
     """
     double = in_double(before)
     rng = np.random.default_rng(seed)
-    points = _map(lambda a: a.astype(np.float64) if _is_float(a) else a, inputs)
+    points = widen_floats(inputs)
     directions = _map(lambda a: rng.standard_normal(a.shape) if _is_float(a) else np.zeros(a.shape), inputs)
 
     def objective(step: float) -> float:
@@ -73,6 +73,11 @@ def in_double(module: Module) -> Module:
     """The module with float32 and float16 computed as float64. Raises IrError where that does not type-check."""
     functions = {n: _function_in_double(f) if isinstance(f, Function) else f for n, f in module.functions.items()}
     return infer_types(module.with_functions(functions))
+
+
+def widen_floats(values: Any) -> Any:
+    """Values as the module in double precision takes them."""
+    return _map(lambda a: a.astype(np.float64) if _is_float(a) else a, values)
 
 
 def _function_in_double(function: Function) -> Expr:
