@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..backends.c.program import CText
-from ..tir.program import CONSTANT, TEMP, Branch, CallFunction, CopySlot, Loop, Program, RunKernel, Slot, steps
+from ..tir.program import CONSTANT, TEMP, Branch, Loop, Program, RunKernel, Slot, steps
 from ..tir.stmt import Buffer
 
 
@@ -71,14 +71,7 @@ def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
                 found.setdefault(c, [at, at])[1] = at + len(steps([s])) - 1
         if isinstance(s, RunKernel):
             scratch += [_scratch(function, s, b, at) for b in _offsets(s)]
-        slots: tuple[Slot, ...] = ()
-        if isinstance(s, RunKernel | CallFunction):
-            slots = (*s.inputs, *s.outputs)
-        elif isinstance(s, CopySlot):
-            slots = (s.source, s.target)
-        elif isinstance(s, Branch):
-            slots = (s.cond,)
-        for slot in slots:
+        for slot in s.reads if isinstance(s, Branch) else (*s.reads, *s.writes):
             slot = slot.resolve()
             if slot.kind == TEMP:
                 span = found.setdefault(slot, [at, at])

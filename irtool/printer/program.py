@@ -146,5 +146,5 @@ def _slots(body: Sequence[Step]) -> list[Slot]:
     """The slots that steps mention, in order."""
     found: list[Slot] = []
     for s in steps(body):
-        found += s.slots
+        found += (*s.reads, *s.writes)
     return found

@@ -16,10 +16,7 @@ from ..tir.expr import Load, post_order
 from ..tir.kernel import Kernel
 from ..tir.program import (
     TEMP,
-    Again,
     Branch,
-    CallFunction,
-    CopySlot,
     HostFunction,
     Loop,
     Program,
@@ -62,18 +59,7 @@ def _mentions(f: HostFunction) -> dict[Slot, set[int]]:
     """For each slot the steps, by identity, that name it; parameters and results name theirs too."""
     found: dict[Slot, set[int]] = {}
     for s in steps(f.body):
-        named: Sequence[Slot] = ()
-        if isinstance(s, RunKernel | CallFunction):
-            named = (*s.inputs, *s.outputs)
-        elif isinstance(s, CopySlot):
-            named = (s.source, s.target)
-        elif isinstance(s, Branch):
-            named = (s.cond, *s.results)
-        elif isinstance(s, Loop):
-            named = s.carried
-        elif isinstance(s, Again):
-            named = s.kept
-        for slot in named:
+        for slot in (*s.reads, *s.writes):
             found.setdefault(slot.resolve(), set()).add(id(s))
     for slot in (*f.params, *f.results):
         found.setdefault(slot.resolve(), set()).add(0)

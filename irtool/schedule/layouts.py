@@ -9,7 +9,7 @@ row-major again because its last kernel writes it so. Weights are packed when th
 from __future__ import annotations
 
 from ..tir.kernel import Kernel
-from ..tir.program import CONSTANT, TEMP, Again, Branch, CallFunction, CopySlot, Loop, Program, RunKernel, Slot, steps
+from ..tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, steps
 from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, blocked
 from .machine import Machine
@@ -43,7 +43,7 @@ def assign_layouts(program: Program, machine: Machine) -> None:
         for step in steps(f.body):
             if isinstance(step, RunKernel):
                 used[id(step.kernel)] = step.kernel
-            for slot in _slots(step):
+            for slot in step.reads:
                 if slot.resolve().kind == CONSTANT:
                     constants[slot.resolve()] = None
         for slot in f.results:
@@ -58,17 +58,6 @@ def _wishes_of(s: RunKernel, machine: Machine) -> dict[Buffer, Wish]:
     return wishes(s.kernel, machine, constants)
 
 
-def _slots(s) -> list[Slot]:
-    if isinstance(s, RunKernel | CallFunction):
-        return [*s.inputs, *s.outputs]
-    if isinstance(s, CopySlot):
-        return [s.source, s.target]
-    if isinstance(s, Loop):
-        return s.carried
-    assert isinstance(s, Branch | Again)
-    return [s.cond] if isinstance(s, Branch) else []
-
-
 def _row_major_slots(program: Program) -> set[Slot]:
     """Slots whose order somebody else relies on: copied, passed to functions, or seen under two shapes."""
     found: set[Slot] = set()
@@ -79,7 +68,9 @@ def _row_major_slots(program: Program) -> set[Slot]:
                     if slot.resolve().shape != b.shape:
                         found.add(slot.resolve())
             else:
-                found.update(x.resolve() for x in _slots(s))
+                # The results of a branch are written by steps of its arms, in whatever order those have.
+                named = s.reads if isinstance(s, Branch) else (*s.reads, *s.writes)
+                found.update(x.resolve() for x in named)
     return found
 
 

@@ -69,9 +69,12 @@ class RunKernel:
     places: tuple[str, ...] = ()
 
     @property
-    def slots(self) -> list[Slot]:
-        """What it reads, then what it writes."""
-        return [*self.inputs, *self.outputs]
+    def reads(self) -> Sequence[Slot]:
+        return self.inputs
+
+    @property
+    def writes(self) -> Sequence[Slot]:
+        return self.outputs
 
 
 @dataclass(eq=False)
@@ -84,9 +87,12 @@ class CallFunction:
     frame: int = 0
 
     @property
-    def slots(self) -> list[Slot]:
-        """What it reads, then what it writes."""
-        return [*self.inputs, *self.outputs]
+    def reads(self) -> Sequence[Slot]:
+        return self.inputs
+
+    @property
+    def writes(self) -> Sequence[Slot]:
+        return self.outputs
 
 
 @dataclass(eq=False)
@@ -99,9 +105,13 @@ class Branch:
     results: list[Slot] = field(default_factory=list)
 
     @property
-    def slots(self) -> list[Slot]:
-        """What it reads itself, and what its arms deliver."""
-        return [self.cond, *self.results]
+    def reads(self) -> Sequence[Slot]:
+        return (self.cond,)
+
+    @property
+    def writes(self) -> Sequence[Slot]:
+        """What its arms write for it."""
+        return self.results
 
 
 @dataclass(eq=False)
@@ -112,9 +122,12 @@ class CopySlot:
     target: Slot
 
     @property
-    def slots(self) -> list[Slot]:
-        """What it reads, then what it writes."""
-        return [self.source, self.target]
+    def reads(self) -> Sequence[Slot]:
+        return (self.source,)
+
+    @property
+    def writes(self) -> Sequence[Slot]:
+        return (self.target,)
 
 
 @dataclass(eq=False)
@@ -126,9 +139,14 @@ class Loop:
     carried: list[Slot]
 
     @property
-    def slots(self) -> list[Slot]:
-        """What it carries."""
+    def reads(self) -> Sequence[Slot]:
+        """What it carries: each turn reads what the last one left there."""
         return self.carried
+
+    @property
+    def writes(self) -> Sequence[Slot]:
+        """Nothing by itself: the steps in its bodies write."""
+        return ()
 
 
 @dataclass(eq=False)
@@ -140,12 +158,17 @@ class Again:
     kept: list[Slot] = field(default_factory=list)
 
     @property
-    def slots(self) -> list[Slot]:
-        """What it keeps."""
+    def reads(self) -> Sequence[Slot]:
+        """What the next turn finds as it is."""
         return self.kept
+
+    @property
+    def writes(self) -> Sequence[Slot]:
+        return ()
 
 
 Step = RunKernel | CallFunction | Branch | CopySlot | Loop | Again
+"""What a function does. `reads` and `writes` are the slots that a step itself names; steps in its arms or bodies have theirs."""
 
 
 @dataclass(eq=False)
@@ -228,12 +251,7 @@ def constants_in_use(program: Program) -> list[Slot]:
     for f in program.functions.values():
         read.update(slot.resolve() for slot in f.results)
         for s in steps(f.body):
-            if isinstance(s, RunKernel | CallFunction):
-                read.update(slot.resolve() for slot in s.inputs)
-            elif isinstance(s, Branch):
-                read.add(s.cond.resolve())
-            elif isinstance(s, CopySlot):
-                read.add(s.source.resolve())
+            read.update(slot.resolve() for slot in s.reads)
     return [c for c in program.constants if c in read]
 
 
