@@ -77,13 +77,15 @@ class Correlation(Operator):
             raise RelationError(f"maps of {a} are too small for a displacement of {self.max_displacement}")
         return TensorType((a.shape[0], self.displacements**2, *spatial), a.dtype)
 
-    def require_one_shape(self, a: Sequence[int], b: Sequence[int]) -> None:
-        """RelationError where the maps differ in shape; TVM's type rule does not look."""
+    def require_meaning(self, a: Sequence[int], b: Sequence[int]) -> None:
+        """RelationError where the maps differ in shape, or windows have no centre; TVM's type rule does not look."""
+        if self.kernel_size % 2 == 0:
+            raise RelationError(f"kernel_size must be odd, not {self.kernel_size}: a window has a centre")
         if tuple(a) != tuple(b):
             raise RelationError(f"both maps must have one shape: {show_shape(a)} and {show_shape(b)}")
 
     def evaluate(self, data1: np.ndarray, data2: np.ndarray) -> np.ndarray:
-        self.require_one_shape(data1.shape, data2.shape)
+        self.require_meaning(data1.shape, data2.shape)
         pads: Any = pad_amounts(self.padding, 2)
         a, b = pad_spatial(widen(data1), pads), pad_spatial(widen(data2), pads)
         height, width = (-(-(n - 2 * self.border) // self.stride1) for n in a.shape[2:])
@@ -105,7 +107,7 @@ class Correlation(Operator):
         return narrow(out / out.dtype.type(self.kernel_size**2 * a.shape[1]), data1.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
-        self.require_one_shape(*(x.shape for x in inputs))
+        self.require_meaning(*(x.shape for x in inputs))
         pads: Any = pad_amounts(self.padding, 2)
         a, b = (pad_axes(x, (2, 3), pads) for x in inputs)
         wide = wide_dtype(a.dtype)

@@ -11,7 +11,7 @@ import numpy as np
 from ... import te
 from ...ir import TensorType, TupleType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import normalize_axis, tensor
+from ..shapes import normalize_axis, require_numbers, tensor
 from ..typical import NearOne, NearZero
 from .partly_known import per_channel
 from .precision import along, narrow, widen
@@ -53,6 +53,7 @@ class BatchNorm(Operator):
             return None
         if not data.shape or not -1 <= self.axis < len(data.shape):
             raise RelationError(f"axis {self.axis} is out of range for a tensor of rank {len(data.shape)}")
+        require_numbers(data, "the data")
         vector = TensorType((data.shape[self.axis],), data.dtype)
         for i in range(1, 5):
             reporter.assign(i, vector)
@@ -130,6 +131,7 @@ class ScaledNorm(Operator):
         if data is None:
             return None
         axis = normalize_axis(self.axis, len(data.shape))
+        require_numbers(data, "the data")
         vector = TensorType((data.shape[axis],), data.dtype)
         reporter.assign(1, vector)
         reporter.assign(2, vector)

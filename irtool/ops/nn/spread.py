@@ -12,7 +12,7 @@ from ... import te
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import DType, Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import add, floordiv, mul, normalize_axis, require_compatible, sub, tensor
+from ..shapes import add, floordiv, mul, normalize_axis, require_compatible, require_integers, sub, tensor
 
 
 @operator("nn.dilate", "x", pattern=Pattern.INJECTIVE, attrs="DilateAttrs", level=10, declares_attrs=False)
@@ -123,6 +123,9 @@ class BitPack(Operator):
         if not self.pack_type.startswith("uint") or not self.lanes:
             raise RelationError(f'pack_type is "{self.pack_type}"; it must be an unsigned integer type')
         rank = len(data.shape)
+        if not 1 <= self.bits <= 64:
+            raise RelationError(f"bits must be 1 to 64, not {self.bits}")
+        require_integers(data, "the data")
         if not 0 <= self.pack_axis < rank:
             raise RelationError(f"pack_axis {self.pack_axis} is out of range for a tensor of rank {rank}")
         shape: list[Dim] = []

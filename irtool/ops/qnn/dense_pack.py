@@ -10,7 +10,7 @@ import numpy as np
 from ...ir import TensorType, Type
 from ..base import Pattern, RelationError, Reporter, operator
 from ..nn.dense import DensePack
-from ..shapes import mul, require_rank, tensor
+from ..shapes import mul, require_compatible, require_rank, tensor
 from .parameters import Quantized, assign_parameter, known, require_dtype, require_scalar
 from .products import ARGUMENTS, less_zero_point
 
@@ -44,6 +44,8 @@ class QuantizedDensePack(DensePack, Quantized):
         require_dtype(weight, ("int8", "uint8"), "the weights")
         if not self.out_dtype:
             raise RelationError("out_dtype must be given")
+        depth = mul(weight.shape[1], weight.shape[3])
+        require_compatible(data.shape[1], depth, "the numbers of columns that data and weights sum over")
         units = mul(weight.shape[0], weight.shape[2])
         if not known(types, (2, 3, 4, 5)):
             return None

@@ -63,6 +63,8 @@ class QuantizedSoftmax(Quantized):
         self, data: np.ndarray, scale: np.ndarray, zero: np.ndarray, out_scale: np.ndarray, out_zero: np.ndarray
     ) -> np.ndarray:
         one = np.int32(steps_to_one(float(scale)))
+        if not data.size:
+            return data
         x = data.astype(np.int32) - np.int32(zero)
         x = x - x.max(self.axis, keepdims=True)
         log2 = x + (x >> 1) - (x >> 4)

@@ -15,7 +15,7 @@ from ... import te
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import ANY, Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import mul, require_rank, tensor
+from ..shapes import mul, require_floats, require_rank, tensor
 from ..sorting import merge_sort
 from .overlap import overlap, overlap_of
 
@@ -51,6 +51,8 @@ class AllClassNonMaxSuppression(Operator):
             return None
         require_rank(boxes, 3, "boxes")
         require_rank(scores, 3, "scores")
+        require_floats(boxes, "boxes")
+        require_floats(scores, "scores")
         batch, count = boxes.shape[:2]
         classes = scores.shape[1]
         if self.output_format == "onnx":

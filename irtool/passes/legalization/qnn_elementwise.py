@@ -114,6 +114,8 @@ def qnn_multiply(s: Site) -> Expr:
     t, at = s.tensor(0), s.attrs
     rank = len(t.shape)
     a, b = cast(lhs, "int32"), cast(rhs, "int32")
+    constant_values(lhs_scale, "lhs_scale of qnn.mul")
+    constant_values(rhs_scale, "rhs_scale of qnn.mul")
     if is_scalar(lhs_scale) and is_scalar(rhs_scale):
         a = a if is_zero(lhs_zero) else subtract(a, lhs_zero)
         b = b if is_zero(rhs_zero) else subtract(b, rhs_zero)

@@ -53,10 +53,9 @@ def _not_scalar(e: Expr, what: str) -> float:
 
 
 def wrap_axis(axis: int, rank: int) -> int:
-    """A negative axis counted from the end; 0 for a scalar."""
-    if axis >= 0:
-        return axis
-    return rank + axis if rank > 0 else 0
+    """A negative axis counted from the end; 0 where there is no such axis, as for one number for all of a tensor."""
+    found = axis if axis >= 0 else rank + axis
+    return found if 0 <= found < max(rank, 1) else 0
 
 
 def clip_cast(e: Expr, dtype: str) -> Expr:
