@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -20,7 +21,7 @@ from irtool.driver.refusals import find_unsupported
 from irtool.ir import ANY, Module, TensorType, TupleType, Type
 from irtool.ops.base import RelationError
 from irtool.passes.bind import bind_params
-from tests.fuzz.calls import DrawnCall, Tensor, draw_call
+from tests.fuzz.calls import DrawnCall, Tensor, draw_call, names
 
 SECONDS = 20.0
 MEMORY = 4 << 30
@@ -46,6 +47,7 @@ class Agreement:
     text: str
     operator: str = ""
     seed: int = 0
+    pipeline: tuple[str, ...] = ()
 
 
 class LateError(BaseException):
@@ -81,6 +83,21 @@ def try_operator(name: str, seed: int) -> Agreement:
     drawn = draw_call(name, random.Random(f"{name} {seed}"))
     found = try_call(drawn, seed)
     return Agreement(found.kind, found.message, found.text, name, seed)
+
+
+def try_some(seed: int) -> Agreement:
+    """A call of an operator that the seed chooses."""
+    return try_operator(random.Random(seed).choice(names()), seed)
+
+
+def write_disagreement(found: Agreement, folder: Path) -> Path:
+    """Writes the call with the command that shows it; returns the file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"call_{found.operator}_{found.seed}.relay"
+    head = [f"// {line}" for line in found.message.splitlines()]
+    run = ["// RUN: irtool check --target=c %s", "// RUN: irtool run --compare interp,c %s"]
+    path.write_text("\n".join([*head, *run]) + "\n" + found.text)
+    return path
 
 
 def try_call(drawn: DrawnCall, seed: int = 0) -> Agreement:

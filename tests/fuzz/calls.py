@@ -81,7 +81,11 @@ class DrawnCall:
         found = [_value(a, rng) for a in self.arguments]
         names = operators.get(self.operator).names_of_arguments(len(found)) if self.operator else ()
         for i, name in enumerate(names):
-            if self.operator.startswith("nn.") and isinstance(found[i], np.ndarray) and found[i].dtype.kind in "iu":
+            if (
+                self.operator.startswith(("nn.", "sparse_"))
+                and isinstance(found[i], np.ndarray)
+                and found[i].dtype.kind in "iu"
+            ):
                 found[i] = _rows_of_matrix(name, found[i], found[max(i - 1, 0)])
         return found
 
@@ -126,6 +130,8 @@ def _rows_of_matrix(name: str, value: np.ndarray, before: Any) -> np.ndarray:
     """Indices of a sparse matrix that fit together: where rows end among the elements, and columns that exist."""
     if name.endswith("indptr") and value.ndim == 1 and isinstance(before, np.ndarray) and before.ndim:
         return np.linspace(0, before.shape[0], value.size).astype(value.dtype)
+    if name in ("prev_shape", "new_shape"):
+        return np.ones_like(value)
     return np.zeros_like(value) if name.endswith("indices") else value
 
 

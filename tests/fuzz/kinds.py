@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.fuzz.agreement import try_some, write_disagreement
 from tests.fuzz.failures import write_failure, write_text_failure
 from tests.fuzz.text_trial import run_text_trial
 from tests.fuzz.trial import run_trial
@@ -31,5 +32,6 @@ class Kind:
 
 KINDS = {
     "modules": Kind(20, run_trial, write_failure),
+    "calls": Kind(100, try_some, write_disagreement),
     "texts": Kind(200, partial(run_text_trial, wide=True), write_text_failure),
 }

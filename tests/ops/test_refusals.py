@@ -31,6 +31,18 @@ CASES = {
     "qnn.add scales far apart": "%x: Tensor[(2), int8], %y: Tensor[(2), int8] | qnn.add(%x, %y, 3e38f, 0, 0.25f, 1, 1e-38f, 0)",
     "requantize to scale 0": '%x: Tensor[(2), int32] | qnn.requantize(%x, 1f, 0, 0f, 0, out_dtype="int8")',
     "dyn.topk of inf": f'%x: Tensor[(4), {F}] | dyn.topk(%x, inff, k=None, dtype="int32")',
+    "dyn.sparse_to_dense of another rank": f"%x: Tensor[(3, 2), int32], %y: Tensor[(3), {F}], %z: {F}, %s: Tensor[(1), int64] | dyn.sparse_to_dense(%x, %y, %z, %s)",
+    "unary of a tuple": f"%x: (Tensor[(2), {F}], {F}) | tanh(%x)",
+    "pooling with too many strides": f"%x: Tensor[(1, 1, 8, 8), {F}] | nn.max_pool2d(%x, pool_size=[2, 2], strides=[1, 1, 1])",
+    "pooling backwards": f"%x: Tensor[(1, 1, 8, 8), {F}] | nn.avg_pool2d(%x, pool_size=[2, 2], strides=[-1, 1])",
+    "gradient of another dtype": f"%g: Tensor[(1, 1, 4, 4), float64], %x: Tensor[(1, 1, 8, 8), {F}] | nn.max_pool2d_grad(%g, %x, pool_size=[2, 2], strides=[2, 2])",
+    "resizing nothing": f'%x: Tensor[(1, 1, 0, 4), {F}] | image.resize2d(%x, size=[2, 2], roi=[0, 0, 0, 0], rounding_method="")',
+    "sparse columns that are floats": f"%x: Tensor[(3, 4), {F}], %d: Tensor[(2), {F}], %i: Tensor[(2), {F}], %p: Tensor[(3), int32] | nn.sparse_dense(%x, %d, %i, %p)",
+    "topk of more than there are": f"%x: Tensor[(4), {F}] | topk(%x, k=5)",
+    "l2_normalize of integers": "%x: Tensor[(2, 3), int8] | nn.l2_normalize(%x, eps=1f, axis=[1])",
+    "pad value with axes": f"%x: Tensor[(2), {F}], %v: Tensor[(3), {F}] | nn.pad(%x, %v, pad_width=[[1, 1]])",
+    "dense weights packed for another depth": f"%x: Tensor[(3, 8), {F}], %w: Tensor[(2, 7, 4), {F}] | nn.contrib_dense_pack(%x, %w, units=8)",
+    "device that is a number": f"%x: Tensor[(2), {F}] | on_device(%x, virtual_device=1.5)",
     "conv2d_backward_weight padding": f'%g: Tensor[(1, 4, 8, 8), {F}], %x: Tensor[(1, 3, 8, 8), {F}] | nn.conv2d_backward_weight(%g, %x, kernel_layout="NCHW", padding=[1, 1, 1], kernel_size=[3, 3])',
     "conv2d_backward_weight batch": f'%g: Tensor[(2, 4, 8, 8), {F}], %x: Tensor[(1, 3, 8, 8), {F}] | nn.conv2d_backward_weight(%g, %x, kernel_layout="NCHW", padding=[1, 1, 1, 1], kernel_size=[3, 3])',
 }
@@ -59,3 +71,44 @@ def test_bits_of_floats(name):
     assert all(d.span is not None for d in caught.value.diagnostics)
     with pytest.raises(IrError, match="has no meaning on float32"):
         irtool.evaluate(module, [np.ones((2, 3), F)])
+
+
+UNCOMPUTED = {
+    "lrn among an even number": f"%x: Tensor[(1, 4, 2, 2), {F}] | nn.lrn(%x, size=4)",
+    "correlation of different maps": f"%x: Tensor[(1, 1, 5, 5), {F}], %y: Tensor[(1, 1, 5, 4), {F}] | nn.correlation(%x, %y)",
+    "int4": "%x: Tensor[(2), int4] | add(%x, zeros_like(%x))",
+    "a vector of floats": "%x: Tensor[(2), float32x4] | multiply(%x, ones_like(%x))",
+}
+"""What TVM's type rules accept and nothing computes."""
+
+
+@pytest.mark.promise("agreement")
+@pytest.mark.parametrize("case", UNCOMPUTED)
+def test_refused_by_interpreter_and_compiler(case):
+    params, _, body = UNCOMPUTED[case].partition(" | ")
+    module = irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{ {body} }}\n', "f.relay"))
+    inputs = [np.ones(p.checked_type.shape, F) for p in module["main"].params]
+    for refuse in (lambda: irtool.build(module, emit="c"), lambda: irtool.evaluate(module, inputs)):
+        with pytest.raises(IrError) as caught:
+            refuse()
+        assert caught.value.exit_code == 1
+        assert all(d.span is not None for d in caught.value.diagnostics), render(caught.value)
+
+
+@pytest.mark.promise("agreement")
+@pytest.mark.parametrize(
+    "case",
+    [
+        "%x: Tensor[(2, 3), float16] | nn.l2_normalize(%x, eps=0.001f, axis=[1])",
+        "%x: Tensor[(1, 0, 9), float32], %w: Tensor[(6, 0, 3), float32] | nn.conv1d(%x, %w)",
+        "%x: Tensor[(1, 2, 0), float32] | nn.adaptive_avg_pool1d(%x)",
+        '%s: Tensor[(0), int64] | dyn.zeros(%s, shape=None, dtype="float32")',
+        "%x: Tensor[(3, 0), float32] | nn.softmax(%x)",
+    ],
+)
+def test_computed_by_both(case):
+    params, _, body = case.partition(" | ")
+    module = irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{ {body} }}\n', "f.relay"))
+    inputs = [np.ones(p.checked_type.shape, p.checked_type.dtype) for p in module["main"].params]
+    want = irtool.evaluate(module, inputs)
+    np.testing.assert_allclose(irtool.build(module).run(inputs), want, rtol=1e-2)
