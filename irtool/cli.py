@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from . import __version__
-from .diagnostics import IrError
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -30,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _answer(arguments: list[str]) -> int:
     if arguments == ["--version"]:  # before click is imported, which takes longer than anything else
-        with suppress(IrError, BrokenPipeError):  # `finish` tells
+        with suppress(Exception):  # `finish` tells what is lost
             print(f"irtool {__version__}")
         return 0
     if asked := os.environ.get("_IRTOOL_COMPLETE"):

@@ -10,9 +10,10 @@ import contextlib
 import errno
 import os
 import sys
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from ..diagnostics import IrError
+if TYPE_CHECKING:
+    from ..diagnostics import IrError
 
 _READ, _WRITE, _MESSAGES = 0, 1, 2
 
@@ -43,7 +44,18 @@ class Output:
         except OSError as error:
             raise self._lost(error) from None
 
+    def drain(self) -> None:
+        """The same as `flush`, but what goes wrong is kept in `lost` only."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            _discard(self._stream)
+        except OSError as error:
+            self._lost(error)
+
     def _lost(self, error: OSError) -> IrError:
+        from ..diagnostics import IrError  # not needed where all is well, and slow to import
+
         _discard(self._stream)
         why = "it is closed" if error.errno == errno.EBADF else error.strerror or error
         self.lost = f"cannot write to standard output: {why}"
@@ -96,16 +108,11 @@ def prepare_streams() -> None:
 
 def finish(code: int) -> int:
     """Hands on what is left to be written, and returns the exit code: `code`, or 1 where output is lost."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        discard_output()
-    except IrError:
-        pass  # it is kept in `lost`
-    lost = getattr(sys.stdout, "lost", "")
-    if lost and not code:
-        sys.stderr.write(f"error: {lost}\n")
-        code = 1
+    if isinstance(sys.stdout, Output):
+        sys.stdout.drain()
+        if sys.stdout.lost and not code:
+            sys.stderr.write(f"error: {sys.stdout.lost}\n")
+            code = 1
     sys.stderr.flush()
     return code
 
