@@ -94,7 +94,7 @@ class Compiled:
             s.kernel for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)
         ]
         assert not any(isinstance(s, CallFunction) for f in program.functions.values() for s in steps(f.body))
-        self.flops = 2 * sum(k.attrs["macs"] for k in self.calls)
+        self.flops = 2 * sum(k.macs for k in self.calls)
         entry = written.entries[0]
         wrappers = [_wrapper(n, written.kernel_names[k.name], k) for n, k in enumerate(self.kernels)]
         own = len([*entry.inputs, *entry.outputs])
@@ -136,7 +136,7 @@ class Compiled:
 
     def kernel(self, k: PrimFunc, rounds: int = 9) -> Timed:
         """Times a kernel beside the peak and beside a copy of as many bytes as its operands have."""
-        return self._timed(self.kernels.index(k), self._buffers[k], rounds, 2 * k.attrs["macs"], traffic(k))
+        return self._timed(self.kernels.index(k), self._buffers[k], rounds, 2 * k.macs, traffic(k))
 
     def whole(self, rounds: int = 5, flops: int = 0, moved: int = 0) -> Timed:
         """Times an inference, of `flops` operations (its multiply-adds, if not given) and `moved` bytes."""

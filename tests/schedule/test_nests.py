@@ -132,4 +132,4 @@ def test_schedules_keep_values(key: str, weights: bool) -> None:
         (got,) = run_program(program, inputs)
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5, err_msg=f"{machine}")
         strategy = NETWORKS[key][2]
-        assert machine.vector_bytes != 32 or not strategy or strategy in {k.attrs["strategy"] for k in program.kernels}
+        assert machine.vector_bytes != 32 or not strategy or strategy in {k.choice.strategy for k in program.kernels}
