@@ -37,7 +37,7 @@ PROMISES = {
     "differences": "`diff` says in words and places what differs, of constants how much and where, with the exit codes of diff(1)",
     "terminals": "colours follow one policy, lists fit the window, and manuals show no markup",
     "mistakes of newcomers": "what is misspelt, misplaced or of another kind is called so, with what was probably meant",
-    "mutants": "a random change of one token of irtool is noticed by quick tests, in more than 85 of 100 cases",
+    "mutants": "a random change of one token of irtool is noticed by quick tests, in more than three of four cases",
     "completion": "shells complete commands, options, passes, operators, instruments, functions of the named file, and files",
     "faults": "whatever fails around a command: one message, the right exit code, nothing half-written, what was there is kept",
 }
