@@ -51,6 +51,10 @@ STEEPER: dict[tuple[str, str], str] = {
         "let_functions",
         "PartialEvaluate",
     ): "a function that is called is evaluated with all that it calls, at each function that calls it",
+    **dict.fromkeys(
+        [(f"{kind}functions", "PartialEvaluate") for kind in ("", "many_", "untyped_")],
+        "each function is evaluated anew with all that it calls",
+    ),
     ("shared_tuples", "build"): "C has a buffer for each tensor of a result, and refuses more than a million",
     ("shared_tuples", "FirstOrderGradient"): _LEAVES,
     ("shared_tuples", "LazyGradientInit"): _LEAVES,
