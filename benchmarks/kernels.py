@@ -104,7 +104,7 @@ def _rows(net: Compiled, operator: str) -> list[Row]:
     """Every kernel with an operator of that name, in order of execution."""
     found = []
     for k in net.kernels:
-        if any(operator in o for o in k.attrs.get("operators", [])):
+        if any(operator in o for o in k.operators):
             timed = net.kernel(k)
             share, limit = max((timed.of_peak, "peak"), (timed.of_copy, "copy"))
             found.append(Row(_title(k), timed.seconds, share, limit, sum(x is k for x in net.calls)))

@@ -201,7 +201,7 @@ def traffic(k: PrimFunc) -> int:
 
 
 def _wrapper(n: int, name: str, k: PrimFunc) -> str:
-    count = len(k.params) + bool(k.attrs.get("workspace"))
+    count = len(k.params) + k.has_workspace
     return f"static void bench_{n}(void **p) {{ {name}({_arguments(count)}); }}"
 
 
@@ -232,7 +232,7 @@ def _filled(nbytes: int, dtype: str) -> np.ndarray:
 def _buffers(k: PrimFunc, arena: int) -> list[np.ndarray]:
     """Operands of a kernel and its scratch memory, which may lie anywhere in the network's workspace."""
     made = [_filled(b.nbytes, b.dtype) for b in k.params]
-    return [*made, _filled(arena if k.attrs.get("workspace") else 0, "uint8")]
+    return [*made, _filled(arena if k.has_workspace else 0, "uint8")]
 
 
 def _pointers(arrays: Sequence[np.ndarray]) -> Any:
