@@ -6,11 +6,14 @@ A run of all tests, beside a corpus of TVM's own results, compares each page wit
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+
+Recorder = Callable[[str, object], None]
+"""pytest's fixture `record_property`."""
 
 ROOT = Path(__file__).parent.parent
 CORPUS = ROOT.parent / "shared" / "corpus"

@@ -50,6 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.robustness("mistakes")
 @pytest.mark.parametrize("line", MISTAKES)
 def test_mistakes(line: str) -> None:
     code, out, err = irtool(*shlex.split(line))

@@ -20,6 +20,7 @@ import pytest
 import irtool
 from irtool.diagnostics import IrError
 from irtool.interp.feeds import random_inputs
+from tests.pages import Recorder
 
 ROOT = Path(__file__).parent.parent.parent
 CORPUS = ROOT.parent / "shared" / "corpus" / "run.jsonl.gz"
@@ -137,9 +138,10 @@ def source(case: dict[str, Any]) -> str:
     return case.get("text") or case.get("source") or ""
 
 
+@pytest.mark.robustness("sanitized")
 @pytest.mark.skipif(not CORPUS.exists(), reason="no corpus of cases here")
 @pytest.mark.parametrize("chunk", range((CASES + 40) // CHUNK))
-def test_cases(chunk: int, tmp_path: Path) -> None:
+def test_cases(chunk: int, tmp_path: Path, record_property: Recorder) -> None:
     cases = []
     for case in corpus()[chunk * CHUNK : (chunk + 1) * CHUNK]:
         inputs = [
@@ -149,4 +151,6 @@ def test_cases(chunk: int, tmp_path: Path) -> None:
         ]
         if len(inputs) == len(case["inputs"]):
             cases.append((irtool.parse(source(case)), inputs))
-    assert run_all(cases, tmp_path, vector=chunk % 2 == 0) >= len(cases) * 0.8
+    run = run_all(cases, tmp_path, vector=chunk % 2 == 0)
+    record_property("inputs", run)
+    assert run >= len(cases) * 0.8

@@ -12,6 +12,7 @@ from irtool.ops import operators
 from irtool.ops.base import RelationError
 from tests.fuzz.agreement import try_call, try_operator
 from tests.fuzz.calls import DTYPES, DrawnCall, Tensor, draw_call, names
+from tests.pages import Recorder
 
 PARTS = 10
 SEEDS = 7
@@ -20,9 +21,11 @@ SEEDS = 7
 pytestmark = pytest.mark.promise("agreement")
 
 
+@pytest.mark.robustness("calls")
 @pytest.mark.parametrize("part", range(PARTS))
-def test_all_accept_or_all_refuse(part: int) -> None:
+def test_all_accept_or_all_refuse(part: int, record_property: Recorder) -> None:
     found = [try_operator(name, seed) for name in names()[part::PARTS] for seed in range(SEEDS)]
+    record_property("inputs", len(found))
     failed = [f"{f.operator} {f.seed}: {f.message}\n{f.text}" for f in found if f.kind == "failed"]
     assert not failed, "\n".join(failed)
     kinds = Counter(f.kind for f in found)

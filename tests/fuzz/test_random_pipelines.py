@@ -18,6 +18,7 @@ from irtool.passes.simplify_expr import SimplifyExpr
 from tests.fuzz.failures import write_failure
 from tests.fuzz.modules import fuzz_module
 from tests.fuzz.trial import EndlessError, limited_steps, run_trial, try_passes
+from tests.pages import Recorder
 
 MODULES = 2_000
 PARTS = 20
@@ -26,10 +27,12 @@ def @main(%x: int32) -> int32 { @main(add(%x, 1)) }
 """
 
 
+@pytest.mark.robustness("modules")
 @pytest.mark.promise("random pipelines")
 @pytest.mark.parametrize("part", range(PARTS))
-def test_types_and_values_are_kept(part: int) -> None:
+def test_types_and_values_are_kept(part: int, record_property: Recorder) -> None:
     size = MODULES // PARTS
+    record_property("inputs", size)
     outcomes = [run_trial(seed) for seed in range(part * size, (part + 1) * size)]
     assert [o for o in outcomes if o.kind == "failed"] == []
     kinds = Counter(o.kind for o in outcomes)

@@ -17,15 +17,18 @@ from tests.fuzz.mutators import MUTATORS
 from tests.fuzz.reduction import shrink
 from tests.fuzz.text_seeds import constructs
 from tests.fuzz.text_trial import draw_text, run_text_trial, seeds_to_mutate, try_text
+from tests.pages import Recorder
 
 TEXTS = 20_000
 PARTS = 20
 
 
+@pytest.mark.robustness("texts")
 @pytest.mark.promise("mutated texts")
 @pytest.mark.parametrize("part", range(PARTS))
-def test_mutants_are_refused_or_kept(part: int) -> None:
+def test_mutants_are_refused_or_kept(part: int, record_property: Recorder) -> None:
     size = TEXTS // PARTS
+    record_property("inputs", size)
     outcomes = [run_text_trial(seed) for seed in range(part * size, (part + 1) * size)]
     assert [(o.seed, o.pipeline, o.message) for o in outcomes if o.kind == "failed"] == []
     kinds = Counter(o.kind for o in outcomes)

@@ -83,6 +83,7 @@ def arrays(draw: st.DrawFn) -> tuple[str, np.ndarray]:
     return wanted, array.astype(array.dtype.newbyteorder(draw(st.sampled_from("<>="))), order="K")
 
 
+@pytest.mark.robustness("inputs")
 @settings(max_examples=150, deadline=None)
 @given(arrays())
 def test_interpreter_library_and_weights_take_the_same(case: tuple[str, np.ndarray]) -> None:

@@ -78,9 +78,11 @@ CASES = {
 }
 
 
+@pytest.mark.robustness("indices")
 @pytest.mark.parametrize("vector", [True, False], ids=["vector", "scalar"])
-def test_hostile_indices_under_the_sanitizers(vector: bool, tmp_path) -> None:
+def test_hostile_indices_under_the_sanitizers(vector: bool, tmp_path, record_property) -> None:
     """Every case in one program; what it writes is what the interpreter gives."""
+    record_property("inputs", len(CASES))
     functions, calls, names, data = [], [], [], bytearray()
     for n, (text, inputs) in enumerate(CASES.values()):
         module = irtool.infer_types(irtool.parse(text))

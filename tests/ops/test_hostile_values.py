@@ -26,6 +26,7 @@ from tests.ops.nn_cases import CASES
 from tests.ops.structural_cases import draw_case
 from tests.ops.test_compute_and_reference import COMPUTED, is_static, leaves
 from tests.ops.test_structural_operators import COMPILED
+from tests.pages import Recorder
 
 pytestmark = pytest.mark.promise("NaN and overflow")
 
@@ -173,10 +174,12 @@ NUMBERS = [int(n) for n in os.environ.get("HOSTILE_SEEDS", "1").split(",")]
 """Seeds of the drawn calls; `HOSTILE_SEEDS=1,2,3 pytest tests/ops/test_hostile_values.py` runs more of them."""
 
 
+@pytest.mark.robustness("numbers")
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("vector", [True, False], ids=["vector", "scalar"])
-def test_every_operator(vector: bool, number: int, tmp_path: Path) -> None:
+def test_every_operator(vector: bool, number: int, tmp_path: Path, record_property: Recorder) -> None:
     cases = hostile_cases(2 * number + vector)
+    record_property("inputs", len(cases))
     assert {c[0] for c in cases} >= {o.name for o in operators if _is_plain(o)}
     assert run_under_sanitizers(cases, tmp_path, vector) == []
 
@@ -186,8 +189,10 @@ def _is_plain(cls: type[Operator]) -> bool:
     return cls.compute is not Operator.compute and not cls.vendor and not cls.name.startswith("qnn.")
 
 
-def test_every_pair_of_edges_in_vectors(tmp_path: Path) -> None:
+@pytest.mark.robustness("numbers")
+def test_every_pair_of_edges_in_vectors(tmp_path: Path, record_property: Recorder) -> None:
     cases = element_cases()
+    record_property("inputs", len(cases))
     assert len(cases) > 200
     assert run_under_sanitizers(cases, tmp_path, vector=True) == []
 

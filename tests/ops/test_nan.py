@@ -6,7 +6,7 @@ import pytest
 import irtool
 from tests.driver.test_sanitizers import run_all
 
-pytestmark = pytest.mark.promise("NaN and overflow")
+pytestmark = [pytest.mark.promise("NaN and overflow"), pytest.mark.robustness("numbers")]
 
 NAN, INF = np.nan, np.inf
 ROWS = 40

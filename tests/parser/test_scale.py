@@ -49,6 +49,7 @@ DEEP = {
 }
 
 
+@pytest.mark.robustness("scale")
 @pytest.mark.parametrize("name", DEEP)
 def test_deep(name):
     make, size = DEEP[name]
@@ -58,6 +59,7 @@ def test_deep(name):
     assert large < 9 * small  # eight times the text: linear is 8, quadratic 64
 
 
+@pytest.mark.robustness("scale")
 @pytest.mark.parametrize(
     "sign", ["(", "[", "{", "fn (", "let %x = ", "if (", "match ", '"', "/*", "%", "@", "meta[", "-", "f(", "<"]
 )
