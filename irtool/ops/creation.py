@@ -14,6 +14,7 @@ from ..diagnostics import IrError
 from ..ir import Constant, TensorType, Type
 from ..ir.dims import ANY, Dim
 from ..ir.expr import MissingData
+from ..tir import dtypes
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .cast import convert
 from .dtypes import numpy_dtype
@@ -291,19 +292,30 @@ class Trilu(Operator):
         x, k = tensor(types[0], "data"), _scalar(types[1], "k")
         if x is not None and len(x.shape) < 2:
             raise RelationError(f"data must be a matrix, or several, not {x}")
+        if k is not None and not dtypes.is_int(k.dtype):
+            raise RelationError(f"k must be an integer, not {k.dtype}")
         return x if k is not None else None
 
     def evaluate(self, x: np.ndarray, k: np.ndarray) -> np.ndarray:
         if x.ndim < 2:
             raise IrError(f"trilu needs a matrix, not a tensor of rank {x.ndim}")
-        return np.triu(x, int(k)) if self.upper else np.tril(x, int(k))
+        far = max(x.shape[-2:])  # behind the last diagonal
+        diagonal = max(-far, min(far, int(k)))
+        return np.triu(x, diagonal) if self.upper else np.tril(x, diagonal)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         x, k = inputs
+        far = max(x.shape[-2:])  # behind the last diagonal
+        diagonal = k[()]
+        low, high = dtypes.int_range(k.dtype)
+        if far < high:  # else every k is within the matrix
+            diagonal = te.minimum(diagonal, te.const(far, k.dtype))
+            if low < 0:
+                diagonal = te.maximum(diagonal, te.const(-far, k.dtype))
 
         def element(*i: Any) -> Any:
             # The sum is on the row's side: gcc 12 with -O3 mistakes `column - k <= row` for `column - k == row`.
-            row, column = i[-2] + te.cast(k[()], "int32"), i[-1]
+            row, column = i[-2] + te.cast(diagonal, "int64" if far >= 1 << 30 else "int32"), i[-1]
             keep = row <= column if self.upper else row >= column
             return te.select(keep, x[i], te.const(0, x.dtype))
 

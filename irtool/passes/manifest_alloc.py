@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..diagnostics import IrError
+from ..diagnostics import IrError, Span
 from ..ir import (
     Call,
     Clause,
@@ -31,6 +31,7 @@ from ..ir import (
     TypeData,
     Var,
     children,
+    post_order,
     rebuild,
     tuple_leaves,
 )
@@ -183,7 +184,7 @@ class _Allocator:
         type = e.checked_type
         assert type is not None
         device = self.devices.of(e)
-        results = list(_tensors(type))
+        results = list(_tensors(type, e))
         is_static = all(isinstance(d, int) for t in results for d in t.shape)
         if kernel.only_reshapes:
             assert isinstance(type, TensorType)
@@ -261,7 +262,7 @@ class _Allocator:
                 raise IrError("a shape function takes the shape or the value of an argument, not both", e.span)
             for part in parts:
                 ins.append(self.bind(Var(f"in_shape_{len(ins)}"), fix_device(part, host)))
-        results = _tensors(type.ret_type)
+        results = _tensors(type.ret_type, e)
         outs = [self.tensor(t, host, f"out_shape_{i}") for i, t in enumerate(results)]
         invoked = call("vm.invoke_tvm_op", GlobalVar(name), Tuple(tuple(ins)), Tuple(tuple(outs)), span=e.span)  # type: ignore[arg-type]
         self.bind(Var("shape_func"), fix_device(invoked, host))
@@ -309,11 +310,17 @@ def _size(shape: Expr, type: TensorType) -> Expr:
     return call("multiply", elements, call("divide", padded, _int64(8)))
 
 
-def _tensors(type: Type) -> Iterator[TensorType]:
-    """The tensor types of a value, tuples taken apart."""
+def _place(e: Expr) -> Span | None:
+    """Where a call stands: its own place, else that of an argument or of what it calls, as passes make calls without one."""
+    parts = (*e.args, *post_order(e.op)) if isinstance(e, Call) else ()
+    return e.span or next((part.span for part in parts if part.span is not None), None)
+
+
+def _tensors(type: Type, e: Expr) -> Iterator[TensorType]:
+    """The tensor types of the value of `e`, tuples taken apart."""
     for t in tuple_leaves(type):
         if not isinstance(t, TensorType):
-            raise IrError(f"a primitive function gives tensors, not {t}: nothing can be allocated for it")
+            raise IrError(f"a primitive function gives tensors, not {t}: nothing can be allocated for it", _place(e))
         yield t
 
 

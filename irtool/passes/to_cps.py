@@ -40,7 +40,7 @@ from ..ir import (
     with_binders,
     with_function,
 )
-from ..ir.types import rebuild_type, rewrite_type, type_children
+from ..ir.types import free_type_vars, rebuild_type, rewrite_type, type_children
 from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
@@ -89,7 +89,8 @@ class UnCPS(ModulePass):
         def @f[answer](%x: T, %k: fn (U) -> answer) -> answer { e }
             ⇒  def @f(%x: T) -> U { (fn [answer](%x: T, %k: fn (U) -> answer) -> answer { e })(%x, fn (%x: U) { %x }) }
 
-    Functions in direct style stay as they are, and so do those that others call and pass continuations to.
+    Functions in direct style stay as they are, and so do those that others call and pass continuations to, and those whose
+    value is itself a function in continuation-passing style.
     """
 
     changes: ClassVar[str] = "interface"
@@ -114,7 +115,9 @@ def _takes_continuation(f: Function) -> bool:
     if not f.params or not f.type_params:
         return False
     k, answer = f.params[-1].checked_type or f.params[-1].type_annotation, f.type_params[-1]
-    return isinstance(k, FuncType) and len(k.arg_types) == 1 and k.ret_type == answer == f.ret_type
+    if not isinstance(k, FuncType) or len(k.arg_types) != 1 or not k.ret_type == answer == f.ret_type:
+        return False
+    return answer not in free_type_vars(k.arg_types[0])  # else the answer would be what holds the answer
 
 
 def _in_direct_style(f: Function) -> Function:

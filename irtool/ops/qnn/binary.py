@@ -12,7 +12,19 @@ from ..base import RelationError, Reporter, operator
 from ..relations import broadcast
 from ..shapes import tensor
 from .fixed_point import along, requantize, saturate
-from .parameters import Quantized, assign_parameter, channel_axis, is_scalar, known, require_scalar, require_scales
+from .parameters import (
+    Quantized,
+    assign_parameter,
+    channel_axis,
+    is_scalar,
+    known,
+    require_dtype,
+    require_scalar,
+    require_scales,
+)
+
+INTEGERS = ("int8", "uint8", "int16", "uint16", "int32")
+"""What quantized sums are made of: what saturates from int32."""
 
 _ARGUMENTS = (
     "lhs",
@@ -39,6 +51,7 @@ class QuantizedBinary(Quantized):
         lhs, rhs = tensor(types[0], "the left side"), tensor(types[1], "the right side")
         if lhs is None or rhs is None or not known(types, range(2, 8)):
             return None
+        require_dtype(lhs, INTEGERS, "the left side")
         for side, name, given, first in ((lhs, "lhs_axis", self.lhs_axis, 2), (rhs, "rhs_axis", self.rhs_axis, 4)):
             rank = len(side.shape)
             single = is_scalar(types[first]) and is_scalar(types[first + 1])
