@@ -232,6 +232,16 @@ class TestPartitioning:
         e = call("nn.relu", call("add", x, scalar_constant(1, "float32")))
         assert partition(self.pattern, e, check=lambda e: False) is e
 
+    def test_what_a_pattern_does_not_name_stays_outside(self) -> None:
+        """A call pattern without arguments, or a tuple pattern without fields, takes in the node alone."""
+        x, y = var("x"), var("y")
+        e = call("add", call("exp", x), y)
+        (f,) = self.functions(partition(is_call(is_op("add")), typed(x, y, body=e).body))
+        assert len(f.params) == 2 and names(f.body) == ["add"]
+        pair = call("concatenate", Tuple((call("exp", x), y)), axis=0)
+        (f,) = self.functions(partition(is_op("concatenate")(is_tuple()), typed(x, y, body=pair).body))
+        assert len(f.params) == 2 and names(f.body) == ["concatenate"]
+
     def test_does_not_partition_twice(self):
         e = call("nn.relu", call("add", x, scalar_constant(1, "float32")))
         once = partition(self.pattern, e)

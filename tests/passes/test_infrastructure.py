@@ -227,3 +227,30 @@ def test_partial_inference_leaves_unknown_what_nothing_says() -> None:
     assert "shape_num_unknown_nodes" in warnings[0].message
     with pytest.raises(IrError, match="cannot be inferred"):
         run_passes(module, "InferType{partial=true},FuseOps")
+
+
+OPEN = """#[version = "0.0.5"]
+def @f(%x) { %x }
+def @main(%x, %y) { @f(%x) }
+"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "RemoveUnusedFunctions",
+        "Inline",
+        "ToANormalForm",
+        "DeDuplicate",
+        "ToBasicBlockNormalForm",
+        "MarkCompilerFunctionsAsExtern",
+    ],
+)
+def test_passes_that_only_move_code_take_open_types(name: str) -> None:
+    module = irtool.run_passes(irtool.parse(OPEN), name)
+    assert not module["main"].params[1].checked_type
+
+
+def test_other_passes_refuse_open_types() -> None:
+    with pytest.raises(irtool.IrError, match="cannot be inferred"):
+        irtool.run_passes(irtool.parse(OPEN), "FuseOps")
