@@ -232,7 +232,9 @@ def _half_away(x: float) -> float:
 
 def _integer_power(a: float, b: float) -> float:
     if isinstance(a, int):
-        return a**b if b >= 0 else 0
+        if b >= 0:
+            return a**b
+        return {1: 1, -1: 1 if b % 2 == 0 else -1}.get(a, 0)
     return _through_numpy(np.power)(a, b)
 
 

@@ -190,8 +190,10 @@ class _ModuleInference:
             self.done[name] = made
             self.signatures[name] = made.checked_type or solver.resolve(found.types[functions[name]])
         callees = {e.name: e for e in found.types if isinstance(e, GlobalVar)}
+        types = {n: solver.resolve(found.types[e]) for n, e in callees.items()}
         for name in names:
-            _CALLEES[self.done[name]] = {n: solver.resolve(found.types[e]) for n, e in callees.items()}
+            called = global_names(functions[name])
+            _CALLEES[self.done[name]] = {n: types[n] for n in called if n in types}
 
     def is_stale(self, f: Function) -> bool:
         """True if a function that `f` refers to does not have the type it had when `f` was typed."""

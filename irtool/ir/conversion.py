@@ -86,7 +86,7 @@ def dtype_name(array: np.ndarray) -> str:
     dtype = array.dtype if isinstance(array, np.ndarray | np.generic) else np.asarray(array).dtype
     if (dtype.metadata is not None and dtype.metadata.get("irtool") == _BITS_OF) or dtype.str == "|V2":
         return _BITS_OF  # `|V2` is what numpy reads where ml_dtypes has saved bfloat16
-    return dtype.name if dtype.kind in "biuf" or dtype.name == _BITS_OF else str(dtype)
+    return dtype.name if dtype.kind in "biuf" or dtype.name == _BITS_OF else str(dtype.newbyteorder("="))
 
 
 def fit(

@@ -19,32 +19,49 @@ _LARGEST_BODY = 4000
 
 def inlined_bodies(order: Sequence[Operation], stored: set[Operation]) -> dict[Operation, tuple[Expr, ...]]:
     """The bodies of the stored formulas of `order`, producers first; formulas whose bodies get too large join `stored`."""
-    opened = _open_all(order, stored, _LARGEST_BODY)
-    if opened is not None:
-        return opened
-    for op in order:
-        if isinstance(op, Compute) and op not in stored and _open(op, stored, _LARGEST_BODY) is None:
-            stored.add(op)
-    opened = _open_all(order, stored, None)
-    assert opened is not None
-    return opened
+    found = _open_all(order, stored, _LARGEST_BODY)
+    if found is None:
+        _store_large(order, stored)
+        found = _open_all(order, stored, None)
+        assert found is not None
+    return found
 
 
 def _open_all(
     order: Sequence[Operation], stored: Set[Operation], limit: int | None
 ) -> dict[Operation, tuple[Expr, ...]] | None:
+    """The bodies of all stored formulas; None where one holds more than `limit` nodes."""
     found: dict[Operation, tuple[Expr, ...]] = {}
     for op in order:
         if isinstance(op, Compute) and op in stored:
-            bodies = _open(op, stored, limit)
-            if bodies is None:
+            opened = _open(op, stored, limit)
+            if opened is None:
                 return None
-            found[op] = bodies
+            found[op] = opened[0]
     return found
 
 
-def _open(op: Compute, stored: Set[Operation], limit: int | None) -> tuple[Expr, ...] | None:
-    """The bodies with all reads opened of what is not stored; None where they hold more than `limit` nodes."""
+def _store_large(order: Sequence[Operation], stored: set[Operation]) -> None:
+    """Stores what is too large to be put into others. A bound that counts what is shared as often as it is read is enough to see
+    that most are small; only what passes it is opened to be counted.
+    """
+    bounds: dict[Operation, int] = {}
+    for op in order:
+        if not isinstance(op, Compute) or op in stored:
+            continue
+        nodes = post_order(*op.bodies)
+        read = (e for e in nodes if isinstance(e, Load) and _opens(e, stored))
+        bounds[op] = len(nodes) + sum(bounds[e.source.op] for e in read)
+        if bounds[op] > _LARGEST_BODY:
+            opened = _open(op, stored, _LARGEST_BODY)
+            if opened is None:
+                stored.add(op)
+            else:
+                bounds[op] = opened[1]
+
+
+def _open(op: Compute, stored: Set[Operation], limit: int | None) -> tuple[tuple[Expr, ...], int] | None:
+    """The bodies with all reads opened of what is not stored, and how many nodes they hold; None where that passes `limit`."""
     intern = Interner()
     opened: dict[Expr, Expr] = {}
     """What stands for each node in the end, as far as that is known."""
@@ -53,7 +70,7 @@ def _open(op: Compute, stored: Set[Operation], limit: int | None) -> tuple[Expr,
     bodies = [_rewrite_body(b, intern) for b in op.bodies]
     waiting = _reads(bodies, (), stored)
     if not waiting:
-        return op.bodies
+        return op.bodies, len(post_order(*op.bodies))
     stack: list[tuple[Load, bool]] = [(e, False) for e in reversed(waiting)]
     while stack:
         e, ready = stack.pop()
@@ -69,7 +86,7 @@ def _open(op: Compute, stored: Set[Operation], limit: int | None) -> tuple[Expr,
         stack.append((e, True))
         # Reads in indices come before the reads at these indices, and are opened by now.
         stack.extend((x, False) for x in reversed(_reads([inside], e.indices, stored)))
-    return tuple(_rewrite_body(b, lambda k: rewrite(k, _same, opened)) for b in bodies)
+    return tuple(_rewrite_body(b, lambda k: rewrite(k, _same, opened)) for b in bodies), len(intern.table)
 
 
 def _same(e: Expr) -> Expr:

@@ -116,7 +116,7 @@ class ConstantFolder:
     def evaluate(self, old: Call, new: Call) -> Expr:
         from ..interp import evaluate_expr
 
-        if not _is_small(old.checked_type):
+        if not _can_be_constant(old.checked_type):
             return new
         bare = Call(new.op, tuple(map(without_device, new.args)), new.attrs, new.type_args, new.span)
         try:
@@ -179,11 +179,12 @@ def _static_shape_query(old: Call) -> Expr | None:
     return array_constant(np.asarray(t.shape, "int64"), dtype)
 
 
-def _is_small(t: Type | None) -> bool:
-    """Whether constants of the type are worth making, as far as its shape is known."""
+def _can_be_constant(t: Type | None) -> bool:
+    """Whether constants of the type can be written, and are worth making as far as its shape is known."""
+    tensors = [x for x in tuple_leaves(t) if isinstance(x, TensorType)]  # type: ignore[arg-type]
     return all(
-        not isinstance(x, TensorType) or not x.is_static or math.prod(x.shape) <= _LARGEST  # type: ignore[arg-type]
-        for x in tuple_leaves(t)  # type: ignore[arg-type]
+        has_arrays(x.dtype) and (not x.is_static or math.prod(x.shape) <= _LARGEST)  # type: ignore[arg-type]
+        for x in tensors
     )
 
 

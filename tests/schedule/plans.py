@@ -57,7 +57,7 @@ def plans(key: str) -> list[str]:
         program = lower_module(module)
         schedule_program(program, machine)
         for kernel in program.kernels:
-            found.append(f"{key} | {name} | {kernel.attrs['strategy']} | {plan(kernel)}")
+            found.append(f"{key} | {name} | {kernel.choice.strategy} | {plan(kernel)}")
     return found
 
 
