@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import te
+from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type
 from ..ir.values import value_leaves
 from ..plugin.mistakes import check_dataclass, refuse
@@ -45,6 +46,13 @@ def wrong_expression(operator: Any, arguments: Sequence[Any], result: Any) -> st
 def checked_evaluate(attrs: Any, type: Type | None) -> Callable[..., Any]:
     """The reference of an operator from outside, which must give arrays of the type of the call."""
     wanted = _tensor_types(type)
+    missing = next((t.dtype for t in wanted or () if not _has_arrays(t.dtype)), "")
+    if missing:
+
+        def refused(*arguments: Any) -> Any:
+            raise IrError(f"{missing} cannot be evaluated: numpy has no such element type")
+
+        return refused
     if wanted is None or not is_outside(attrs.__class__):
         return attrs.evaluate
 
@@ -90,6 +98,13 @@ def check_class(cls: Any) -> None:
 def missing(cls: type, method: str) -> str:
     """What to add to a sentence on a meaning that an operator does not have: where a class from outside could have it."""
     return f" (its class, {place_of(cls)}, defines no {method})" if is_outside(cls) else ""
+
+
+def _has_arrays(dtype: str) -> bool:
+    """Whether arrays hold the dtype; names that other packages register with numpy do not count."""
+    from .dtypes import has_arrays
+
+    return has_arrays(dtype)
 
 
 def _tensor_types(t: Type | None) -> list[TensorType] | None:

@@ -113,6 +113,10 @@ def _instance_norm(e: Call, data_type: TensorType) -> Expr:
 def _group_norm(e: Call, data_type: TensorType) -> Expr:
     if not data_type.is_static:
         return e
+    if (
+        0 in data_type.shape
+    ):  # nothing to normalise, and a 0 in a new shape would stand for the dimension that was there
+        return e.args[0]
     shape, rank = data_type.shape, len(data_type.shape)
     axis, groups = e.attrs.axis % rank, e.attrs.num_groups
     grouped = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])  # type: ignore[operator]

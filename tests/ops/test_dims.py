@@ -56,3 +56,12 @@ def @main(%x: Tensor[(4, 3, 3, 1), float32]) {{ nn.batch_to_space_nd(%x, block_s
     else:
         with pytest.raises(irtool.IrError):
             irtool.infer_types(irtool.parse(text))
+
+
+@pytest.mark.parametrize(("a", "b", "batch"), [(1, 0, 0), (0, 1, 0), (1, 3, 3), (3, 1, 3), (0, 0, 0)])
+def test_a_batch_of_one_serves_all_of_the_others_even_none(a: int, b: int, batch: int) -> None:
+    text = f"""#[version = "0.0.5"]
+def @main(%x: Tensor[({a}, 2, 4), float32], %y: Tensor[({b}, 5, 4), float32]) {{ nn.batch_matmul(%x, %y, transpose_b=True) }}
+"""
+    found = irtool.infer_types(irtool.parse(text))["main"].ret_type
+    assert found is not None and found.shape == (batch, 2, 5)

@@ -13,7 +13,7 @@ from ... import te
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..dtypes import is_float
-from ..shapes import require_compatible, require_rank, tensor
+from ..shapes import require_compatible, require_floats, require_rank, tensor
 from .resample import round_half_away
 
 CUBIC = -0.75
@@ -34,6 +34,7 @@ class AffineGrid(Operator):
         data = tensor(types[0])
         if data is None:
             return None
+        require_floats(data, "data")
         require_rank(data, 3, "data")
         require_compatible(data.shape[1], 2, "axis 1 of data and the rows of an affine matrix")
         require_compatible(data.shape[2], 3, "axis 2 of data and the columns of an affine matrix")

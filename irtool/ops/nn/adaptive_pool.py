@@ -36,6 +36,8 @@ class GlobalPool2D(Operator):
         data = tensor(types[0], "the data")
         if data is None:
             return None
+        if self.average and data.dtype == "bool":
+            raise RelationError("there are no averages of bool")
         axes = spatial_axes(self.layout, "HW", len(data.shape))
         if any(data.shape[a] == 0 for a in axes):
             raise RelationError(f"there is no element to pool in {data}")
@@ -94,6 +96,8 @@ class AdaptivePool(Operator):
         data = tensor(types[0], "the data")
         if data is None:
             return None
+        if self.average and data.dtype == "bool":
+            raise RelationError("there are no averages of bool")
         axes = spatial_axes(self.layout, self.letters, len(data.shape))
         shape = list(data.shape)
         for axis, size in zip(axes, self.sizes([shape[a] for a in axes]), strict=True):

@@ -236,7 +236,8 @@ def relate_batch_matmul(
             raise RelationError(f"the batches {x} and {y} of {a} and {b} differ, and neither is 1")
         if not compatible(depth, inner):
             raise RelationError(f"the first operand has {depth} columns to sum over, the second {inner}: {a} and {b}")
-    return TensorType((maximum(x, y), rows, columns), out_dtype or a.dtype)
+    empty = any(isinstance(d, int) and d == 0 for d in (x, y))  # one matrix for each of none
+    return TensorType((0 if empty else maximum(x, y), rows, columns), out_dtype or a.dtype)
 
 
 @operator(

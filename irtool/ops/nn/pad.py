@@ -87,7 +87,11 @@ class Pad(Operator):
         if self.pad_mode not in ("constant", "edge", "reflect"):
             raise RelationError(f'pad_mode is "{self.pad_mode}"; it can be "constant", "edge" or "reflect"')
         require_scalar(tensor(types[1], "pad_value"), "pad_value")
-        return TensorType(padded_shape(data.shape, self.pad_width), data.dtype)
+        shape = padded_shape(data.shape, self.pad_width)
+        for i, (d, pair) in enumerate(zip(data.shape, self.pad_width, strict=True)):
+            if self.pad_mode != "constant" and d == 0 and max(pair) > 0:
+                raise RelationError(f"axis {i} is empty: there is no element to fill its border with")
+        return TensorType(shape, data.dtype)
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
         return padded_known(args, out, self.pad_width)

@@ -61,6 +61,8 @@ class Pool(Operator):
         data = tensor(types[0], "the data")
         if data is None:
             return None
+        if self.average and data.dtype == "bool":
+            raise RelationError("there are no averages of bool")
         axes = spatial_axes(self.layout, self.letters, len(data.shape))
         shape = list(data.shape)
         for axis, extent in zip(axes, self.extents([shape[a] for a in axes]), strict=True):

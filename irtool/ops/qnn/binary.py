@@ -13,6 +13,7 @@ from ..relations import broadcast
 from ..shapes import tensor
 from .fixed_point import along, requantize, saturate
 from .parameters import (
+    INTEGERS,
     Quantized,
     assign_parameter,
     channel_axis,
@@ -22,9 +23,6 @@ from .parameters import (
     require_scalar,
     require_scales,
 )
-
-INTEGERS = ("int8", "uint8", "int16", "uint16", "int32")
-"""What quantized sums are made of: what saturates from int32."""
 
 _ARGUMENTS = (
     "lhs",

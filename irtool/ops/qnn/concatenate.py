@@ -11,7 +11,7 @@ from ...ir import Type
 from ..base import RelationError, Reporter, operator, operators
 from ..shapes import tensor_fields
 from .fixed_point import requantize
-from .parameters import Quantized, known, require_scalar
+from .parameters import INTEGERS, Quantized, known, require_dtype, require_scalar
 
 
 @operator(
@@ -33,8 +33,11 @@ class QuantizedConcatenate(Quantized):
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """As `concatenate`; a float32 scale and an int32 zero point for each tensor, and one of each for the result."""
         scales, zeros = tensor_fields(types[1], "input_scales"), tensor_fields(types[2], "input_zero_points")
-        if tensor_fields(types[0], "the data") is None or scales is None or zeros is None:
+        data = tensor_fields(types[0], "the data")
+        if data is None or scales is None or zeros is None:
             return None
+        for i, t in enumerate(data):
+            require_dtype(t, INTEGERS, f"tensor {i}")
         counts = [len(t.fields) for t in types[:3]]  # type: ignore[attr-defined]
         if len(set(counts)) > 1:
             raise RelationError(f"{counts[0]} tensors, {counts[1]} scales and {counts[2]} zero points are given")

@@ -12,6 +12,9 @@ from ..base import Operator, RelationError, Reporter
 from ..shapes import tensor
 from ..typical import NearOne
 
+INTEGERS = ("int8", "uint8", "int16", "uint16", "int32")
+"""What quantized sums are made of: what saturates from int32."""
+
 
 class Quantized(Operator):
     """An operator on quantized tensors: rewritten into plain integer operators before code is made for it."""

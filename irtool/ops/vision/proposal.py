@@ -97,6 +97,9 @@ class Proposal(Operator):
             raise RelationError("scales and ratios must not be empty")
         require_compatible(prob.shape[1], 2 * count, "axis 1 of cls_prob and twice the number of anchors")
         require_compatible(pred.shape[1], 4 * count, "axis 1 of bbox_pred and four times the number of anchors")
+        for axis, name in ((0, "the batch"), (2, "the height"), (3, "the width")):
+            require_compatible(pred.shape[axis], prob.shape[axis], f"{name} of bbox_pred and that of cls_prob")
+        require_compatible(info.shape[0], prob.shape[0], "axis 0 of im_info and the batch")
         return TensorType((mul(prob.shape[0], self.rpn_post_nms_top_n), 5), prob.dtype)
 
     def kept_before(self, boxes: int) -> int:

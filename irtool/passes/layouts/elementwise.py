@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ir import TensorType
+from ...ir import TensorType, TupleType
 from ...ops.layout import Axis, Layout
 from .inference import CHANNEL, Layouts, MaybeLayout, Site, first_known, layout_rule
 
@@ -76,7 +76,10 @@ from .inference import CHANNEL, Layouts, MaybeLayout, Site, first_known, layout_
     ]
 )
 def elementwise(s: Site) -> Layouts:
-    """The layout that comes in."""
+    """The layout that comes in; of an annotated tuple, that of each field."""
+    if len(s.types) == 1 and isinstance(s.types[0], TupleType):
+        each = s.old if s.new is None else s.new
+        return Layouts(each, each, s.attrs)
     layout = s.new[0] if s.new is not None else first_known(s.old)
     return Layouts((layout,) * len(s.old), (layout,), s.attrs)
 
