@@ -22,6 +22,7 @@ CASES = {
     "strided_set of seven axes": f"%x: Tensor[(1, 1, 1, 1, 1, 1, 1), {F}], %y: Tensor[(1, 1), {F}], %b: Tensor[(7), int32] | strided_set(%x, %y, %b, %b, %b)",
     "trilu by a float": f"%x: Tensor[(4, 4), {F}], %k: {F} | trilu(%x, %k, upper=True)",
     "the edge of nothing": f'%x: Tensor[(0, 4), {F}] | nn.pad(%x, 0f, pad_width=[[1, 0], [0, 0]], pad_mode="edge")',
+    "a mode of padding that there is not": f'%x: Tensor[(2, 2), {F}], %w: Tensor[(2, 2), int32] | dyn.nn.pad(%x, %w, 0f, pad_width=[], pad_mode="NHWC")',
     "the mean of bool": "%x: Tensor[(1, 1, 4, 4), bool] | nn.avg_pool2d(%x, pool_size=[2, 2])",
     "the mean of bool, adaptively": "%x: Tensor[(1, 1, 4, 4), bool] | nn.adaptive_avg_pool2d(%x, output_size=[2, 2])",
     "a grid of integers": "%x: Tensor[(1, 2, 3), uint8] | image.affine_grid(%x, target_shape=[4, 4])",

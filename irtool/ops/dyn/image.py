@@ -10,6 +10,7 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..image.resize import set_spatial
+from ..nn.pad import require_pad_mode
 from ..shapes import product, require_compatible, require_rank, require_scalar, tensor
 from .base import Dynamic, all_known, number, unknown_shape
 
@@ -70,6 +71,7 @@ class DynPad(Dynamic):
         if found is None:
             return None
         data, widths, value = found
+        require_pad_mode(self.pad_mode)
         if not data.shape:
             raise RelationError("a scalar cannot be padded")
         require_rank(widths, 2, "pad_width")

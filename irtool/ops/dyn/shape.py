@@ -10,7 +10,7 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..shape.slice import slice_array, slice_ranges
-from ..shapes import require_rank, tensor
+from ..shapes import product, require_rank, tensor
 from .base import Dynamic, ints, number, static_length, unknown_shape
 
 
@@ -31,6 +31,8 @@ class DynReshape(Dynamic):
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and as many `?` as the shape argument, a vector of known length, has elements."""
         data, rank = tensor(types[0], "data"), static_length(types[1], "newshape")
+        if data is not None and rank == 0 and isinstance(held := product(data.shape), int) and held != 1:
+            raise RelationError(f"{data} cannot become a scalar, which is one element")
         return None if data is None or rank is None else unknown_shape(rank, data.dtype)
 
     def attributes(self, *values: Any) -> dict[str, Any]:
@@ -134,6 +136,8 @@ class DynBroadcastTo(Dynamic):
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; as many axes as the shape argument has elements, all `?`."""
         data, rank = tensor(types[0], "data"), static_length(types[1], "shape")
+        if data is not None and rank is not None and len(data.shape) > rank:
+            raise RelationError(f"{data} has more axes than the {rank} of the shape")
         return None if data is None or rank is None else unknown_shape(rank, data.dtype)
 
     def attributes(self, *values: Any) -> dict[str, Any]:

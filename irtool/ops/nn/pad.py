@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import te
+from ...diagnostics import IrError
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
@@ -43,6 +44,16 @@ def border_source(position: Any, extent: int, mode: str) -> Any:
     return np.clip(position, 0, last)
 
 
+def require_pad_mode(mode: str) -> None:
+    """RelationError for a mode that there is not."""
+    if mode not in ("constant", "edge", "reflect"):
+        raise RelationError(f'pad_mode is "{mode}"; it can be "constant", "edge" or "reflect"')
+
+
+def _nothing_to_copy(axis: int) -> str:
+    return f"axis {axis} is empty: there is no element to fill its border with"
+
+
 def pad_array(data: Any, widths: Widths, mode: str, value: Any = 0) -> Any:
     """The numpy array with a border; a negative width cuts."""
     out = data
@@ -60,7 +71,8 @@ def pad_array(data: Any, widths: Widths, mode: str, value: Any = 0) -> Any:
                 at = (slice(None),) * axis + (inside,)
                 filled[at] = padded[at]
             padded = filled
-        assert padded is not None
+        if padded is None:
+            raise IrError(_nothing_to_copy(axis))
         out = padded
     return out
 
@@ -84,13 +96,12 @@ class Pad(Operator):
         data = tensor(types[0], "data")
         if data is None:
             return None
-        if self.pad_mode not in ("constant", "edge", "reflect"):
-            raise RelationError(f'pad_mode is "{self.pad_mode}"; it can be "constant", "edge" or "reflect"')
+        require_pad_mode(self.pad_mode)
         require_scalar(tensor(types[1], "pad_value"), "pad_value")
         shape = padded_shape(data.shape, self.pad_width)
         for i, (d, pair) in enumerate(zip(data.shape, self.pad_width, strict=True)):
             if self.pad_mode != "constant" and d == 0 and max(pair) > 0:
-                raise RelationError(f"axis {i} is empty: there is no element to fill its border with")
+                raise RelationError(_nothing_to_copy(i))
         return TensorType(shape, data.dtype)
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
