@@ -18,12 +18,10 @@ from ..ir import (
     RefCreate,
     RefRead,
     RefWrite,
-    TensorType,
-    Type,
     Var,
     post_order,
 )
-from ..ir.types import distinct_leaves
+from ..ir.types import has_static_shapes
 from .entry import rename_functions, with_entry
 from .monomorphic import make_monomorphic
 from .options import Options
@@ -137,7 +135,7 @@ def _own_name(name: str, entry: str, first: bool, entries: tuple[str, ...]) -> s
 def is_dynamic(module: Module) -> bool:
     """True if some tensor's shape is not known."""
     return any(
-        _has_unknown_shape(e.checked_type)
+        e.checked_type is not None and not has_static_shapes(e.checked_type)
         for f in module.relay_functions.values()
         for e in (*f.params, *post_order(f.body))
     )
@@ -152,10 +150,6 @@ def has_dynamic_operators(module: Module) -> bool:
         for f in module.relay_functions.values()
         for e in post_order(f.body)
     )
-
-
-def _has_unknown_shape(t: Type | None) -> bool:
-    return t is not None and any(isinstance(x, TensorType) and not x.is_static for x in distinct_leaves(t))
 
 
 def is_higher_order(module: Module) -> bool:

@@ -20,7 +20,7 @@ from ..ir import (
     rebuild_type,
     substitute,
 )
-from ..ir.types import distinct_leaves
+from ..ir.types import has_static_shapes
 from ..ir.untyped import without_types
 
 
@@ -125,7 +125,7 @@ def annotate_params(module: Module, entry: str, types: Mapping[Var, Type]) -> Mo
     params: Any = tuple(renamed.get(p, p) for p in function.params)
     body = without_types(substitute(function.body, renamed))
     # The result stays as it is declared, unless inference wrote that, or it leaves open what is known now.
-    keeps = function.checked_type is None and function.ret_type is not None and _is_static(function.ret_type)
+    keeps = function.checked_type is None and function.ret_type is not None and has_static_shapes(function.ret_type)
     ret_type = function.ret_type if keeps else None
     whole = Function(
         params, body, ret_type, function.type_params, function.attrs, function.span, None, function.virtual_device
@@ -137,10 +137,6 @@ def place_of_params(function: Function) -> Span | None:
     """Where the parameters of a function stand, or the function itself."""
     spans = [p.span for p in function.params if p.span is not None]
     return spans[0] if spans else function.span
-
-
-def _is_static(t: Type) -> bool:
-    return all(not isinstance(x, TensorType) or x.is_static for x in distinct_leaves(t))
 
 
 def _with_leaf(t: Any, path: str, leaf: TensorType) -> Any:

@@ -351,6 +351,11 @@ def distinct_leaves(root: Type) -> Iterator[Type]:
             stack.extend(reversed(t.fields))
 
 
+def has_static_shapes(root: Type) -> bool:
+    """True if every tensor in the type, tuples taken apart, has a known shape."""
+    return all(not isinstance(t, TensorType) or t.is_static for t in distinct_leaves(root))
+
+
 def leaf_paths(root: Type) -> Iterator[tuple[Type, str]]:
     """What `tuple_leaves` gives, each with where it is in the tuple: `.0.1` is field 1 of field 0."""
     require_few_leaves(root)

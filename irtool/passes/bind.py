@@ -27,7 +27,7 @@ from ..ir import (
     without_return_type,
 )
 from ..ir.conversion import dtype_name, fit
-from ..ir.types import distinct_leaves
+from ..ir.types import has_static_shapes
 from ..ir.untyped import without_types
 from ..parser.params import origin
 
@@ -97,7 +97,7 @@ def with_values(function: Function, values: Mapping[Var, Expr]) -> Function:
 
 
 def _is_settled(t: Any) -> bool:
-    return t is not None and all(not isinstance(x, TensorType) or x.is_static for x in distinct_leaves(t))
+    return t is not None and has_static_shapes(t)
 
 
 def fill_missing_constants(module: Module, how: str = "error", seed: int = 0) -> Module:

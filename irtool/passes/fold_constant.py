@@ -25,8 +25,8 @@ from ..ir import (
     TupleType,
     Type,
     post_order,
-    tuple_leaves,
 )
+from ..ir.types import distinct_leaves
 from ..ops.base import is_call_to, operators
 from ..ops.dtypes import has_arrays
 from .base import FunctionPass, register_pass
@@ -181,7 +181,7 @@ def _static_shape_query(old: Call) -> Expr | None:
 
 def _can_be_constant(t: Type | None) -> bool:
     """Whether constants of the type can be written, and are worth making as far as its shape is known."""
-    tensors = [x for x in tuple_leaves(t) if isinstance(x, TensorType)]  # type: ignore[arg-type]
+    tensors = (x for x in distinct_leaves(t) if isinstance(x, TensorType))  # type: ignore[arg-type]
     return all(
         has_arrays(x.dtype) and (not x.is_static or math.prod(x.shape) <= _LARGEST)  # type: ignore[arg-type]
         for x in tensors

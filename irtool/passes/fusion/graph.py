@@ -32,7 +32,7 @@ from ...ir import (
     children,
     post_order,
 )
-from ...ir.types import distinct_leaves
+from ...ir.types import has_static_shapes
 from ...ops.base import Pattern
 
 _SIMPLE_CONSTANTS = ("int32", "int64", "float32", "float64", "bool")
@@ -152,7 +152,7 @@ def pattern_of(e: Call) -> int:
 
 def is_dynamic(t: Type | None) -> bool:
     """True if a tensor in the type has a dimension that is no number."""
-    return t is not None and any(isinstance(x, TensorType) and not x.is_static for x in distinct_leaves(t))
+    return t is not None and not has_static_shapes(t)
 
 
 def _tuple(graph: DataflowGraph, e: Tuple) -> None:
