@@ -194,10 +194,11 @@ def command(
     name = name or _name_of(file)
     to_output = options["emit"] == "tir" and out_dir is None
     folder = None if to_output else out_dir or f"{name}.out"
-    timing = Timing()
-    if time_passes:
-        timing.import_all()
     watching = [*chosen.instruments, *printed.instruments(stages=tuple(s.name for s in STAGES))]
+    if time_passes:
+        timing = Timing()
+        timing.import_all()
+        watching.append(timing)
     unfiled: list[str] = []
     said: list[str] = []
 
@@ -222,12 +223,12 @@ def command(
             entry=entries,
             inputs=inputs or None,
             # What is asked of the passes is not in the cache.
-            cache=cache and not (time_passes or graph_file or watching),
+            cache=cache and not (graph_file or watching),
             content=repr((text, source, given.key(), missing_constants, beside and digest(beside))).encode(
                 "utf-8", "surrogatepass"
             ),
             passes=chosen.passes,
-            instruments=(*watching, timing),
+            instruments=watching,
             also=texts,
             warnings=said,
             **chosen.context,
@@ -236,7 +237,7 @@ def command(
     seconds = time.perf_counter() - start
     for warning in artifact.report["warnings"][len(said) :]:  # what an earlier build, from the cache, had to say
         click.echo(warning, err=True)
-    report_instruments((*watching, *([timing] if time_passes else [])))
+    report_instruments(watching)
     for text in unfiled:
         write_text("-", text)
     if explain:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
@@ -21,7 +21,7 @@ _LARGEST = 1 << 26
 
 
 class Path(click.ParamType):
-    """A file or a folder. `reads` or `writes` says what the command does with it; `prefix` is what stands before its name."""
+    """A file or a folder. `reads` or `writes` says what the command does with it."""
 
     name = "path"
 
@@ -92,7 +92,7 @@ def _passes(ctx: click.Context) -> Iterator[tuple[str, str]]:
     from ..passes import passes
     from ..passes.pipelines import PIPELINES
 
-    yield from ((name, _said(passes.get(name))) for name in passes.names())
+    yield from ((name, passes.get(name).summary()) for name in passes.names())
     yield from ((f"{name}<O3>", pipeline.summary) for name, pipeline in PIPELINES.items())
 
 
@@ -101,24 +101,23 @@ def _pass_names(ctx: click.Context) -> Iterator[tuple[str, str]]:
 
 
 def _manuals(ctx: click.Context) -> Iterator[tuple[str, str]]:
-    from ..passes.instruments import instruments
     from ..passes.pipelines import PIPELINES
 
     yield from _pass_names(ctx)
     yield from ((name, pipeline.summary) for name, pipeline in PIPELINES.items())
-    yield from ((name, _said(instruments.get(name))) for name in instruments.names())
+    yield from _instruments(ctx)
 
 
 def _instruments(ctx: click.Context) -> Iterator[tuple[str, str]]:
     from ..passes.instruments import instruments
 
-    return ((name, _said(instruments.get(name))) for name in instruments.names())
+    return ((name, instruments.get(name).summary()) for name in instruments.names())
 
 
 def _operators(ctx: click.Context) -> Iterator[tuple[str, str]]:
     from ..ops import operators
 
-    return ((name, _said(operators.get(name))) for name in operators.names())
+    return ((name, operators.get(name).summary()) for name in operators.names())
 
 
 def _options(ctx: click.Context) -> Iterator[tuple[str, str]]:
@@ -144,11 +143,6 @@ def _functions(ctx: click.Context) -> Iterator[tuple[str, str]]:
                 text = source.read()
             if not text.startswith("PK") and "\0" not in text[:1000]:
                 yield from ((name, "") for name in dict.fromkeys(_DEFINITION.findall(text)))
-
-
-def _said(plugin: Any) -> str:
-    """The first sentence of a plug-in's manual, on one line."""
-    return " ".join(plugin.manual().split("\n\n")[0].split())
 
 
 PIPELINE = Names(_passes, are_many=True)

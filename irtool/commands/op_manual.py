@@ -14,10 +14,6 @@ FIRST = Operator.since
 """The version that stands for all that come before the first later one."""
 
 
-def _summary(cls: type[Operator]) -> str:
-    return cls.manual().split("\n\n")[0].replace("\n", " ")
-
-
 def _kind(hint: object) -> str:
     name = getattr(hint, "__name__", None) if not hasattr(hint, "__args__") else None
     return name or str(hint).replace("typing.", "").replace("irtool.ops.base.", "")
@@ -72,7 +68,7 @@ def list_operators(since: str | None = None) -> str:
     for cls in operators:
         if since is None or _is_news(cls, since):
             versions = _versions(cls).replace("since ", "≥ ").replace("until ", "≤ ")
-            rows.append((cls.name, versions, _pattern(cls).split(" ")[0], _summary(cls)))
+            rows.append((cls.name, versions, _pattern(cls).split(" ")[0], cls.summary()))
     return show_table(rows, (51, 11, 21))
 
 

@@ -15,10 +15,6 @@ from .manual import for_markdown, for_terminal
 from .tables import show_table
 
 
-def _summary(cls: type[Pass]) -> str:
-    return cls.manual().split("\n\n")[0].replace("\n", " ")
-
-
 def _kind(cls: type[Pass]) -> str:
     from ..passes import Composite, FunctionPass, ModulePass
 
@@ -46,7 +42,7 @@ def distinct_passes() -> list[type[Pass]]:
 
 def list_passes() -> str:
     """One line for each pass: name, level, summary."""
-    rows = [("pass", "level", "what it does"), *((c.name, f"{c.level:5d}", _summary(c)) for c in distinct_passes())]
+    rows = [("pass", "level", "what it does"), *((c.name, f"{c.level:5d}", c.summary()) for c in distinct_passes())]
     lines = [show_table(rows, (43, 5)), ""]
     lines.append(
         show_table([("pipeline", "what it is"), *((_levels(n), p.summary) for n, p in PIPELINES.items())], (50,))
@@ -80,7 +76,7 @@ def explain_instrument(name: str) -> str:
 
 def list_instruments() -> str:
     """One line for each instrument: name, summary."""
-    said = ((c.name, c.manual().split("\n\n")[0].replace("\n", " ")) for c in instruments)
+    said = ((c.name, c.summary()) for c in instruments)
     lines = [show_table([("instrument", "what it does"), *said], (19,))]
     lines.append("\n--instrument NAME{option=value} uses one; `irtool passes NAME` explains it.")
     return "\n".join(lines)

@@ -38,22 +38,8 @@ def print_options(what: str, steps: str) -> Callable[[Callable[..., Any]], Calla
     """
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        @click.option(
-            "--print-before",
-            type=kinds.PASSES,
-            multiple=True,
-            callback=split_names,
-            metavar="NAMES|all",
-            help=f"Print {what} before these {steps}, on standard error.",
-        )
-        @click.option(
-            "--print-after",
-            type=kinds.PASSES,
-            multiple=True,
-            callback=split_names,
-            metavar="NAMES|all",
-            help=f"Print {what} after these {steps}, on standard error.",
-        )
+        @_around("before", what, steps)
+        @_around("after", what, steps)
         @click.option(
             "--print-changed",
             is_flag=False,
@@ -70,9 +56,21 @@ def print_options(what: str, steps: str) -> Callable[[Callable[..., Any]], Calla
             print_changed: str | None,
             **rest: Any,
         ) -> Any:
-            printed = PrintChoice(tuple(print_before), tuple(print_after), print_changed or "")
+            printed = PrintChoice(print_before, print_after, print_changed or "")
             return function(*args, printed=printed, **rest)
 
         return wrapped
 
     return add
+
+
+def _around(when: str, what: str, steps: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--print-before` or `--print-after`."""
+    return click.option(
+        f"--print-{when}",
+        type=kinds.PASSES,
+        multiple=True,
+        callback=split_names,
+        metavar="NAMES|all",
+        help=f"Print {what} {when} these {steps}, on standard error.",
+    )

@@ -206,10 +206,11 @@ def _run(
     from ..passes.instruments.timing import Timing
 
     timing = Timing()
+    watched = [*chosen.instruments]
     if verbose:
         timing.import_all()
+        watched.append(timing)
     start = time.perf_counter()
-    watched = (*chosen.instruments, timing)
     artifact = build(module, opt_level=level, entry=entry, instruments=watched, **compiling, **chosen.context)
     built = time.perf_counter() - start
     result, seconds = _timed(lambda: artifact.run(values), repeat)

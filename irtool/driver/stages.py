@@ -42,13 +42,14 @@ def run_stages(
     watching = PassContext.current().instruments if instruments is None else instruments
     program = lower_module(prepared, list(entries))
     refuse_oversized(program, prepared)
-    for stage in STAGES:
+    for instrument in watching:
+        instrument.run_after_stage(program, LOWER.name)
+    for stage in STAGES[1:]:
         if not stage.applies(machine):
             continue
-        if stage is not LOWER:
-            for instrument in watching:
-                instrument.run_before_stage(program, stage.name)
-            stage.run(program, machine)
+        for instrument in watching:
+            instrument.run_before_stage(program, stage.name)
+        stage.run(program, machine)
         if stage.name == _VERIFIED and os.environ.get("IRTOOL_VERIFY"):
             from ..tir.verify import verify
 

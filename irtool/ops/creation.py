@@ -19,7 +19,7 @@ from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, opera
 from .cast import convert
 from .dtypes import numpy_dtype
 from .relations import identity
-from .shapes import require_scalar, tensor
+from .shapes import require_integers, require_scalar, tensor
 from .typical import below
 
 
@@ -294,8 +294,7 @@ class Trilu(Operator):
         x, k = tensor(types[0], "data"), _scalar(types[1], "k")
         if x is not None and len(x.shape) < 2:
             raise RelationError(f"data must be a matrix, or several, not {x}")
-        if k is not None and not dtypes.is_int(k.dtype):
-            raise RelationError(f"k must be an integer, not {k.dtype}")
+        require_integers(k, "k")
         return x if k is not None else None
 
     def evaluate(self, x: np.ndarray, k: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ def wrong_expression(operator: Any, arguments: Sequence[Any], result: Any) -> st
 
 
 def checked_evaluate(attrs: Any, type: Type | None) -> Callable[..., Any]:
-    """The reference of an operator from outside, which must give arrays of the type of the call."""
+    """The reference of an operator; it refuses dtypes that no array has, and one from outside must give the call's type."""
     wanted = _tensor_types(type)
     missing = next((t.dtype for t in wanted or () if not _has_arrays(t.dtype)), "")
     if missing:

@@ -299,6 +299,12 @@ def require_scalar(type: TensorType | None, what: str) -> None:
         raise RelationError(f"{what} must be a scalar, not {type}")
 
 
+def require_one_number(type: TensorType | None, what: str) -> None:
+    """RelationError if the tensor, where its shape is known, has not exactly one element."""
+    if type is not None and isinstance(held := product(type.shape), int) and held != 1:
+        raise RelationError(f"{what} is one number, not {type}")
+
+
 def require_floats(type: TensorType | None, what: str = "the argument") -> None:
     """RelationError if the tensor, where it is known, holds anything but floating-point numbers."""
     if type is not None and not is_float(type.dtype):

@@ -44,6 +44,11 @@ class Plugin:
         """The cleaned docstring."""
         return inspect.getdoc(cls) or ""
 
+    @classmethod
+    def summary(cls) -> str:
+        """The first paragraph of the manual, on one line."""
+        return " ".join(cls.manual().split("\n\n")[0].split())
+
 
 def type_hints(cls: type) -> dict[str, Any]:
     """Resolved annotations of a plug-in's fields (cached on the class)."""

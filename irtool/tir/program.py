@@ -57,8 +57,23 @@ class Slot:
         return f"{self.name}: {self.kind} {self.dtype}{list(self.shape)}"
 
 
+class _Invocation:
+    """A step that hands slots to something: it reads the inputs and writes the outputs."""
+
+    inputs: list[Slot]
+    outputs: list[Slot]
+
+    @property
+    def reads(self) -> Sequence[Slot]:
+        return self.inputs
+
+    @property
+    def writes(self) -> Sequence[Slot]:
+        return self.outputs
+
+
 @dataclass(eq=False)
-class RunKernel:
+class RunKernel(_Invocation):
     """A call of a loop nest. `workspace` is the offset of its scratch memory in the frame, once planned; `places` says of each
     operator of the kernel where this use of it stands in the source."""
 
@@ -68,31 +83,15 @@ class RunKernel:
     workspace: int = 0
     places: tuple[str, ...] = ()
 
-    @property
-    def reads(self) -> Sequence[Slot]:
-        return self.inputs
-
-    @property
-    def writes(self) -> Sequence[Slot]:
-        return self.outputs
-
 
 @dataclass(eq=False)
-class CallFunction:
+class CallFunction(_Invocation):
     """A call of another function (or of this one). `frame` is the offset of the callee's frame in this one's."""
 
     function: str
     inputs: list[Slot]
     outputs: list[Slot]
     frame: int = 0
-
-    @property
-    def reads(self) -> Sequence[Slot]:
-        return self.inputs
-
-    @property
-    def writes(self) -> Sequence[Slot]:
-        return self.outputs
 
 
 @dataclass(eq=False)

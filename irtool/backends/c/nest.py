@@ -9,6 +9,7 @@ from typing import Any
 from ...schedule.threads import share_size, shared_loops
 from ...tir.expr import Const, Expr, Load, Select, const, post_order, rewrite
 from ...tir.kernel import Kernel
+from ...tir.sharing import loop_bounds
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
     PARALLEL,
@@ -49,7 +50,7 @@ class KernelWriter:
         self.names = Names(name, "ws")
         wide = any(b.size >= _INDEX_LIMIT for b in _buffers(kernel))
         self.index_type = "int64_t" if wide else "int32_t"
-        self.simplify = Simplifier(_bounds(kernel))
+        self.simplify = Simplifier(loop_bounds(kernel))
         self.expressions = Writer(self.names, self.simplify, self._load, support, self.index_type)
         self.support = support
         self.lines: list[str] = []
@@ -354,11 +355,3 @@ def _reads_under_conditions(body: Stmt) -> bool:
 
 def _buffers(kernel: Kernel) -> list[Buffer]:
     return [*kernel.params, *(s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate))]
-
-
-def _bounds(kernel: Kernel) -> dict[Any, tuple[float, float]]:
-    return {
-        s.var: (0, int(s.extent.value) - 1)
-        for s in pre_order(kernel.body)
-        if isinstance(s, For) and isinstance(s.extent, Const)
-    }

@@ -81,7 +81,8 @@ _ERF = (
 }}"""
 )
 # 2^k · p for a `p` about 1 and w = k + 1.5 · 2^23, whose lowest bits hold k: the half of k, rounded down, is added to the
-# exponent of p, a multiplication by the rest of 2^k rounds what becomes subnormal. Of a NaN it makes any number, so that the bits are unsigned: they may overflow.
+# exponent of p, a multiplication by the rest of 2^k rounds what becomes subnormal. Of a NaN it makes any number, so that
+# the bits are unsigned: they may overflow.
 _SCALE = """static inline {t} irt_vscale_{n}({t} p, {t} w) {{
   typedef uint32_t bits __attribute__((vector_size(sizeof({t}))));
   bits low = (bits)((({i})w >> 1) << 23);

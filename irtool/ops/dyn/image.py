@@ -11,7 +11,7 @@ from ...ir.dims import ANY
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..image.resize import set_spatial
 from ..nn.pad import require_pad_mode
-from ..shapes import product, require_compatible, require_rank, require_scalar, tensor
+from ..shapes import require_compatible, require_one_number, require_rank, require_scalar, tensor
 from .base import Dynamic, all_known, number, unknown_shape
 
 
@@ -156,9 +156,7 @@ class DynUpSampling3D(Dynamic):
         if data is None:
             return None
         for type, name in zip(types[1:], self.arguments[1:], strict=True):
-            scale = tensor(type, name)
-            if scale is not None and isinstance(held := product(scale.shape), int) and held != 1:
-                raise RelationError(f"{name} is one number, not {scale}")
+            require_one_number(tensor(type, name), name)
         return TensorType(set_spatial(data.shape, self.layout, "NCDHW", (ANY, ANY, ANY)), data.dtype)
 
     def attributes(self, *values: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..partial import meet
 from ..shape.partly_known import same_axes
-from ..shapes import tensor
+from ..shapes import require_numbers, tensor
 from .pool import spatial_axes
 from .pool_reference import adaptive_windows
 from .window_expression import adaptive
@@ -36,8 +36,8 @@ class GlobalPool2D(Operator):
         data = tensor(types[0], "the data")
         if data is None:
             return None
-        if self.average and data.dtype == "bool":
-            raise RelationError("there are no averages of bool")
+        if self.average:
+            require_numbers(data, "the data")
         axes = spatial_axes(self.layout, "HW", len(data.shape))
         if any(data.shape[a] == 0 for a in axes):
             raise RelationError(f"there is no element to pool in {data}")
@@ -96,8 +96,8 @@ class AdaptivePool(Operator):
         data = tensor(types[0], "the data")
         if data is None:
             return None
-        if self.average and data.dtype == "bool":
-            raise RelationError("there are no averages of bool")
+        if self.average:
+            require_numbers(data, "the data")
         axes = spatial_axes(self.layout, self.letters, len(data.shape))
         shape = list(data.shape)
         for axis, size in zip(axes, self.sizes([shape[a] for a in axes]), strict=True):

@@ -15,7 +15,7 @@ from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, LayoutError
 from ..partial import meet_dims, window_input
 from ..shape.partly_known import same_axes
-from ..shapes import add, sub, tensor
+from ..shapes import add, require_numbers, sub, tensor
 from .geometry import dilated, pad_amounts, per_axis, positions
 from .pool_reference import average_windows, max_windows
 from .window_expression import least, pooled, quotient, window_count
@@ -61,8 +61,8 @@ class Pool(Operator):
         data = tensor(types[0], "the data")
         if data is None:
             return None
-        if self.average and data.dtype == "bool":
-            raise RelationError("there are no averages of bool")
+        if self.average:
+            require_numbers(data, "the data")
         axes = spatial_axes(self.layout, self.letters, len(data.shape))
         shape = list(data.shape)
         for axis, extent in zip(axes, self.extents([shape[a] for a in axes]), strict=True):

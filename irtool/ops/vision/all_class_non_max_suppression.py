@@ -15,7 +15,7 @@ from ... import te
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import ANY, Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import mul, product, require_floats, require_rank, tensor
+from ..shapes import mul, require_floats, require_one_number, require_rank, tensor
 from ..sorting import merge_sort
 from .overlap import overlap, overlap_of
 
@@ -56,9 +56,7 @@ class AllClassNonMaxSuppression(Operator):
         for type, name in zip(
             types[2:], ("max_output_boxes_per_class", "iou_threshold", "score_threshold"), strict=True
         ):
-            t = tensor(type, name)
-            if t is not None and isinstance(held := product(t.shape), int) and held != 1:
-                raise RelationError(f"{name} is one number, not {t}")
+            require_one_number(tensor(type, name), name)
         batch, count = boxes.shape[:2]
         classes = scores.shape[1]
         if self.output_format == "onnx":
