@@ -17,9 +17,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
-    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+    answers = {signal.SIGINT: _interrupt, **dict.fromkeys(_ends(), _stop)}
+    for number, answer in answers.items():
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
-            signal.signal(number, _stop)
+            signal.signal(number, answer)
     try:
         code = _answer(arguments)
     except KeyboardInterrupt:  # before there is a command, or after it
@@ -40,11 +41,28 @@ def _answer(arguments: list[str]) -> int:
     return run(arguments)
 
 
+class _Interrupt(KeyboardInterrupt):
+    """An interrupt of the terminal.
+
+    CPython (3.11) remembers a plain KeyboardInterrupt that has passed through code run from a string, as dataclasses run it, and
+    ends with the signal in place of the exit code, even where the exception was answered; it does not do so for subclasses.
+    """
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise _Interrupt
+
+
 def _stop(number: int, frame: object) -> None:
     """Ends as an interrupted command does: what it was writing is removed."""
-    for other in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+    for other in _ends():
         signal.signal(other, signal.SIG_IGN)  # a terminal that goes away sends more than one
     sys.exit(128 + number)
+
+
+def _ends() -> tuple[signal.Signals, ...]:
+    """The signals that end a command; Windows has one of them only."""
+    return (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
 
 
 def run(arguments: Sequence[str]) -> int:

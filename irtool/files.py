@@ -10,8 +10,10 @@ import contextlib
 import errno
 import io
 import os
+import signal
 import stat
 import tempfile
+from collections.abc import Iterator
 from types import TracebackType
 from typing import BinaryIO
 
@@ -66,6 +68,19 @@ def temporary_folder() -> tempfile.TemporaryDirectory[str]:
     except OSError as error:
         message = f"cannot make a temporary folder: {error.strerror or error}"
         raise IrError(message, help="let TMPDIR name a folder that can be written to") from None
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Signals that end a command wait until its body is done, which must be short; only the main thread receives them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Draft:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from ..diagnostics import IrError, ToolError
-from ..files import Draft
+from ..files import Draft, uninterrupted
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -50,8 +50,8 @@ class Emission:
 def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable[str] = ()) -> list[Path]:
     """Writes files into a folder that is made if it is missing; names are relative to it, or whole paths.
 
-    All are written beside their places first, then renamed, so that a full disk, or a place that cannot be taken, leaves
-    what was there before. Devices and pipes have nothing to rename onto: they are written last. Raises IrError.
+    All are written beside their places first, then renamed, so that a full disk, a place that cannot be taken, or a signal
+    leaves what was there before. Devices and pipes have nothing to rename onto: they are written last. Raises IrError.
     """
     runs = set(executable)
     drafts: list[tuple[Draft, Path, bool]] = []
@@ -67,13 +67,15 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
             if is_stream(target):
                 streams.append((target, content))
                 continue
-            draft = Draft(target)
-            drafts.append((draft, target, name in runs))
+            with uninterrupted():
+                draft = Draft(target)
+                drafts.append((draft, target, name in runs))
             _fill(draft.out, content)
             draft.close()
-        for draft, place, runnable in drafts:
-            target = place
-            draft.publish(runnable)
+        with uninterrupted():
+            for draft, place, runnable in drafts:
+                target = place
+                draft.publish(runnable)
         for target, content in streams:
             with open(target, "wb") as out:
                 _fill(out, content)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.command_line import irtool
-from tests.faults.processes import MLP, Done, check, environment
+from tests.faults.processes import MLP, Done, check, contents, environment
 
 pytestmark = [pytest.mark.promise("faults"), pytest.mark.robustness("faults")]
 
@@ -88,7 +90,7 @@ def test_a_library_that_is_none_is_not_run(tmp_path: Path, monkeypatch: pytest.M
     assert done.code == 4 and "the compiled library could not be loaded" in done.err
 
 
-WAITING = {
+WAITING: dict[str, list[object]] = {
     "reading": ["opt", "-"],
     "asking the compiler": ["build", MLP, "-o", "out", "--cc", "./asked"],
     "compiling": ["build", MLP, "-o", "out", "--cc", "./compiler"],
@@ -108,16 +110,7 @@ def test_a_command_that_is_told_to_end_leaves_nothing(stage: str, name: str, tmp
     )
     (tmp_path / "tmp").mkdir()
     number = getattr(signal, name)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "irtool", *map(str, WAITING[stage])],
-        cwd=tmp_path,
-        env=environment(tmp_path, TMPDIR=str(tmp_path / "tmp")),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
-    )
+    process = started(WAITING[stage], tmp_path, number)
     called = tmp_path / "running"
     wait_for(lambda: listens(process.pid) and (stage in ("reading", "running") or called.exists()))
     time.sleep(0.3 if stage == "running" else 0)
@@ -129,6 +122,29 @@ def test_a_command_that_is_told_to_end_leaves_nothing(stage: str, name: str, tmp
     if called.exists():
         child = int(called.read_text() or 0)
         wait_for(lambda: not child or not alive(child))
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_build_is_told_to_end_at_any_moment(name: str, tmp_path: Path) -> None:
+    """While modules are imported, while threads start, between two steps: the exit code is the same, and nothing is left."""
+    (tmp_path / "tmp").mkdir()
+    number = getattr(signal, name)
+    codes = set()
+    found: list[dict[str, bytes | str]] = []
+    for moment in range(12):
+        process = started(["build", MLP, "-o", "out"], tmp_path, number)
+        wait_for(partial(listens, process.pid))
+        time.sleep(0.06 * moment)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+        check(Done(process.returncode, out, err))
+        assert process.returncode in (0, 128 + number) and (process.returncode == 0 or err in ("", "interrupted\n"))
+        assert not list((tmp_path / "tmp").iterdir())
+        if (tmp_path / "out").exists():  # just before the signal came
+            found.append(contents(tmp_path / "out"))
+            shutil.rmtree(tmp_path / "out")
+        codes.add(process.returncode)
+    assert 128 + number in codes and all(f == found[0] for f in found)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
@@ -147,6 +163,20 @@ def test_a_signal_that_is_ignored_at_the_start_stays_ignored(name: str, tmp_path
     process.send_signal(number)
     out, _ = process.communicate(MLP.read_text(), timeout=60)
     assert (process.returncode, out) == (0, "1 file, no errors\n")
+
+
+def started(arguments: Sequence[object], home: Path, number: int) -> subprocess.Popen[str]:
+    """irtool in a process of its own, which a signal ends even where this process ignores it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "irtool", *[str(a) for a in arguments]],
+        cwd=home,
+        env=environment(home, TMPDIR=str(home / "tmp")),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
 
 
 def listens(pid: int) -> bool:

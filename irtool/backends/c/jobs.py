@@ -28,14 +28,15 @@ class Jobs:
 
     def run(self, commands: Sequence[Sequence[str]]) -> list[subprocess.CompletedProcess[str]]:
         """What each command said and returned, in order. Raises OSError where one cannot be started."""
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        pool = ThreadPoolExecutor(os.cpu_count() or 1)
+        try:
             waiting = [pool.submit(self._run, c) for c in commands]
-            try:
-                return [w.result() for w in waiting]
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                self.end()
-                raise
+            return [w.result() for w in waiting]
+        except BaseException:
+            self.end()  # before the pool waits for its threads, which wait for the processes
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         with self._lock:
