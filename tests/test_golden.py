@@ -16,3 +16,12 @@ FILES = sorted([*find_goldens(str(HERE / "golden")), *find_goldens(str(HERE.pare
 def test_golden(path: str) -> None:
     outcome = run_golden(path)
     assert outcome.passed, outcome.message
+
+
+@pytest.mark.promise("goldens")
+@pytest.mark.parametrize("room", ["parse", "print", "infer", "lower", "schedule", "c", "errors", "cli"])
+def test_each_level_has_goldens_that_are_short_enough_to_read(room: str) -> None:
+    files = list(find_goldens(str(HERE / "golden" / room)))
+    assert len(files) >= 6
+    for path in files:
+        assert len(Path(f"{path}.expected").read_text().splitlines()) <= 120, path

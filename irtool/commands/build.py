@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     type=kinds.BUILD,
     metavar="DIR",
     default=None,
-    help="Folder for the output. Default: NAME.out in this folder.",
+    help="Folder for the output; - prints NAME.tir or NAME.c instead. Default: NAME.out in this folder.",
 )
 @click.option("--name", default=None, metavar="NAME", help="Prefix of files and C names. Default: the file's name.")
 @click.option(
@@ -181,6 +181,7 @@ def command(
     irtool build --emit=tir net.relay
     irtool build --print-after=ChooseLayouts,ScheduleKernels net.relay
     """
+    from ..diagnostics import UsageError
     from ..driver import build, graph_json
     from ..driver.stages import STAGES
     from ..ir.target import Target
@@ -192,7 +193,11 @@ def command(
     text, source = read_text(file)
     beside = constants_beside(text, source)
     name = name or _name_of(file)
-    to_output = options["emit"] == "tir" and out_dir is None
+    to_output = out_dir == "-" or (options["emit"] == "tir" and out_dir is None)
+    if to_output and options["emit"] not in ("tir", "c"):
+        raise UsageError(
+            f"--emit={options['emit']} writes files; -o - prints tir and c only", help="name a folder: -o out/"
+        )
     folder = None if to_output else out_dir or f"{name}.out"
     watching = [*chosen.instruments, *printed.instruments(stages=tuple(s.name for s in STAGES))]
     if time_passes:
@@ -244,7 +249,8 @@ def command(
         for kernel in artifact.report["kernels"]:
             click.echo(f"{kernel['name']}: {kernel['strategy']} — {kernel['reason']}")
     if to_output:
-        with open(artifact.files[0], encoding="utf-8") as printed_program:
+        printed_file = next(f for f in artifact.files if f.endswith(f"{name}.{options['emit']}"))
+        with open(printed_file, encoding="utf-8") as printed_program:
             write_text(None, printed_program.read())
     elif not quiet:
         _summary(artifact, seconds)

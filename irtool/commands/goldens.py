@@ -10,7 +10,8 @@ nothing else; `|` hands the output of one to the next as its standard input. A c
 standard error counts as output too; any other one must succeed, wherever in the line it stands (as with `pipefail`): the
 first that does not ends the line. A command may be followed by `2>&1`, which makes its standard error count as output. `X.relay.expected` holds the outputs of all lines, each after the
 first introduced by a line `// RUN 2`, `// RUN 3`, … A file without RUN lines is no test. Commands run in this process,
-in the file's folder, so paths in messages are the same everywhere.
+in the file's folder, so paths in messages are the same everywhere; the version and the machine at the head of C text are
+replaced by `%version` and `%machine`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _EXPECTED = ".relay.expected"
+_WRITTEN_BY = re.compile(r"(Written by irtool )\S+( for )[^;]+;")
 _RUN = re.compile(r"^\s*//\s*RUN:\s*(.+?)\s*$", re.MULTILINE)
 
 
@@ -173,6 +175,7 @@ def _run_line(line: str, path: str, temporary: str) -> tuple[str, str]:
         ):
             code = execute(words)
         given, text = out.buffer.getvalue(), out.getvalue().replace(temporary, "%t")  # type: ignore[attr-defined]
+        text = _WRITTEN_BY.sub(r"\1%version\2%machine;", text)
         if command.must_fail == (code == 0):
             said = text + err.getvalue().replace(temporary, "%t")
             which = f"command {number} ({command.text}): " if len(commands) > 1 else ""

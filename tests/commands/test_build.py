@@ -64,6 +64,17 @@ def test_the_folder_is_named_after_the_file(irtool, tmp_path: Path) -> None:
     assert irtool("build", "--emit=c", "-q", MLP).stdout == ""
 
 
+@pytest.mark.promise("goldens")
+def test_c_on_standard_output_is_the_file_that_is_written(irtool, tmp_path: Path) -> None:
+    printed = irtool("build", "--emit=c", "-o", "-", MLP)
+    written = irtool("build", "--emit=c", "-o", "out", MLP)
+    assert printed.returncode == written.returncode == 0
+    assert printed.stdout == (tmp_path / "out" / "mlp.c").read_text()
+    assert not (tmp_path / "-").exists()
+    refused = irtool("build", "--emit=so", "-o", "-", MLP)
+    assert refused.returncode == 2 and "-o - prints tir and c only" in refused.stderr
+
+
 def test_a_rebuild_says_the_same(irtool) -> None:
     first, second = (irtool("build", MLP, "-o", "out", "--explain", "--report", f"{n}.json") for n in "ab")
     assert first.stdout.splitlines()[:-1] == second.stdout.splitlines()[:-1]
