@@ -12,12 +12,14 @@ import io
 import os
 import signal
 import stat
-import tempfile
 from collections.abc import Iterator
 from types import TracebackType
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from .diagnostics import IrError
+
+if TYPE_CHECKING:
+    import tempfile
 
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Where the streams stand that this process was given, such as a shell's `<(command)`."""
@@ -55,6 +57,13 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         return file.read()
 
 
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """True for a device, a pipe, or what stands for a descriptor of this process: there is nothing to rename onto."""
+    if os.path.isdir(path) or not os.path.exists(path):
+        return False
+    return not os.path.isfile(path) or os.fspath(path).startswith(("/dev/std", "/dev/fd/", "/proc/"))
+
+
 def kind_of(mode: int) -> str:
     """What a file that is none is, by its mode: `a pipe`, `a socket`, `a device`, `a directory`."""
     kinds = (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISDIR, "a directory")
@@ -63,6 +72,8 @@ def kind_of(mode: int) -> str:
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:
     """A folder that goes when it is closed. Raises IrError where none can be made."""
+    import tempfile
+
     try:
         return tempfile.TemporaryDirectory(prefix="irtool-", ignore_cleanup_errors=True)
     except OSError as error:
@@ -91,6 +102,8 @@ class Draft:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        import tempfile
+
         self.target = os.path.realpath(path)
         if os.path.islink(self.target):  # links that lead to each other
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))

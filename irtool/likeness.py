@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import SequenceMatcher
 from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from difflib import SequenceMatcher
 
 _MOST = 3
 """Names that are offered."""
@@ -53,6 +56,8 @@ def most_alike(name: str, known: Iterable[str]) -> list[str]:
     )
     if tails:
         return tails[:_MOST]
+    from difflib import SequenceMatcher
+
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted)
     scored = sorted((-score, k) for k in candidates if (score := _likeness(wanted, k, matcher)) >= _LEAST)

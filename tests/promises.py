@@ -40,5 +40,6 @@ PROMISES = {
     "mistakes of newcomers": "what is misspelt, misplaced or of another kind is called so, with what was probably meant",
     "mutants": "a random change of one token of irtool is noticed by quick tests, in more than three of four cases",
     "completion": "shells complete commands, options, passes, operators, instruments, functions of the named file, and files",
+    "start": "commands start fast: they import what their arguments need, and nothing else",
     "faults": "whatever fails around a command: one message, the right exit code, nothing half-written, what was there is kept",
 }

@@ -11,7 +11,7 @@ import irtool
 
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
-    ("likeness",),
+    ("likeness", "deferred"),
     ("diagnostics",),
     ("plugin", "trampoline", "namespace", "files"),
     ("ir",),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from ..diagnostics import IrError
-from ..driver.outputs import is_stream
-from ..files import Draft
+from ..files import Draft, is_stream
 
 
 def write_text(path: str | None, text: str) -> None:
@@ -27,7 +25,7 @@ def write_text(path: str | None, text: str) -> None:
 def write_bytes(path: str, data: bytes) -> None:
     """Writes a file, at the end of a symbolic link if it is one; it appears whole or not at all."""
     try:
-        if is_stream(Path(path)):
+        if is_stream(path):
             with open(path, "wb") as stream:
                 stream.write(data)
             return

@@ -8,7 +8,6 @@ import importlib
 import os
 import re
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -124,7 +123,7 @@ def execute(arguments: Sequence[str]) -> int:
         return 130
     except IrError as error:
         if debug:
-            traceback.print_exc()
+            _print_traceback()
         _say(render(error))
         if isinstance(error, InternalError):
             _leave_reproducer(error, arguments, read)
@@ -141,17 +140,25 @@ def execute(arguments: Sequence[str]) -> int:
             _say(f"error: {error.strerror}" + (f": {error.filename}" if error.filename else ""))
             return 1
         if debug:
-            traceback.print_exc()
+            _print_traceback()
         theirs = blame_code(error)
         if theirs is not None:
             _say(render(theirs))
             return theirs.exit_code
+        import traceback
+
         where = traceback.extract_tb(error.__traceback__)[-1]
         _say(
             f"error: a bug in irtool: {type(error).__name__}: {error}\n  in {where.name} ({os.path.basename(where.filename)}:{where.lineno})"
         )
         _leave_reproducer(error, arguments, read)
         return 3
+
+
+def _print_traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
 
 
 def _say(text: str) -> None:

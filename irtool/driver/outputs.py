@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from ..diagnostics import IrError, ToolError
-from ..files import Draft, uninterrupted
+from ..files import Draft, is_stream, uninterrupted
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -87,13 +87,6 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
         if new and folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     return [folder / name for name in files]
-
-
-def is_stream(path: Path) -> bool:
-    """True for a device, a pipe, or what stands for a descriptor of this process: there is nothing to rename onto."""
-    if path.is_dir() or not path.exists():
-        return False
-    return not path.is_file() or str(path).startswith(("/dev/std", "/dev/fd/", "/proc/"))
 
 
 def chunks(content: Content) -> Iterator[Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from ..deferred import np
 from ..diagnostics import IrError, nearest
 from ..infer import require_types, specialize
 from ..ir import Expr, ExternFunction, Function, Module, TensorType, Var, tuple_leaves

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
-import numpy as np
-
+from ..deferred import np
 from ..diagnostics import IrError, Span, nearest
 from ..ir import Constant, ExternFunction, Function, Module, Pattern, PatternConstructor, PatternTuple, PatternVar, Var
 from ..ir.show import show_expr

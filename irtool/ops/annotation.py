@@ -16,6 +16,7 @@ from .base import DType, Operator, Pattern, RelationError, Reporter, operator
 from .relations import one_type
 
 
+@dataclass(frozen=True)
 class Annotation(Operator):
     """Base: type and value of the argument, whatever they are."""
 
@@ -49,9 +50,7 @@ _ROWS: list[tuple[str, str]] = [
 
 def _register(name: str, says: str) -> None:
     camel = "".join(part.capitalize() for part in name.split("_"))
-    cls: type[Annotation] = dataclass(frozen=True)(
-        type(camel, (Annotation,), {"__doc__": says, "__module__": __name__})
-    )
+    cls: type[Annotation] = type(camel, (Annotation,), {"__doc__": says, "__module__": __name__})
     operator(f"annotation.{name}", "data", pattern=Pattern.OPAQUE)(cls)
 
 

@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .. import te
+from ..deferred import late, np
 from ..diagnostics import IrError
 from ..ir import Type
 from .base import Operator, Pattern, Reporter, operator
@@ -32,6 +31,7 @@ def pick(x: Any, indices: Sequence[Any]) -> Any:
     return x[tuple(0 if extent == 1 else i for extent, i in zip(x.shape, own, strict=True))]
 
 
+@dataclass(frozen=True)
 class Binary(Operator):
     """Base of the family: a numpy function, a te function of two elements, and a type rule."""
 
@@ -198,10 +198,10 @@ def _te_logical(f: Function) -> Function:
 
 # name, support level, what it gives, numpy reference, tensor expression
 _ROWS: list[tuple[str, int, str, Function, Function]] = [
-    ("add", 1, "the sum", _of_bits(np.add), _te_bits(lambda a, b: a + b)),
-    ("bitwise_and", 4, "the bits set in both", np.bitwise_and, lambda a, b: a & b),
-    ("bitwise_or", 4, "the bits set in either", np.bitwise_or, lambda a, b: a | b),
-    ("bitwise_xor", 4, "the bits set in one of the two", np.bitwise_xor, lambda a, b: a ^ b),
+    ("add", 1, "the sum", _of_bits(late.add), _te_bits(lambda a, b: a + b)),
+    ("bitwise_and", 4, "the bits set in both", late.bitwise_and, lambda a, b: a & b),
+    ("bitwise_or", 4, "the bits set in either", late.bitwise_or, lambda a, b: a | b),
+    ("bitwise_xor", 4, "the bits set in one of the two", late.bitwise_xor, lambda a, b: a ^ b),
     ("divide", 1, "the quotient; of integers, rounded towards zero", _widened(_divide), _te_divide),
     ("floor_divide", 1, "the quotient rounded down", _widened(_floor_divide), _te_floor_divide),
     ("floor_mod", 1, "the remainder of `floor_divide`", _widened(_floor_mod), _te_floor_mod),
@@ -209,37 +209,37 @@ _ROWS: list[tuple[str, int, str, Function, Function]] = [
         "left_shift",
         4,
         "the left side shifted up by that many bits",
-        _shift(np.left_shift),
+        _shift(late.left_shift),
         _te_bits(lambda a, b: a << b),
     ),
-    ("logical_and", 4, "whether both differ from 0", _in_dtype(np.logical_and), _te_logical(te.logical_and)),
-    ("logical_or", 4, "whether one differs from 0", _in_dtype(np.logical_or), _te_logical(te.logical_or)),
-    ("logical_xor", 4, "whether just one differs from 0", _in_dtype(np.logical_xor), _te_logical(te.bitwise_xor)),
+    ("logical_and", 4, "whether both differ from 0", _in_dtype(late.logical_and), _te_logical(te.logical_and)),
+    ("logical_or", 4, "whether one differs from 0", _in_dtype(late.logical_or), _te_logical(te.logical_or)),
+    ("logical_xor", 4, "whether just one differs from 0", _in_dtype(late.logical_xor), _te_logical(te.bitwise_xor)),
     ("maximum", 4, "the larger", _larger, te.maximum),
     ("minimum", 4, "the smaller", _smaller, te.minimum),
     ("mod", 1, "the remainder, with the sign of the left side", _widened(_mod), _te_mod),
-    ("multiply", 1, "the product", _of_bits(np.multiply), _te_bits(lambda a, b: a * b)),
+    ("multiply", 1, "the product", _of_bits(late.multiply), _te_bits(lambda a, b: a * b)),
     ("power", 4, "the left side to the power of the right", _widened(_power), _te_power),
     (
         "right_shift",
         4,
         "the left side shifted down, keeping its sign",
-        _shift(np.right_shift),
+        _shift(late.right_shift),
         _te_bits(lambda a, b: a >> b),
     ),
-    ("subtract", 1, "the difference", _of_bits(np.subtract), _te_bits(lambda a, b: a - b)),
+    ("subtract", 1, "the difference", _of_bits(late.subtract), _te_bits(lambda a, b: a - b)),
     ("trunc_divide", 1, "the quotient rounded towards zero", _widened(_trunc_divide), _te_trunc_divide),
     ("trunc_mod", 1, "the remainder of `trunc_divide`", _widened(_trunc_mod), _te_trunc_mod),
 ]
 
 # Those that give bool.
 _COMPARISONS: list[tuple[str, int, str, Function, Function]] = [
-    ("equal", 4, "whether both are equal", np.equal, te.equal),
-    ("greater", 4, "whether the left side is larger", np.greater, lambda a, b: a > b),
-    ("greater_equal", 4, "whether the left side is larger or equal", np.greater_equal, lambda a, b: a >= b),
-    ("less", 4, "whether the left side is smaller", np.less, te.less),
-    ("less_equal", 4, "whether the left side is smaller or equal", np.less_equal, te.less_equal),
-    ("not_equal", 4, "whether the two differ", np.not_equal, te.not_equal),
+    ("equal", 4, "whether both are equal", late.equal, te.equal),
+    ("greater", 4, "whether the left side is larger", late.greater, lambda a, b: a > b),
+    ("greater_equal", 4, "whether the left side is larger or equal", late.greater_equal, lambda a, b: a >= b),
+    ("less", 4, "whether the left side is smaller", late.less, te.less),
+    ("less_equal", 4, "whether the left side is smaller or equal", late.less_equal, te.less_equal),
+    ("not_equal", 4, "whether the two differ", late.not_equal, te.not_equal),
 ]
 
 
@@ -252,7 +252,7 @@ def _register(name: str, level: int, gives: str, reference: Function, expression
         "rule": staticmethod(rule),
     }
     camel = "".join(part.capitalize() for part in name.split("_"))
-    cls: type[Binary] = dataclass(frozen=True)(type(camel, (Binary,), body))
+    cls: type[Binary] = type(camel, (Binary,), body)
     operator(name, "lhs", "rhs", pattern=Pattern.BROADCAST, level=level)(cls)
 
 

@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from ..deferred import np
 from ..diagnostics import IrError
 from ..ir.dtypes import numpy_dtype as numpy_dtype
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 
-import numpy as np
+from ..deferred import np
 
 _PER_UNIT = 64
 _REACH = 6

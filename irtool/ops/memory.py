@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from ..deferred import np
 from ..diagnostics import IrError
 from ..ir import UNIT, Constant, FuncType, GlobalTypeVar, GlobalVar, TensorType, TupleType, Type, TypeCall
 from ..ir.dims import Dim

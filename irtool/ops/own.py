@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import te
 from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type
 from ..ir.values import value_leaves
@@ -27,6 +26,8 @@ def wrong_value(operator: Any, arguments: Sequence[Any], result: Any) -> str:
 
 def wrong_expression(operator: Any, arguments: Sequence[Any], result: Any) -> str:
     """What is wrong with what `compute(inputs, out_type)` returned."""
+    from .. import te
+
     made = list(result) if isinstance(result, tuple | list) else [result]
     for tensor in made:
         if not isinstance(tensor, te.Tensor):

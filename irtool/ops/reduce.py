@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .. import te
+from ..deferred import np
 from ..ir import TensorType, Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .binary import pick, truncated_quotient

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .. import te
+from ..deferred import late, np
 from ..ir import TensorType, Type
 from .base import VOID, DType, Operator, Pattern, Reporter, operator
 from .dtypes import numpy_dtype
@@ -98,7 +97,7 @@ class Cumsum(_Scan):
     dtype: DType = VOID
     exclusive: bool = False
     identity = 0
-    accumulate = staticmethod(np.cumsum)
+    accumulate = staticmethod(late.cumsum)
 
 
 @operator("cumprod", "data", pattern=Pattern.OPAQUE, attrs="ScanopAttrs", level=3, declares_attrs=False)
@@ -113,4 +112,4 @@ class Cumprod(_Scan):
     dtype: DType = VOID
     exclusive: bool = False
     identity = 1
-    accumulate = staticmethod(np.cumprod)
+    accumulate = staticmethod(late.cumprod)

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from .. import te
+from ..deferred import np
 from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type
 from ..tir import dtypes

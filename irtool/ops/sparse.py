@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .. import te
+from ..deferred import np
 from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type
 from ..ir.dims import ANY

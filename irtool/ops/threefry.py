@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
+from ..deferred import np
 
 STATE = 10
 """Words of a generator's state."""

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .. import te
+from ..deferred import late, np
 from ..diagnostics import IrError
 from ..ir import Type
 from . import approximations
@@ -26,6 +25,7 @@ from .typical import NearOne
 Function = Callable[..., Any]
 
 
+@dataclass(frozen=True)
 class Unary(Operator):
     """Base of the family: a numpy function, a te function of one element, and a type rule."""
 
@@ -189,45 +189,45 @@ def _te_abs(x: Any) -> Any:
     return x if x.dtype == "bool" or x.dtype.startswith("uint") else te.abs(x)
 
 
-_FAST_EXP = _fast(approximations.fast_exp, np.exp)
-_FAST_TANH = _fast(approximations.fast_tanh, np.tanh)
+_FAST_EXP = _fast(approximations.fast_exp, late.exp)
+_FAST_TANH = _fast(approximations.fast_tanh, late.tanh)
 _FAST_ERF = _fast(approximations.fast_erf, erf)
 
 # name, support level, what it gives, numpy reference, tensor expression
 _ROWS: list[tuple[str, int, str, Function, Function]] = [
-    ("abs", 3, "the absolute value", np.abs, _te_abs),
-    ("acos", 1, "the arc cosine, in radians", _real(np.arccos), _te_real("acos")),
-    ("acosh", 1, "the inverse hyperbolic cosine", _real(np.arccosh), _te_real("acosh")),
-    ("asin", 1, "the arc sine, in radians", _real(np.arcsin), _te_real("asin")),
-    ("asinh", 1, "the inverse hyperbolic sine", _real(np.arcsinh), _te_real("asinh")),
-    ("atan", 1, "the arc tangent, in radians", _real(np.arctan), _te_real("atan")),
-    ("atanh", 1, "the inverse hyperbolic tangent", _real(np.arctanh), _te_real("atanh")),
-    ("bitwise_not", 4, "every bit flipped", np.invert, needs_bits(_te_invert)),
-    ("ceil", 3, "the whole number not below", _whole(np.ceil), _te_whole("ceil")),
+    ("abs", 3, "the absolute value", late.abs, _te_abs),
+    ("acos", 1, "the arc cosine, in radians", _real(late.arccos), _te_real("acos")),
+    ("acosh", 1, "the inverse hyperbolic cosine", _real(late.arccosh), _te_real("acosh")),
+    ("asin", 1, "the arc sine, in radians", _real(late.arcsin), _te_real("asin")),
+    ("asinh", 1, "the inverse hyperbolic sine", _real(late.arcsinh), _te_real("asinh")),
+    ("atan", 1, "the arc tangent, in radians", _real(late.arctan), _te_real("atan")),
+    ("atanh", 1, "the inverse hyperbolic tangent", _real(late.arctanh), _te_real("atanh")),
+    ("bitwise_not", 4, "every bit flipped", late.invert, needs_bits(_te_invert)),
+    ("ceil", 3, "the whole number not below", _whole(late.ceil), _te_whole("ceil")),
     ("copy", 3, "the element itself", lambda x: x, lambda x: x),
-    ("cos", 1, "the cosine of an angle in radians", _real(np.cos), _te_real("cos")),
-    ("cosh", 1, "the hyperbolic cosine", _real(np.cosh), _te_real("cosh")),
+    ("cos", 1, "the cosine of an angle in radians", _real(late.cos), _te_real("cos")),
+    ("cosh", 1, "the hyperbolic cosine", _real(late.cosh), _te_real("cosh")),
     ("erf", 1, "the error function", _real(erf), _te_real("erf")),
-    ("exp", 1, "the natural exponential", _real(np.exp), _te_real("exp")),
+    ("exp", 1, "the natural exponential", _real(late.exp), _te_real("exp")),
     ("fast_erf", 1, "the error function, approximated for float32", *_FAST_ERF),
     ("fast_exp", 1, "the natural exponential, approximated for float32", *_FAST_EXP),
     ("fast_tanh", 1, "the hyperbolic tangent, approximated for float32", *_FAST_TANH),
-    ("floor", 3, "the whole number not above", _whole(np.floor), _te_whole("floor")),
-    ("log", 1, "the natural logarithm", _real(np.log), _te_real("log")),
-    ("log10", 1, "the logarithm to base 10", _real(np.log10), _te_real("log10")),
-    ("log2", 1, "the logarithm to base 2", _real(np.log2), _te_real("log2")),
+    ("floor", 3, "the whole number not above", _whole(late.floor), _te_whole("floor")),
+    ("log", 1, "the natural logarithm", _real(late.log), _te_real("log")),
+    ("log10", 1, "the logarithm to base 10", _real(late.log10), _te_real("log10")),
+    ("log2", 1, "the logarithm to base 2", _real(late.log2), _te_real("log2")),
     ("logical_not", 4, "1 where the element is 0, and 0 elsewhere", lambda x: (x == 0).astype(x.dtype), _te_not),
     ("negative", 3, "the element with its sign changed", _negative, _te_negative),
     ("round", 3, "the nearest whole number, halves away from zero", _whole(round_half_away), _te_round),
     ("rsqrt", 1, "one over the square root", _real(lambda x: x.dtype.type(1) / np.sqrt(x)), _te_real("rsqrt")),
     ("sigmoid", 1, "1 / (1 + exp(-x))", _real(_sigmoid), _te_real("sigmoid")),
     ("sign", 3, "-1, 0 or 1 as the element is below, at or above zero (0 for NaN)", _sign, _te_sign),
-    ("sin", 1, "the sine of an angle in radians", _real(np.sin), _te_real("sin")),
-    ("sinh", 1, "the hyperbolic sine", _real(np.sinh), _te_real("sinh")),
-    ("sqrt", 1, "the square root", _real(np.sqrt), _te_real("sqrt")),
-    ("tan", 1, "the tangent of an angle in radians", _real(np.tan), _te_real("tan")),
-    ("tanh", 1, "the hyperbolic tangent", _real(np.tanh), _te_real("tanh")),
-    ("trunc", 3, "the element without its fraction", _whole(np.trunc), _te_whole("trunc")),
+    ("sin", 1, "the sine of an angle in radians", _real(late.sin), _te_real("sin")),
+    ("sinh", 1, "the hyperbolic sine", _real(late.sinh), _te_real("sinh")),
+    ("sqrt", 1, "the square root", _real(late.sqrt), _te_real("sqrt")),
+    ("tan", 1, "the tangent of an angle in radians", _real(late.tan), _te_real("tan")),
+    ("tanh", 1, "the hyperbolic tangent", _real(late.tanh), _te_real("tanh")),
+    ("trunc", 3, "the element without its fraction", _whole(late.trunc), _te_whole("trunc")),
 ]
 
 # Those that give bool.
@@ -236,11 +236,11 @@ _QUESTIONS: list[tuple[str, int, str, Function, Function]] = [
         "isfinite",
         3,
         "whether it is neither infinite nor NaN",
-        _question(np.isfinite, True),
+        _question(late.isfinite, True),
         _te_question("isfinite", True),
     ),
-    ("isinf", 3, "whether it is infinite", _question(np.isinf, False), _te_question("isinf", False)),
-    ("isnan", 3, "whether it is NaN", _question(np.isnan, False), _te_question("isnan", False)),
+    ("isinf", 3, "whether it is infinite", _question(late.isinf, False), _te_question("isinf", False)),
+    ("isnan", 3, "whether it is NaN", _question(late.isnan, False), _te_question("isnan", False)),
 ]
 
 
@@ -253,7 +253,7 @@ def _register(name: str, level: int, gives: str, reference: Function, expression
         "rule": staticmethod(rule),
     }
     camel = "".join(part.capitalize() for part in name.split("_"))
-    cls: type[Unary] = dataclass(frozen=True)(type(camel, (Unary,), body))
+    cls: type[Unary] = type(camel, (Unary,), body)
     operator(name, "data", pattern=Pattern.ELEMWISE, level=level)(cls)
 
 

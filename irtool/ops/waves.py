@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from .. import te
+from ..deferred import np
 
 
 def waves(steps: np.ndarray, extent: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,18 +1,18 @@
 """The LALR tables of `relay.lark`: what to do in each state on each symbol, and the pattern of a word.
 
 lark makes them from the grammar; `relay.tables` beside it holds them as JSON, so that reading a text needs neither lark nor
-its time. The file carries the digest of the grammar that it was made from; where that is another one (the grammar is being
+its time. The file carries the checksum of the grammar that it was made from; where that is another one (the grammar is being
 edited) the tables are made anew in memory. `python -m irtool.parser.tables` writes the file.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
+import pkgutil
 import re
+import zlib
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from typing import Any
 
 STARTS = ("module", "expression", "lone_type")
@@ -70,20 +70,22 @@ class Tables:
 
 
 def _grammar() -> str:
-    return resources.files(__package__).joinpath("relay.lark").read_text("utf-8")
+    return (pkgutil.get_data(__package__, "relay.lark") or b"").decode()
 
 
-def _digest(grammar: str) -> str:
-    return hashlib.sha256(grammar.encode()).hexdigest()
+def _checksum(grammar: str) -> str:
+    return f"{zlib.crc32(grammar.encode()):08x}"
 
 
 @cache
 def load() -> Tables:
     """The tables of the grammar; read once."""
     grammar = _grammar()
-    file = resources.files(__package__).joinpath("relay.tables")
-    made = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    if made.get("grammar") != _digest(grammar):
+    try:
+        made = json.loads(pkgutil.get_data(__package__, "relay.tables") or b"{}")
+    except FileNotFoundError:
+        made = {}
+    if made.get("grammar") != _checksum(grammar):
         made = make(grammar)
     return Tables(
         actions=made["actions"],
@@ -127,7 +129,7 @@ def make(grammar: str) -> dict[str, Any]:
         actions.append(row)
     word, groups, fixed = _words(made.terminals)
     return {
-        "grammar": _digest(grammar),
+        "grammar": _checksum(grammar),
         "starts": starts,
         "rules": [[r.origin.name, len(r.expansion), r.alias or ""] for r in made.rules],
         "accessing": accessing,

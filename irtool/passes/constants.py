@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from ..deferred import np
 from ..diagnostics import IrError
 from ..ir import Constant, Expr, MissingData
 from ..ops.base import is_call_to

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from ..deferred import np
 from ..diagnostics import UsageError
 from ..ir import Call, Constant, Expr, Function, MissingData, Module, rewrite
 from ..ops.base import call, is_call_to

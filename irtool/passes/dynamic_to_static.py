@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from ..deferred import np
 from ..diagnostics import IrError
 from ..infer import infer_expr
 from ..ir import Call, Constant, Expr, Function, Module, Op, TensorType, TupleType, Type

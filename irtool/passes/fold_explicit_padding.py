@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
+from ..deferred import np
 from ..ir import Call, Constant, Expr, Function, Module
 from .base import FunctionPass, register_pass
 from .constants import same_scalar, single_value

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-import numpy as np
-
+from ..deferred import np
 from ..diagnostics import IrError, Span
 from ..ir import (
     Call,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from ..deferred import np
 from ..ir import Constant, Expr, Function, Let, Module, TensorType, Var, post_order, rewrite
 from ..ops.base import call, is_call_to
 from .base import ModulePass, register_pass

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from ..deferred import np
 from ..ir import Call, Expr, Function, Module, Op, TensorType, TupleGetItem, rewrite
 from ..ops.base import call
 from .axes import expand_to_axis

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import DType, Operator, Pattern, RelationError, Reporter, operator

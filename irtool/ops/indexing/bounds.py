@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ...deferred import np
 from ...ir.dims import Dim
 from ..base import RelationError
 

@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 from ..base import RelationError
 
-MEETINGS: dict[str, tuple[Any, Any]] = {
-    "update": (None, lambda old, new: new),
-    "add": (np.add, lambda old, new: old + new),
-    "mul": (np.multiply, lambda old, new: old * new),
-    "mean": (None, lambda old, new: (old + new) / te.const(2, old.dtype)),
-    "min": (np.minimum, te.min2),
-    "max": (np.maximum, te.max2),
+MEETINGS: dict[str, tuple[str, Any]] = {
+    "update": ("", lambda old, new: new),
+    "add": ("add", lambda old, new: old + new),
+    "mul": ("multiply", lambda old, new: old * new),
+    "mean": ("", lambda old, new: (old + new) / te.const(2, old.dtype)),
+    "min": ("minimum", te.min2),
+    "max": ("maximum", te.max2),
 }
-"""What becomes of an element that an update meets: numpy's function (None where it has none) and the expression."""
+"""What becomes of an element that an update meets: the name of numpy's function (empty where it has none) and the expression."""
 
 
 def require_meeting(name: str, accepted: Sequence[str], what: str) -> None:
@@ -31,8 +30,8 @@ def require_meeting(name: str, accepted: Sequence[str], what: str) -> None:
 def apply_updates(out: Any, to: tuple[Any, ...], values: Any, how: str) -> None:
     """Lets `values` meet the elements of `out` at the indices `to`, one after the other."""
     function = MEETINGS[how][0]
-    if function is not None:
-        function.at(out, to, values)
+    if function:
+        getattr(np, function).at(out, to, values)
     elif how == "update":
         out[to] = values
     else:

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.attributes import ALWAYS_STATED
 from ..base import Operator, Pattern, RelationError, Reporter, operator

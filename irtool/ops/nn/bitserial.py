@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator

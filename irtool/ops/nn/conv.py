@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
+from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator

@@ -13,9 +13,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
-
+from ...deferred import np
 from .gemm import finish, operands
 
 BLOCK_BYTES = 8 << 20
@@ -116,7 +114,7 @@ def _unrolled(
     total = np.empty((batch, groups, outputs // groups, *out), x.dtype)
     if not total.size:
         return total
-    windows = sliding_window_view(
+    windows = np.lib.stride_tricks.sliding_window_view(
         x, tuple((k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)), axis=tuple(range(2, 2 + rank))
     )
     every = tuple(slice(0, (o - 1) * s + 1, s) for o, s in zip(out, strides, strict=True))

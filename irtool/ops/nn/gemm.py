@@ -6,8 +6,7 @@ is some fifty times faster than numpy's integer product. Half-precision numbers 
 
 from __future__ import annotations
 
-import numpy as np
-
+from ...deferred import np
 from ..dtypes import numpy_dtype
 
 

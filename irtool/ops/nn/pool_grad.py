@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 from ...ir import Type
 from ..base import Operator, Pattern, Reporter, operator
 from ..relations import require_dtype

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-import numpy as np
-
+from ...deferred import np
 from ...diagnostics import IrError
 from .convolve import Pads, pad_spatial, tap_view
 from .precision import along, narrow, widen

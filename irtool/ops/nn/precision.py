@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ...deferred import np
 from ..dtypes import numpy_dtype
 
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator

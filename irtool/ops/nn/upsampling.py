@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim, DimExpr, Int64
 from ..base import Operator, Pattern, RelationError, Reporter, operator

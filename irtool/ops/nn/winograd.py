@@ -8,9 +8,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
-
+from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
@@ -45,7 +43,7 @@ def winograd(
     fitted = [(a, r - n - a) for r, n, (a, _) in zip(reach, x.shape[2:], pads, strict=True)]
     x = pad_spatial(x, fitted)
     alphas = [tile + kernel[i] - 1 for i in moved]
-    seen = sliding_window_view(x, tuple(alphas), axis=tuple(2 + i for i in moved))
+    seen = np.lib.stride_tricks.sliding_window_view(x, tuple(alphas), axis=tuple(2 + i for i in moved))
     step: Any = (slice(None), slice(None), *[slice(None, None, tile if transformed[i] else 1) for i in range(rank)])
     seen = seen[step]
     for place, axis in enumerate(moved):

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 from ..layout import Layout
 from .conv_expression import padded_data, result
 from .window_expression import wide_dtype

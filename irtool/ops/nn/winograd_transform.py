@@ -11,8 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-import numpy as np
-
+from ...deferred import np
 from ..base import RelationError
 
 _POINTS = {

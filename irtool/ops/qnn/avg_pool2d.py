@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from ...deferred import np
 from ...ir import TensorType, Type
 from ..base import Pattern, Reporter, operator
 from ..nn.pool import AvgPool2D

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from ...deferred import np
 
 INT32_LOW, INT32_HIGH = -(2**31), 2**31 - 1
 

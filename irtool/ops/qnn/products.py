@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import RelationError, Reporter, operator

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from ...deferred import late, np
 from ...ir import Type
 from ..base import Reporter, operator
 from ..erf import erf
@@ -37,6 +36,7 @@ def relate_unary(types: Sequence[Type], reporter: Reporter) -> Type | None:
     return identity(types[:1], reporter)
 
 
+@dataclass(frozen=True)
 class QuantizedUnary(Quantized):
     """One of 256 numbers goes in, so the function is tabulated and looked up."""
 
@@ -63,15 +63,15 @@ class QuantizedUnary(Quantized):
 
 
 _FUNCTIONS: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
-    "tanh": ("The hyperbolic tangent", np.tanh),
-    "exp": ("The exponential", np.exp),
-    "sqrt": ("The square root", np.sqrt),
+    "tanh": ("The hyperbolic tangent", late.tanh),
+    "exp": ("The exponential", late.exp),
+    "sqrt": ("The square root", late.sqrt),
     "rsqrt": ("The reciprocal of the square root", lambda x: 1 / np.sqrt(x)),
     "erf": ("The error function", erf),
     "sigmoid": ("`1 / (1 + exp(-x))`", lambda x: 1 / (1 + np.exp(-x))),
     "hardswish": ("`x * clip(x + 3, 0, 6) / 6`", lambda x: x * np.clip(x + np.float32(3), 0, 6) / np.float32(6)),
-    "log": ("The natural logarithm", np.log),
-    "abs": ("The magnitude", np.abs),
+    "log": ("The natural logarithm", late.log),
+    "abs": ("The magnitude", late.abs),
 }
 
 
@@ -81,7 +81,7 @@ def _register(name: str, meaning: str, function: Callable[[np.ndarray], np.ndarr
         "__module__": __name__,
         "function": staticmethod(function),
     }
-    made: type[QuantizedUnary] = dataclass(frozen=True)(type(f"Quantized{name.capitalize()}", (QuantizedUnary,), body))
+    made: type[QuantizedUnary] = type(f"Quantized{name.capitalize()}", (QuantizedUnary,), body)
     operator(f"qnn.{name}", "data", *(p for p, _ in _PARAMETERS), level=11)(made)
 
 

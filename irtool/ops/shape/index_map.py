@@ -7,9 +7,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import DimExpr, DimVar
 from ...ir.meta import MetaNode

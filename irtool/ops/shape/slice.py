@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim, Int64
 from ...tir import dtypes

@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ...ir.attributes import since
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import require_dtype
 from ..shapes import mul, require_compatible, require_floats, require_rank, tensor
-
-F = np.float32
 
 
 @operator("vision.multibox_prior", "data", pattern=Pattern.OPAQUE, attrs="MultiBoxPriorAttrs", level=5)
@@ -48,22 +45,33 @@ class MultiBoxPrior(Operator):
 
     def half_extents(self, height: int, width: int) -> list[tuple[float, float]]:
         """Half the width and half the height of each box of a pixel, in float32."""
-        first = F(self.sizes[0])
-        boxes = [(F(F(s) * F(height)) / F(width) / F(2), F(s) / F(2)) for s in self.sizes]
+        first = np.float32(self.sizes[0])
+        boxes = [
+            (
+                np.float32(np.float32(s) * np.float32(height)) / np.float32(width) / np.float32(2),
+                np.float32(s) / np.float32(2),
+            )
+            for s in self.sizes
+        ]
         for r in self.ratios[1:]:
-            root = np.sqrt(F(r))
-            boxes.append((F(first * F(height)) / F(width) * root / F(2), first / root / F(2)))
+            root = np.sqrt(np.float32(r))
+            boxes.append(
+                (
+                    np.float32(first * np.float32(height)) / np.float32(width) * root / np.float32(2),
+                    first / root / np.float32(2),
+                )
+            )
         return [(float(w), float(h)) for w, h in boxes]
 
     def step(self, axis: int, extent: int) -> float:
         """Distance of neighbouring centres."""
-        return float(F(self.steps[axis]) if self.steps[axis] > 0 else F(1) / F(extent))
+        return float(np.float32(self.steps[axis]) if self.steps[axis] > 0 else np.float32(1) / np.float32(extent))
 
     def evaluate(self, data: Any) -> Any:
         height, width = data.shape[2:]
-        y = (np.arange(height, dtype=F) + F(self.offsets[0])) * F(self.step(0, height))
-        x = (np.arange(width, dtype=F) + F(self.offsets[1])) * F(self.step(1, width))
-        half = np.array(self.half_extents(height, width), F)
+        y = (np.arange(height, dtype=np.float32) + np.float32(self.offsets[0])) * np.float32(self.step(0, height))
+        x = (np.arange(width, dtype=np.float32) + np.float32(self.offsets[1])) * np.float32(self.step(1, width))
+        half = np.array(self.half_extents(height, width), np.float32)
         x, y = np.broadcast_arrays(x[None, :, None], y[:, None, None])
         boxes = np.stack([x - half[:, 0], y - half[:, 1], x + half[:, 0], y + half[:, 1]], -1)
         boxes = boxes.reshape(1, -1, 4)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 
 
 def overlap(box: Any, others: Any) -> Any:

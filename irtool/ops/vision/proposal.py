@@ -7,15 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import mul, require_compatible, require_rank, tensor
 from ..sorting import merge_sort
-
-F = np.float32
 
 
 def anchor_box(ratio: float, scale: float, size: int) -> tuple[float, float, float, float]:
@@ -110,7 +107,9 @@ class Proposal(Operator):
         out = np.zeros((prob.shape[0] * self.rpn_post_nms_top_n, 5), prob.dtype)
         most = self.rpn_post_nms_top_n
         for b in range(prob.shape[0]):
-            boxes, scores = self._boxes(prob[b].astype(F), pred[b].astype(F), info[b].astype(F))
+            boxes, scores = self._boxes(
+                prob[b].astype(np.float32), pred[b].astype(np.float32), info[b].astype(np.float32)
+            )
             order = np.argsort(-scores, kind="stable")[: self.kept_before(len(scores))]
             chosen = boxes[order][self._suppress(boxes[order])]
             if len(chosen):
@@ -123,14 +122,14 @@ class Proposal(Operator):
         height, width = prob.shape[1:]
         im_height, im_width, scale = info
         count = len(self.anchors)
-        anchors = np.array(self.anchors, F)
-        shift_x = (np.arange(width) * self.feature_stride).astype(F)[None, :, None]
-        shift_y = (np.arange(height) * self.feature_stride).astype(F)[:, None, None]
+        anchors = np.array(self.anchors, np.float32)
+        shift_x = (np.arange(width) * self.feature_stride).astype(np.float32)[None, :, None]
+        shift_y = (np.arange(height) * self.feature_stride).astype(np.float32)[:, None, None]
         x1, y1, x2, y2 = (anchors[:, k] + (shift_x if k % 2 == 0 else shift_y) for k in range(4))
         shape = (height, width, count)
         x1, y1, x2, y2 = (np.broadcast_to(v, shape) for v in (x1, y1, x2, y2))
         deltas = pred.reshape(count, 4, height, width).transpose(1, 2, 3, 0)
-        one, half = F(1), F(0.5)
+        one, half = np.float32(1), np.float32(0.5)
         if self.iou_loss:
             corners = [v + d for v, d in zip((x1, y1, x2, y2), deltas, strict=True)]
         else:
@@ -145,14 +144,16 @@ class Proposal(Operator):
                 py + half * (ph - one),
             ]
         limits = (im_width - one, im_height - one) * 2
-        x1, y1, x2, y2 = (_larger(_smaller(v, m), F(0)) for v, m in zip(corners, limits, strict=True))
-        real_height, real_width = (_cells(n / F(self.feature_stride), most) for n, most in zip(info, (height, width)))
-        least = scale * F(self.rpn_min_size)
+        x1, y1, x2, y2 = (_larger(_smaller(v, m), np.float32(0)) for v, m in zip(corners, limits, strict=True))
+        real_height, real_width = (
+            _cells(n / np.float32(self.feature_stride), most) for n, most in zip(info, (height, width))
+        )
+        least = scale * np.float32(self.rpn_min_size)
         scores = prob[count:].transpose(1, 2, 0).copy()
         scores[real_height:] = -1
         scores[:, real_width:] = -1
         small = (x2 - x1 + one < least) | (y2 - y1 + one < least)
-        grow = np.where(small, least / F(2), F(0))
+        grow = np.where(small, least / np.float32(2), np.float32(0))
         scores[small | np.isnan(scores)] = -1
         boxes = np.stack([x1 - grow, y1 - grow, x2 + grow, y2 + grow], -1)
         return boxes.reshape(-1, 4), scores.reshape(-1)
@@ -160,16 +161,16 @@ class Proposal(Operator):
     def _suppress(self, boxes: Any) -> Any:
         """Which of the sorted boxes overlap no better one that stays."""
         stays = np.ones(len(boxes), bool)
-        one = F(1)
+        one = np.float32(1)
         areas = (boxes[:, 2] - boxes[:, 0] + one) * (boxes[:, 3] - boxes[:, 1] + one)
         for k in range(len(boxes) - 1):
             if not stays[k]:
                 continue
             rest = boxes[k + 1 :]
-            w = _larger(F(0), _smaller(boxes[k, 2], rest[:, 2]) - _larger(boxes[k, 0], rest[:, 0]) + one)
-            h = _larger(F(0), _smaller(boxes[k, 3], rest[:, 3]) - _larger(boxes[k, 1], rest[:, 1]) + one)
+            w = _larger(np.float32(0), _smaller(boxes[k, 2], rest[:, 2]) - _larger(boxes[k, 0], rest[:, 0]) + one)
+            h = _larger(np.float32(0), _smaller(boxes[k, 3], rest[:, 3]) - _larger(boxes[k, 1], rest[:, 1]) + one)
             both = w * h
-            stays[k + 1 :] &= ~(both / (areas[k] + areas[k + 1 :] - both) > F(self.threshold))
+            stays[k + 1 :] &= ~(both / (areas[k] + areas[k + 1 :] - both) > np.float32(self.threshold))
         return stays
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:

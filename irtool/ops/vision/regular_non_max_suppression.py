@@ -9,15 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ... import te
+from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ..base import Operator, RelationError, Reporter, operator
 from ..shapes import require_compatible, require_rank, tensor
 from ..sorting import merge_sort
-
-F = np.float32
 
 
 @operator(
@@ -74,7 +71,7 @@ class RegularNonMaxSuppression(Operator):
     def select(self, boxes: np.ndarray, scores: np.ndarray) -> list[int]:
         """The chosen boxes of one class, by falling score."""
         order = np.argsort(-scores, kind="stable")
-        order = order[scores[order] >= F(self.score_threshold)]
+        order = order[scores[order] >= np.float32(self.score_threshold)]
         alive = np.ones(len(order), bool)
         chosen: list[int] = []
         for j, mine in enumerate(order):
@@ -82,14 +79,14 @@ class RegularNonMaxSuppression(Operator):
                 break
             if alive[j]:
                 chosen.append(int(mine))
-                alive[j + 1 :] &= ~(_overlap(boxes[mine], boxes[order[j + 1 :]]) > F(self.iou_threshold))
+                alive[j + 1 :] &= ~(_overlap(boxes[mine], boxes[order[j + 1 :]]) > np.float32(self.iou_threshold))
         return chosen
 
     def evaluate(self, boxes: np.ndarray, scores: np.ndarray) -> Any:
         batch, _, classes = scores.shape
         most, background = self.max_detections, classes - self.num_classes
-        corners, labels = np.zeros((batch, most, 4), F), np.zeros((batch, most), F)
-        kept, count = np.zeros((batch, most), F), np.zeros(batch, np.int32)
+        corners, labels = np.zeros((batch, most, 4), np.float32), np.zeros((batch, most), np.float32)
+        kept, count = np.zeros((batch, most), np.float32), np.zeros(batch, np.int32)
         for b in range(batch):
             found = [
                 (c, n) for c in range(self.num_classes) for n in self.select(boxes[b], scores[b, :, c + background])
@@ -175,7 +172,7 @@ def _overlap(box: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Intersection over union of one box with each of `others` (n, 4); none where either has no area."""
     area = (box[2] - box[0]) * (box[3] - box[1])
     areas = (others[:, 2] - others[:, 0]) * (others[:, 3] - others[:, 1])
-    sides = np.maximum(np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2]), F(0))
+    sides = np.maximum(np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2]), np.float32(0))
     both = sides[:, 0] * sides[:, 1]
     return np.divide(both, area + areas - both, out=np.zeros_like(both), where=(areas > 0) & (area > 0))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, MutableMapping
 from dataclasses import dataclass
 
-import numpy as np
-
+from ...deferred import np
 from ...ir import Call, Constant, Expr, MissingData
 from ...ir.structural import structural_equal
 from ..fold_constant import fold_constants

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ...deferred import np
 from ...infer import infer_types
 from ...interp import evaluate
 from ...ir import Call, Constant, Expr, Function, Module, Tuple, post_order, rewrite, without_return_type

@@ -11,8 +11,7 @@ import dataclasses
 from collections.abc import Callable, Generator
 from typing import Any
 
-import numpy as np
-
+from ...deferred import np
 from ...infer import infer_types
 from ...interp import evaluate
 from ...ir import Call, Constant, Expr, Function, Module, TensorType, Type, Var, refresh, rewrite

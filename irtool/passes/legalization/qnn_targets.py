@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
+from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import Constant, Expr
 from ...ir.target import Target

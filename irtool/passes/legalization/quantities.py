@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import Constant, Dim, Expr, MissingData
 from ...ir.target import Target

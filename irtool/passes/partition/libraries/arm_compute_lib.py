@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from ....deferred import np
 from ....ir import Call, Constant
 from ...dataflow import DFPattern, is_constant, is_expr, is_op, wildcard
 from .library import Composite, Library, always, biased, dtype, find_call, is_depthwise, tensor

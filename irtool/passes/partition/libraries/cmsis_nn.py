@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from ....deferred import np
 from ....ir import Call, Constant, Expr
 from ....ops.nn.geometry import pad_amounts
 from ...dataflow import DFPattern, is_constant, is_op, wildcard

@@ -1,0 +1,47 @@
+"""Commands start fast: they import what their arguments need, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import irtool
+
+ROOT = Path(irtool.__file__).parent
+SAMPLE = ROOT.parent / "samples" / "mlp.relay"
+pytestmark = pytest.mark.promise("start")
+
+
+def imported_by(*arguments: str, code: str = "") -> set[str]:
+    """Names of the modules that a command, or some code, has imported when it ends."""
+    code = code or f"from irtool.cli import run\nassert run({list(arguments)!r}) == 0"
+    code += "\nimport sys\nprint('imported', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+def test_passes_on_a_sample_import_what_they_need():
+    found = imported_by("opt", "--passes=SimplifyInference,FuseOps", str(SAMPLE))
+    assert {"irtool.passes.fuse_ops", "irtool.passes.simplify_inference", "irtool.ops.nn.dense"} <= found
+    assert not {"numpy", "lark", "rich", "tempfile", "subprocess", "logging"} & found
+    rooms = {m.split(".")[1] for m in found if m.startswith("irtool.")}
+    assert not {"schedule", "backends", "driver", "lower", "interp", "relay"} & rooms
+
+
+def test_defining_operators_and_passes_needs_no_numpy():
+    code = "from irtool.ops import operators; from irtool.passes import passes; operators.load(); passes.load()"
+    assert "numpy" not in imported_by(code=code)
+
+
+def test_no_module_imports_numpy_with_itself():
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = [a.name for n in tree.body if isinstance(n, ast.Import) for a in n.names]
+        names += [n.module or "" for n in tree.body if isinstance(n, ast.ImportFrom) and not n.level]
+        found[str(path.relative_to(ROOT))] = [n for n in names if n.partition(".")[0] in ("numpy", "lark", "rich")]
+    assert not {path: names for path, names in found.items() if names}
