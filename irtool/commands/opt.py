@@ -132,7 +132,6 @@ def command(
     from ..passes import run_passes
     from ..passes.instruments.timing import Timing
     from ..plugin import PluginError
-    from .reproducer import write_reproducer
     from .source import read_module
 
     timing = Timing(time_passes or "table")
@@ -178,6 +177,8 @@ def command(
     except (InternalError, PluginError) as error:
         if isinstance(error, PluginError) and (error.failed is None or reproducer is None):
             raise
+        from .reproducer import write_reproducer
+
         watched = [f"--instrument={text}" for text in chosen.instrument_texts]
         watched += [f"--check-values={check_values}"] if check_values else []
         path = write_reproducer(error, further=watched, path=reproducer)
