@@ -12,8 +12,9 @@ exception that carries one or more diagnostics out of irtool. `render` draws the
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 from .likeness import nearest as nearest  # every room asks for it here
 
@@ -114,6 +115,24 @@ class IrError(Exception):
             diagnostics = (diagnostics,)
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
         super().__init__("\n".join(map(str, self.diagnostics)))
+
+    def place(self, span: Span | None) -> None:
+        """Gives the diagnostics that have no place this one."""
+        if span is not None and any(not d.location for d in self.diagnostics):
+            self.diagnostics = tuple(d if d.location else replace(d, span=span) for d in self.diagnostics)
+            self.args = ("\n".join(map(str, self.diagnostics)),)
+
+
+@contextmanager
+def placing(span: Span | None) -> Iterator[None]:
+    """Gives errors about the input that leave the block without a place this one; those about options are left alone."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except IrError as error:
+        error.place(span)
+        raise
 
 
 class UsageError(IrError):

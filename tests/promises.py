@@ -38,6 +38,7 @@ PROMISES = {
     "differences": "`diff` says in words and places what differs, of constants how much and where, with the exit codes of diff(1)",
     "terminals": "colours follow one policy, lists fit the window, and manuals show no markup",
     "mistakes of newcomers": "what is misspelt, misplaced or of another kind is called so, with what was probably meant",
+    "places": "what passes make has the place in the source of what it was made of, and what passes refuse is shown there",
     "mutants": "a random change of one token of irtool is noticed by quick tests, in more than three of four cases",
     "completion": "shells complete commands, options, passes, operators, instruments, functions of the named file, and files",
     "start": "commands start fast: they import what their arguments need, and nothing else",

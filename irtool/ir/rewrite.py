@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ..diagnostics import IrError, UsageError
 from .adt import Clause, Pattern, PatternConstructor, PatternTuple, PatternVar
 from .expr import _CHILDREN, _REBUILD, Expr, Function, Let, Match, Var
+from .places import spread_place
 from .types import Type
 from .walk import binders, post_order
 
@@ -18,38 +20,52 @@ def rewrite(root: Expr, leave: Leave, enter: Enter | None = None, memo: dict[Exp
 
     `leave(old, new)` is called once for each node: `new` is `old` over its rewritten children (the very same object where
     none changed), and what it returns takes the node's place. `enter(old)`, called before the children are looked at,
-    may return a replacement, and then nothing below `old` is visited. `memo` maps old nodes to new ones and may be
-    shared between calls. Binders are left as they are: see `substitute` and `with_binders`.
+    may return a replacement, and then nothing below `old` is visited. What takes a node's place and has no `span` gets
+    that of the node, and so does an error of `leave` or `enter` that has none. `memo` maps old nodes to new ones and may
+    be shared between calls. Binders are left as they are: see `substitute` and `with_binders`.
     """
     memo = {} if memo is None else memo
     stack: list[Expr | None] = [root]
-    while stack:
-        e = stack.pop()
-        if e is None:
+    e: Expr | None = root
+    try:
+        while stack:
             e = stack.pop()
-            assert e is not None
-            kids = _CHILDREN[e.__class__](e)
-            new = e
-            for k in kids:
-                if memo[k] is not k:
-                    new = _REBUILD[e.__class__](e, [memo[k] for k in kids])
-                    break
-            memo[e] = leave(e, new)
-            continue
-        if e in memo:
-            continue
-        if enter is not None:
-            replacement = enter(e)
-            if replacement is not None:
-                memo[e] = replacement
+            if e is None:
+                e = stack.pop()
+                assert e is not None
+                kids = _CHILDREN[e.__class__](e)
+                new = e
+                for k in kids:
+                    if memo[k] is not k:
+                        new = _REBUILD[e.__class__](e, [memo[k] for k in kids])
+                        break
+                made = memo[e] = leave(e, new)
+                if made.span is None and e.span is not None:
+                    spread_place(made, e.span)
                 continue
-        kids = _CHILDREN[e.__class__](e)
-        if not kids:
-            memo[e] = leave(e, e)
-            continue
-        stack.append(e)
-        stack.append(None)
-        stack.extend(kids[::-1])
+            if e in memo:
+                continue
+            if enter is not None:
+                replacement = enter(e)
+                if replacement is not None:
+                    if replacement.span is None and e.span is not None:
+                        spread_place(replacement, e.span)
+                    memo[e] = replacement
+                    continue
+            kids = _CHILDREN[e.__class__](e)
+            if not kids:
+                made = memo[e] = leave(e, e)
+                if made.span is None and e.span is not None:
+                    spread_place(made, e.span)
+                continue
+            stack.append(e)
+            stack.append(None)
+            stack.extend(kids[::-1])
+    except UsageError:  # of options, not of this node
+        raise
+    except IrError as error:
+        error.place(e.span if e is not None else None)
+        raise
     return memo[root]
 
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
-from ..diagnostics import UsageError
+from ..diagnostics import Span, UsageError, placing
 from ..ir import Expr, Function, Module
 from ..ir.module import describe
 from ..plugin import Plugin, PluginError, Registry, type_hints
@@ -62,6 +62,7 @@ class Pass(Plugin):
         runs_others: whether all that it does is to run other passes, which are seen by themselves.
         takes_open_types: whether functions may be in the module of whose types nothing decides some.
         config: keys of `PassContext.config` that the pass reads, each with its `ConfigOption`.
+        written: of an instance, where it stands in the text of a pipeline; None for one made in Python.
     """
 
     _kind = "pass"
@@ -74,6 +75,7 @@ class Pass(Plugin):
     runs_others: ClassVar[bool] = False
     takes_open_types: ClassVar[bool] = False
     config: ClassVar[Mapping[str, ConfigOption]] = {}
+    written: ClassVar[Span | None] = None
 
     @property
     def needs_types(self) -> bool:
@@ -174,7 +176,8 @@ class FunctionPass(Pass):
         functions = dict(module.functions)
         for name, function in module.functions.items():
             if is_optimizable(function):
-                functions[name] = self.transform(function, module, context)
+                with placing(function.span):
+                    functions[name] = self.transform(function, module, context)
                 if not isinstance(functions[name], Function):
                     raise wrong_result(self, self.transform, functions[name], f"a Function for @{name}")
         return module.with_functions(functions)

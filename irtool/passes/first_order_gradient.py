@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..diagnostics import IrError
+from ..diagnostics import IrError, placing
 from ..ir import (
     Call,
     Constant,
@@ -59,7 +59,8 @@ class FirstOrderGradient(ModulePass):
         functions = dict(module.functions)
         for name, f in module.functions.items():
             if isinstance(f, Function):
-                functions[name] = differentiate(f)
+                with placing(f.span):
+                    functions[name] = differentiate(f)
         return module.with_functions(functions)
 
 

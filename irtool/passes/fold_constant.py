@@ -122,7 +122,12 @@ class ConstantFolder:
             value = evaluate_expr(bare, self.module)
         except IrError:
             return new
-        return as_constant(value, old.checked_type, _named(new.args))
+        return as_constant(value, old.checked_type, _place(old, new.args))
+
+
+def _place(call: Call, args: Sequence[Expr]) -> Span | None:
+    """The place of what a call on constants becomes: that of the weight in it, of the call, or of an argument."""
+    return _named(args) or call.span or next((a.span for a in args if a.span is not None), None)
 
 
 def _named(args: Sequence[Expr]) -> Span | None:

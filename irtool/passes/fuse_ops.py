@@ -102,7 +102,7 @@ class _Kernel:
     def parameter(self, argument: Expr, type: Type | None) -> Var:
         param = self.params.get(argument)
         if param is None:
-            param = self.params[argument] = Var(f"p{len(self.params)}", type, None, type)
+            param = self.params[argument] = Var(f"p{len(self.params)}", type, argument.span, type)
         return param
 
 
@@ -176,10 +176,10 @@ class _Fuser:
         if has_call and reshapes:
             attrs["relay.reshape_only"] = 1
         result = old.checked_type
-        function = Function(tuple(params.values()), body, result, (), attrs)
+        function = Function(tuple(params.values()), body, result, (), attrs, old.span)
         if body.checked_type is not None and result is not None:
             function.checked_type = FuncType(tuple(p.checked_type for p in params.values()), result)  # type: ignore[misc]
-        return _type(Call(function, tuple(params)), result, (function, *params))
+        return _type(Call(function, tuple(params), span=old.span), result, (function, *params))
 
 
 def _type(e: Any, type: Type | None, parts: tuple[Expr, ...]) -> Any:

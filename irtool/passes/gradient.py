@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..diagnostics import IrError
+from ..diagnostics import IrError, placing
 from ..ir import (
     UNIT,
     Call,
@@ -44,7 +44,7 @@ from ..ir import (
     rewrite,
     with_binders,
 )
-from ..ir.types import rebuild_type, require_few_leaves, type_children
+from ..ir.types import distinct_leaves, rebuild_type, require_few_leaves, type_children
 from ..ops.base import call, is_call_to
 from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
@@ -99,13 +99,14 @@ class Gradient(ModulePass):
         for name, f in module.functions.items():
             if not is_optimizable(f):
                 continue
-            if self.mode == "first_order":
-                functions[name] = differentiate(f)
-            elif f.type_params or not all(isinstance(p.checked_type, TensorType) for p in f.params):
-                if name == "main":
-                    raise IrError("gradients are defined for functions of tensors without type parameters", f.span)
-            else:
-                functions[name] = _higher_order(f, module, added)
+            with placing(f.span):
+                if self.mode == "first_order":
+                    functions[name] = differentiate(f)
+                elif f.type_params or not all(isinstance(p.checked_type, TensorType) for p in f.params):
+                    if name == "main":
+                        raise IrError("gradients are defined for functions of tensors without type parameters", f.span)
+                else:
+                    functions[name] = _higher_order(f, module, added)
         return module.with_functions({**functions, **added})
 
 
@@ -364,6 +365,9 @@ def _check_operators(f: Function) -> None:
 def _higher_order(f: Function, module: Module, added: dict[str, Function]) -> Function:
     require_tree(f, "Gradient")
     _check_operators(f)
+    for leaf in distinct_leaves(_type(f.body)):
+        if not isinstance(leaf, TensorType):
+            raise IrError(f"gradients are defined for tensors and tuples of tensors, not {leaf!r}", f.body.span)
     names = Names()
     lets = LetList(names)
     bp = lets.push(_empty_propagator(), Var(names.fresh().name, BACK_PROPAGATOR))
@@ -385,8 +389,6 @@ def _seed(out: Expr, t: Type, lets: LetList) -> None:
         if not t.fields:
             raise IrError("gradients of a function without result are not defined")
         out, t = lets.push(TupleGetItem(out, 0)), t.fields[0]
-    if not isinstance(t, TensorType):
-        raise IrError(f"gradients are defined for tensors, not {t!r}")
     lets.push(RefWrite(TupleGetItem(out, 1), call("ones_like", TupleGetItem(out, 0))))
 
 

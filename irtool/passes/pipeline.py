@@ -39,7 +39,7 @@ class _Reader:
         self.source = Source("<passes>" if what == "pipeline" else f"<{what}>", text)
         self.what = what
         self.text = text
-        self.at = 0
+        self.at = self.ended = 0
         self.depth = 0
         self.kind = self.token = ""
         self.start = 0
@@ -47,7 +47,7 @@ class _Reader:
 
     def step(self) -> str:
         """Moves to the next token; returns the one left behind."""
-        old = self.token
+        old, self.ended = self.token, self.at
         match = _TOKEN.match(self.text, self.at)
         if match is None:
             self.start = self.at + len(self.text[self.at :]) - len(self.text[self.at :].lstrip())
@@ -90,9 +90,9 @@ class _Reader:
             self.fail("expected the name of a pass" + (f"; found {self.token!r}" if self.token else ""))
         start, name = self.start, self.step()
         if name == "func" and self.token == "(":
-            return self.func()
+            return _written(self.func(), Span(self.source, start, self.ended))
         if self.token == "<":
-            return self.named(name, start)
+            return _written(self.named(name, start), Span(self.source, start, self.ended))
         cls = passes.find(name)
         if cls is None:
             span = Span(self.source, start, start + len(name))
@@ -106,8 +106,13 @@ class _Reader:
                 help = quote_braces(before, name[len(before) :])
             raise UsageError(f"unknown pass {name}", span, help=help)
         options = self.options() if self.token == "{" else {}
-        made = cls.make(options)
-        return made if not isinstance(made, list) else PassList(tuple(made))
+        span = Span(self.source, start, self.ended)
+        try:
+            made = cls.make(options)
+        except UsageError as error:
+            error.place(span)
+            raise
+        return _written(made if not isinstance(made, list) else PassList(tuple(made)), span)
 
     def func(self) -> Pass:
         from .apply_pass_to_function import ApplyPassToFunction
@@ -265,3 +270,9 @@ def show_value(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{show_value(k)}: {show_value(v)}" for k, v in value.items()) + "}"
     return repr(value)
+
+
+def _written(p: Pass, span: Span) -> Pass:
+    """The pass with a note of where it stands in the text, for what is wrong with its options."""
+    object.__setattr__(p, "written", span)
+    return p

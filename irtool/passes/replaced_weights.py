@@ -79,8 +79,7 @@ def sparse_parameters(weight: Var, extents: tuple[int, ...]) -> tuple[Var, Var, 
     `extents` are those of the blocks, then the number of indices, then the number of pointers.
     """
     *blocks, indices, pointers = extents
-    if len(blocks) not in (2, 3):
-        raise IrError(f"the sparse form of %{weight.name} must have blocks of rank 2 or 3", weight.span)
+    assert len(blocks) in (2, 3), "by_name lets no other through"
     return (
         Var(f"{weight.name}.data", TensorType(tuple(blocks), "float32"), weight.span),
         Var(f"{weight.name}.indices", TensorType((indices,), "int32"), weight.span),

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..diagnostics import Diagnostic, InternalError, IrError, UsageError
-from ..ir import Module
+from ..ir import Function, Module
+from ..ir.places import fill_places
 from ..parser.undecided import undecided_call
 from ..plugin.mistakes import PluginError, blame_all, blame_code
 from ..plugin.origin import is_outside
@@ -53,7 +54,8 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
         if error.failed is None:
             error.failed, error.module, error.context = _as_selected(p, context), module, context
         raise
-    except IrError:
+    except IrError as error:
+        error.place(p.written)
         raise
     except Exception as error:
         unknown = undecided_call(module)
@@ -63,6 +65,7 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
         message = f"pass {p.text()} failed: {type(error).__name__}: {error}"
         raise blame_code(error, f"pass {p.text()}") or _failure(p, module, context, [Diagnostic(message)]) from error
     if after is not module and p.needs_types:
+        _fill_places(after, module)
         try:
             after = context.infer_known(after) if p.takes_open_types else context.infer(after)
         except IrError as error:
@@ -82,6 +85,13 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
 def has_untyped_functions(module: Module) -> bool:
     """True if some function is not typed throughout."""
     return any(f.checked_type is None for f in module.relay_functions.values())
+
+
+def _fill_places(after: Module, before: Module) -> None:
+    """Gives what a pass made its place in the source, so that what is found out about it later can be shown there."""
+    for name, f in after.functions.items():
+        if isinstance(f, Function) and before.functions.get(name) is not f:
+            fill_places(f)
 
 
 def _failure(p: Pass, module: Module, context: PassContext, found: Sequence[Diagnostic]) -> IrError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..diagnostics import IrError
 from ..ir import Call, Expr, Function, Module, TensorType, Var, rewrite
 from ..ops.base import is_call_to
 from .base import FunctionPass, register_pass
@@ -37,8 +36,7 @@ class SimplifyFCTranspose(FunctionPass):
             if not isinstance(weight, Var) or weight.name not in self.target_weight_name:
                 return new
             t = weight.checked_type or weight.type_annotation
-            if not isinstance(t, TensorType) or len(t.shape) != 2:
-                raise IrError(f"%{weight.name} is not a matrix", weight.span)
+            assert isinstance(t, TensorType) and len(t.shape) == 2, "nn.dense and transpose say so"
             turned = Var(f"{weight.name}.T", TensorType((t.shape[1], t.shape[0]), t.dtype), weight.span)
             return Call(new.op, (new.args[0], made_once.setdefault(weight, turned)), new.attrs, (), new.span)
 

@@ -27,6 +27,7 @@ from ..ir import (
     with_binders,
     without_return_type,
 )
+from ..ir.places import place_by_operands
 from ..ir.types import distinct_leaves, require_few_leaves
 from ..ops.base import call
 from ..trampoline import trampoline
@@ -252,6 +253,7 @@ class _Converter:
     def typed(self, e: Expr) -> Expr:
         from ..infer import infer_expr
 
+        place_by_operands(e)
         return e if e.checked_type is not None else infer_expr(e, self.module)
 
     def original_tuple(self, old: Expr, new: Expr) -> Expr:

@@ -128,6 +128,8 @@ class Leaves(State):
                 for d in error.diagnostics:
                     self.error(d.message, s, e, help=d.help)
                 return Var("")
+            if isinstance(value, Constant) and value.span is None:
+                value.span = self.span(s, e)  # type: ignore[misc]
             if value is not None:
                 return value
             # null: printed where this one was missing already

@@ -103,7 +103,7 @@ class _Grouper:
             for node in _border(part, found.get(part, ())):
                 if node in inner or isinstance(node, Op | Function) or self._is_embedded(node, part):
                     continue
-                inputs[node] = Var(f"FunctionVar_{self.count}_{len(params)}", node.checked_type)
+                inputs[node] = Var(f"FunctionVar_{self.count}_{len(params)}", node.checked_type, node.span)
                 params.append(inputs[node])
                 group.args.append(node)
         self.count += 1

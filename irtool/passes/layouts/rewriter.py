@@ -167,7 +167,7 @@ def _unflatten(arguments: tuple[Expr, ...], values: list[Expr]) -> tuple[Expr, .
 def _outputs(old: Call, result: Call, first: Layouts, second: Layouts) -> Expr:
     if isinstance(old.checked_type, TupleType):
         fields = [
-            Changed(TupleGetItem(result, i), was, now)
+            Changed(TupleGetItem(result, i, result.span), was, now)
             for i, (was, now) in enumerate(zip(first.outputs, second.outputs, strict=True))
         ]
         return Tuple(tuple(fields))

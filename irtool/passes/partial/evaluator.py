@@ -259,7 +259,8 @@ class Evaluator:
             if not stateful:
                 try:
                     known = tuple(self.reflect(a) for a in arguments)
-                    value = as_constant(self.evaluate(Call(callee, known, attrs, type_args)), None)
+                    span = next((k.span for k in known if k.span is not None), None)
+                    value = as_constant(self.evaluate(Call(callee, known, attrs, type_args)), None, span)
                     return self.reify(value, lets)
                 except (_Unknown, IrError):
                     pass

@@ -1,0 +1,282 @@
+"""Texts that passes refuse: (pipeline, text, part of the message)."""
+
+from __future__ import annotations
+
+X = "%x: Tensor[(2, 3), float32]"
+BOX = "type Box[A] { Box(A) }\n"
+
+
+def main(body: str, params: str = X, head: str = "") -> str:
+    return f'#[version = "0.0.5"]\n{head}def @main({params}) {{ {body} }}'
+
+
+IMAGE = "%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(4, 4, 3, 3), float32]"
+DYNAMIC = "%x: Tensor[(?, 3), float32]"
+INT8 = "%x: Tensor[(1, 4, 8, 8), int8], %w: Tensor[(4, 4, 3, 3), int8]"
+QCONV = 'qnn.conv2d(%x, %w, 0, 0, 1f, 1f, channels=4, kernel_size=[3, 3]{rest}, out_dtype="int32")'
+HIGHER = "def @twice(%f: fn (float32) -> float32, %a: float32) -> float32 { %f(%f(%a)) }\n"
+
+CASES = [
+    (
+        "PartialEvaluate",
+        main("match? (Left(%x)) { Right(%y) => %y }", X, "type Two[A] { Left(A), Right(A) }\n"),
+        "no clause",
+    ),
+    ("RemoveUnusedFunctions{entry_functions=[mian]}", main("%x"), "entry function @mian is not in the module"),
+    ("Defunctionalization", '#[version = "0.0.5"]\ndef @other(%x: float32) { %x }', "starts from @main"),
+    ("Defunctionalization", '#[version = "0.0.5"]\ndef @main[A](%x: A) -> A { %x }', "must not have type parameters"),
+    ("Defunctionalization", main("%f(1f)", "%f: fn (float32) -> float32"), "%f of @main must not hold"),
+    ("Defunctionalization", main("fn (%y: float32) { %y }", ""), "@main must not return"),
+    (
+        "Defunctionalization",
+        main("@make(%x)(1f)", "%x: float32", "def @make(%x: float32) { fn (%y: float32) { add(%x, %y) } }\n"),
+        "@make returns a function",
+    ),
+    (
+        "Defunctionalization",
+        main(
+            "@call((fn (%y: float32) -> float32 { %y },))",
+            "",
+            "def @call(%t: (fn (float32) -> float32,)) -> float32 { %t.0(1f) }\n",
+        ),
+        "functions inside of other types",
+    ),
+    (
+        "Defunctionalization",
+        main(
+            "@twice(if (%c) { @one } else { @one }, 1f)",
+            "%c: bool",
+            HIGHER + "def @one(%a: float32) -> float32 { %a }\n",
+        ),
+        "a function argument must be",
+    ),
+    ("FirstOrderGradient", '#[version = "0.0.5"]\ndef @main[A](%x: A) -> A { %x }', "polymorphic"),
+    ("FirstOrderGradient", main("%x", "%x: fn (float32) -> float32"), "gradients are defined for tensors"),
+    ("FirstOrderGradient", main("(%x, nn.relu(%x)).1", DYNAMIC), "static shape"),
+    ("Gradient", main("()", X), "without result"),
+    ("Gradient", main("fn (%y: float32) { %y }", X), "gradients are defined for tensors"),
+    ("Gradient", main("argmax(%x, axis=[1])"), "no gradient"),
+    ("Gradient", main("let %f = nn.relu; %f(%x)"), "must be called to have a gradient"),
+    ("Gradient", main("let %f = argmax; %x"), "argmax has no gradient"),
+    (
+        "Gradient",
+        main(
+            'nn.conv2d(%x, %w, channels=4, kernel_size=[3, 3], data_layout="NHWC", kernel_layout="HWIO")',
+            "%x: Tensor[(1, 8, 8, 4), float32], %w: Tensor[(3, 3, 4, 4), float32]",
+        ),
+        "gradient of nn.conv2d is defined for NCHW",
+    ),
+    (
+        "Gradient",
+        main('nn.global_avg_pool2d(%x, layout="NCHW4c")', "%x: Tensor[(1, 2, 8, 8, 4), float32]"),
+        "NCHW and NHWC",
+    ),
+    ("Gradient", main("concatenate((%x, %x))", DYNAMIC), "static extents along its axis"),
+    ("Gradient", main("strided_slice(%x, begin=[0], end=[1], strides=[1], axes=[1])"), "strided_slice with axes"),
+    (
+        "Gradient",
+        main("take(%x, %i, axis=1, batch_dims=1)", X + ", %i: Tensor[(2, 2), int32]"),
+        "batch_dims=0 only",
+    ),
+    ("Gradient", main("take(%x, %i, axis=0)", X + ", %i: Tensor[(2, 2), int32]"), "rank 0 and 1"),
+    ("Gradient", main("mean(%x)", DYNAMIC), "needs a static shape"),
+    (
+        'ConvertLayout{desired_layouts={"nn.conv2d_backward_weight": ["CHWN", "default"]}}',
+        main(
+            'nn.conv2d_backward_weight(%g, %x, kernel_size=[3, 3], padding=[1, 1, 1, 1], kernel_layout="NCHW", out_layout="OIHW")',
+            "%g: Tensor[(1, 4, 8, 8), float32], %x: Tensor[(1, 4, 8, 8), float32]",
+        ),
+        "has no CHWN form",
+    ),
+    (
+        'ConvertLayout{desired_layouts={"nn.conv2d": ["XYZW", "default"]}}',
+        main("nn.conv2d(%x, %w, channels=4, kernel_size=[3, 3])", IMAGE),
+        "no default kernel layout of nn.conv2d for XYZW data",
+    ),
+    (
+        "qnn.CanonicalizeOps",
+        main("qnn.concatenate(%t, %s, %s, 1f, 0)", "%t: (Tensor[(2), int8],), %s: (float32,), %z: (int32,)").replace(
+            "%s, %s, 1f", "%s, %z, 1f"
+        ),
+        "each scale and zero point of qnn.concatenate",
+    ),
+    (
+        "FoldConstant,qnn.CanonicalizeOps",
+        main(
+            '%0 = full(0.5f, shape=[3], dtype="float32"); %1 = zeros(shape=[3], dtype="int32");'
+            " qnn.mul(%x, %x, %0, %1, %0, %1, 1f, 0, lhs_axis=0, rhs_axis=1)",
+            "%x: Tensor[(3, 3), int8]",
+        ),
+        "along the same axis",
+    ),
+    (
+        "qnn.CanonicalizeOps",
+        main("qnn.softmax(%x, 5f, 0, 0.01f, 0)", "%x: Tensor[(2, 3), int8]"),
+        "scale",
+    ),
+    (
+        "qnn.CanonicalizeOps",
+        main(
+            'qnn.batch_matmul(%x, %x, 0, 0, 1f, 1f, transpose_b=False, out_dtype="int32")',
+            "%x: Tensor[(1, 3, 3), int8]",
+        ),
+        "transpose_b=True",
+    ),
+    (
+        "qnn.CanonicalizeOps",
+        main(QCONV.format(rest=', data_layout="NCHW", kernel_layout="IOHW"'), INT8),
+        "not NCHW and IOHW",
+    ),
+    (
+        "qnn.CanonicalizeOps",
+        main(QCONV.format(rest="").replace(", kernel_size=[3, 3]", ""), INT8),
+        "needs its kernel_size",
+    ),
+    (
+        "qnn.CanonicalizeOps",
+        main(
+            QCONV.format(rest=', groups=4, kernel_layout="OHWI"').replace("0, 0,", "1, 1,"),
+            "%x: Tensor[(1, 4, 8, 8), int8], %w: Tensor[(4, 3, 3, 1), int8]",
+        ),
+        "depthwise qnn.conv2d",
+    ),
+    (
+        "qnn.CanonicalizeOps",
+        main('qnn.requantize(%x, %s, 0, 1f, 0, out_dtype="int8")', "%x: Tensor[(2, 3), int32], %s: float32"),
+        "must be a constant",
+    ),
+    (
+        "qnn.CanonicalizeOps",
+        main('qnn.requantize(%x, 0.5f, 0, %s, 0, out_dtype="int8")', "%x: Tensor[(2, 3), int32], %s: float32"),
+        "must be a constant",
+    ),
+    (
+        "qnn.CanonicalizeOps",
+        main('qnn.requantize(%x, 0.5f, 0, 1f, 0, out_dtype="int8", rounding="DOWN")', "%x: Tensor[(2, 3), int32]"),
+        "rounds UPWARD or TONEAREST",
+    ),
+    (
+        "qnn.CanonicalizeOps",
+        main('qnn.requantize(%x, 0.5f, 0, 1f, 0, out_dtype="int8", compute_dtype="int8")', "%x: Tensor[(2, 3), int32]"),
+        "computes in int64",
+    ),
+    (
+        "qnn.CanonicalizeOps",
+        main(
+            'qnn.dense(%x, %w, 1, 1, 1f, 1f, units=2, out_dtype="int32")',
+            "%x: Tensor[(2, ?), int8], %w: Tensor[(2, ?), int8]",
+        ),
+        "needs a static shape",
+    ),
+    ("ToCPS", main("fn (%y: float32, Primitive=1) { nn.relu(%y) }(%x)", "%x: float32"), "primitive function"),
+    (
+        "ToCPS",
+        main("@g", "", 'def @g(%a: float32, Compiler="npu") -> float32 { %0 = exp(%a); add(%0, %0) }\n'),
+        "used as a value",
+    ),
+    (
+        "ToMixedPrecision",
+        main("@g(%x)", X, "def @g(%a: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] { %a }\n"),
+        "function literals only",
+    ),
+    (
+        "ToMixedPrecision",
+        main("add(%f(%x), %x)", X + ", %f: fn (Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32]"),
+        "function literals only",
+    ),
+    ("ToMixedPrecision", main("ref_read(annotation.stop_fusion(ref(%x)))"), "tensors and tuples only"),
+    ("ManifestLifetimes", main("%0 = let %y = nn.relu(%x); %y; add(%0, %0)"), "A-normal form"),
+    ("ManifestLifetimes", main("if (%c) { %x } else { nn.relu(%x) }", X + ", %c: bool"), "A-normal form"),
+    (
+        "PartitionGraph",
+        main(
+            'annotation.compiler_end(nn.relu(annotation.compiler_begin(%x, compiler="a")), compiler="b")',
+        ),
+        "ends here as one of b",
+    ),
+    (
+        "PartitionGraph",
+        main('nn.relu(annotation.compiler_begin(%x, compiler="a"))'),
+        "inside a region of a",
+    ),
+    (
+        "MergeCompilerRegions",
+        main(
+            '%0 = annotation.compiler_begin(%x, compiler="a"); annotation.compiler_end(add(nn.relu(%0), %x), compiler="a")',
+        ),
+        "this belongs to no region",
+    ),
+    (
+        'func("main", ToMixedPrecision)',
+        main(
+            "nn.dense(%x, %w, units=None)",
+            X + ", %w: Tensor[(4, 3), float32]",
+            "def @other(%x: Tensor[(2, 3), float32], %w: Tensor[(4, 3), float32]) -> Tensor[(2, 4), float32] { @main(%x, %w) }\n",
+        ),
+        "differ: the data types are float32 and float16",
+    ),
+    ("EtaExpand", main("%x"), "nothing to expand"),
+    ("Gradient", main("(%x, fn (%y: float32) { %y })"), "tuples of tensors, not fn"),
+    (
+        'func("main", Gradient)',
+        main("@g(%x)", X, "def @g(%a: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] { %a }\n"),
+        "@g has no body to differentiate",
+    ),
+    (
+        "Gradient",
+        main(
+            "@g(%x)",
+            X,
+            'def @g(%a: Tensor[(2, 3), float32], Compiler="npu") -> Tensor[(2), int32] { argmax(%a, axis=[1]) }\n',
+        ),
+        "argmax has no gradient",
+    ),
+    ("ManifestLifetimes", main("nn.relu(if (%c) { %x } else { %x })", X + ", %c: bool"), "A-normal form"),
+    (
+        "PartitionGraph",
+        main(
+            '%0 = annotation.compiler_begin(%x, compiler="a"); %1 = annotation.compiler_begin(%x, compiler="b");'
+            ' annotation.compiler_end(add(nn.relu(%0), nn.relu(%1)), compiler="a")',
+        ),
+        "of b",
+    ),
+    (
+        "FakeQuantizationToInteger{hard_fail=True use_qat=True}",
+        main(
+            "nn.dense(cos(qnn.dequantize(%x, 0.5f, 1)), qnn.dequantize(%w, 0.25f, 0), units=3)",
+            "%x: Tensor[(2, 4), int8], %w: Tensor[(3, 4), int8]",
+        ),
+        "an input is not dequantized",
+    ),
+    (
+        "FakeQuantizationToInteger{hard_fail=True}",
+        main(
+            'qnn.quantize(topk(qnn.dequantize(%x, 0.5f, 1), k=1, ret_type="both", dtype="int32").0, 1f, 0, out_dtype="int8")',
+            "%x: Tensor[(2, 4), int8]",
+        ),
+        "topk of indices",
+    ),
+    (
+        'ConvertLayout{desired_layouts={"nn.max_pool2d": ["NCDHW"]}}',
+        main("nn.max_pool2d(%x, pool_size=[2, 2])", "%x: Tensor[(1, 4, 8, 8), float32]"),
+        "cannot be turned into",
+    ),
+]
+
+UNREACHED = {
+    "bind.py": "weights and cut-off metadata are refused before passes run: tests/commands",
+    "constants.py": "guarded by those who call it",
+    "dataflow/rewriting.py": "rules come from Python: test_dataflow_patterns.py",
+    "de_duplicate.py": "a module built in Python may bind a variable twice, no text does",
+    "defunctionalization.py: the type arguments": "inference finds them, or refuses",
+    "defunctionalization.py: holds a function inside": "its argument is refused first",
+    "gradient.py: tuples of tensors, not {t!r}": "operators with gradients take and give tensors and tuples of them",
+    "instruments/dump.py": "a folder that cannot be written: tests/faults",
+    "legalization/qnn_targets.py": "asked for some processors only: tests/golden/passes/qnn.Legalize",
+    "legalization/rule.py: must be a tensor": "the type rule says so first",
+    "manifest_alloc.py: not both": "compilers write it, nobody else",
+    "partial/evaluator.py: is not bound": "inference says so first",
+    "partition/pattern_file.py": "files of patterns: test_partitioning.py",
+    "runner.py: what is not there": "only where a pass fails for that reason: tests/commands",
+}
+"""`FILE` or `FILE: PART OF THE LINES` of refusals that no pipeline reaches, and why."""
