@@ -81,6 +81,22 @@ def test_a_name_is_found_without_sources(things: Registry, monkeypatch: pytest.M
     assert things.get("deep.water").__name__ == "W"
 
 
+def test_the_index_says_where_a_name_is(things: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    (package,) = things.packages
+    monkeypatch.setattr("irtool.plugin.registry.indexed", lambda kind: {"secret": (f"{package}.unspelled", "")})
+    assert things.get("secret").__name__ == "S"
+    assert imported(things) == {"unspelled"}
+
+
+def test_a_stale_index_costs_time_and_nothing_else(things: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    (package,) = things.packages
+    stale = {"LoudMouse": f"{package}.gone", "deep.water": f"{package}.family", "small.dog": "another.package"}
+    monkeypatch.setattr("irtool.plugin.registry.indexed", lambda kind: {n: (m, "") for n, m in stale.items()})
+    assert things.get("LoudMouse").__name__ == "A"
+    assert things.get("deep.water").__name__ == "W"
+    assert things.get("small.dog").name == "small.dog"
+
+
 def run_alone(code: str) -> list[str]:
     """The names of irtool's modules that `code` imports in a process of its own."""
     code += "\nimport sys\nprint(*(m for m in sys.modules if m.startswith('irtool.')))"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import irtool
+from irtool.commands.plugin_index import PLACE, index
 
 ROOT = Path(irtool.__file__).parent
 SAMPLE = ROOT.parent / "samples" / "mlp.relay"
@@ -45,3 +46,22 @@ def test_no_module_imports_numpy_with_itself():
         names += [n.module or "" for n in tree.body if isinstance(n, ast.ImportFrom) and not n.level]
         found[str(path.relative_to(ROOT))] = [n for n in names if n.partition(".")[0] in ("numpy", "lark", "rich")]
     assert not {path: names for path, names in found.items() if names}
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [("opt --passes=FuseOp", "FuseOps"), ("ops nn.conv2d_tr", "nn.conv2d_transpose"), ("passes Timi", "Timing")]
+    + [("opt --pass-config=relay.FuseOps.max", "relay.FuseOps.max_depth="), ("opt -p defau", "default<O3>")],
+)
+def test_names_are_completed_without_importing_what_has_them(line, found):
+    words = line.split()
+    told = {"_IRTOOL_COMPLETE": "bash_complete", "COMP_WORDS": f"irtool {line}", "COMP_CWORD": str(len(words))}
+    code = f"import os; os.environ.update({told})\nfrom irtool.cli import _answer\nassert _answer([]) == 0"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found in done.stdout
+    rooms = {m.split(".")[1] for m in imported_by(code=code) if m.startswith("irtool.")}
+    assert not {"ir", "ops", "passes", "infer", "parser"} & rooms
+
+
+def test_the_index_of_plug_ins_is_fresh():
+    assert PLACE.read_text(encoding="utf-8") == index(), "run python -m irtool.commands.references"

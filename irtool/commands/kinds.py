@@ -89,11 +89,10 @@ class Names(click.ParamType):
 
 
 def _passes(ctx: click.Context) -> Iterator[tuple[str, str]]:
-    from ..passes import passes
-    from ..passes.pipelines import PIPELINES
+    from ..plugin.listing import listed
 
-    yield from ((name, passes.get(name).summary()) for name in passes.names())
-    yield from ((f"{name}<O3>", pipeline.summary) for name, pipeline in PIPELINES.items())
+    yield from listed("pass").items()
+    yield from ((f"{name}<O3>", said) for name, said in listed("pipeline").items())
 
 
 def _pass_names(ctx: click.Context) -> Iterator[tuple[str, str]]:
@@ -101,29 +100,29 @@ def _pass_names(ctx: click.Context) -> Iterator[tuple[str, str]]:
 
 
 def _manuals(ctx: click.Context) -> Iterator[tuple[str, str]]:
-    from ..passes.pipelines import PIPELINES
+    from ..plugin.listing import listed
 
-    yield from _pass_names(ctx)
-    yield from ((name, pipeline.summary) for name, pipeline in PIPELINES.items())
-    yield from _instruments(ctx)
+    for kind in ("pass", "pipeline", "instrument"):
+        yield from listed(kind).items()
 
 
 def _instruments(ctx: click.Context) -> Iterator[tuple[str, str]]:
-    from ..passes.instruments import instruments
+    from ..plugin.listing import listed
 
-    return ((name, instruments.get(name).summary()) for name in instruments.names())
+    yield from listed("instrument").items()
 
 
 def _operators(ctx: click.Context) -> Iterator[tuple[str, str]]:
-    from ..ops import operators
+    from ..plugin.listing import listed
 
-    return ((name, operators.get(name).summary()) for name in operators.names())
+    yield from listed("operator").items()
 
 
 def _options(ctx: click.Context) -> Iterator[tuple[str, str]]:
-    from ..passes.config_option import config_options
+    from ..plugin.listing import from_outside, listed
 
-    return ((key, option.meaning) for key, option, _ in config_options())
+    found = {key: option.meaning for _, cls in from_outside("pass") for key, option in cls.config.items()}
+    yield from sorted({**found, **listed("option")}.items())
 
 
 def _targets(ctx: click.Context) -> Iterator[tuple[str, str]]:

@@ -137,10 +137,12 @@ def _shapes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
 
 
 def _dtypes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if not items:
+        return found
     from ..diagnostics import UsageError
     from ..ir.dtypes import is_dtype
 
-    found: dict[str, str] = {}
     for item in items:
         name, equals, dtype = item.partition("=")
         if not equals or not is_dtype(dtype.strip()):

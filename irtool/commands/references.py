@@ -1,4 +1,4 @@
-"""Writes the generated references: `python -m irtool.commands.references [FOLDER]`."""
+"""Writes the generated references and the index of plug-ins: `python -m irtool.commands.references [FOLDER]`."""
 
 from __future__ import annotations
 
@@ -18,3 +18,6 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs")
     for name, text in references().items():
         (folder / name).write_text(text, encoding="utf-8")
+    from .plugin_index import PLACE, index
+
+    PLACE.write_text(index(), encoding="utf-8")

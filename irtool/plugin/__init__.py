@@ -5,6 +5,8 @@ docstring is its manual; `Name{field=value other=[1, 2]}` is its text form.
 
 base       what a plug-in is
 registry   plug-ins of one kind by name
+index      irtool's own, known without importing them
+listing    names and summaries of all
 origin     where a plug-in comes from: irtool or outside
 loading    files that are named, and what is installed
 mistakes   what is wrong with a plug-in from outside is said to be so

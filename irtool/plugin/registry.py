@@ -1,7 +1,7 @@
 """Registries: plug-ins of one kind by name, found where they are defined, so that no list of them is kept by hand.
 
-A name is looked for in the modules of the registry's packages that are called so or whose source spells it; then in what is
-installed (see `loading`); only for a name that none of them defines are all modules imported.
+A name is looked for where the index has it (see `index`), else in the modules of the registry's packages that are called so or
+whose source spells it; then in what is installed (see `loading`); only for a name that none of them defines are all imported.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pkgutil import ModuleInfo
 from typing import ClassVar, Generic, TypeVar
 
 from ..diagnostics import UsageError, nearest
+from .index import indexed
 from .mistakes import refuse
 from .origin import is_outside, is_same_definition, place_of
 
@@ -152,11 +153,24 @@ class Registry(Generic[T]):
         """The class of that name among those that are filed, and in the modules that are likely to define it."""
         found = self._classes.get(name)
         if found is None and not self._loaded:
+            self._import_indexed(name)
+            found = self._classes.get(name)
+        if found is None and not self._loaded:
             for module in self._candidates(name):
                 importlib.import_module(module)
                 if name in self._classes:
                     return self._classes[name]
         return found
+
+    def _import_indexed(self, name: str) -> None:
+        """Imports the module that the index has for a name, if it has one of the registry's packages."""
+        module, _ = indexed(self.kind).get(name, ("", ""))
+        if any(module.startswith(f"{p}.") for p in self.packages):
+            try:
+                importlib.import_module(module)
+            except ModuleNotFoundError as error:
+                if error.name != module:  # it was moved since the index was made
+                    raise
 
     @functools.cached_property
     def _modules(self) -> dict[str, ModuleInfo]:

@@ -1,0 +1,36 @@
+"""What `irtool/plugin/index.json` holds, from the classes themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .. import plugin
+from ..plugin.index import written
+
+PLACE = Path(plugin.__file__).with_name("index.json")
+
+
+def index() -> str:
+    """The text of the index as the classes are now."""
+    from ..ops import operators
+    from ..passes import passes
+    from ..passes.config_option import config_options
+    from ..passes.instruments import instruments
+    from ..passes.pipelines import PIPELINES, Pipeline
+    from ..plugin import Registry
+
+    def entries(registry: Registry[Any]) -> dict[str, tuple[str, str]]:
+        outside = registry.outside()
+        own = {name: registry.get(name) for name in registry.names() if name not in outside}
+        return {name: (cls.__module__, cls.summary()) for name, cls in own.items()}
+
+    return written(
+        {
+            "operator": entries(operators),
+            "pass": entries(passes),
+            "instrument": entries(instruments),
+            "pipeline": {name: (Pipeline.__module__, p.summary) for name, p in PIPELINES.items()},
+            "option": {key: (readers[0].__module__, option.meaning) for key, option, readers in config_options()},
+        }
+    )

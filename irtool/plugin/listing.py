@@ -1,0 +1,25 @@
+"""All plug-ins of a kind, with a sentence on each, for those who only list them: irtool's own are not imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .index import indexed
+from .loading import load_installed
+from .registry import Registry
+
+
+def listed(kind: str) -> dict[str, str]:
+    """A sentence on each plug-in of a kind, by name, in alphabetical order; see `indexed` for the kinds."""
+    found = {name: said for name, (_, said) in indexed(kind).items()}
+    found |= {name: cls.summary() for name, cls in from_outside(kind)}
+    return dict(sorted(found.items()))
+
+
+def from_outside(kind: str) -> Iterator[tuple[str, Any]]:
+    """Names and classes of what was loaded from files, and of what is installed."""
+    load_installed()
+    for registry in Registry.every:
+        if registry.kind == kind:
+            yield from registry.outside().items()
