@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import kinds
+from .notes import say
 from .pass_options import loads_files
 
 if TYPE_CHECKING:
@@ -51,12 +52,16 @@ def command(left: str, right: str, types: str, infer: bool, quiet: bool, values:
         raise UsageError("standard input can be read once only")
     try:
         modules = _read(left, right, infer or values)
-        found = list(islice(_value_differences(*modules) if values else _places(*modules), _MOST_PLACES + 1))
+        notes: list[str] = []
+        found = list(islice(_value_differences(*modules, notes) if values else _places(*modules), _MOST_PLACES + 1))
         lines = [] if values else _text(*modules, left, right, types)
     except IrError as error:
         if error.exit_code == 1:  # 1 is for modules that differ
             error.exit_code = 2
         raise
+    if not quiet:
+        for sentence in notes:
+            say(sentence)
     if not found:
         if not quiet:
             click.echo("the values are equal" if values else "equal")
@@ -109,11 +114,11 @@ def _text(a: Module, b: Module, left: str, right: str, types: str) -> list[str]:
     return list(difflib.unified_diff(texts[0], texts[1], left, right, lineterm=""))
 
 
-def _value_differences(a: Module, b: Module) -> Iterator[Diagnostic]:
-    """What is said of each function that computes something else on the right."""
+def _value_differences(a: Module, b: Module, notes: list[str]) -> Iterator[Diagnostic]:
+    """What is said of each function that computes something else on the right; `notes` get what was made up for that."""
     from ..diagnostics import Diagnostic, IrError
     from ..interp import evaluate
-    from ..interp.feeds import random_inputs
+    from ..interp.feeds import name_random, random_inputs
     from ..ir import Function
     from ..ir.structural import structural_equal
     from ..passes.instruments.values import difference
@@ -130,6 +135,8 @@ def _value_differences(a: Module, b: Module) -> Iterator[Diagnostic]:
             yield Diagnostic(f"@{name}: the functions take other parameters", f.span, "difference")
             continue
         inputs: Any = random_inputs(f)
+        if f.params:
+            notes.append(name_random([p.name for p in f.params], len(f.params), of=name))
         said = difference(evaluate(a, inputs, entry=name), evaluate(b, inputs, entry=name), 1e-4, 1e-5)
         if said is not None:
             yield Diagnostic(f"@{name}: {said}, from left to right", f.span, "difference")

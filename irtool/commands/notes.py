@@ -22,10 +22,10 @@ def say(sentence: str) -> None:
 
 def say_random(names: Sequence[str], total: int, seed: int) -> None:
     """Says which of a function's parameters have random values."""
+    from ..interp.feeds import name_random
+
     if names:
-        which = f": {', '.join('%' + n for n in names)}" if len(names) <= _FEW else ""
-        are = "is" if len(names) == 1 else "are"
-        say(f"{len(names)} of {total} parameter{'' if total == 1 else 's'} {are} random (seed {seed}){which}")
+        say(name_random(names, total, (seed,)))
 
 
 def say_constants(module: Module, how: str, seed: int = 0) -> str:
@@ -39,10 +39,6 @@ def say_constants(module: Module, how: str, seed: int = 0) -> str:
     sentence = f"{count} {are} " + (f"random (seed {seed})" if how == "random" else "zero") + ": the data was cut off"
     say(sentence)
     return sentence
-
-
-_FEW = 5
-"""Names that are listed."""
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any
 
@@ -85,6 +85,27 @@ def _random_tensor(shape: tuple[int, ...], dtype: str, typical: Typical | None, 
         else:
             values = rng.uniform(0.5, 1, shape) if len(shape) == 1 else rng.uniform(-1, 1, shape)
     return np.asarray(values).astype(numpy_dtype(dtype))
+
+
+def name_random(names: Sequence[str], total: int, seeds: Sequence[int] = (0,), of: str = "") -> str:
+    """The sentence that names parameters whose values nobody gave; empty where there are none.
+
+    Args:
+        names: of the parameters.
+        total: how many the function has.
+        seeds: those of the values; more than one where several inputs were made.
+        of: the function, where it is not the one that was asked for.
+    """
+    if not names:
+        return ""
+    which = f": {', '.join('%' + n for n in names)}" if len(names) <= _FEW else ""
+    parameters = f"parameter{'' if total == 1 else 's'}" + (f" of @{of}" if of else "")
+    said = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"{len(names)} of {total} {parameters} {'is' if len(names) == 1 else 'are'} random ({said}){which}"
+
+
+_FEW = 5
+"""Names that are listed."""
 
 
 def random_inputs(function: Function, seed: int = 0, module: Module | None = None) -> list[Any]:

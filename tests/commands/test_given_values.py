@@ -123,6 +123,23 @@ def test_random_values_are_named(net: str) -> None:
     assert err == "note: 8 of 9 parameters are random (seed 0)\n"
 
 
+@pytest.mark.parametrize("options", [("--check-values",), ("--instrument=CheckValues",), ("--check-values=3",)])
+def test_random_values_that_passes_are_compared_on_are_named(options: tuple[str, ...], net: str) -> None:
+    code, _, err = irtool("opt", "--passes=FuseOps,FastMath", *options, net)
+    seeds = "seeds 0 to 2" if "3" in options[0] else "seed 0"
+    said = f"note: passes are compared on made-up values: 3 of 3 parameters of @main are random ({seeds}): %x, %w, %b\n"
+    assert (code, err) == (0, said)
+    _, _, err = irtool("opt", "--passes=FuseOps", *options, "--params=wb.npz", net)
+    assert "1 of 1 parameter of @main is random" in err
+
+
+def test_random_values_that_modules_are_compared_on_are_named(net: str) -> None:
+    code, out, err = irtool("diff", "--values", net, net)
+    assert (code, out) == (0, "the values are equal\n")
+    assert err == "note: 3 of 3 parameters of @main are random (seed 0): %x, %w, %b\n"
+    assert irtool("diff", "--values", "--quiet", net, net) == (0, "", "")
+
+
 @pytest.mark.parametrize("way", ["--via=interp", "--via=c", "--compare=interp,c"])
 def test_nothing_random_where_it_is_refused(way: str, net: str) -> None:
     code, out, err = irtool("run", net, way, "--no-random", "--params=w.npz", "-o", "out.npz")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -170,7 +171,8 @@ def test_the_number_is_the_next_word(option: tuple[str, ...], tmp_path: Path) ->
     path = tmp_path / "n.relay"
     path.write_text('#[version = "0.0.5"]\n' + SMOOTH["arithmetic"] + "\n")
     code, out, err = command("opt", "-p", "FirstOrderGradient", *option, path)
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert re.fullmatch(r"note: passes are compared on made-up values: 2 of 2 parameters of @main .*: %x, %y\n", err)
     assert "ones_like" in out
     code, _, err = command("opt", "--check-values", "-1", path)
     assert code == 2

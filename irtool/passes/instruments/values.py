@@ -33,6 +33,7 @@ class CheckValues(PassInstrument):
     _open: list[Module] = field(default_factory=list)
     _known: tuple[Module | None, list[Any]] = (None, [])
     _made: dict[tuple[int, tuple[str, ...]], list[Any]] = field(default_factory=dict)
+    _random: str = field(default="", init=False)
 
     def run_before_pass(self, module: Module, info: PassInfo) -> None:
         self._open.append(module)
@@ -63,7 +64,8 @@ class CheckValues(PassInstrument):
         for seed, (a, b) in enumerate(zip(want, got, strict=True)):
             worst = self._fault(info, changes, before, a, b, seed)
             if worst is not None:
-                raise InternalError(f"pass {info.name} changes the results of @{self.entry}: {worst}")
+                said = (self._random,) if self._random else ()
+                raise InternalError(f"pass {info.name} changes the results of @{self.entry}: {worst}", notes=said)
         self._known = (None, []) if changes == "derivative" else (module, got)
 
     def _fault(self, info: PassInfo, changes: str, before: Module, want: Any, got: Any, seed: int) -> str | None:
@@ -104,7 +106,7 @@ class CheckValues(PassInstrument):
         self.skipped.append(f"{info.name}: {reason}")
 
     def _inputs(self, module: Module, seed: int) -> list[Any]:
-        from ...interp.feeds import random_inputs
+        from ...interp.feeds import name_random, random_inputs
 
         function = module.functions[self.entry]
         assert isinstance(function, Function)
@@ -112,10 +114,14 @@ class CheckValues(PassInstrument):
         key = seed, tuple(repr(p.checked_type) for p in function.params)
         if key not in self._made:
             self._made[key] = random_inputs(function, seed, module)
+            names = [p.name for p in function.params]
+            self._random = self._random or name_random(names, len(names), range(self.count), self.entry)
         return self._made[key]
 
     def report(self) -> str:
-        return "\n".join(f"note: results not compared: {reason}" for reason in self.skipped)
+        said = [f"passes are compared on made-up values: {self._random}"] if self._random else []
+        said += [f"results not compared: {reason}" for reason in self.skipped]
+        return "\n".join(f"note: {sentence}" for sentence in said)
 
     def _values(self, module: Module, signature: Module) -> list[Any]:
         from ...interp import evaluate
