@@ -1,6 +1,6 @@
-"""Which tests run which lines of irtool: traced once, and again for the test files that have changed.
+"""Which tests run which pieces of irtool: traced once, and again for the test files that have changed.
 
-`.mutants/lines/FILE/` holds what `tests.mutants.tracing` wrote about a file of tests, beside the digests of the sources
+`.mutants/runs/FILE.json` holds what `tests.mutants.tracing` wrote about a file of tests, beside the digests of the sources
 it ran; `.mutants/texts/` holds those sources, so that lines that have moved since are found again.
 """
 
@@ -11,22 +11,40 @@ import difflib
 import functools
 import hashlib
 import json
-import shutil
+import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from tests.mutants.checkout import ROOT, environment, folder_of, pytest_command
+from tests.mutants.blocks import Place, block_at, blocks
+from tests.mutants.checkout import ROOT, environment_with_probes, file_of, pytest_command
 
 LEFT_OUT = ("tests/corpus/", "tests/fuzz/", "tests/mutants/")
 """Tests that need more than a public clone, or too long."""
 AROUND = 60
 """How many of the tests are tried that run something around a line, where none is known to run the line."""
 
+Runs = dict[int, int]
+"""For each piece of a file, by its number, the tests that run it, as bits."""
+
 
 def digest(path: Path) -> str:
     """The name of a text."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def digest_of_tests(root: Path, file: str) -> str:
+    """The name of a file of tests with what it takes from others: modules of tests, and goldens."""
+    text = (root / file).read_bytes()
+    found = hashlib.sha256(text)
+    used = [root / f"{m.decode().replace('.', '/')}.py" for m in re.findall(rb"^from (tests[.\w]*) import", text, re.M)]
+    used += sorted((root / "tests" / "golden").rglob("*.*")) if b"golden" in text else []
+    for path in used:
+        if path.is_file():
+            found.update(path.read_bytes())
+    return found.hexdigest()[:16]
 
 
 class Lines:
@@ -45,84 +63,100 @@ class Lines:
 
     def stale(self) -> list[str]:
         """Files of tests that have not been traced as they stand."""
-        return [f for f in self.files() if self._traced(f) != digest(self.root / f)]
+        return [f for f in self.files() if self._traced_as(f) != digest_of_tests(self.root, f)]
 
-    def _traced(self, file: str) -> str:
-        sources = self._folder(file) / "sources.json"
-        return json.loads(sources.read_text()).get(file, "") if sources.exists() else ""
-
-    def _folder(self, file: str) -> Path:
-        return folder_of(self.store / "lines", file)
+    def _traced_as(self, file: str) -> str:
+        kept = file_of(self.store / "runs", file)
+        return json.loads(kept.read_text()).get("sources", {}).get(file, "") if kept.exists() else ""
 
     def trace(self, files: Sequence[str], checkout: Path) -> None:
-        """Runs the quick tests of some files in a copy of the checkout and keeps which lines they run."""
+        """Runs the quick tests of some files in a copy of the checkout and keeps what they run."""
+        runs, texts = self.store / "runs", self.store / "texts"
+        for folder in (runs, texts):
+            folder.mkdir(parents=True, exist_ok=True)
+        sources: dict[str, str] = {}
+        for path in sorted((checkout / "irtool").rglob("*.py")):
+            name = sources[str(path.relative_to(checkout))] = digest(path)
+            (texts / name).write_bytes(path.read_bytes())
         for file in files:
-            shutil.rmtree(self._folder(file), ignore_errors=True)
-        options = ("--tb=no", "-p", "tests.mutants.tracing", "--trace-to", self.store / "lines", *files)
-        subprocess.run(pytest_command(*options), cwd=checkout, env=environment(checkout), stdout=subprocess.DEVNULL)
+            file_of(runs, file).unlink(missing_ok=True)
+        options = ("--tb=no", "-p", "tests.mutants.tracing", f"--trace-to={runs}", *files)
+        command, variables = pytest_command(*options), environment_with_probes(checkout)
+        subprocess.run(command, cwd=checkout, env=variables)
         for file in files:
-            self.keep(file)
-
-    def keep(self, file: str) -> None:
-        """Notes which texts a file of tests was traced with."""
-        texts = self.store / "texts"
-        texts.mkdir(parents=True, exist_ok=True)
-        names = {file: digest(self.root / file)}
-        for path in sorted((self.root / "irtool").rglob("*.py")):
-            name = names[str(path.relative_to(self.root))] = digest(path)
-            if not (texts / name).exists():
-                (texts / name).write_bytes(path.read_bytes())
-        self._folder(file).mkdir(parents=True, exist_ok=True)
-        (self._folder(file) / "sources.json").write_text(json.dumps(names))
+            kept = file_of(runs, file)
+            traced = json.loads(kept.read_text()) if kept.exists() else {"seconds": {}, "runs": {}}
+            traced["sources"] = {file: digest_of_tests(checkout, file), **sources}
+            kept.write_text(json.dumps(traced))
 
     # Asking.
 
-    def tests_of(self, path: str, line: int) -> dict[str, float]:
-        """The tests that run a line, with the seconds they take; where none does, some that run what is around it.
+    def tests_of(self, path: str, line: int, column: int = 0) -> dict[str, float]:
+        """The tests that run a place, with the seconds they take.
 
-        Those are for lines that run when their module is imported, and for later lines of a statement.
+        Where none does, or where the place runs when its module is imported, some that run what is around it: functions
+        that name what the line defines, then the class, then the file.
         """
         source = (self.root / path).read_text(encoding="utf-8")
-        for span in (range(line, line + 1), *_spans(source, line)):
-            found: dict[str, float] = {}
-            for file in self.files():
-                found |= self._tests(file, path, source, span)
+        tree = ast.parse(source)
+        if block_at(blocks(tree), (line, column)) is not None:
+            found = self._running(path, source, [(line, column)])
             if found:
-                quick = sorted(found, key=lambda t: found[t])[: None if len(span) == 1 else AROUND]
-                return {t: found[t] for t in quick}
-        return {}
+                return found
+        found = {}
+        for name in _defined(tree, line):
+            found |= self._naming(name)
+        for first, last in _spans(tree, line):
+            within = [b.begin for b in blocks(tree) if first <= b.begin[0] <= last]
+            found |= self._running(path, source, within)
+            if found:
+                break
+        return {t: found[t] for t in sorted(found, key=lambda t: (found[t], t))[:AROUND]}
 
-    def _tests(self, file: str, path: str, source: str, span: Iterable[int]) -> dict[str, float]:
-        seconds, contexts, sources = self._trace(file)
-        if path not in sources:
-            return {}
-        moved = self._moved(sources[path], source)
-        lines = contexts(path)
-        return {
-            test: seconds[test]
-            for line in span
-            if line in moved
-            for test in lines.get(moved[line], ())
-            if test in seconds
-        }
+    def _naming(self, name: str) -> dict[str, float]:
+        """The tests that run functions with a name in them."""
+        word = re.compile(rf"\b{name}\b")
+        found: dict[str, float] = {}
+        for path in sorted((self.root / "irtool").rglob("*.py")):
+            source = path.read_text(encoding="utf-8")
+            if word.search(source):
+                places = [(n, len(t) - len(t.lstrip())) for n, t in enumerate(source.splitlines(), 1) if word.search(t)]
+                found |= self._running(str(path.relative_to(self.root)), source, places)
+        return found
+
+    def _running(self, path: str, source: str, places: Sequence[Place]) -> dict[str, float]:
+        """The tests that run one of some places."""
+        found: dict[str, float] = {}
+        for file in self.files():
+            seconds, runs, sources = self._traced(file)
+            if path not in runs:
+                continue
+            bits = 0
+            for n in self._numbers(sources[path], source, tuple(places)):
+                bits |= runs[path].get(n, 0)
+            found |= {test: s for n, (test, s) in enumerate(seconds.items()) if bits >> n & 1}
+        return found
 
     @functools.cache  # noqa: B019 - one for the whole run
-    def _trace(self, file: str):  # type: ignore[no-untyped-def]
-        from coverage import CoverageData
+    def _traced(self, file: str) -> tuple[dict[str, float], dict[str, Runs], dict[str, str]]:
+        kept = file_of(self.store / "runs", file)
+        if not kept.exists():
+            return {}, {}, {}
+        traced: dict[str, Any] = json.loads(kept.read_text())
+        runs: dict[str, Runs] = defaultdict(dict)
+        for path, of in traced["runs"].items():
+            runs[path] = {int(n): int(bits, 16) for n, bits in of.items()}
+        return traced["seconds"], dict(runs), traced["sources"]
 
-        folder = self._folder(file)
-        if not (folder / "seconds.json").exists():
-            return {}, lambda path: {}, {}
-        data = CoverageData(str(folder / "lines"))
-        data.read()
-        measured = {name[name.rindex("/irtool/") + 1 :]: name for name in data.measured_files()}
-
-        @functools.cache
-        def contexts(path: str) -> dict[int, list[str]]:
-            return data.contexts_by_lineno(measured[path]) if path in measured else {}
-
-        seconds = json.loads((folder / "seconds.json").read_text())
-        return seconds, contexts, json.loads((folder / "sources.json").read_text())
+    @functools.cache  # noqa: B019 - one for the whole run
+    def _numbers(self, old: str, source: str, places: tuple[Place, ...]) -> list[int]:
+        """The numbers that the pieces around places had in the text that tests were traced with."""
+        before = {
+            b: n for n, b in enumerate(blocks(ast.parse((self.store / "texts" / old).read_text(encoding="utf-8"))))
+        }
+        moved = self._moved(old, source)
+        around = (block_at(before, (moved[line], column)) for line, column in places if line in moved)
+        return [before[b] for b in around if b is not None]
 
     @functools.cache  # noqa: B019 - one for the whole run
     def _moved(self, old: str, source: str) -> dict[int, int]:
@@ -134,14 +168,29 @@ class Lines:
         return {b.b + k + 1: b.a + k + 1 for b in matcher.get_matching_blocks() for k in range(b.size)}
 
 
-def _spans(source: str, line: int) -> list[range]:
+def _defined(tree: ast.Module, line: int) -> Iterator[str]:
+    """The names that a statement outside of functions defines."""
+    stack: list[ast.stmt] = list(tree.body)
+    while stack:
+        node = stack.pop()
+        if not node.lineno <= line <= (node.end_lineno or node.lineno):
+            continue
+        if isinstance(node, ast.ClassDef):
+            stack += node.body
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        yield from (t.id for t in targets if isinstance(t, ast.Name))
+
+
+def _spans(tree: ast.Module, line: int) -> list[tuple[int, int]]:
     """The lines of functions and classes around a line, from the innermost out, and all lines of the file."""
     around = [
-        range(n.lineno, (n.end_lineno or n.lineno) + 1)
-        for n in ast.walk(ast.parse(source))
+        (n.lineno, n.end_lineno or n.lineno)
+        for n in ast.walk(tree)
         if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.lineno <= line <= (n.end_lineno or n.lineno)
     ]
-    return [*sorted(around, key=len), range(1, source.count("\n") + 2)]
+    return [*sorted(around, key=lambda s: s[1] - s[0]), (1, 1 << 30)]
 
 
 def in_order(tests: dict[str, float], path: str, most: float) -> list[list[str]]:

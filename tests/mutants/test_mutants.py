@@ -6,9 +6,12 @@ import ast
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.mutants.blocks import block_at, blocks, probed
+from tests.mutants.checkout import ROOT
 from tests.mutants.mapping import Lines, in_order
 from tests.mutants.report import EQUIVALENT, REPORT, section
 from tests.mutants.sites import mutants, sample
@@ -86,10 +89,74 @@ def test_other_lines_do_not_change_which_mutants_are_drawn(tmp_path: Path) -> No
     assert [(m.change, m.line - 1) for m in sample(tmp_path, 1, 100)] == [(m.change, m.line) for m in before]
 
 
+PIECES = """\
+def sign(x, least=0):
+    \"\"\"-1, 0 or 1.\"\"\"
+    if x < least:
+        y = -1
+    elif x > 0:
+        y = 1
+    else:
+        y = 0
+    try:
+        return (lambda z: z + 0)(y)
+    finally:
+        x = 2
+"""
+
+
+@pytest.mark.parametrize(("x", "ran"), [(-3, {3, 4, 9, 10, 12}), (3, {3, 5, 6, 9, 10, 12}), (0, {3, 5, 8, 9, 10, 12})])
+def test_pieces_that_run_are_noted(x: int, ran: set[int]) -> None:
+    found = blocks(ast.parse(PIECES))
+    space: dict[str, Any] = {"__hits__": bytearray(len(found))}
+    exec(probed(PIECES, "sign.py"), space)
+    assert not any(space["__hits__"])
+    assert space["sign"](x) == (x > 0) - (x < 0)
+    assert {b.begin[0] for b, hit in zip(found, space["__hits__"], strict=True) if hit} == ran
+    assert space["sign"].__doc__ == "-1, 0 or 1."
+
+
+def test_a_place_is_in_the_innermost_piece() -> None:
+    found = blocks(ast.parse(PIECES))
+    places = {(4, 12): (4, 8), (5, 11): (5, 4), (10, 16): (10, 8), (10, 26): (10, 26), (3, 8): (3, 4)}
+    assert {p: b.begin for p in places if (b := block_at(found, p)) is not None} == places
+    assert block_at(found, (1, 17)) is None
+
+
+def test_every_file_of_irtool_takes_probes() -> None:
+    for path in sorted((ROOT / "irtool" / "tir").rglob("*.py")):
+        probed(path.read_text(encoding="utf-8"), str(path))
+
+
+def test_tests_are_traced_and_found_again_where_lines_have_moved(tmp_path: Path) -> None:
+    root, copy = tmp_path / "root", tmp_path / "copy"
+    for folder in (root, copy):
+        folder.mkdir()
+        path = place(CODE, folder)
+        (folder / "tests" / "mutants").mkdir(parents=True)
+        for name in ("tracing", "probes", "blocks", "checkout", "limits"):
+            shutil.copy(Path(__file__).parent / f"{name}.py", folder / "tests" / "mutants")
+        (folder / "tests" / "test_box.py").write_text(
+            "import subprocess, sys\nfrom irtool.box import longest\n\n\n"
+            "def test_longest():\n    assert longest([3, 5]) == 6\n\n\n"
+            "def test_elsewhere():\n    subprocess.run([sys.executable, '-c', 'import irtool.box as b; b.longest([3, 5])'])\n"
+            "\n\ndef test_nothing():\n    pass\n"
+        )
+    lines = Lines(tmp_path / "store", root)
+    assert lines.stale() == ["tests/test_box.py"]
+    lines.trace(lines.stale(), copy)
+    assert lines.stale() == []
+    (root / "irtool" / "box.py").write_text("# more\n" + CODE, encoding="utf-8")
+    both = {"tests/test_box.py::test_longest", "tests/test_box.py::test_elsewhere"}
+    assert set(lines.tests_of("irtool/box.py", 14, 8)) == both
+    assert set(lines.tests_of("irtool/box.py", 8, 60)) == both
+    assert lines.tests_of("irtool/box.py", 11, 8).keys() == both
+
+
 class Known(Lines):
     """Every line is run by every test."""
 
-    def tests_of(self, path: str, line: int) -> dict[str, float]:
+    def tests_of(self, path: str, line: int, column: int = 0) -> dict[str, float]:
         return {"tests/test_box.py::test_longest": 0.01}
 
 

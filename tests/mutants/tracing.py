@@ -1,28 +1,36 @@
-"""A plug-in of pytest that writes down which lines of irtool each quick test runs, and how long the test takes.
+"""A plug-in of pytest that writes down which pieces of irtool each quick test runs, and how long the test takes.
 
-`python -m pytest -p tests.mutants.tracing --trace-to FOLDER FILES` writes for each file of tests `FOLDER/FILE/lines` (of
-`coverage`, a context for each test) and `FOLDER/FILE/seconds.json` (tests that passed).
+`python -m pytest -p tests.mutants.tracing --trace-to FOLDER FILES`, with probes in irtool (`tests.mutants.probes`), writes for
+each file of tests `FOLDER/FILE.json`: `seconds` of the tests that passed, and in `runs` for each file of irtool and each
+number of a piece which of these tests run it, as the bits of a number in hexadecimal digits.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import marshal
 import os
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from coverage import Coverage
 
-from tests.mutants.checkout import folder_of
+from tests.mutants import probes
+from tests.mutants.checkout import file_of
 from tests.mutants.limits import limited
+
+PER_TEST = 0.05
+"""Seconds for the tests of a file, a test."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--trace-to", type=Path, required=True, help="the folder for lines and seconds")
+    parser.addoption("--trace-to", type=Path, required=True, help="the folder for what tests run")
     parser.addoption("--longest", type=float, default=1.5, help="tests that compute for longer (seconds) are left out")
-    parser.addoption("--together", type=float, default=6.0, help="how long the tests of a file may compute together")
+    parser.addoption("--together", type=float, default=5.0, help="how long the tests of a file may compute together")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,15 +42,18 @@ class _Tracing:
         self.store = store
         self.longest = longest
         self.together = together
+        self.count: Counter[str] = Counter()
         self.file = ""
         self.left = 0.0
         self.seconds: dict[str, float] = {}
-        self.coverage: Coverage | None = None
+        self.runs: dict[str, dict[int, int]] = {}
+        self.passed = False
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Where there is no time for all tests of a file, some of each kind are taken."""
-        files = {f: n for n, f in enumerate(dict.fromkeys(map(_file, items)))}
+        self.count.update(map(_file, items))
+        files = {f: n for n, f in enumerate(self.count)}
         items.sort(key=lambda i: (files[_file(i)], hashlib.sha256(i.nodeid.encode()).digest()))
 
     @pytest.hookimpl(wrapper=True)
@@ -50,17 +61,20 @@ class _Tracing:
         if _file(item) != self.file:
             self._finish()
             self._begin(_file(item))
-        assert self.coverage is not None
-        self.coverage.switch_context(item.nodeid)
+        probes.taken()
+        self.passed = False
         begin = _seconds()
         result = yield
         spent = _seconds() - begin
-        self.left -= min(spent, self.longest)
-        self.coverage.switch_context("")
-        if item.nodeid in self.seconds and spent <= self.longest:
+        self.left -= spent
+        ran = self._ran()
+        if self.passed and spent <= self.longest:
+            bit = 1 << len(self.seconds)
             self.seconds[item.nodeid] = round(spent, 4)
-        else:
-            self.seconds.pop(item.nodeid, None)
+            for path, numbers in ran:
+                of = self.runs[path]
+                for n in numbers:
+                    of[n] |= bit
         return result
 
     @pytest.hookimpl(tryfirst=True)
@@ -70,29 +84,32 @@ class _Tracing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        with limited(10 * self.longest):
+        with limited(2 * self.longest):
             result = yield
-        self.seconds[item.nodeid] = 0.0
+        self.passed = True
         return result
 
     def pytest_sessionfinish(self) -> None:
         self._finish()
 
+    def _ran(self) -> list[tuple[str, list[int]]]:
+        """What this process ran, and those that it started."""
+        ran = list(probes.taken().items())
+        for path in Path(os.environ["IRTOOL_PROBES"]).glob("*.hits"):
+            with contextlib.suppress(ValueError, EOFError):
+                ran += marshal.loads(path.read_bytes()).items()
+            path.unlink()
+        return ran
+
     def _begin(self, file: str) -> None:
-        folder = folder_of(self.store, file)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.file, self.left, self.seconds = file, self.together, {}
-        self.coverage = Coverage(data_file=str(folder / "lines"), source=["irtool"], config_file=False, messages=False)
-        self.coverage.erase()
-        self.coverage.start()
+        self.file, self.left, self.seconds = file, self.together + PER_TEST * self.count[file], {}
+        self.runs = defaultdict(lambda: defaultdict(int))
 
     def _finish(self) -> None:
-        if self.coverage is not None:
-            self.coverage.stop()
-            self.coverage.save()
-            text = json.dumps(self.seconds)
-            (folder_of(self.store, self.file) / "seconds.json").write_text(text, encoding="utf-8")
-            self.coverage = None
+        if self.file:
+            runs = {path: {n: f"{bits:x}" for n, bits in of.items()} for path, of in sorted(self.runs.items())}
+            traced: dict[str, Any] = {"seconds": self.seconds, "runs": runs}
+            file_of(self.store, self.file).write_text(json.dumps(traced), encoding="utf-8")
 
 
 def _file(item: pytest.Item) -> str:

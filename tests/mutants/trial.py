@@ -96,7 +96,7 @@ def try_mutant(
 ) -> Result:
     """Runs tests on the mutant until one fails, those first that fail most probably and soonest: `most` seconds of them
     altogether, and none for longer than `each`."""
-    tests = lines.tests_of(mutant.path, mutant.line)
+    tests = lines.tests_of(mutant.path, mutant.line, mutant.column)
     if not tests:
         return Result(mutant, NOT_RUN, "", 0, 0.0)
     target = checkout / mutant.path
