@@ -51,12 +51,17 @@ def run_nest(nest: PrimFunc, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 def compile_nest(nest: PrimFunc) -> Any:
     """A nest as a function of the flat lists of its parameters."""
+    space: dict[str, Any] = dict(_SPACE)
+    exec(write_nest(nest), space)
+    return space["nest"]
+
+
+def write_nest(nest: PrimFunc) -> str:
+    """A nest as a function in Python: whatever its loops and variables are called, the same for the same work."""
     writer = _Writer()
     head = f"def nest({', '.join(writer.name(b) for b in nest.params)}):"
     writer.write(nest.body, 1)
-    space: dict[str, Any] = dict(_SPACE)
-    exec("\n".join([head, *writer.lines]), space)
-    return space["nest"]
+    return "\n".join([head, *writer.lines])
 
 
 class _Writer:

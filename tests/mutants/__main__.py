@@ -21,7 +21,7 @@ from tests.mutants.report import makes_no_difference, score, write_report
 from tests.mutants.sites import Mutant, sample
 from tests.mutants.trial import Result, Server, try_mutant
 
-AT_ONCE = 20
+AT_ONCE = 10
 """How many files of tests are traced before what they ran is kept."""
 
 
@@ -77,6 +77,7 @@ def _trace(lines: Lines) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         copy_checkout(Path(folder))
+        files.sort(key=lambda f: f.startswith(("tests/backends/", "tests/driver/", "tests/faults/")))
         for n in range(0, len(files), AT_ONCE):
             print(f"tracing {len(files) - n} files of tests", file=sys.stderr, flush=True)
             lines.trace(files[n : n + AT_ONCE], Path(folder))

@@ -21,13 +21,13 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """What runs inside fails after so many seconds of the processor, or twenty times as many on the clock."""
+def limited(seconds: float, patience: float = 20) -> Iterator[None]:
+    """What runs inside fails after so many seconds of the processor, or `patience` times as many on the clock."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         pytest.fail(f"took longer than {seconds} s", pytrace=False)
 
-    timers = ((signal.SIGPROF, signal.ITIMER_PROF, seconds), (signal.SIGALRM, signal.ITIMER_REAL, 20 * seconds))
+    timers = ((signal.SIGPROF, signal.ITIMER_PROF, seconds), (signal.SIGALRM, signal.ITIMER_REAL, patience * seconds))
     before = [(number, signal.signal(number, stop)) for number, _, _ in timers]
     for _, timer, most in timers:
         signal.setitimer(timer, most)

@@ -132,7 +132,7 @@ def test_tests_are_traced_and_found_again_where_lines_have_moved(tmp_path: Path)
     root, copy = tmp_path / "root", tmp_path / "copy"
     for folder in (root, copy):
         folder.mkdir()
-        path = place(CODE, folder)
+        place(CODE, folder)
         (folder / "tests" / "mutants").mkdir(parents=True)
         for name in ("tracing", "probes", "blocks", "checkout", "limits"):
             shutil.copy(Path(__file__).parent / f"{name}.py", folder / "tests" / "mutants")

@@ -1,11 +1,12 @@
 """The schedules that networks get, in few words: `python -m tests.schedule.plans` writes them to `plans.txt`.
 
-One line a kernel: its strategy, then its loops — kind and extent; `p` parallel, `v` vectorized, `u` unrolled — around the
-buffers that are stored to, with what is allocated between them.
+One line a kernel: its strategy, some digits that differ where anything is computed otherwise, then its loops — kind and
+extent; `p` parallel, `v` vectorized, `u` unrolled — around the buffers that are stored to, with what is allocated between them.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
 from irtool.schedule import Machine, schedule_program
 from irtool.tir.stmt import Allocate, For, If, Let, PrimFunc, Seq, Stmt, Store, While
+from tests.nests import write_nest
 from tests.schedule.test_nests import NETWORKS
 
 FILE = Path(__file__).parent / "plans.txt"
@@ -57,13 +59,19 @@ def plans(key: str) -> list[str]:
         program = lower_module(module)
         schedule_program(program, machine)
         for kernel in program.kernels:
-            found.append(f"{key} | {name} | {kernel.choice.strategy} | {plan(kernel)}")
+            loops = " ".join(_words(kernel.body))
+            found.append(f"{key} | {name} | {kernel.choice.strategy} | {digits(kernel, loops)} | {shortened(loops)}")
     return found
 
 
-def plan(kernel: PrimFunc) -> str:
-    """The loops of a kernel; what is long is cut."""
-    return " ".join(_words(kernel.body))[:400].rstrip()
+def digits(kernel: PrimFunc, loops: str) -> str:
+    """Six digits of all that a kernel does, in which order: indices, guards and values included, names left out."""
+    return hashlib.sha256(f"{loops}\n{write_nest(kernel)}".encode()).hexdigest()[:6]
+
+
+def shortened(loops: str) -> str:
+    """What is long is cut."""
+    return loops[:400].rstrip()
 
 
 def _words(root: Stmt) -> Iterator[str]:
