@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 import irtool
-from irtool.backends.c.compiler import Compiler
-from irtool.backends.c.library import open_library
-from irtool.driver.emission import translate
+from irtool.backends.c import C
+from irtool.backends.library import open_library
 from irtool.driver.options import Options
 from irtool.driver.parameters import bind_weights
 from irtool.driver.prepare import prepare_entries
+from irtool.driver.stages import run_stages
 from irtool.tir.program import CallFunction, RunKernel, steps
 from irtool.tir.stmt import PrimFunc
 
@@ -83,11 +83,13 @@ class Compiled:
     """
 
     def __init__(self, text: str, seed: int = 0, openmp: bool = False, inputs: Sequence[str] = ("data",)) -> None:
-        options = Options(name="net", openmp=openmp, weights="file")
+        backend = C(openmp=openmp, weights="file")
+        options = Options(backend, name="net")
         module = irtool.infer_types(irtool.parse(text))
         module = bind_weights(module, weights_of(module, inputs, seed), options.entries, None)
-        compiler = Compiler("", options.mcpu, options.openmp)
-        program, written = translate(prepare_entries(module, options), options, compiler)
+        compiler = backend.compiler
+        program = run_stages(prepare_entries(module, options), options.entries, backend.machine())
+        written = backend.translate(program, options.name)
         self.lanes = compiler.machine().lanes(4)
         self.kernels: list[PrimFunc] = program.kernels
         self.calls: list[PrimFunc] = [

@@ -81,3 +81,16 @@ def test_imports_point_downwards(path: Path) -> None:
 def test_every_package_is_in_the_order() -> None:
     rooms = {room(p) for p in FILES}
     assert rooms <= RANK.keys()
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if room(p) in ("driver", "commands")], ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_driver_and_commands_see_nothing_of_backends_but_their_base(path: Path) -> None:
+    allowed = {"base", "flags", "process"}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and "backends" in node.module.split("."):
+            behind = node.module.split(".")[node.module.split(".").index("backends") + 1 :]
+            assert set(behind[:1] or [a.name for a in node.names]) <= allowed, f"{path}: {ast.unparse(node)}"
+        if isinstance(node, ast.Import):
+            assert not any(".backends" in a.name for a in node.names), f"{path}: {ast.unparse(node)}"

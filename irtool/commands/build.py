@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 @click.command(name="build", cls=OptionalValues, short_help="Compile a module to C, a library or a program.")
 @click.argument("file", type=kinds.MODULE)
 @click.option(
-    "--target", type=kinds.TARGET, metavar="TARGET", default="c", show_default=True, help="What to make code for."
+    "--target",
+    type=kinds.BACKEND,
+    metavar="BACKEND",
+    default="c",
+    show_default=True,
+    help="The backend, with flags of its own, 'c{math=strict}', or in TVM's notation, 'c -mcpu=cortex-a72'. "
+    "`irtool backends` lists them; the flags below set the same.",
 )
 @click.option(
     "-o",
@@ -37,11 +43,11 @@ if TYPE_CHECKING:
 @click.option("--name", default=None, metavar="NAME", help="Prefix of files and C names. Default: the file's name.")
 @click.option(
     "--emit",
-    type=click.Choice(["tir", "c", "obj", "so", "exe", "mlf"]),
-    default="so",
-    show_default=True,
+    metavar="tir|c|obj|so|exe|mlf",
+    default="",
+    show_default="so",
     help="How far to go: scheduled loop nests (printed, or written to the folder of -o), sources, object files, shared "
-    "library, program, model library format.",
+    "library, program, model library format. Other backends have other words.",
 )
 @click.option(
     "-O", "level", type=click.IntRange(0, 4), default=3, show_default=True, help="Level of the build pipeline."
@@ -68,14 +74,14 @@ if TYPE_CHECKING:
 @click.option(
     "--weights",
     type=click.Choice(["auto", "inline", "split", "file"]),
-    default="auto",
-    show_default=True,
+    default=None,
+    show_default="auto",
     help="Keep weights in NAME.c, in NAME_weights.c, or in NAME.bin, which is mapped when it is loaded.",
 )
 @click.option(
     "--verify-weights/--no-verify-weights",
-    default=True,
-    show_default=True,
+    default=None,
+    show_default="verify",
     help="Check NAME.bin against its digest when it is loaded: about 0.2 s for a gigabyte.",
 )
 @click.option(
@@ -87,18 +93,18 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--mcpu",
-    default="native",
-    show_default=True,
+    default=None,
+    show_default="native",
     metavar="CPU",
     help="Processor: native, x86-64-v3, x86-64-v4, cortex-a72, …; `none` leaves it to the compiler.",
 )
 @click.option(
-    "--cc", default="", metavar="COMMAND", help="C compiler, such as aarch64-linux-gnu-gcc. Default: $CC, or cc."
+    "--cc", default=None, metavar="COMMAND", help="C compiler, such as aarch64-linux-gnu-gcc. Default: $CC, or cc."
 )
 @cflags_option
 @click.option(
     "--sanitize",
-    default="",
+    default=None,
     metavar="WHAT,…",
     help="Checks in the code: address, undefined, leak, thread, memory. All but undefined want --emit=exe to be run.",
 )
@@ -111,28 +117,31 @@ if TYPE_CHECKING:
 @click.option(
     "--vector",
     type=click.Choice(["auto", "none"]),
-    default="auto",
-    show_default=True,
+    default=None,
+    show_default="auto",
     help="Vector types where the compiler has them, or scalar code only.",
 )
 @click.option("--no-vector", "vector", flag_value="none", help="The same as --vector=none.")
 @click.option(
     "--math",
     type=click.Choice(["fast", "strict"]),
-    default="fast",
-    show_default=True,
+    default=None,
+    show_default="fast",
     help="Own vectorized exp, tanh, erf … (4 ULP), or those of libm.",
 )
-@click.option("--openmp/--no-openmp", default=False, show_default=True, help="Compile with OpenMP threads.")
+@click.option("--openmp/--no-openmp", default=None, show_default="no", help="Compile with OpenMP threads.")
 @click.option(
     "--api",
     type=click.Choice(["flat", "tvm"]),
-    default="flat",
-    show_default=True,
-    help="NAME_run(x, out), or also the peer's tvmgen_NAME_run(inputs, outputs).",
+    default=None,
+    show_default="flat",
+    help="NAME_run(x, out), or also TVM's tvmgen_NAME_run(inputs, outputs).",
 )
 @click.option(
-    "--testbench", is_flag=True, help="Also write NAME_test.c, which checks outputs against the interpreter's."
+    "--testbench",
+    is_flag=True,
+    default=None,
+    help="Also write NAME_test.c, which checks outputs against the interpreter's.",
 )
 @click.option("--cache/--no-cache", default=True, show_default=True, help="Reuse earlier builds of the same content.")
 @click.option("--explain", is_flag=True, help="Say which strategy each kernel got, and why.")
@@ -183,20 +192,22 @@ def command(
     """
     from ..diagnostics import UsageError
     from ..driver import build, graph_json
+    from ..driver.options import choose_backend, default_emit
     from ..driver.stages import STAGES
-    from ..ir.target import Target
     from ..passes.instruments.timing import Timing
     from .output import write_text
     from .source import constants_beside, read_text
 
-    Target.parse(target)
+    backend, _ = choose_backend(target, {})
     text, source = read_text(file)
     beside = constants_beside(text, source)
-    name = name or _name_of(file)
+    name = name or backend.fit_name(_stem(file))
+    printed_kinds = ("tir", backend.emits[0])
     to_output = out_dir == "-" or (options["emit"] == "tir" and out_dir is None)
-    if to_output and options["emit"] not in ("tir", "c"):
+    if to_output and options["emit"] not in printed_kinds:
         raise UsageError(
-            f"--emit={options['emit']} writes files; -o - prints tir and c only", help="name a folder: -o out/"
+            f"--emit={options['emit'] or default_emit(backend)} writes files; -o - prints {' and '.join(printed_kinds)} only",
+            help="name a folder: -o out/",
         )
     folder = None if to_output else out_dir or f"{name}.out"
     watching = [*chosen.instruments, *printed.instruments(stages=tuple(s.name for s in STAGES))]
@@ -237,7 +248,7 @@ def command(
             also=texts,
             warnings=said,
             **chosen.context,
-            **options,
+            **{n: v for n, v in options.items() if v not in ((), "")},
         )
     seconds = time.perf_counter() - start
     for warning in artifact.report["warnings"][len(said) :]:  # what an earlier build, from the cache, had to say
@@ -254,7 +265,7 @@ def command(
             write_text(None, printed_program.read())
     elif not quiet:
         _summary(artifact, seconds)
-        if options["emit"] == "c":
+        if options["emit"] == backend.emits[0] and "compile" in artifact.report:
             click.echo(f"compile it, in {folder}, with: {artifact.report['compile']}")
 
 
@@ -276,12 +287,9 @@ def _module(text: str, source: str, given: Given, entry: str, missing_constants:
     return fill_missing_constants(module, missing_constants)
 
 
-def _name_of(file: str) -> str:
-    """A C identifier that resembles the file's name."""
-    from ..backends.c.names import Names
-
-    stem = os.path.basename(file).split(".")[0] if file != "-" else "module"
-    return Names().fresh(stem)
+def _stem(file: str) -> str:
+    """The file's name without folder and ending."""
+    return os.path.basename(file).split(".")[0] if file != "-" else "module"
 
 
 def _summary(artifact: Any, seconds: float) -> None:

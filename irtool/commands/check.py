@@ -46,7 +46,11 @@ class Wanted:
     help="Also name every expression whose scope ToBasicBlockNormalForm would lift.",
 )
 @click.option(
-    "--target", type=click.Choice(["c"]), default=None, help="Also list everything that this target cannot compile."
+    "--target",
+    type=kinds.BACKEND,
+    metavar="BACKEND",
+    default=None,
+    help="Also list everything that this backend cannot compile: c, or another of `irtool backends`.",
 )
 @type_options(ARRAYS, ONE_ARRAY)
 @entry_option
@@ -71,6 +75,10 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
     irtool check --partial --params weights.npz net.relay
     """
     wanted = Wanted(**asked)
+    if wanted.target is not None:
+        from ..driver.options import choose_backend
+
+        choose_backend(wanted.target, {})  # an unknown one is said before anything is read
     found: list[Diagnostic] = []
     for path in files:
         found += _check(path, wanted, style)

@@ -132,6 +132,12 @@ def _targets(ctx: click.Context) -> Iterator[tuple[str, str]]:
     return ((name, "") for name in (*KINDS, *TAGS))
 
 
+def _backends(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    from ..backends.base import backends
+
+    return ((name, backends.get(name).summary()) for name in backends.names())
+
+
 def _functions(ctx: click.Context) -> Iterator[tuple[str, str]]:
     """The functions of the files that stand on the command line, before the cursor or behind it."""
     typed = [v for v in ctx.params.values() if isinstance(v, str)]
@@ -152,9 +158,10 @@ INSTRUMENT = Names(_instruments)
 OPERATOR = Names(_operators)
 OPTION = Names(_options, ending="=")
 TARGET = Names(_targets)
+BACKEND = Names(_backends)
 FUNCTION = Names(_functions)
 
 __all__ = [
-    "BUILD", "FOLDER", "FUNCTION", "INSTRUMENT", "MANUAL", "MODULE", "NAMED", "OPERATOR", "OPTION", "PASS", "PASSES", "PIPELINE",
+    "BACKEND", "BUILD", "FOLDER", "FUNCTION", "INSTRUMENT", "MANUAL", "MODULE", "NAMED", "OPERATOR", "OPTION", "PASS", "PASSES", "PIPELINE",
     "READ", "TARGET", "WRITTEN", "Names", "Path",
 ]  # fmt: skip

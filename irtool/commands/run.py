@@ -1,7 +1,8 @@
-"""`irtool run`: runs a module on the interpreter or through C, and compares the two."""
+"""`irtool run`: runs a module on the interpreter or through a backend, and compares two ways."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -21,24 +22,47 @@ if TYPE_CHECKING:
 
 
 def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
-    ways = [w.strip() for w in value.split(",") if w.strip()]
+    ways = [w.strip() for w in re.split(r",(?![^{]*\})", value) if w.strip()]
     for w in ways:
-        if w not in ("interp", "c"):
-            raise click.BadParameter(f"{w!r} is neither interp nor c", ctx, option)
+        _check_way(ctx, option, w)
     if value and len(ways) < 2:
         raise click.BadParameter("two ways are needed: interp,c", ctx, option)
     return ways
 
 
-@click.command(name="run", short_help="Run a module on the interpreter or through C, or compare both.")
+def _check_way(ctx: click.Context, option: click.Parameter, value: str) -> str:
+    if value != "interp":
+        from ..diagnostics import UsageError
+        from ..driver.options import choose_backend
+
+        try:
+            choose_backend(value, {})
+        except UsageError as error:
+            from ..backends.base import backends
+
+            if value.partition("{")[0].strip() in backends:
+                raise
+            known = ", ".join(["interp", *backends.names()])
+            raise click.BadParameter(f"{value!r} is not one of {known}", ctx, option) from error
+    return value
+
+
+@click.command(name="run", short_help="Run a module on the interpreter or through a backend, or compare.")
 @click.argument("file", type=kinds.MODULE)
-@click.option("--via", type=click.Choice(["interp", "c"]), default="interp", show_default=True, help="How to run it.")
+@click.option(
+    "--via",
+    default="interp",
+    show_default=True,
+    callback=_check_way,
+    metavar="interp|BACKEND",
+    help="How to run it: on the interpreter, or through a backend, c or 'c{math=strict}'. `irtool backends` lists them.",
+)
 @click.option(
     "--compare",
     default="",
     callback=_ways,
     metavar="interp,c",
-    help="Run both ways and compare; exit code 1 if they differ.",
+    help="Run both ways, each as --via has it, and compare; exit code 1 if they differ.",
 )
 @click.option(
     "--entry", type=kinds.FUNCTION, metavar="FUNCTION", default="main", show_default=True, help="The function to run."
@@ -65,7 +89,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     type=click.IntRange(0, 4),
     default=3,
     show_default=True,
-    help="Level of the build pipeline (through C).",
+    help="Level of the build pipeline (through a backend).",
 )
 @pass_options("Passes to run first; what they make is run, either way.")
 @cflags_option
@@ -126,11 +150,11 @@ def command(
 
     if missing_constants == "random" and not random:
         raise UsageError("--missing-constants=random makes values, and --no-random refuses them")
-    if (cflags or sanitize) and "c" not in (compare or [via]):
+    if (cflags or sanitize) and not any(w.partition("{")[0] == "c" for w in compare or [via]):
         raise UsageError(
             "--cflags and --sanitize are for the C compiler", help="run with --via=c or --compare=interp,c"
         )
-    compiling: dict[str, Any] = {"cflags": cflags, "sanitize": sanitize, "emit": "exe" if sanitize else "so"}
+    compiling = {"cflags": cflags or None, "sanitize": sanitize or None, "emit": "exe" if sanitize else ""}
     module = read_module(file)
     if entry not in module.functions:
         have = ", ".join("@" + n for n in module.functions) or "none"
@@ -211,7 +235,8 @@ def _run(
         timing.import_all()
         watched.append(timing)
     start = time.perf_counter()
-    artifact = build(module, opt_level=level, entry=entry, instruments=watched, **compiling, **chosen.context)
+    given = {n: v for n, v in compiling.items() if way.partition("{")[0] == "c"}
+    artifact = build(module, None, way, level, entry=entry, instruments=watched, **given, **chosen.context)
     built = time.perf_counter() - start
     result, seconds = _timed(lambda: artifact.run(values), repeat)
     count = len(artifact.report["kernels"])

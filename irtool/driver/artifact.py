@@ -36,6 +36,7 @@ class Artifact:
         library: Path | None,
         weights: Path | None,
         holder: Any = None,
+        backend: str = "c",
     ) -> None:
         self.name = name
         self.files = [str(f) for f in files]
@@ -44,6 +45,7 @@ class Artifact:
         self._entries = entries
         self._library_path = library
         self._weights = weights
+        self._backend = backend
         self._loaded: Any = None
         self._specializer: Any = None
         self._holder = holder
@@ -141,7 +143,7 @@ class Artifact:
         """
         import numpy as np
 
-        from ..backends.c.library import Library
+        from ..backends.base import find_backend
 
         if self._specializer is not None:
             return self._specializer.run(inputs)
@@ -159,7 +161,7 @@ class Artifact:
                 )
             if self._library_path is None:
                 raise UsageError("this build made no library to run: it was asked for sources only")
-            self._loaded = Library(self._library_path, self.name, self._weights)
+            self._loaded = find_backend(self._backend).load(self._library_path, self.name, self._weights)
         arrays = _arrays(function, entry, inputs)
         outputs = [np.empty(s.shape, _BITS.get(s.dtype, s.dtype)) for s in function.results]
         self._loaded.run(arrays, outputs, self.report["entries"][entry]["run"])
@@ -168,7 +170,7 @@ class Artifact:
     def _run_program(self, program: Path, function: HostFunction, arrays: Sequence[Any]) -> Any:
         import numpy as np
 
-        from ..backends.c.process import run_program
+        from ..backends.process import run_program
 
         found = run_program(program, self._weights, arrays, len(function.results))
         kinds = [_BITS.get(s.dtype, s.dtype) for s in function.results]

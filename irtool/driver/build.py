@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ..backends.base import merge_flags
 from ..diagnostics import IrError, ToolError, UsageError
 from ..files import temporary_folder
 from ..ir import Expr, Module
@@ -16,7 +17,7 @@ from ..ir.target import Target
 from ..passes.context import PassContext
 from ..passes.resolve import resolve
 from .artifact import Artifact
-from .options import Options
+from .options import TIR, Options, choose_backend
 from .outputs import Content, Emission, write_files
 
 
@@ -29,19 +30,20 @@ def build(
     *,
     name: str = "model",
     entry: str | Sequence[str] = "main",
-    emit: str = "so",
-    mcpu: str = "native",
-    vector: bool | str = True,
-    openmp: bool = False,
-    math: str = "fast",
-    api: str = "flat",
-    weights: str = "auto",
-    verify_weights: bool = True,
-    testbench: bool = False,
-    cc: str = "",
-    cflags: str = "",
-    sanitize: str | Sequence[str] = (),
-    build_file: str | Sequence[str] = (),
+    emit: str = "",
+    mcpu: str | None = None,
+    vector: bool | str | None = None,
+    openmp: bool | None = None,
+    math: str | None = None,
+    api: str | None = None,
+    weights: str | None = None,
+    verify_weights: bool | None = None,
+    testbench: bool | None = None,
+    cc: str | None = None,
+    cflags: str | None = None,
+    sanitize: str | Sequence[str] | None = None,
+    build_file: str | Sequence[str] | None = None,
+    flags: Mapping[str, Any] | None = None,
     inputs: Sequence[str] | None = None,
     cache: bool = False,
     content: bytes | None = None,
@@ -63,19 +65,22 @@ def build(
             gives it, called only if the cache has no such build.
         params: values of parameters of the entry, by name (or a function that gives them); they become weights. An
             array of another dtype is converted where that loses nothing, with a ConversionWarning.
-        target: `c`, the default, or `llvm`, with options: text, JSON, a dictionary, a `Target` or a tag. All become C.
+        target: the backend, `c` unless it is said, with flags of its own, `c{math=strict}`, or in TVM's notation: text, JSON, a
+            dictionary, a `Target` or a tag. `irtool backends` lists the backends and their flags.
         opt_level: level of the build pipeline, 0 to 4; 3 where neither this nor a context says otherwise.
         out_dir: folder for the files (made if missing); without one, a temporary folder that lives as long as the result.
         name: prefix of files and C names; a C identifier.
         entry: the function that `NAME_run` calls; of several, the others are `NAME_run_ENTRY`.
-        emit: `c` (sources only), `obj`, `so` (a shared library), `exe` (a program that reads and writes raw files) or `mlf`
-            (an archive in the peer's model library format).
-        mcpu: processor, as the compiler takes it; `native` is the target's `-mcpu=…`, else this one (of a cross compiler: its
-            default), `none` leaves it to the compiler.
+        emit: how far to go, as the backend has it: of `c`, that is `c` (sources only), `obj`, `so` (a shared library, the
+            default), `exe` (a program that reads and writes raw files) or `mlf` (an archive in TVM's model library format);
+            or `tir`, the scheduled program as text.
+        mcpu: processor, as the compiler takes it; `native` (this one; of a cross compiler: its default) unless it is said,
+            `none` leaves it to the compiler. This flag and those that follow are the backend's: None leaves each as the
+            target says. One that the backend does not have, or that the target gives another value, is refused.
         vector: vector types where the compiler has them, or (False, `none`) scalar code only.
         openmp: compile with OpenMP threads.
         math: `fast`, own vector exp, tanh … (4 units in the last place), or `strict`, those of the C library.
-        api: `flat`, the interface `int NAME_run(const float *x, float *out)`; `tvm`: the peer's structs as well.
+        api: `flat`, the interface `int NAME_run(const float *x, float *out)`; `tvm`: TVM's structs as well.
         weights: where they are kept: `inline` in the source, `split` in a source of their own, in a `file` that is mapped
             when it is loaded; `auto` goes by their size.
         verify_weights: what is loaded from such a file is checked against its digest, which reads all of it.
@@ -85,6 +90,7 @@ def build(
         sanitize: what the code checks while it runs: `address`, `undefined`, `leak`, `thread`, `memory`, several with commas
             between them. Only `undefined` works in a library that Python loads; the others want `emit="exe"`.
         build_file: `cmake`, `make` or both: also `NAME.cmake`, `NAME.mk`, by which other builds take the sources in.
+        flags: further flags of the backend by name, for one that has others.
         inputs: names of the parameters that are no weights; where given, every other one needs a value in `params`.
         cache: look for the same build in the user's cache, and keep this one there.
         content: what `module` and `params` are made from; needed for caching where they are functions.
@@ -99,33 +105,43 @@ def build(
     Raises:
         IrError: the module is rejected, or something in it cannot be compiled (all of it is listed).
         UsageError: a wrong option.
-        ToolError: the C compiler is missing or failed; its message and the folder of the sources are in the error.
+        ToolError: the compiler is missing or failed; its message and the folder of the sources are in the error.
     """
     if isinstance(module, Expr) or not callable(module):
         module = Module.of(module)
     governing = PassContext.entered()
+    if target is None:
+        target = governing.target if governing is not None and governing.target is not None else "c"
+    backend, target = choose_backend(
+        target,
+        merge_flags(
+            flags or {},
+            {
+                "mcpu": mcpu,
+                "vector": vector,
+                "openmp": openmp,
+                "math": math,
+                "api": api,
+                "weights": weights,
+                "verify_weights": verify_weights,
+                "testbench": testbench,
+                "cc": cc,
+                "cflags": cflags,
+                "sanitize": sanitize,
+                "build_file": build_file,
+            },
+        ),
+    )
     context = (governing or PassContext(opt_level=3)).overridden(
         opt_level, required_pass, disabled_pass, config, target=target
     )
-    target = target if isinstance(target, str) and target.split()[:1] == ["c"] else str(context.target or "c")
     options = Options(
+        backend=backend,
         target=target,
         opt_level=context.opt_level,
         name=name,
         entries=(entry,) if isinstance(entry, str) else tuple(entry),
         emit=emit,
-        mcpu=(mcpu == "native" and Target.parse(target).option("mcpu")) or mcpu,
-        vector=vector not in (False, "none"),
-        openmp=openmp,
-        math=math,
-        api=api,
-        weights=weights,
-        verify_weights=verify_weights,
-        testbench=testbench,
-        cc=cc,
-        cflags=cflags,
-        sanitize=_listed(sanitize),
-        build_files=_listed(build_file),
         required_pass=tuple(sorted(context.required_pass)),
         disabled_pass=tuple(sorted(context.disabled_pass)),
         config=tuple(sorted(context.config.items())),
@@ -156,7 +172,7 @@ def build(
                 if type(error) is not IrError:
                     raise
                 raise IrError(located(d, source, options.entries[0]) for d in error.diagnostics) from error
-            is_run = out_dir is None and options.emit != "tir"
+            is_run = out_dir is None and options.emit != TIR
             if is_run and is_dynamic(prepared):
                 return _deferred(source, options)
             try:
@@ -171,12 +187,6 @@ def build(
             if key and made.failure is None and not any(f.gives_data for f in made.entries.values()):
                 _keep(key, made)
         return _deliver(made, options, out_dir, also)
-
-
-def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Names, or one text with commas between them; each once."""
-    found = names.split(",") if isinstance(names, str) else names
-    return tuple(dict.fromkeys(n.strip() for n in found if n.strip()))
 
 
 def _transform(
@@ -220,8 +230,10 @@ def _deliver(
         raise ToolError(d.message, d.span, notes=notes, help=d.help) from made.failure
     library = folder / made.library if made.library else None
     weights = folder / made.weights if made.weights else None
-    artifact = Artifact(options.name, made.entries, written, made.report, library, weights, holder)
-    if made.program and not options.testbench:
+    artifact = Artifact(
+        options.name, made.entries, written, made.report, library, weights, holder, options.backend.name
+    )
+    if made.program and options.backend.runs_program:
         artifact._program = folder / made.program
     artifact.prepared = made.prepared
     artifact.cached = made.cached
@@ -274,7 +286,8 @@ def _key(
     ):
         return ""  # a pass as an object may be made of anything: its text does not tell it from others
     key = Key()
-    key.add(program_identity(), plugins, repr(sorted(asdict(options).items())), repr(inputs), options.compiler.identity)
+    key.add(program_identity(), plugins, repr(sorted(asdict(options).items())), repr(inputs), options.backend.name)
+    key.add(options.backend.identity())
     if passes:
         key.add(*(p.text() for p in resolve(passes)))
     if content is not None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..backends.c.program import CText
+from ..backends.base import Sources
 from ..ir import Module
 from ..parser.params import encode_params
 from ..printer import to_text
@@ -26,7 +26,7 @@ _CPU = 1
 
 
 def pack(
-    target: Path, made: Emission, text: CText, program: Program, prepared: Module, given: Module, options: Options
+    target: Path, made: Emission, sources: Sources, program: Program, prepared: Module, given: Module, options: Options
 ) -> None:
     """Writes the archive of a build; `given` is the module as it was handed over, without its weights.
 
@@ -60,7 +60,7 @@ def pack(
     graph = _graph(prepared, options.entries[0])
     if graph:
         entries[f"executor-config/graph/{name}.graph"] = [graph.encode()]
-    about = json.dumps(_metadata(text, program, options, graph), indent=2, sort_keys=True)
+    about = json.dumps(_metadata(sources, program, options, graph), indent=2, sort_keys=True)
     entries["metadata.json"] = [about.encode()]
     _archive(target, entries)
 
@@ -75,21 +75,21 @@ def _graph(prepared: Module, entry: str) -> str:
         return ""  # branches and calls: only the compiled function runs those
 
 
-def _metadata(text: CText, program: Program, options: Options, graph: str) -> dict[str, Any]:
+def _metadata(sources: Sources, program: Program, options: Options, graph: str) -> dict[str, Any]:
     entry = program.functions[options.entries[0]]
     memory: dict[str, Any] = {
         "functions": {
             "main": [
                 {
                     "device": _CPU,
-                    "workspace_size_bytes": text.arena_bytes,
+                    "workspace_size_bytes": sources.arena_bytes,
                     "constants_size_bytes": sum(c.nbytes for c in program.constants),
                     "io_size_bytes": sum(s.nbytes for s in (*entry.params, *entry.results)),
                 }
             ],
             "operator_functions": [
                 {
-                    "function_name": text.kernel_names[k.name],
+                    "function_name": sources.kernel_names[k.name],
                     "workspace": [{"device": _CPU, "workspace_size_bytes": k.workspace}],
                 }
                 for k in _kernels(program)

@@ -2,89 +2,99 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..backends.c.build_file import KINDS
-from ..backends.c.compiler import Compiler, split_words
-from ..backends.c.names import Names
+from ..backends.base import Backend, backends, find_backend
 from ..diagnostics import UsageError, nearest
+from ..ir.target import KINDS, Target
 
-_CHOICES = {
-    "emit": ("tir", "c", "obj", "so", "exe", "mlf"),
-    "math": ("fast", "strict"),
-    "api": ("flat", "tvm"),
-    "weights": ("auto", "inline", "split", "file"),
-}
-
-
-SANITIZERS = ("address", "undefined", "leak", "thread", "memory")
-"""What `sanitize` may name; a compiler need not have all of them."""
+TIR = "tir"
+"""The word of `emit` for the scheduled program, which no backend has to write."""
 
 
 @dataclass(frozen=True)
 class Options:
     """The options of `build`, checked; see there for what each means. `entries`: the function of `NAME_run` first.
 
-    `config` has the keys and values of the pass context, sorted by key.
+    `backend` has its own flags; `target` is what passes are told. `config` has the keys and values of the pass context,
+    sorted by key.
     """
 
+    backend: Backend = field(default_factory=lambda: find_backend("c").make())
     target: str = "c"
     opt_level: int = 3
     name: str = "model"
     entries: tuple[str, ...] = ("main",)
-    emit: str = "so"
-    mcpu: str = "native"
-    vector: bool = True
-    openmp: bool = False
-    math: str = "fast"
-    api: str = "flat"
-    weights: str = "auto"
-    verify_weights: bool = True
-    testbench: bool = False
-    cc: str = ""
-    cflags: str = ""
-    sanitize: tuple[str, ...] = ()
-    build_files: tuple[str, ...] = ()
+    emit: str = ""
     required_pass: tuple[str, ...] = ()
     disabled_pass: tuple[str, ...] = ()
     config: tuple[tuple[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
-        for option, choices in _CHOICES.items():
-            value = getattr(self, option)
-            if value not in choices:
-                raise UsageError(
-                    f"{option}={value!r} is not one of {', '.join(choices)}", help=nearest(str(value), choices)
-                )
-        for option, names, known in (("sanitize", self.sanitize, SANITIZERS), ("build_file", self.build_files, KINDS)):
-            for value in names:
-                if value not in known:
-                    raise UsageError(f"{option}={value!r} is not one of {', '.join(known)}", help=nearest(value, known))
-        if self.build_files and self.emit == "mlf":
-            raise UsageError("an archive has no build file beside it: with emit=mlf, build_file has no meaning")
-        split_words(self.cflags, "the compiler's flags")
-        if self.target.split()[:1] not in (["c"], ["llvm"]):
-            raise UsageError(f"unknown target {self.target!r}", help="the target is c")
-        if Names().fresh(self.name) != self.name:
+        backend = self.backend
+        if not self.emit:
+            object.__setattr__(self, "emit", default_emit(backend))
+        kinds = (TIR, *backend.emits)
+        if self.emit not in kinds:
             raise UsageError(
-                f"{self.name!r} cannot be the name of the output: it must be a C identifier, and not a word of C"
+                f"emit={self.emit!r} is not one of {', '.join(kinds)}, which the backend {backend.name} makes",
+                help=_who_makes(self.emit) or nearest(self.emit, kinds),
             )
+        if backend.fit_name(self.name) != self.name:
+            raise UsageError(f"{self.name!r} cannot be the name of the output: {backend.name_rule}")
         if not self.entries or len(set(self.entries)) != len(self.entries):
             raise UsageError("each entry function is named once")
-        if self.api == "tvm" and len(self.entries) > 1:
-            raise UsageError("the peer's interface has one function: name one entry only, or use api=flat")
+        backend.check(self.entries, self.emit)
 
-    @property
-    def compiler(self) -> Compiler:
-        """The C compiler, as this build calls it."""
-        more = split_words(self.cflags, "the compiler's flags")
-        if self.sanitize:
-            # A program that goes on after what was found would exit with 0.
-            more += [
-                f"-fsanitize={','.join(self.sanitize)}",
-                "-fno-sanitize-recover=all",
-                "-fno-omit-frame-pointer",
-                "-g",
-            ]
-        return Compiler(self.cc, self.mcpu, self.openmp, self.math == "strict", tuple(more))
+
+def default_emit(backend: Backend | type[Backend]) -> str:
+    """How far a build with this backend goes unless it is said."""
+    return backend.default_emit or ("so" if "so" in backend.emits else backend.emits[0])
+
+
+def _who_makes(emit: str) -> str:
+    names = [b.name for b in backends if emit in b.emits]
+    return f"the backend {' and '.join(names)} makes that" if names else ""
+
+
+def choose_backend(target: str | Mapping[str, Any] | Target, flags: Mapping[str, Any]) -> tuple[Backend, str]:
+    """The backend that a target names, and the target as passes are told of it.
+
+    Flags come from the braces of `c{math=strict}`, from TVM's notation (`c -mcpu=cortex-a72`; options that are no flags of the
+    backend are for passes) and from `flags`, where None means that nothing is said, and what a backend does not have may be
+    false or empty. Raises UsageError for a target without a backend, and what `Backend.make` raises.
+    """
+    inside: dict[str, Any] = {}
+    name = ""
+    if isinstance(target, str):
+        match = re.fullmatch(r"\s*([\w.-]+)\s*(\{.*\})?(.*)", target, re.DOTALL)
+        if match is not None and match[2]:
+            from ..passes.pipeline import parse_call
+
+            name, inside = parse_call(f"{match[1]}{match[2]}", "target")
+            target = f"{name}{match[3]}"
+        elif match is not None:
+            name = match[1]
+    known = backends.find(name) if name else None
+    if known is not None and name not in KINDS:  # a backend from outside, which passes have not heard of
+        assert isinstance(target, str)
+        target = known.target_kind + target[target.index(name) + len(name) :]
+    elif name and name not in KINDS and not _is_target(target):
+        known = find_backend(name)
+    read = Target.parse(target)
+    cls = known or find_backend(read.kind)
+    fields = {f.name for f in cls.fields()}
+    options = {k: v for k, v in read.options if k in fields}
+    given = {k: v for k, v in flags.items() if v is not None and (k in fields or (v and v != "none"))}
+    return cls.make(inside, options, given), str(read)
+
+
+def _is_target(target: Any) -> bool:
+    try:
+        Target.parse(target)
+    except UsageError:
+        return False
+    return True

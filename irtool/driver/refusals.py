@@ -8,7 +8,7 @@ from ..diagnostics import Diagnostic, InternalError, IrError, Span
 from ..ir import Call, Function, Module, Op, post_order
 from ..lower import lower_module
 from ..tir.program import Program, RunKernel, Slot, steps
-from .options import Options
+from .options import Options, choose_backend
 from .prepare import prepare_entries
 
 LARGEST = 1 << 40
@@ -29,9 +29,12 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
     found: list[Diagnostic] = []
     for name in entries:
         try:
-            options = Options(target=target, entries=(name,))
+            backend, told = choose_backend(target, {})
+            options = Options(backend, told, entries=(name,))
             prepared = prepare_entries(module, options)
-            refuse_oversized(lower_module(prepared, options.entries), prepared)
+            program = lower_module(prepared, options.entries)
+            refuse_oversized(program, prepared)
+            found += [located(d, module, name) for d in backend.supports(program)]
         except InternalError:
             raise
         except IrError as error:

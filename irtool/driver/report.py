@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backends.c.program import CText
+from ..backends.base import Sources, entry_points
 from ..tir.program import CONSTANT, TEMP, Branch, Loop, Program, RunKernel, Slot, steps
 from ..tir.stmt import Buffer
 
 
-def make_report(program: Program, text: CText) -> dict[str, Any]:
-    """The report of a scheduled program whose memory is planned.
+def make_report(program: Program, name: str, sources: Sources | None = None) -> dict[str, Any]:
+    """The report of a scheduled program whose memory is planned; without sources, of one that no backend has written.
 
     Sizes are in bytes. `macs`: products that are summed up, in one run of each step (both arms of a branch counted,
     and one turn of a loop).
     """
     functions = list(program.functions.values())
     runs = {n: [s for s in steps(f.body) if isinstance(s, RunKernel)] for n, f in program.functions.items()}
-    entry = text.entries[0]
+    entries = program.entries or [program.entry]
+    written = sources or Sources({}, entry_points(program), program.arena_bytes)
+    entry = written.entries[0]
     return {
-        "name": text.name,
-        "arena_bytes": text.arena_bytes,
-        "arena_lower_bound": max(program.functions[e.function.name].live_bytes for e in text.entries),
+        "name": name,
+        "arena_bytes": written.arena_bytes,
+        "arena_lower_bound": max(program.functions[e].live_bytes for e in entries),
         "weight_bytes": sum(c.nbytes for c in program.constants),
         "macs": sum(r.kernel.macs for rs in runs.values() for r in rs),
         "inputs": [_tensor(p.slot, p.name) for p in entry.inputs],
@@ -33,13 +35,13 @@ def make_report(program: Program, text: CText) -> dict[str, Any]:
                 "outputs": [_tensor(p.slot, p.name) for p in e.outputs],
                 "frame_bytes": e.function.frame_bytes,
             }
-            for e in text.entries
+            for e in written.entries
         },
-        "identifiers": text.identifiers,
+        "identifiers": dict(written.identifiers),
         "kernels": [
             {
                 "name": k.name,
-                "c_name": text.kernel_names.get(k.name, k.name),
+                "c_name": written.kernel_names.get(k.name, k.name),
                 "operators": list(k.operators),
                 "strategy": k.choice.strategy,
                 "reason": k.choice.reason,

@@ -44,7 +44,9 @@ def load(path: str | os.PathLike[str]) -> Artifact:
     entries = {n: read_entry(e) for n, e in about["entries"].items()}
     files = [folder / n for n in about["files"]]
     weights = folder / about["weights"] if about["weights"] else None
-    artifact = Artifact(about["name"], entries, files, about["report"], folder / about["library"], weights)
+    library = folder / about["library"]
+    backend = about.get("backend", "c")
+    artifact = Artifact(about["name"], entries, files, about["report"], library, weights, backend=backend)
     artifact._kept = folder if f"{about['name']}.graph.json" in about["files"] else None
     return artifact
 
@@ -52,7 +54,12 @@ def load(path: str | os.PathLike[str]) -> Artifact:
 def describe(artifact: Artifact, folder: Path, names: Iterable[str]) -> bytes:
     """The text of `NAME.irtool.json` for an artifact whose files of these names are in a folder."""
     assert artifact._library_path is not None
-    about: dict[str, Any] = {"format": _FORMAT, "version": _VERSION, "name": artifact.name}
+    about: dict[str, Any] = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "name": artifact.name,
+        "backend": artifact._backend,
+    }
     if any(f.gives_data for f in artifact._entries.values()):
         about["refused"] = "it gives algebraic data, whose constructors are known to the process that built it only"
     else:

@@ -249,9 +249,9 @@ def parse_value(text: str) -> Any:
     return value
 
 
-def parse_call(text: str) -> tuple[str, dict[str, Any]]:
-    """A name and its options out of `NAME` or `NAME{option=value …}`."""
-    reader = _Reader(text, "instrument")
+def parse_call(text: str, what: str = "instrument") -> tuple[str, dict[str, Any]]:
+    """A name and its options out of `NAME` or `NAME{option=value …}`; `what` that is, for messages."""
+    reader = _Reader(text, what)
     if reader.kind != "word":
         reader.fail("expected a name")
     name = reader.step()

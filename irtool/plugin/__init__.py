@@ -1,6 +1,6 @@
-"""The one shape of everything that can be added to irtool: operators, passes, instruments.
+"""The one shape of everything that can be added to irtool: operators, passes, instruments, backends.
 
-A plug-in is a dataclass. Its fields are its attributes (of an operator) or its options (of a pass, of an instrument); its
+A plug-in is a dataclass. Its fields are its attributes (of an operator) or its options (of a pass, of an instrument) or its flags (of a backend); its
 docstring is its manual; `Name{field=value other=[1, 2]}` is its text form.
 
 base       what a plug-in is

@@ -14,7 +14,7 @@ LOAD = """
 import os, sys
 from pathlib import Path
 before = dict(os.environ)
-from irtool.backends.c.library import open_library
+from irtool.backends.library import open_library
 open_library(Path(sys.argv[1])).omp_get_max_threads()
 assert dict(os.environ) == before
 """

@@ -241,7 +241,7 @@ def test_what_a_sanitizer_finds_is_said(tmp_path: Path) -> None:
     )
     flags = " ".join(f for f in made(tmp_path, sanitize="undefined").report["compile"].split() if "sanitize" in f)
     shell(f"{os.environ.get('CC', 'cc')} {flags} broken.c -o broken", tmp_path)
-    from irtool.backends.c.process import run_program
+    from irtool.backends.process import run_program
 
     with pytest.raises(ToolError, match=r"ended with code 1: .*signed integer overflow"):
         run_program(tmp_path / "broken", None, [], 0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...tir.program import HostFunction, Program, Slot
+from ...tir.program import Program, Slot
+from .. import sources
 from .banner import comment
 from .names import Names, sanitize
 from .room import STATIC_LIMIT
@@ -19,33 +20,23 @@ _STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", 
 
 
 @dataclass(frozen=True)
-class Parameter:
+class Parameter(sources.Parameter):
     """One tensor that the caller hands over: its name in C, and the prefix of its macros."""
 
-    slot: Slot
-    name: str
     macro: str
-
-    @property
-    def shape(self) -> str:
-        """`1, 3, 224, 224`."""
-        return ", ".join(map(str, self.slot.shape))
 
 
 @dataclass(frozen=True)
-class EntryPoint:
-    """A function of the network that can be called from C."""
+class EntryPoint(sources.EntryPoint):
+    """A function of the network that can be called from C; `run_with` takes the workspace as well."""
 
-    function: HostFunction
-    run: str
-    run_with: str
     inputs: tuple[Parameter, ...]
     outputs: tuple[Parameter, ...]
+    run_with: str
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:
-        """Inputs, then outputs."""
-        return self.inputs + self.outputs
+        return (*self.inputs, *self.outputs)
 
     @property
     def declarations(self) -> str:
@@ -78,7 +69,7 @@ def entry_points(program: Program, name: str, names: Names) -> list[EntryPoint]:
             for k, s in enumerate(f.results)
         ]
         with_arena = f"{name}_run_with" if n == 0 else names.fresh(f"{run}_with")
-        made.append(EntryPoint(f, run, with_arena, tuple(inputs), tuple(outputs)))
+        made.append(EntryPoint(f, run, tuple(inputs), tuple(outputs), with_arena))
     return made
 
 

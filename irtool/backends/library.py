@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...diagnostics import ToolError
+from ..diagnostics import ToolError
 
 _ERRORS = {
     1: "the workspace is too small (a recursion went too deep?)",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...diagnostics import ToolError
+from ..diagnostics import ToolError
 
 _SHOWN = 4000
 

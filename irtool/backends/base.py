@@ -1,0 +1,191 @@
+"""What a backend is: a frozen dataclass whose fields are its flags.
+
+A backend takes a scheduled program, its memory planned (`tir.program`), to files, and these to something that runs. It is
+found by its name, which is what `--target` says::
+
+    @backend("c")
+    @dataclass(frozen=True)
+    class C(Backend):
+        '''Portable C99 …'''
+
+        math: str = flag("fast", "own vectorized exp, tanh …, or those of libm", choices=("fast", "strict"))
+
+`--target='c{math=strict}'` and `--math=strict` set the same field. `driver/` sees nothing of backends but what is here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from ..diagnostics import Diagnostic, UsageError, nearest
+from ..plugin import Plugin, Registry, type_hints
+from ..plugin.mistakes import adopt, check_dataclass
+from ..plugin.origin import is_outside
+from ..schedule.machine import Machine
+from ..tir.program import Program
+from .flags import flag, merge_flags, read_flag, show_flag
+from .sources import Built, EntryPoint, Parameter, Request, Sources, entry_points
+
+__all__ = [
+    "Backend",
+    "Built",
+    "EntryPoint",
+    "Machine",
+    "Parameter",
+    "Request",
+    "Runnable",
+    "Sources",
+    "backend",
+    "backends",
+    "entry_points",
+    "find_backend",
+    "flag",
+    "merge_flags",
+]
+
+
+class Runnable(Protocol):
+    """A compiled network in this process."""
+
+    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
+        """Runs an entry point on contiguous numpy arrays; raises ToolError where it reports an error."""
+
+
+def _any_result(b: Any, arguments: Sequence[Any], result: Any) -> str:
+    """Results are judged where they are used."""
+    return ""
+
+
+def _no_sources(b: Any, arguments: Sequence[Any], result: Any) -> str:
+    return "" if isinstance(result, Sources) else "returned something else than Sources"
+
+
+def _no_machine(b: Any, arguments: Sequence[Any], result: Any) -> str:
+    return "" if isinstance(result, Machine) else "returned something else than a Machine"
+
+
+def _not_built(b: Any, arguments: Sequence[Any], result: Any) -> str:
+    return "" if isinstance(result, Built) else "returned something else than Built"
+
+
+class Backend(Plugin):
+    """Base of all backends.
+
+    Class attributes:
+        emits: how far a build can go, in the words of `--emit`; sources first. `tir` needs no backend and is not among them.
+        default_emit: how far it goes unless it is said; empty for `so` where that is among them, else the first.
+        target_kind: the kind of target that passes are told of: one of TVM's.
+        name_rule: what a name of the output must be.
+    """
+
+    _kind = "backend"
+    _checks = MappingProxyType(
+        {
+            "machine": _no_machine,
+            "supports": _any_result,
+            "emit": _no_sources,
+            "build": _not_built,
+            "load": _any_result,
+            "identity": _any_result,
+        }
+    )
+    emits: ClassVar[tuple[str, ...]] = ()
+    default_emit: ClassVar[str] = ""
+    target_kind: ClassVar[str] = "c"
+    name_rule: ClassVar[str] = "it must be letters, digits and underscores, and not begin with a digit"
+
+    @classmethod
+    def make(cls, *sources: Mapping[str, Any]) -> Backend:
+        """An instance with the flags of several places. Raises UsageError for an unknown flag, for a value that it cannot
+        have, and for one that two places give different values."""
+        known = {f.name: f for f in cls.fields()}
+        hints = type_hints(cls)
+        read: list[dict[str, Any]] = []
+        for source in sources:
+            for name in source:
+                if name not in known:
+                    have = f"it has {', '.join(known)}" if known else "it has none"
+                    raise UsageError(f"the backend {cls.name} has no flag {name} ({have})", help=nearest(name, known))
+            read.append({n: read_flag(known[n], hints[n], v) for n, v in source.items()})
+        return cls(**merge_flags(*read))
+
+    def text(self) -> str:
+        """`NAME{flag=value,…}` with the flags that are not at their defaults, as `--target` takes it."""
+        given = [(f.name, getattr(self, f.name)) for f in self.fields() if getattr(self, f.name) != f.default]
+        inside = ",".join(f"{n}={show_flag(v)}" for n, v in given)
+        return f"{self.name}{{{inside}}}" if given else self.name
+
+    def fit_name(self, text: str) -> str:
+        """The nearest to `text` that files and functions may be called."""
+        made = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
+        return f"v{made}" if made[0].isdigit() else made
+
+    def check(self, entries: Sequence[str], emit: str) -> None:
+        """Raises UsageError where the flags do not go with each other, with so many entries, or with how far to go."""
+
+    @property
+    def runs_program(self) -> bool:
+        """True if a program that it builds reads the inputs from raw files and writes the outputs to such."""
+        return True
+
+    def identity(self) -> str:
+        """What tells the tools that it uses, as they are now, from others: for keys of caches."""
+        return ""
+
+    def machine(self) -> Machine:
+        """What schedules are made for: the width and number of vector registers."""
+        return Machine(0)
+
+    def supports(self, program: Program) -> list[Diagnostic]:
+        """What of a program, scheduled or not yet, this backend has no code for; empty if there is code for all of it."""
+        return []
+
+    def emit(self, program: Program, request: Request) -> Sources:
+        """The sources. Raises IrError for a program that cannot be written, UsageError for flags that do not go together."""
+        raise NotImplementedError(f"the backend {self.name} writes nothing")
+
+    def build(self, sources: Sources, request: Request, folder: Path) -> Built:
+        """Compiles what `emit` gave, in an empty folder, as far as the request says. Raises ToolError."""
+        return Built()
+
+    @classmethod
+    def load(cls, library: Path, name: str, weights: Path | None) -> Runnable:
+        """Loads what `build` called the library, for `Artifact.run`. Raises ToolError."""
+        from .library import Library
+
+        return Library(library, name, weights)
+
+
+backends: Registry[type[Backend]] = Registry("backend", "irtool.backends")
+"""Every backend by name."""
+
+B = TypeVar("B", bound=type[Backend])
+
+
+def backend(name: str, *aliases: str, override: bool = False) -> Callable[[B], B]:
+    """Class decorator that registers a backend under the name that `--target` says. See `plugin.Registry.register`."""
+
+    def register(cls: B) -> B:
+        if is_outside(cls):
+            adopt(cls, "backend", name)
+        check_dataclass(cls, f'@backend("{name}")')
+        backends.register(name, *aliases, override=override)(cls)
+        return cls
+
+    return register
+
+
+def find_backend(name: str) -> type[Backend]:
+    """The backend of that name. Raises UsageError, naming those there are, where there is none."""
+    found = backends.find(name)
+    if found is None:
+        names = backends.names()
+        have = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+        hint = nearest(name, names)
+        there = f"the backends are {have}"
+        raise UsageError(f"there is no backend {name}", help=f"{hint} {there}" if hint else there)
+    return found

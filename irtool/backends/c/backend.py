@@ -1,0 +1,181 @@
+"""The C backend as a plug-in: its flags, the files that it writes, and what its compiler makes of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ... import __version__
+from ...diagnostics import UsageError
+from ...tir.program import Program
+from ..base import Backend, Built, Machine, Request, Sources, backend, flag
+from .banner import Origin
+from .build_file import KINDS, write_build_file
+from .compiler import Compiler, split_words
+from .executable import write_main
+from .names import Names
+from .program import CText, write_program
+from .testbench import fixed_input, write_testbench
+from .tvm_interface import interface_stem, write_tvm_interface
+
+SANITIZERS = ("address", "undefined", "leak", "thread", "memory")
+"""What `sanitize` may name; a compiler need not have all of them."""
+
+
+@dataclass
+class CSources(Sources):
+    """The sources with what the compiler needs to know of them: `beside` are further sources of the library, `main` is that of
+    the program."""
+
+    text: CText | None = None
+    beside: tuple[str, ...] = ()
+    main: str = ""
+
+
+@backend("c", "llvm")
+@dataclass(frozen=True)
+class C(Backend):
+    """Portable C99 that needs libc and libm only, compiled by the system's C compiler.
+
+    It writes `NAME.h` and `NAME.c`, with vector types where the compiler has them and a scalar twin of every vectorized
+    kernel; weights in the source, in a source of their own, or in `NAME.bin`.
+    """
+
+    emits = ("c", "obj", "so", "exe", "mlf")
+    name_rule = "it must be a C identifier, and not a word of C"
+
+    math: str = flag("fast", "own vectorized exp, tanh, erf … (4 ULP), or those of libm", ("fast", "strict"))
+    vector: str = flag("auto", "vector types where the compiler has them, or scalar code only", ("auto", "none"))
+    mcpu: str = flag("native", "processor, as the compiler takes it; `none` leaves it to the compiler")
+    openmp: bool = flag(False, "compile with OpenMP threads")
+    api: str = flag("flat", "NAME_run(x, out), or also TVM's tvmgen_NAME_run(inputs, outputs)", ("flat", "tvm"))
+    weights: str = flag(
+        "auto",
+        "where weights are kept: in NAME.c, in NAME_weights.c, or in NAME.bin; auto goes by their size",
+        ("auto", "inline", "split", "file"),
+    )
+    verify_weights: bool = flag(True, "check NAME.bin against its digest when it is loaded")
+    testbench: bool = flag(False, "also write NAME_test.c, which checks outputs against the interpreter's")
+    cc: str = flag("", "C compiler; by default that of $CC, or cc")
+    cflags: str = flag("", "further flags for the C compiler, behind those of $CFLAGS")
+    sanitize: tuple[str, ...] = flag((), "checks in the code; all but undefined want --emit=exe to be run", SANITIZERS)
+    build_file: tuple[str, ...] = flag((), "also write NAME.cmake or NAME.mk, which other builds include", tuple(KINDS))
+
+    def fit_name(self, text: str) -> str:
+        return Names().fresh(text)
+
+    def check(self, entries: Sequence[str], emit: str) -> None:
+        if self.build_file and emit == "mlf":
+            raise UsageError("an archive has no build file beside it: with emit=mlf, build_file has no meaning")
+        if self.api == "tvm" and len(entries) > 1:
+            raise UsageError("TVM's interface has one function: name one entry only, or use api=flat")
+        split_words(self.cflags, "the compiler's flags")
+
+    @property
+    def runs_program(self) -> bool:
+        return not self.testbench
+
+    @property
+    def compiler(self) -> Compiler:
+        """The C compiler, as this build calls it."""
+        more = split_words(self.cflags, "the compiler's flags")
+        if self.sanitize:
+            # A program that goes on after what was found would exit with 0.
+            more += [
+                f"-fsanitize={','.join(self.sanitize)}",
+                "-fno-sanitize-recover=all",
+                "-fno-omit-frame-pointer",
+                "-g",
+            ]
+        return Compiler(self.cc, self.mcpu, self.openmp, self.math == "strict", tuple(more))
+
+    def identity(self) -> str:
+        return self.compiler.identity
+
+    def machine(self) -> Machine:
+        return self.compiler.machine() if self.vector == "auto" else Machine(0)
+
+    def translate(self, program: Program, name: str) -> CText:
+        """The program as C text."""
+        beside = [f"{interface_stem(name)}.c"] if self.api == "tvm" else []
+        origin = Origin.of(self.compiler, __version__, 8 * self.machine().vector_bytes, beside)
+        return write_program(
+            program,
+            name,
+            self.weights,
+            math=self.math,
+            pieces=_pieces(program),
+            origin=origin,
+            verify_weights=self.verify_weights,
+        )
+
+    def emit(self, program: Program, request: Request) -> CSources:
+        name = request.name
+        text = self.translate(program, name)
+        entry = text.entries[0]
+        files: dict[str, list[Any]] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
+        weights = f"{name}.bin" if text.weights else ""
+        if text.constants:
+            files[f"{name}_weights.c"] = [text.constants.encode()]
+        if weights:
+            files[weights] = text.weights
+        for kind in self.build_file:
+            assert text.origin is not None
+            made_for = write_build_file(kind, name, text.origin, text.sources, weights)
+            files[f"{name}{KINDS[kind]}"] = [made_for.encode()]
+        beside: list[str] = []
+        if self.api == "tvm" or request.emit == "mlf":
+            interface = write_tvm_interface(name, entry, text.arena_bytes, bool(text.weights))
+            files[f"{interface.stem}.h"] = [interface.header.encode()]
+            files[f"{interface.stem}.c"] = [interface.source.encode()]
+            beside.append(f"{interface.stem}.c")
+        main = ""
+        if self.testbench:
+            main = f"{name}_test.c"
+            inputs = (fixed_input(p, n) for n, p in enumerate(entry.inputs))
+            expected = request.expected(entry.function, inputs)
+            files[main] = [write_testbench(name, entry, expected, bool(text.weights)).encode()]
+        elif request.emit == "exe":
+            main = f"{name}_main.c"
+            files[main] = [write_main(name, entry.function, bool(text.weights)).encode()]
+        return CSources(
+            files,
+            text.entries,
+            text.arena_bytes,
+            text.identifiers,
+            text.kernel_names,
+            weights,
+            {"compile": text.compile_line, "sanitize": list(self.sanitize)},
+            {_unit(name, n, text): [u.encode()] for n, u in enumerate(text.pieces)},
+            text,
+            tuple(beside),
+            main,
+        )
+
+    def build(self, sources: Sources, request: Request, folder: Path) -> Built:
+        assert isinstance(sources, CSources)
+        name = request.name
+        target = {"so": f"{name}.so", "obj": f"{name}.o", "exe": name}.get(request.emit)
+        if target is None:
+            return Built()
+        beside = [*sources.beside, *([sources.main] if request.emit == "exe" else [])]
+        for file, content in {**sources.files, **sources.units}.items():
+            if file.endswith(".h") or file in beside or file in sources.units:
+                (folder / file).write_bytes(b"".join(content))
+        compiler = self.compiler
+        objects = compiler.objects([*sources.units, *beside], folder)
+        compiler.link(request.emit, objects, target, folder)
+        built = {target: folder / target}
+        return Built(built, target if request.emit == "so" else "", target if request.emit == "exe" else "")
+
+
+def _pieces(program: Program) -> int:
+    """How many translation units to ask for: the kernels decide; the writer makes no more than there are kernels."""
+    return min(4 * (os.cpu_count() or 1), max(1, len(program.kernels) // 3))
+
+
+def _unit(name: str, n: int, text: CText) -> str:
+    return f"{name}.c" if len(text.pieces) == 1 else f"{name}_part{n}.c"

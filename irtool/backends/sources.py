@@ -1,0 +1,100 @@
+"""What goes into a backend and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..tir.program import HostFunction, Program, Slot
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One tensor that the caller hands over, and its name in the code."""
+
+    slot: Slot
+    name: str
+
+    @property
+    def shape(self) -> str:
+        """`1, 3, 224, 224`."""
+        return ", ".join(map(str, self.slot.shape))
+
+
+@dataclass(frozen=True)
+class EntryPoint:
+    """A function of the network that can be called from outside: `run` is its symbol. It takes the addresses of all inputs,
+    then of all outputs, and returns 0 or an error (see `library`)."""
+
+    function: HostFunction
+    run: str
+    inputs: tuple[Parameter, ...]
+    outputs: tuple[Parameter, ...]
+
+    @property
+    def tensors(self) -> tuple[Parameter, ...]:
+        """Inputs, then outputs."""
+        return (*self.inputs, *self.outputs)
+
+
+def entry_points(program: Program) -> list[EntryPoint]:
+    """The entry points of a program by the names that its module has, for backends that need no others."""
+    made = []
+    for name in program.entries or [program.entry]:
+        f = program.functions[name]
+        inputs, outputs = (tuple(Parameter(s, s.name) for s in slots) for slots in (f.params, f.results))
+        made.append(EntryPoint(f, name, inputs, outputs))
+    return made
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a build asks of a backend, beside its flags.
+
+    Attributes:
+        name: prefix of files and symbols; one that `Backend.fit_name` gives back as it is.
+        emit: how far to go, one of the backend's `emits`.
+        expected: what the interpreter gives for an entry's inputs, as flat arrays; 16-bit floats as float32. Inputs are arrays
+            in the order of its tensors, 16-bit floats as their bits; they are asked for only if this machine can hold them.
+    """
+
+    name: str
+    emit: str
+    expected: Callable[[HostFunction, Iterable[Any]], list[Any]]
+
+
+@dataclass
+class Sources:
+    """What a backend writes.
+
+    Attributes:
+        files: contents, as lists of buffers, by name; the first is what a user reads first.
+        entries: the entry points, `NAME_run` first.
+        arena_bytes: workspace of one run.
+        identifiers: what each parameter of the first entry is called in the code.
+        kernel_names: what each kernel is called there.
+        weights: name of the weights file among `files`, or empty.
+        report: what the build report says beside what it says of every program.
+        units: what is compiled, where that is not among `files`: kept beside them when compiling fails.
+    """
+
+    files: dict[str, list[Any]]
+    entries: Sequence[EntryPoint]
+    arena_bytes: int
+    identifiers: Mapping[str, str] = field(default_factory=dict)
+    kernel_names: Mapping[str, str] = field(default_factory=dict)
+    weights: str = ""
+    report: dict[str, Any] = field(default_factory=dict)
+    units: dict[str, list[Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Built:
+    """What compiling made: files to copy by name, which of them `Backend.load` takes, and which is a program."""
+
+    files: Mapping[str, Path] = field(default_factory=dict)
+    library: str = ""
+    program: str = ""
+    notes: tuple[str, ...] = ()

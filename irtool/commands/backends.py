@@ -1,0 +1,66 @@
+"""`irtool backends`: lists and explains backends, from the classes themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import kinds
+from .pass_options import loads_files
+
+if TYPE_CHECKING:
+    from ..backends.base import Backend
+
+
+@click.command(name="backends", short_help="List the backends, or explain one.")
+@click.argument("name", type=kinds.BACKEND, required=False)
+@loads_files
+def command(name: str | None) -> None:
+    """List the backends, which `irtool build --target` takes, or explain NAME: what it makes, and its flags.
+
+    \b
+    irtool backends c
+    irtool build --target='c{math=strict,vector=none}' net.relay
+    """
+    click.echo(_explain(name) if name else _list())
+
+
+def _list() -> str:
+    from ..backends.base import backends
+    from .tables import show_table
+
+    rows = [("backend", "makes", "what it is")]
+    rows += [(cls.name, ", ".join(cls.emits), cls.summary()) for cls in dict.fromkeys(backends)]
+    note = "`irtool backends NAME` lists the flags of one; `--emit=tir` needs none."
+    return f"{show_table(rows, (10, 24))}\n\n{note}"
+
+
+def _explain(name: str) -> str:
+    from ..backends.base import backends, find_backend
+    from ..driver.options import default_emit
+    from .manual import for_terminal
+    from .tables import show_table
+
+    cls = find_backend(name)
+    lines = [cls.name, "", for_terminal(cls.manual()), ""]
+    lines.append(f"--emit: {', '.join(cls.emits)} ({default_emit(cls)} unless it is said)")
+    if cls.fields():
+        rows = [("flag", "default", "what it means"), *(_flag(f) for f in cls.fields())]
+        lines += ["", show_table(rows, (16, 8)), "", f"--target='{_example(cls)}' sets flags."]
+    origin = backends.origin_of(cls)
+    return "\n".join([*lines, *(["", origin] if origin else [])])
+
+
+def _flag(f: Any) -> tuple[str, str, str]:
+    from ..backends.flags import show_flag
+
+    choices = f.metadata.get("choices", ())
+    said = f.metadata.get("meaning", "") + (f": {', '.join(choices)}" if choices else "")
+    return f.name, show_flag(f.default) if f.default != "" else "", said
+
+
+def _example(cls: type[Backend]) -> str:
+    f = cls.fields()[0]
+    choices = f.metadata.get("choices") or ("…",)
+    return f"{cls.name}{{{f.name}={choices[-1]}}}"
