@@ -244,7 +244,7 @@ def test_help_names_every_option_of_build(irtool) -> None:
     from irtool.driver import build
 
     text = irtool("build", "--help").stdout
-    renamed = {"opt_level": "-O", "out_dir": "-o", "inputs": "--input"}
+    renamed = {"opt_level": "-O", "out_dir": "-o", "inputs": "--input", "flags": "--target"}
     renamed |= {"required_pass": "--require-pass", "disabled_pass": "--disable-pass", "config": "--pass-config"}
     hidden = {"module", "content", "instruments", "also", "warnings"}
     for name in inspect.signature(build).parameters:
