@@ -32,10 +32,10 @@ from ..ir import (
     bound_vars,
     use_counts,
 )
-from ..ops.own import checked_evaluate
 from .code import UNSET, Block, Clause, Code, Instruction, Kind
 from .liveness import finish_blocks
 from .places import Places
+from .reference import reference
 from .values import ConstructorValue, OperatorValue
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class _Writer:
         if isinstance(e.op, Op):
             operator = e.op.operator
             attrs = e.attrs if isinstance(e.attrs, operator) else operator.make(e.attrs, e.span)
-            self._after(e, block, e.args, Kind.OPERATOR, checked_evaluate(attrs, e.checked_type))
+            self._after(e, block, e.args, Kind.OPERATOR, reference(attrs, e.checked_type))
         elif isinstance(e.op, Constructor):
             self._after(e, block, e.args, Kind.DATA, e.op)
         else:

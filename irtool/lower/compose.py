@@ -28,6 +28,7 @@ from ..ir import (
     tuple_leaves,
 )
 from ..ops.base import RelationError
+from ..ops.empty import compute_nothing, has_no_elements
 from ..tir import dtypes
 
 
@@ -207,9 +208,11 @@ def _item(fields: list[te.Tensor], e: TupleGetItem) -> list[te.Tensor]:
     return fields[start : start + len(flat_types(t.fields[e.index], e))]
 
 
-def _computed(e: Call, arguments: Sequence[te.Tensor]) -> Any:
+def _computed(e: Call, arguments: Sequence[te.Tensor], wanted: Sequence[TensorType]) -> Any:
     """What the operator of a call computes. Errors say which call it is: a type rule that accepts more is a bug."""
     try:
+        if has_no_elements(wanted) and (nothing := compute_nothing(type(e.attrs), wanted)) is not None:
+            return nothing
         return e.attrs.compute(list(arguments), e.checked_type)
     except (MemoryError, NotImplementedError):
         raise
@@ -230,7 +233,7 @@ def compute_call(e: Call, arguments: Sequence[te.Tensor]) -> list[te.Tensor]:
     wanted = flat_types(e.checked_type, e)
     for a in e.args:
         flat_types(a.checked_type, a)
-    made = _computed(e, arguments)
+    made = _computed(e, arguments, wanted)
     tensors = list(made) if isinstance(made, tuple | list) else [made]
     if len(tensors) != len(wanted):
         raise IrError(f"{e.op!r} computes {len(tensors)} tensors where its type has {len(wanted)}", e.span)

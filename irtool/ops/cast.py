@@ -12,31 +12,11 @@ from ..diagnostics import IrError
 from ..ir import TensorType, Type
 from .base import DType, Operator, Pattern, RelationError, Reporter, operator
 from .binary import pick
+from .conversion import convert
 from .dtypes import bits, numpy_dtype
 from .partial import broadcast_known
 from .relations import broadcast_shape, require_dtype
 from .shapes import tensor
-
-
-def convert(x: np.ndarray, dtype: str) -> np.ndarray:
-    """`x` in another dtype: floats are cut to whole numbers, integers wrap, everything but 0 is True.
-
-    What numpy leaves to the processor is fixed: a float is cut to int32 (int64 for wide and unsigned results), to its least
-    value where it does not fit or is NaN, and then wraps; uint64 holds what fits it.
-    """
-    x, target = np.asarray(x), numpy_dtype(dtype)
-    with np.errstate(all="ignore"):
-        if target.kind not in "iu" or x.dtype.kind in "iub":
-            return x.astype(target)
-        wide = np.dtype(np.int64 if target.itemsize > 4 or target.kind == "u" else np.int32)
-        x = x if x.dtype.itemsize > 2 else x.astype(np.float32)
-        limit = x.dtype.type(2.0 ** (8 * wide.itemsize - 1))
-        fits = (x >= -limit) & (x < limit)
-        cut = np.where(fits, np.where(fits, x, 0).astype(wide), -(2 ** (8 * wide.itemsize - 1))).astype(target)
-        if target == np.uint64:
-            large = (x >= limit) & (x < 2 * limit)
-            cut = np.where(large, np.where(large, x, 0).astype(target), cut)
-        return np.asarray(cut)
 
 
 def _convert_elements(x: Any, dtype: str) -> Any:

@@ -15,7 +15,7 @@ from ..ir.dims import ANY, Dim
 from ..ir.expr import MissingData
 from ..tir import dtypes
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
-from .cast import convert
+from .conversion import convert
 from .dtypes import numpy_dtype
 from .relations import identity
 from .shapes import require_integers, require_scalar, tensor
@@ -211,8 +211,8 @@ class Arange(Operator):
             length = max(_range_length(*bounds), 0)
         except RelationError as error:
             raise IrError(str(error)) from None
-        steps = np.arange(length).astype(numpy_dtype(self.dtype))
-        return (start + step * steps).astype(numpy_dtype(self.dtype))
+        steps = convert(np.arange(length), self.dtype)
+        return convert(start + step * steps, self.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         start, _, step = inputs

@@ -11,8 +11,10 @@ from .. import te
 from ..deferred import np
 from ..ir import TensorType, Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
+from .conversion import number_as
 from .dtypes import bits, is_float
 from .relations import identity
+from .shapes import require_integers
 
 
 class _Elementwise(Operator):
@@ -58,19 +60,21 @@ class LeakyRelu(_Elementwise):
         return found
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
-        return np.where(x > 0, x, x * np.asarray(self.alpha).astype(x.dtype))
+        return np.where(x > 0, x, x * number_as(self.alpha, x.dtype))
 
     def element(self, x: Any) -> Any:
         return te.select(x > te.const(0, x.dtype), x, x * te.const(self.alpha, x.dtype))
 
 
-@operator("hardswish", variadic=True)
+@operator("hardswish", variadic=True)  # as TVM declares it
 @dataclass(frozen=True)
 class Hardswish(_Elementwise):
     """`x * min(max(x + 3, 0), 6) / 6` of each element."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the argument, which holds floats."""
+        if len(types) != 1:
+            raise RelationError(f"1 argument is needed, {len(types)} are given")
         found = super().relate(types, reporter)
         if isinstance(found, TensorType) and not is_float(found.dtype):
             raise RelationError(f"floats are needed, not {found.dtype}")
@@ -114,12 +118,19 @@ class Clip(_Elementwise):
         return tuple(int(min(max(bound, low), high)) for bound in (self.a_min, self.a_max))  # type: ignore[return-value]
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
-        low, high = (np.asarray(b).astype(x.dtype) for b in self.bounds(x.dtype.name))
+        low, high = (number_as(b, x.dtype) for b in self.bounds(x.dtype.name))
         return np.fmax(np.fmin(x, high), low)
 
     def element(self, x: Any) -> Any:
         low, high = (te.const(b, x.dtype) for b in self.bounds(x.dtype))
         return te.max2(te.min2(x, high), low)
+
+
+FAR_SHIFT = 1200
+"""A shift to the right by as much leaves nothing of any number; the least positive double is 2^-1074."""
+
+MOST_RIGHT = 62
+"""A right shift by more leaves nothing of a product of 63 bits but its sign, which rounding takes away."""
 
 
 @operator("fixed_point_multiply", "data", pattern=Pattern.ELEMWISE, attrs="FixedPointMultiplyAttrs")
@@ -134,23 +145,38 @@ class FixedPointMultiply(_Elementwise):
     multiplier: int
     shift: int
 
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the argument, which holds integers; they are shifted by less than their product has bits."""
+        found = super().relate(types, reporter)
+        if isinstance(found, TensorType):
+            require_integers(found)
+        if not -FAR_SHIFT < self.shift < 64:
+            raise RelationError(f"shift is {self.shift}; it must be more than -{FAR_SHIFT} and less than 64")
+        if not -(2**31) <= self.multiplier < 2**31:
+            raise RelationError(f"multiplier is {self.multiplier}, which is no number of 32 bits")
+        return found
+
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         if self.multiplier == 1 << 30:
-            by = int(self.shift) - 1
+            by = max(int(self.shift) - 1, -65)
             if by >= 0:
-                return x << x.dtype.type(by)
-            return (x + x.dtype.type(1 << (-by - 1))) >> x.dtype.type(-by)
+                return x << number_as(by, x.dtype)
+            return (x + number_as(1 << (-by - 1), x.dtype)) >> number_as(-by, x.dtype)
         left, right = max(int(self.shift), 0), max(-int(self.shift), 0) + 31
+        if right > MOST_RIGHT:
+            return np.zeros_like(x)
         product = (x.astype("int64") << left) * int(self.multiplier)
         return ((product + (1 << (right - 1))) >> right).astype(x.dtype)
 
     def element(self, x: Any) -> Any:
         if self.multiplier == 1 << 30:
-            by = int(self.shift) - 1
+            by = max(int(self.shift) - 1, -65)
             if by >= 0:
                 return x << te.const(by, x.dtype)
             return (x + te.const(1 << (-by - 1), x.dtype)) >> te.const(-by, x.dtype)
         left, right = max(int(self.shift), 0), max(-int(self.shift), 0) + 31
+        if right > MOST_RIGHT:
+            return te.const(0, x.dtype)
         wide = te.cast(x, "int64")
         if left:
             wide = wide << te.const(left, "int64")

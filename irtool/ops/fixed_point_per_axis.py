@@ -10,10 +10,8 @@ from .. import te
 from ..deferred import np
 from ..ir import Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
+from .elementwise import MOST_RIGHT as _MOST
 from .shapes import require_compatible, require_rank, tensor
-
-_MOST = 62
-"""A right shift by more leaves nothing of a product of 63 bits but its sign, which rounding takes away."""
 
 
 @operator(

@@ -12,6 +12,7 @@ from ..deferred import np
 from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
+from .conversion import convert
 from .dtypes import numpy_dtype
 from .shapes import tensor
 from .threefry import ALL_ONES, STATE, generate, hash_words, split
@@ -185,7 +186,7 @@ class Uniform(_Distribution):
     def evaluate(self, key: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
         state, numbers = generate(key, math.prod(self.out_shape))
         unit = to_unit(numbers, self.out_dtype).reshape(self.out_shape)
-        return state, (unit * (high - low) + low).astype(numpy_dtype(self.out_dtype))
+        return state, convert(unit * (high - low) + low, self.out_dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         key, low, high = inputs
@@ -213,7 +214,7 @@ class Normal(_Distribution):
         t = numpy_dtype(self.out_dtype).type
         u, v = to_unit(numbers, self.out_dtype).reshape(2, *self.out_shape)
         drawn = np.sqrt(t(-2) * np.log(t(1) - u)) * np.sin(t(2 * math.pi) * v)
-        return state, (drawn * scale + mean).astype(numpy_dtype(self.out_dtype))
+        return state, convert(drawn * scale + mean, self.out_dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         key, mean, scale = inputs

@@ -15,6 +15,7 @@ from ..deferred import np
 from ..ir import TensorType, Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .binary import pick, truncated_quotient
+from .conversion import convert
 from .dtypes import is_float, is_half, is_real, largest, smallest
 from .relations import reduce_axes, reduce_shape
 from .shape.partly_known import reduced_known
@@ -102,7 +103,7 @@ class PlainReduction(Reduction):
         if not axes:
             return x
         with np.errstate(all="ignore"):
-            return np.asarray(type(self).reference(x, axes, self.keepdims)).astype(x.dtype)
+            return convert(type(self).reference(x, axes, self.keepdims), x.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (x,) = inputs

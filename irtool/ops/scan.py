@@ -10,7 +10,7 @@ from .. import te
 from ..deferred import late, np
 from ..ir import TensorType, Type
 from .base import VOID, DType, Operator, Pattern, Reporter, operator
-from .dtypes import numpy_dtype
+from .conversion import convert
 from .rows import rows
 from .shapes import normalize_axis, product, tensor
 
@@ -39,7 +39,7 @@ class _Scan(Operator):
         return TensorType((product(x.shape),), dtype)
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
-        wide = x.astype(numpy_dtype(self.dtype) if self.dtype else x.dtype)
+        wide = convert(x, self.dtype or x.dtype)
         if self.axis is None:
             wide = wide.reshape(-1)
         axis = normalize_axis(self.axis or 0, wide.ndim)

@@ -11,6 +11,7 @@ from ..deferred import np
 from ..diagnostics import IrError
 from ..ir import TensorType, Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
+from .conversion import convert
 from .shapes import tensor
 from .unary import round_half_away
 
@@ -59,7 +60,7 @@ class SimulatedQuantize(Operator):
         if self.kind == _IDENTITY:
             return x
         clipped = np.maximum(np.minimum(x / scale, high), low)
-        return (round_half_away(clipped) * scale).astype(x.dtype)
+        return convert(round_half_away(clipped) * scale, x.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         self._check()

@@ -13,7 +13,7 @@ from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type
 from ..ir.dims import ANY
 from .base import Operator, Pattern, RelationError, Reporter, operator
-from .cast import convert
+from .conversion import convert
 from .dtypes import is_signed
 from .shapes import require_compatible, require_integers, require_rank, tensor
 

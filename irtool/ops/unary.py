@@ -17,6 +17,7 @@ from ..diagnostics import IrError
 from ..ir import Type
 from . import approximations
 from .base import Operator, Pattern, Reporter, operator
+from .conversion import convert
 from .dtypes import is_float, is_integer, is_real, needs_bits
 from .erf import erf
 from .relations import compare, identity
@@ -74,7 +75,7 @@ def _real(f: Function) -> Function:
     """`f` made fit for every dtype: computed in double precision for integers, and in the input's dtype at the end."""
 
     def apply(x: np.ndarray) -> np.ndarray:
-        return f(x if is_real(x.dtype) else x.astype("float64")).astype(x.dtype)
+        return convert(f(x if is_real(x.dtype) else x.astype("float64")), x.dtype)
 
     return apply
 

@@ -98,7 +98,7 @@ def plain_value(text: Any) -> Any:
     """A field's text as the number that it is, or as it stands."""
     if not isinstance(text, str):
         return text
-    if re.fullmatch(r"-?[0-9]{1,19}", text):
+    if re.fullmatch(r"-?[0-9]{1,19}", text) and text != "-0":  # which is a float
         return int(text)
     try:
         return float(text)

@@ -11,6 +11,7 @@ from .axes import expand_to_axis
 from .base import FunctionPass, register_pass
 from .constants import scalar_constant
 from .context import PassContext
+from .reshaping import reshape_to
 
 
 @register_pass("SimplifyInference", level=0, required=("InferType",))
@@ -112,16 +113,14 @@ def _instance_norm(e: Call, data_type: TensorType) -> Expr:
 def _group_norm(e: Call, data_type: TensorType) -> Expr:
     if not data_type.is_static:
         return e
-    if (
-        0 in data_type.shape
-    ):  # nothing to normalise, and a 0 in a new shape would stand for the dimension that was there
+    if 0 in data_type.shape:  # nothing to normalise
         return e.args[0]
     shape, rank = data_type.shape, len(data_type.shape)
     axis, groups = e.attrs.axis % rank, e.attrs.num_groups
     grouped = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])  # type: ignore[operator]
     axes = tuple(range(axis + 1, rank + 1))
-    out = _normalised(call("reshape", e.args[0], newshape=grouped), axes, e.attrs.epsilon, data_type.dtype)
-    return _scale_and_shift(call("reshape", out, newshape=shape), e, rank, axis)
+    out = _normalised(reshape_to(e.args[0], grouped), axes, e.attrs.epsilon, data_type.dtype)
+    return _scale_and_shift(reshape_to(out, shape), e, rank, axis)
 
 
 def _l2_normalize(e: Call, data_type: TensorType) -> Expr:

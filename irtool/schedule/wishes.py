@@ -63,7 +63,7 @@ def wishes(kernel: PrimFunc, machine: Machine, constants: frozenset[Buffer]) -> 
         factor = full
         made = None
         while made is None and factor >= 4:
-            made = _along(r, v, factor) if extent % factor == 0 else None
+            made = _filled(_along(r, v, factor)) if extent % factor == 0 else None
             factor = factor if made is not None else factor // 2
         ends = all(s.indices and s.indices[-1] is v for s in r.stores)
         if extent >= full and (made is None or factor * 2 < full or (factor < full and ends)):
@@ -88,6 +88,13 @@ def _is_product(r: Reduction, v: Var) -> bool:
     others = [x for x, n in r.loops if x is not v and n >= _LEAST_ROWS]
     operands = _operands(r)
     return len(operands) > 1 and all(any(not any(depends(i, x) for i in e.indices) for x in others) for e in operands)
+
+
+def _filled(found: dict[Buffer, Wish] | None) -> dict[Buffer, Wish] | None:
+    """The wishes, None where a buffer ends within a block: a kernel may read less of it than its loop has steps."""
+    if found is not None and any(b.shape[w.axis] % w.factor for b, w in found.items()):
+        return None
+    return found
 
 
 def _padded(r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, Wish]:

@@ -78,12 +78,16 @@ def lowest(dtype: str) -> int | float:
 
 
 def round_to(value: float | int, dtype: str) -> float | int:
-    """`value` as the dtype holds it: floats rounded to nearest even, integers wrapped."""
+    """`value` as the dtype holds it: floats rounded to nearest even, integers wrapped.
+
+    A float for an integer is cut as generated code casts one: to int32 (int64 for 64-bit and unsigned results), the least
+    value of that where it does not fit or is NaN; uint64 holds what fits it.
+    """
     kind, width = parts(dtype)
     if kind == "bool":
         return int(bool(value))
     if kind in ("int", "uint"):
-        wrapped = int(value) & ((1 << width) - 1)
+        wrapped = (_cut(value, kind, width) if isinstance(value, float) else int(value)) & ((1 << width) - 1)
         return wrapped - (1 << width) if kind == "int" and wrapped >> (width - 1) else wrapped
     value = float(value)
     if math.isnan(value) or math.isinf(value) or dtype == "float64":
@@ -95,6 +99,13 @@ def round_to(value: float | int, dtype: str) -> float | int:
         return struct.unpack(code, struct.pack(code, value))[0]
     except OverflowError:
         return math.copysign(math.inf, value)
+
+
+def _cut(value: float, kind: str, width: int) -> int:
+    limit = 1 << (63 if width > 32 or kind == "uint" else 31)
+    if -limit <= value < limit or (kind == "uint" and width == 64 and limit <= value < 2 * limit):
+        return int(value)
+    return -limit
 
 
 def _round_bfloat(value: float) -> float:

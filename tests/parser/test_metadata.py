@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 
+import irtool
 from irtool.diagnostics import IrError
 from irtool.ir import ANY, DimExpr, Int64
 from irtool.ir.meta import MetaNode, VirtualDevice
@@ -304,3 +305,11 @@ def test_nodes_of_the_wrong_kind():
     bad = g.add("relay.Tuple", {"fields": g.array(text), "span": 0})
     with pytest.raises(IrError, match=r"relay\.Tuple in node"):
         body(g.refer(bad), g)
+
+
+def test_minus_zero_in_metadata_is_a_float() -> None:
+    text = """def @main(%x: Tensor[(2, 3, 5, 4), float32], %r: Tensor[(2, 5), float32]) {
+      vision.roi_pool(%x, %r, pooled_size=[1, 3], spatial_scale=-0.0) }"""
+    printed = irtool.to_text(irtool.infer_types(irtool.parse(text)))
+    assert '"spatial_scale": "-0"' in printed
+    assert irtool.to_text(irtool.infer_types(irtool.parse(printed))) == printed

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...diagnostics import IrError
-from ...ir import TensorType, Type
+from ...ir import TensorType, TupleType, Type
 from ...ir.dims import ANY
 from ..base import Operator, RelationError, operators
+from ..known import Known
 from ..shapes import tensor
 
 
@@ -37,10 +38,18 @@ class Dynamic(Operator):
 
     def evaluate(self, *args: Any) -> Any:
         frozen = self.freeze(*[args[i] for i in self.moving])
+        rest = [a for i, a in enumerate(args) if i not in self.moving]
         try:
-            return frozen.evaluate(*[a for i, a in enumerate(args) if i not in self.moving])
+            frozen.relate(list(map(_type_of, rest)), Known())  # which refuses what there is no reference for
+            return frozen.evaluate(*rest)
         except RelationError as error:
             raise IrError(f"{self.name}: {error}") from None
+
+
+def _type_of(value: Any) -> Type:
+    if isinstance(value, tuple | list):
+        return TupleType(tuple(map(_type_of, value)))
+    return TensorType(tuple(value.shape), value.dtype.name)
 
 
 def ints(value: Any) -> tuple[int, ...]:

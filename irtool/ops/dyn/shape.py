@@ -176,11 +176,15 @@ class DynStridedSlice(Dynamic):
         """The data's dtype and rank; the axes that the vectors begin, end and strides reach are `?`, the others stay."""
         if len(types) != 4:
             raise RelationError(f"4 arguments are needed, not {len(types)}; slice_mode is an attribute")
-        data, count = tensor(types[0], "data"), static_length(types[1], "begin")
-        if data is None or count is None:
+        data = tensor(types[0], "data")
+        lengths = [static_length(t, name) for t, name in zip(types[1:], ("begin", "end", "strides"), strict=True)]
+        if data is None or None in lengths:
             return None
+        count = max(n for n in lengths if n is not None)
         if count > len(data.shape):
-            raise RelationError(f"begin has {count} elements, but the tensor has rank {len(data.shape)}")
+            raise RelationError(
+                f"begin, end or strides has {count} elements, but the tensor has rank {len(data.shape)}"
+            )
         return TensorType((*(ANY,) * count, *data.shape[count:]), data.dtype)
 
     def attributes(self, *values: Any) -> dict[str, Any]:

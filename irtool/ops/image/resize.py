@@ -12,6 +12,7 @@ from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import DType, Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import convert, number_as
 from ..layout import Layout, convert_shape
 from ..shapes import require_compatible, require_integers, require_rank, tensor
 from .resample import (
@@ -53,8 +54,8 @@ def resize_array(
     if method.coordinates == "tf_crop_and_resize":
         for axis, target, map in zip(axes, size, maps, strict=True):
             beyond = outside(map, target).reshape([-1 if a == axis else 1 for a in range(out.ndim)])
-            out = np.where(beyond, out.dtype.type(extrapolation), out)
-    return out.astype(dtype)
+            out = np.where(beyond, number_as(extrapolation, out.dtype), out)
+    return convert(out, dtype)
 
 
 def resize_tensor(
@@ -300,7 +301,7 @@ class CropAndResize(Operator):
             out[k] = np.where(beyond, np.float32(self.extrapolation_value), total)
         out = out.reshape(*source.shape[:-2], *self.crop_size)
         out = np.moveaxis(out, 0, n - sum(a < n for a in (h, w)))
-        return np.moveaxis(out, (-2, -1), (h, w)).astype(self.out_dtype or data.dtype)
+        return convert(np.moveaxis(out, (-2, -1), (h, w)), self.out_dtype or data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, boxes, chosen = inputs

@@ -11,6 +11,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import convert
 from ..dtypes import is_float
 from ..shapes import require_compatible, require_floats, require_rank, tensor
 from .resample import round_half_away
@@ -113,13 +114,16 @@ class GridSample(Operator):
                 raise RelationError(f'{what} is "{name}"; it can be {", ".join(known)}')
         require_compatible(data.shape[0], grid.shape[0], "the batches of data and grid")
         require_compatible(grid.shape[1], rank - 2, "axis 1 of grid and the number of coordinates")
-        return TensorType((*data.shape[:2], *grid.shape[2:]), data.dtype)
+        found = (*data.shape[:2], *grid.shape[2:])
+        if 0 in data.shape[2:] and 0 not in found:
+            raise RelationError(f"there is no pixel in {data} to take others from")
+        return TensorType(found, data.dtype)
 
     def evaluate(self, data: Any, grid: Any) -> Any:
         spatial = data.shape[2:]
         points = [self._to_pixels(grid[:, len(spatial) - 1 - k], extent) for k, extent in enumerate(spatial)]
         if self.method == "bicubic":
-            return self._bicubic(data, points).astype(data.dtype)
+            return convert(self._bicubic(data, points), data.dtype)
         points = [self._bring_in(p, extent) for p, extent in zip(points, spatial, strict=True)]
         if self.method == "nearest":
             return self._read(data, [round_half_away(p).astype(np.int64) for p in points])
@@ -131,7 +135,7 @@ class GridSample(Operator):
                 weight = weight * ((p - low) if side else (1 - (p - low)))
             at = [(low + side).astype(np.int64) for low, side in zip(lows, corner, strict=True)]
             out += self._read(data, at) * weight[:, None]
-        return out.astype(data.dtype)
+        return convert(out, data.dtype)
 
     def _to_pixels(self, coordinate: Any, extent: int) -> Any:
         real = coordinate.dtype.type

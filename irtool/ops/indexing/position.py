@@ -11,6 +11,7 @@ from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import ANY
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import number_as
 from ..relations import require_dtype
 from ..shapes import require_compatible, require_rank, tensor
 from ..typical import below, extent_of
@@ -81,6 +82,13 @@ class UnravelIndex(Operator):
         return te.compute(out_type.shape, element, name="unravel_index", tag="injective")
 
 
+_COUNTS = dict.fromkeys(("bool", "int8", "uint8", "int16", "uint16"), "int32") | {
+    "float16": "float32",
+    "bfloat16": "float32",
+}
+"""In what steps are compared with lengths of dtypes that cannot count all steps."""
+
+
 @operator("sequence_mask", "data", "valid_length", pattern=Pattern.INJECTIVE, attrs="SequenceMaskAttrs", level=10)
 @dataclass(frozen=True)
 class SequenceMask(Operator):
@@ -114,14 +122,15 @@ class SequenceMask(Operator):
         steps = np.arange(data.shape[self.axis])
         outside = steps >= length[:, None] if self.axis == 1 else steps[:, None] >= length
         outside = outside.reshape(*outside.shape, *(1,) * (data.ndim - 2))
-        return np.where(outside, np.array(self.mask_value).astype(data.dtype), data)
+        return np.where(outside, number_as(self.mask_value, data.dtype), data)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, length = inputs
 
         def element(*i: Any) -> Any:
             valid = length[i[1 - self.axis]]
-            outside = te.cast(i[self.axis], valid.dtype) >= valid
+            wide = _COUNTS.get(valid.dtype, valid.dtype)
+            outside = te.cast(i[self.axis], wide) >= te.cast(valid, wide)
             return te.select(outside, te.const(self.mask_value, data.dtype), data[i])
 
         return te.compute(data.shape, element, name="sequence_mask", tag="injective")

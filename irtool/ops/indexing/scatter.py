@@ -16,6 +16,7 @@ from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.attributes import ALWAYS_STATED
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import convert
 from ..relations import identity
 from ..shapes import normalize_axis, require_compatible, require_rank, tensor
 from ..typical import below, below_all, extent_of
@@ -65,7 +66,7 @@ class ScatterAlongAxis(Operator):
         place = list(np.indices(indices.shape))
         place[axis] = at
         to = tuple(p[inside] for p in place)
-        values = updates[tuple(slice(0, n) for n in indices.shape)][inside].astype(data.dtype)
+        values = convert(updates[tuple(slice(0, n) for n in indices.shape)][inside], data.dtype)
         apply_updates(out, to, values, self.meeting)
         return out
 
@@ -233,7 +234,7 @@ class ScatterND(Operator):
         extents = np.array(data.shape[:count], np.int64).reshape(-1, 1)
         at = np.where(at < 0, at + extents, at)
         inside = ((at >= 0) & (at < extents)).all(0)
-        values = updates.reshape(at.shape[1], *data.shape[count:]).astype(data.dtype)
+        values = convert(updates.reshape(at.shape[1], *data.shape[count:]), data.dtype)
         to = tuple(row[inside] for row in at)
         if not count:
             whole = out[None]

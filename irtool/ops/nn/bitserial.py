@@ -128,7 +128,11 @@ class BitserialConv2D(Operator):
         kernel, strides = exactly(self.kernel_size, 2, "kernel_size"), per_axis(self.strides, 2, "strides")
         pads = pad_amounts(self.padding, 2)
         spatial = [add(floordiv(sub(add(shape[2 + i], add(*pads[i])), kernel[i]), strides[i]), 1) for i in range(2)]
-        return TensorType(in_layout((shape[0], self.channels, *spatial), "NCHW", stored, "the result"), self.out_dtype)
+        whole = (shape[0], self.channels, *spatial)
+        found = in_layout(whole, "NCHW", stored, "the result")
+        if not same_shape(in_layout(found, stored, "NCHW", "the result"), whole):
+            raise RelationError(f'{show_shape(whole)} does not fill the blocks of "{self.data_layout}"')
+        return TensorType(found, self.out_dtype)
 
     def require_weights(self, weight: TensorType, inputs: Dim) -> None:
         """RelationError unless these are weights for so many input channels, packed or not."""

@@ -14,6 +14,7 @@ from ..layout import Layout, convert
 from ..partial import meet_dims, window_input
 from ..shapes import add, compatible, mul, tensor
 from ..typical import summed
+from .blocks import unfilled
 from .conv_expression import convolution
 from .convolve import convolve
 from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group, positions
@@ -190,6 +191,8 @@ class Convolution(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, weight = inputs
         data_layout, kernel_layout, out_layout = self.layouts()
+        if (made := unfilled(self, inputs, out_type, out_layout, self.data_form)) is not None:
+            return made
         return convolution(
             data,
             weight,
@@ -237,10 +240,6 @@ class Conv1D(Convolution):
     kernel_layout: str = "OIW"
     out_layout: str = ""
     out_dtype: DType = VOID
-
-    def input_channels(self, shape: Sequence[Dim]) -> Dim:
-        # The peer compares all input channels with the weights where it infers nothing for them.
-        return shape[1]
 
     def _is_depthwise(self, shape: Sequence[Dim], weight: TensorType | None) -> bool:
         return False

@@ -14,6 +14,7 @@ from ...ir.attributes import since, until
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert
 from ..shapes import ceildiv, mul, product, require_rank, tensor
+from .blocks import unfilled
 from .conv import Conv2D, PackedConvolution
 from .conv_expression import convolution
 from .convolve import convolve
@@ -123,6 +124,15 @@ class Conv2DGemm(PackedConvolution, Conv2D):
         needed = mul(self.channels, product((depth, *self.kernel_size)))
         if isinstance(held, int) and isinstance(needed, int) and held < needed:
             raise RelationError(f"the packed weights {weight} hold fewer than the {needed} numbers that are needed")
+        k, tiles = product((depth, *self.kernel_size)), [d for d in weight.shape if isinstance(d, int)]
+        if isinstance(k, int) and len(tiles) == 4:
+            transposed = are_transposed(tiles, self.channels, k, weight.dtype)
+            rows, columns = tiles[2:] if transposed else tiles[:1:-1]
+            if tiles[0] * rows < self.channels or tiles[1] * columns < k:
+                raise RelationError(
+                    f"the packed weights {weight} are {tiles[0] * rows} by {tiles[1] * columns} numbers, fewer than the "
+                    f"{self.channels} by {k} that are needed"
+                )
         return found
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -145,6 +155,8 @@ class Conv2DGemm(PackedConvolution, Conv2D):
         assert self.kernel_size is not None and self.channels is not None
         data, weight = inputs
         data_layout, _, out_layout = self.layouts()
+        if (made := unfilled(self, inputs, out_type, out_layout, self.data_form)) is not None:
+            return made
         depth = data.shape[data_layout.index("C")] // self.groups
         transposed = are_transposed(weight.shape, self.channels, depth * math.prod(self.kernel_size), weight.dtype)
         rows, columns = weight.shape[2:] if transposed else weight.shape[:1:-1]

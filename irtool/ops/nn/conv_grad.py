@@ -12,6 +12,7 @@ from ...ir.dims import Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert
 from ..shapes import add, floordiv, require_compatible, tensor
+from .blocks import unfilled
 from .conv import exactly
 from .conv_expression import Stored, weight_gradient
 from .convolve import convolve_weight_gradient
@@ -92,4 +93,6 @@ class Conv2DBackwardWeight(Operator):
         x = Stored(data, Layout.parse(self.kernel_layout), "NCHW")
         pads: Any = pad_amounts(self.padding, 2)
         out_layout = Layout.parse(self.out_layout)
+        if (made := unfilled(self, inputs, out_type, out_layout, "OIHW")) is not None:
+            return made
         return weight_gradient(g, x, out_type, out_layout, self.strides, pads, self.dilation, self.groups)

@@ -12,6 +12,7 @@ from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..partial import meet_dims
 from ..shapes import add, compatible, floordiv, mul, sub
+from .blocks import unfilled
 from .conv import Convolution, exactly
 from .convolve import convolve_transposed
 from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group
@@ -100,6 +101,8 @@ class TransposedConvolution(Convolution):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, weight = inputs
         data_layout, kernel_layout, out_layout = self.layouts()
+        if (made := unfilled(self, inputs, out_type, out_layout, self.data_form)) is not None:
+            return made
         return transposed_convolution(
             data,
             weight,

@@ -14,10 +14,11 @@ from ...ir.dims import ANY
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert
 from ..shapes import add, compatible, floordiv, mul, product, tensor
+from .blocks import unfilled
 from .conv import exactly
 from .conv_expression import Stored, result
 from .gemm import matmul
-from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, positions
+from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group, positions
 from .window_expression import wide_dtype
 
 
@@ -72,7 +73,7 @@ class DeformableConv2D(Operator):
             if weight is None:
                 return None
             held = in_layout(weight.shape, kernel_layout, "OIHW", "the weights")  # type: ignore[assignment]
-            for i, k in enumerate(self.kernel_size or ()):
+            for i, k in enumerate(exactly(self.kernel_size, 2, "kernel_size") if self.kernel_size is not None else ()):
                 if not compatible(k, held[2 + i]):
                     raise RelationError(f"kernel_size[{i}] is {k}, and the weights are {held[2 + i]} wide there")
             if self.channels is not None and not compatible(self.channels, held[0]):
@@ -81,6 +82,9 @@ class DeformableConv2D(Operator):
                 raise RelationError(
                     f"{shape[1]} input channels in {self.groups} groups do not meet weights for {held[1]}"
                 )
+        per_group(held[0], self.groups, "output")
+        per_group(shape[1], self.groups, "input")
+        per_group(shape[1], self.deformable_groups, "input")
         pads = pad_amounts(self.padding, 2)
         spatial = [
             positions(shape[2 + i], add(*pads[i]), dilated(held[2 + i], dilation[i]), strides[i]) for i in range(2)
@@ -105,6 +109,9 @@ class DeformableConv2D(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         stored = Layout.parse(self.data_layout)
+        out_layout = Layout.parse(self.out_layout or self.data_layout)
+        if (made := unfilled(self, inputs, out_type, out_layout, "NCHW")) is not None:
+            return made
         x, moves = Stored(inputs[0], stored, "NCHW"), Stored(inputs[1], stored, "NCHW")
         w = Stored(inputs[2], Layout.parse(self.kernel_layout), "OIHW")
         outputs, depth, *kernel = w.shape
@@ -117,7 +124,6 @@ class DeformableConv2D(Operator):
             wide = wide_dtype(out_type.dtype)
             return te.sum(te.cast(seen[n, c, ky, kx, i, j], wide) * te.cast(w[o, rc, ky, kx], wide), axis=[rc, ky, kx])
 
-        out_layout = Layout.parse(self.out_layout or self.data_layout)
         return result(out_type, out_layout, "NCHW", element, "deformable_conv2d", {})
 
     def sampled(self, x: Stored, moves: Stored, kernel: Sequence[int]) -> Any:

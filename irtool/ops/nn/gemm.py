@@ -7,6 +7,7 @@ is some fifty times faster than numpy's integer product. Half-precision numbers 
 from __future__ import annotations
 
 from ...deferred import np
+from ..conversion import convert
 from ..dtypes import numpy_dtype
 
 
@@ -44,15 +45,15 @@ def finish(total: np.ndarray, out_dtype: str | np.dtype) -> np.ndarray:
         return total
     if is_integer(out) and not is_integer(total.dtype):
         return total.astype(np.int64).astype(out)
-    return total.astype(out)
+    return convert(total, out)
 
 
 def operands(a: np.ndarray, b: np.ndarray, depth: int, out_dtype: str | np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """Both operands in the dtype in which their products are summed."""
     out = as_dtype(out_dtype)
     if is_integer(out):
-        a = a if is_integer(a.dtype) else a.astype(out)
-        b = b if is_integer(b.dtype) else b.astype(out)
+        a = a if is_integer(a.dtype) else convert(a, out)
+        b = b if is_integer(b.dtype) else convert(b, out)
     dtype = accumulator(a.dtype, b.dtype, depth, out)
     return a.astype(dtype, copy=False), b.astype(dtype, copy=False)
 

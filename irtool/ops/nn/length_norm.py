@@ -10,6 +10,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import number_as
 from ..relations import identity
 from ..shapes import normalize_axes, normalize_axis, require_floats
 from .precision import narrow, widen
@@ -38,7 +39,7 @@ class L2Normalize(Operator):
     def evaluate(self, data: np.ndarray) -> np.ndarray:
         x = widen(data)
         total = np.square(x).sum(axis=self.axis or None, keepdims=True)
-        least = x.dtype.type(self.eps)
+        least = number_as(self.eps, x.dtype)
         # As `maximum` does it, which this is simplified to: a sum that is NaN counts as none.
         return narrow(x * (1 / np.sqrt(np.where(total > least, total, least))), data.dtype)
 
@@ -98,17 +99,17 @@ class LRN(Operator):
     def evaluate(self, data: np.ndarray) -> np.ndarray:
         self.require_odd()
         x = widen(data)
-        reach = self.size // 2
         length = x.shape[self.axis]
+        reach = min(self.size // 2, length)
         pads = [(0, 0)] * x.ndim
         pads[self.axis] = (reach, reach)
         squares = np.pad(np.square(x), pads)
         total = np.zeros_like(x)
-        for i in range(self.size):
+        for i in range(2 * reach + 1):
             cut = [slice(None)] * x.ndim
             cut[self.axis] = slice(i, i + length)
             total += squares[tuple(cut)]
-        scale = np.power(x.dtype.type(self.bias) + x.dtype.type(self.alpha) * total / self.size, self.beta)
+        scale = np.power(number_as(self.bias, x.dtype) + number_as(self.alpha, x.dtype) * total / self.size, self.beta)
         return narrow(x / scale, data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
@@ -116,8 +117,8 @@ class LRN(Operator):
         self.require_odd()
         axis = self.axis % data.ndim
         wide = wide_dtype(data.dtype)
-        reach = self.size // 2
-        near = te.reduce_axis(self.size, name="near")
+        reach = min(self.size // 2, data.shape[axis])  # beyond are zeros only
+        near = te.reduce_axis(2 * reach + 1, name="near")
         padded = pad_axes(data, (axis,), ((reach, reach),))
 
         def square(*i: Any) -> Any:

@@ -109,6 +109,13 @@ class NLLLoss(Operator):
             return None
         if len(predictions.shape) - len(targets.shape) != 1:
             raise RelationError(f"the predictions {predictions} must have one axis more than the targets {targets}")
+        if len(predictions.shape) < 2:
+            raise RelationError(f"the predictions must have a batch and classes, not {predictions}")
+        rest = (predictions.shape[0], *predictions.shape[2:])
+        if not all(map(compatible, rest, targets.shape)):
+            raise RelationError(
+                f"the predictions {predictions} without their classes and the targets {targets} differ in shape"
+            )
         require_rank(weights, 1, "the weights")
         if not compatible(predictions.shape[1], weights.shape[0]):
             raise RelationError(f"there are {predictions.shape[1]} classes and {weights.shape[0]} weights")

@@ -10,7 +10,8 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import normalize_axis, require_numbers, tensor
+from ..conversion import number_as
+from ..shapes import normalize_axis, require_floats, tensor
 from ..typical import NearOne, NearZero
 from .partly_known import per_channel
 from .precision import along, narrow, widen
@@ -52,7 +53,7 @@ class BatchNorm(Operator):
             return None
         if not data.shape or not -1 <= self.axis < len(data.shape):
             raise RelationError(f"axis {self.axis} is out of range for a tensor of rank {len(data.shape)}")
-        require_numbers(data, "the data")
+        require_floats(data, "the data")
         vector = TensorType((data.shape[self.axis],), data.dtype)
         for i in range(1, 5):
             reporter.assign(i, vector)
@@ -130,7 +131,7 @@ class ScaledNorm(Operator):
         if data is None:
             return None
         axis = normalize_axis(self.axis, len(data.shape))
-        require_numbers(data, "the data")
+        require_floats(data, "the data")
         vector = TensorType((data.shape[axis],), data.dtype)
         reporter.assign(1, vector)
         reporter.assign(2, vector)
@@ -212,7 +213,7 @@ class ScaledNorm(Operator):
         """`(x - mean) / sqrt(variance + epsilon)`, both taken over `axes`."""
         centred = x - x.mean(axis=axes, keepdims=True)
         variance = np.square(centred).mean(axis=axes, keepdims=True)
-        return centred / np.sqrt(variance + x.dtype.type(self.epsilon))
+        return centred / np.sqrt(variance + number_as(self.epsilon, x.dtype))
 
 
 @operator("nn.layer_norm", "data", "gamma", "beta", attrs="LayerNormAttrs", level=1)

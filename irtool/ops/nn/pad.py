@@ -12,6 +12,7 @@ from ...diagnostics import IrError
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import convert
 from ..shapes import add, require_scalar, tensor
 from .partly_known import padded_known
 
@@ -107,7 +108,7 @@ class Pad(Operator):
         return padded_known(args, out, self.pad_width)
 
     def evaluate(self, data: Any, value: Any) -> Any:
-        return pad_array(data, self.pad_width, self.pad_mode, value.astype(data.dtype).reshape(()))
+        return pad_array(data, self.pad_width, self.pad_mode, convert(value, data.dtype).reshape(()))
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, value = inputs

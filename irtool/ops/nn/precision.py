@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...deferred import np
-from ..dtypes import numpy_dtype
+from ..conversion import convert
 
 
 def widen(x: np.ndarray) -> np.ndarray:
@@ -15,7 +15,7 @@ def widen(x: np.ndarray) -> np.ndarray:
 
 def narrow(x: np.ndarray, dtype: np.dtype | str) -> np.ndarray:
     """`x` as `dtype`."""
-    return x.astype(numpy_dtype(dtype) if isinstance(dtype, str) else dtype, copy=False)
+    return convert(x, dtype)
 
 
 def along(vector: np.ndarray, rank: int, axis: int) -> np.ndarray:

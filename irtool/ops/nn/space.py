@@ -11,6 +11,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import number_as
 from ..layout import Layout, convert, convert_shape
 from ..shapes import add, floordiv, mul, sub, tensor
 
@@ -57,7 +58,7 @@ class SpaceToBatchND(Operator):
     def evaluate(self, data: Any) -> Any:
         rest = data.ndim - 1 - len(self.block_shape)
         widths = [(0, 0), *self.paddings, *[(0, 0)] * rest]
-        padded = np.pad(data, widths, constant_values=data.dtype.type(self.pad_value))
+        padded = np.pad(data, widths, constant_values=number_as(self.pad_value, data.dtype))
         whole = [slice(0, d - d % b) for d, b in zip(padded.shape[1:], self.block_shape, strict=False)]
         padded = padded[(slice(None), *whole)]
         split = [data.shape[0]]

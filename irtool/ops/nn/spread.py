@@ -11,6 +11,7 @@ from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import DType, Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import convert, number_as
 from ..shapes import add, floordiv, mul, normalize_axis, require_compatible, require_integers, sub, tensor
 
 
@@ -38,7 +39,7 @@ class Dilate(Operator):
 
     def evaluate(self, x: Any) -> Any:
         shape = [max((d - 1) * s + 1, 0) for d, s in zip(x.shape, self.strides, strict=True)]
-        out = np.full(shape, self.dilation_value).astype(x.dtype)
+        out = np.full(shape, number_as(self.dilation_value, x.dtype))
         out[tuple(slice(None, None, s) for s in self.strides)] = x
         return out
 
@@ -78,7 +79,7 @@ class FIFOBuffer(Operator):
     def evaluate(self, data: Any, buffer: Any) -> Any:
         axis = self.axis % buffer.ndim
         kept = buffer[(slice(None),) * axis + (slice(data.shape[axis], None),)]
-        return np.concatenate([kept, data.astype(buffer.dtype)], axis)
+        return np.concatenate([kept, convert(data, buffer.dtype)], axis)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, buffer = inputs
@@ -159,9 +160,9 @@ class BitPack(Operator):
             packed: Any = te.const(0, self.pack_type)
             for lane in range(self.lanes):
                 at[self.pack_axis] = group * self.lanes + lane
-                value = te.cast(data[tuple(at)], self.pack_type)
-                bit = (value >> te.cast(plane, self.pack_type)) & te.const(1, self.pack_type)
-                packed = (packed << te.const(1, self.pack_type)) | bit
+                value = te.cast(data[tuple(at)], "int64")
+                bit = (value >> te.cast(plane, "int64")) & te.const(1, "int64")
+                packed = (packed << te.const(1, self.pack_type)) | te.cast(bit, self.pack_type)
             return packed
 
         return te.compute(out_type.shape, element, name="bitpack", tag="injective")

@@ -15,6 +15,7 @@ from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, oper
 from ..layout import convert
 from ..relations import show_shape
 from ..shapes import add, require_rank, same_shape, sub, tensor
+from .blocks import unfilled
 from .conv import PackedConvolution
 from .convolve import output_extents, pad_spatial
 from .geometry import in_layout, pad_amounts
@@ -181,6 +182,8 @@ class WinogradConvolution(PackedConvolution):
         assert self.kernel_size is not None
         data, weight = inputs
         data_layout, _, out_layout = self.layouts()
+        if (made := unfilled(self, inputs, out_type, out_layout, self.data_form)) is not None:
+            return made
         return winograd_convolution(
             data,
             weight,

@@ -9,14 +9,23 @@ from __future__ import annotations
 import math
 
 from ...deferred import np
+from ...diagnostics import IrError
 
 INT32_LOW, INT32_HIGH = -(2**31), 2**31 - 1
 
+LARGEST_FACTOR = 2.0**63
+"""By so much no product in 64 bits is shifted."""
+
 
 def multiplier_and_shift(factor: float) -> tuple[int, int]:
-    """`(m, s)` with `factor = m / 2**31 * 2**s` as nearly as possible and `2**30 <= |m| < 2**31`; (0, 0) for 0."""
+    """`(m, s)` with `factor = m / 2**31 * 2**s` as nearly as possible and `2**30 <= |m| < 2**31`; (0, 0) for 0.
+
+    IrError where no such number is: a factor that is infinite, NaN or 2^63 or more.
+    """
     if factor == 0:
         return 0, 0
+    if not abs(factor) < LARGEST_FACTOR:
+        raise IrError(f"a fixed-point factor must be less than 2^63, not {factor}")
     significand, exponent = math.frexp(factor)
     scaled = significand * 2**31
     rounded = math.floor(abs(scaled) + 0.5) * (1 if scaled >= 0 else -1)

@@ -11,6 +11,7 @@ from ...ir.dims import Dim
 from ..base import Operator, RelationError, Reporter
 from ..shapes import tensor
 from ..typical import NearOne
+from .fixed_point import LARGEST_FACTOR
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32")
 """What quantized sums are made of: what saturates from int32."""
@@ -56,11 +57,8 @@ def require_scales(reporter: Reporter, inputs: Sequence[int], output: int) -> No
         for scale in _constant(reporter, index):
             if not math.isfinite(scale):
                 raise RelationError(f"a scale must be finite, not {scale}")
-            if divisors and abs(scale) / divisors[0] >= _LARGEST_RATIO:
+            if divisors and abs(scale) / divisors[0] >= LARGEST_FACTOR:
                 raise RelationError(f"the scales {scale} and {divisors[0]} lie too far apart")
-
-
-_LARGEST_RATIO = 2.0**63
 
 
 def _constant(reporter: Reporter, index: int) -> list[float]:

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from ...deferred import late, np
 from ...ir import Type
-from ..base import Reporter, operator
+from ..base import RelationError, Reporter, operator
 from ..erf import erf
 from ..relations import identity
 from ..shapes import tensor
-from .fixed_point import dequantize, fixed_point_multiply, quantize, requantize, saturate
-from .parameters import Quantized, known, require_dtype, require_scalar
+from .fixed_point import LARGEST_FACTOR, dequantize, fixed_point_multiply, quantize, requantize, saturate
+from .parameters import Quantized, known, require_dtype, require_scalar, require_scales
 
 _PARAMETERS = (
     ("scale", "float32"),
@@ -107,7 +107,12 @@ class QuantizedLeakyRelu(Quantized):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """int8 or uint8 data with four scalars (float32 scales, int32 zero points), giving the data's type."""
-        return relate_unary(types, reporter)
+        if not abs(self.alpha) < LARGEST_FACTOR:
+            raise RelationError(f"alpha must be less than 2^63, not {self.alpha}")
+        found = relate_unary(types, reporter)
+        if found is not None:
+            require_scales(reporter, (1,), 3)
+        return found
 
     def evaluate(
         self, data: np.ndarray, scale: np.ndarray, zero: np.ndarray, out_scale: np.ndarray, out_zero: np.ndarray

@@ -10,8 +10,23 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..layout import convert, convert_shape, source_indices
+from ..layout import Layout, convert, convert_shape, source_indices
 from ..shapes import product, require_compatible, tensor
+
+
+def relayout(data: Any, source: Layout | str, target: Layout | str, shape: Sequence[Any]) -> Any:
+    """The tensor expression of `data` in another layout, where it has this shape; what does not fill a block is followed by
+    zeros."""
+    padded = convert_shape(shape, target, source) != tuple(data.shape)
+
+    def element(*i: Any) -> Any:
+        at = source_indices(i, source, target)
+        if not padded:
+            return data[at]
+        inside = te.all(*[s < d for s, d in zip(at, data.shape, strict=True)])
+        return te.if_then_else(inside, data[at], te.const(0, data.dtype))
+
+    return te.compute(shape, element, name="T_layout_trans", tag="injective")
 
 
 @operator("layout_transform", "data", pattern=Pattern.INJECTIVE, attrs="LayoutTransformAttrs", level=5)
@@ -35,17 +50,7 @@ class LayoutTransform(Operator):
         return convert(data, self.src_layout, self.dst_layout)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
-        (data,) = inputs
-        padded = convert_shape(out_type.shape, self.dst_layout, self.src_layout) != tuple(data.shape)
-
-        def element(*i: Any) -> Any:
-            source = source_indices(i, self.src_layout, self.dst_layout)
-            if not padded:
-                return data[source]
-            inside = te.all(*[s < d for s, d in zip(source, data.shape, strict=True)])
-            return te.if_then_else(inside, data[source], te.const(0, data.dtype))
-
-        return te.compute(out_type.shape, element, name="T_layout_trans", tag="injective")
+        return relayout(inputs[0], self.src_layout, self.dst_layout, out_type.shape)
 
 
 def parse_extents(layout: str) -> tuple[list[str], list[int]]:

@@ -10,6 +10,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import convert
 from ..shapes import require_rank, require_scalar, tensor
 
 
@@ -50,7 +51,7 @@ class GetValidCounts(Operator):
         return TupleType((count, data, TensorType(data.shape[:2], "int32")))
 
     def evaluate(self, data: Any, threshold: Any) -> Any:
-        kept = data[:, :, self.score_index] > threshold.reshape(()).astype(data.dtype)
+        kept = data[:, :, self.score_index] > convert(threshold, data.dtype).reshape(())
         if self.id_index >= 0:
             kept &= data[:, :, self.id_index] >= 0
         count = kept.sum(1).astype(np.int32)

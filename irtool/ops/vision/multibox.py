@@ -11,6 +11,7 @@ from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ...ir.attributes import since
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import convert
 from ..relations import require_dtype
 from ..shapes import mul, require_compatible, require_floats, require_rank, tensor
 
@@ -75,7 +76,7 @@ class MultiBoxPrior(Operator):
         x, y = np.broadcast_arrays(x[None, :, None], y[:, None, None])
         boxes = np.stack([x - half[:, 0], y - half[:, 1], x + half[:, 0], y + half[:, 1]], -1)
         boxes = boxes.reshape(1, -1, 4)
-        return (np.clip(boxes, 0, 1) if self.clip else boxes).astype(data.dtype)
+        return convert(np.clip(boxes, 0, 1) if self.clip else boxes, data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         height, width = inputs[0].shape[2:]

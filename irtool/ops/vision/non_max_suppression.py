@@ -13,6 +13,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import convert
 from ..relations import show_shape
 from ..shapes import (
     require_compatible,
@@ -89,7 +90,7 @@ class NonMaxSuppression(Operator):
         batch, anchors, _ = data.shape
         boxes = np.full_like(data, -1)
         places = np.full((batch, anchors), -1, np.int32)
-        threshold, most = iou.reshape(()).astype(data.dtype), int(max_output.reshape(()))
+        threshold, most = convert(iou, data.dtype).reshape(()), int(max_output.reshape(()))
         for b in range(batch):
             valid = min(max(int(valid_count[b]), 0), anchors)
             if threshold > 0:

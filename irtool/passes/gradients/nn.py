@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from ...diagnostics import IrError
 from ...ir import Expr, TensorType
 from ...ops.base import call
 from ...ops.nn.geometry import pad_amounts
 from ..arithmetic import divide, multiply, negative
 from ..constants import scalar_constant
+from ..reshaping import reshape_to
 from .rule import Site, gradient, sum_like
 
 
@@ -30,6 +34,13 @@ def _require_one_dtype(s: Site) -> None:
         raise IrError(f"the gradient of {s.attrs.name} is defined for one data type, not {said}", s.out.span)
 
 
+def _rows(e: Expr, shape: Sequence[int], width: int) -> Expr:
+    """A tensor whose last axis is `width` long as a matrix of such rows."""
+    if width:
+        return call("reshape", e, newshape=[-1, width])
+    return reshape_to(e, (math.prod(shape[:-1]), 0))  # how many they are, no number of elements tells
+
+
 @gradient("nn.dense")
 def dense(s: Site) -> list[Expr]:
     """g w and gᵀ x; what stands before the last axis are rows, however many axes it has."""
@@ -38,7 +49,7 @@ def dense(s: Site) -> list[Expr]:
     units, width = s.shape(1)
     rows, grad_rows = data, s.grad
     if len(s.shape(0)) != 2:
-        rows, grad_rows = (call("reshape", e, newshape=[-1, n]) for e, n in ((data, width), (s.grad, units)))
+        rows, grad_rows = (_rows(e, t, n) for e, t, n in ((data, s.shape(0), width), (s.grad, s.shape(0), units)))
     of_data = call("nn.dense", s.grad, _flip(weight), units=width)
     of_weight = call("nn.dense", _flip(grad_rows), _flip(rows), units=width)
     return [sum_like(of_data, data), sum_like(of_weight, weight)]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...ir import Expr, TensorType
 from ...ops.base import call
 from ...ops.nn.geometry import pad_amounts
+from ..reshaping import reshape_to
 from .rule import LEGALIZE, Site, attributes_of, legalization
 
 
@@ -24,14 +25,14 @@ def conv2d_transpose(s: Site) -> Expr | None:
     """NHWC data is brought to NCHW and back; kernels to IOHW."""
     data, kernel = s.args
     at = s.attrs
-    if at.data_layout not in ("NCHW", "NHWC"):
+    if at.data_layout not in ("NCHW", "NHWC") or len(at.kernel_layout) != 4:
         return None
     kernel = _reorder(kernel, at.kernel_layout, "IOHW")
     attributes = attributes_of(at, data_layout="NCHW", kernel_layout="IOHW")
     if at.data_layout == "NCHW":
         return call("nn.conv2d_transpose", data, kernel, **attributes)
     out = call("nn.conv2d_transpose", _permute(data, (0, 3, 1, 2)), kernel, **attributes)
-    return _permute(out, (0, 2, 3, 1))
+    return out if at.out_layout else _permute(out, (0, 2, 3, 1))  # else it is in that layout already
 
 
 _CONV3D_KERNELS = {"DHWIO": (4, 3, 0, 1, 2), "DHWOI": (3, 4, 0, 1, 2), "IODHW": (1, 0, 2, 3, 4), "OIDHW": None}
@@ -49,7 +50,7 @@ def conv3d_transpose(s: Site) -> Expr | None:
     kernel = kernel if axes is None else _permute(kernel, axes)
     attributes = attributes_of(at, data_layout="NCDHW", kernel_layout="OIDHW")
     out = call("nn.conv3d_transpose", _permute(data, (0, 4, 1, 2, 3)), kernel, **attributes)
-    return _permute(out, (0, 2, 3, 4, 1))
+    return out if at.out_layout else _permute(out, (0, 2, 3, 4, 1))
 
 
 @legalization(LEGALIZE, "take")
@@ -69,7 +70,7 @@ def conv2d_backward_weight(s: Site) -> Expr | None:
     (batch, channels, *size), (_, filters, *steps) = s.shape(1), s.shape(0)
     t = s.type
     assert isinstance(t, TensorType)
-    if (at.data_layout, at.kernel_layout, at.out_layout) != ("NCHW", "NCHW", "OIHW") or 0 in (batch, channels, filters):
+    if (at.data_layout, at.kernel_layout, at.out_layout) != ("NCHW", "NCHW", "OIHW") or 0 in (*s.shape(0), *s.shape(1)):
         return None  # its tensor expression knows every layout
     kernel = [int(d) for d in t.shape[2:]]  # type: ignore[arg-type]
     per_group = channels // at.groups
@@ -84,14 +85,14 @@ def conv2d_backward_weight(s: Site) -> Expr | None:
         padding=(top, left, bottom, right),
         dilation=at.strides,
         groups=channels * batch,
-        out_dtype=at.out_dtype,
+        out_dtype=at.out_dtype if s.tensor(0).dtype == s.tensor(1).dtype else t.dtype,
     )
     around = (top + bottom, left + right)
     reached = [
         (n - (g - 1) * stride - 1 + p) // dilation + 1
         for n, g, stride, p, dilation in zip(size, steps, at.strides, around, at.dilation, strict=True)
     ]
-    out = call("reshape", out, newshape=[batch, per_group, filters, *reached])
+    out = reshape_to(out, (batch, per_group, filters, *reached))
     out = call("sum", out, axis=[0], keepdims=False, exclude=False)
     out = _permute(out, (1, 0, 2, 3))
     if reached != kernel:

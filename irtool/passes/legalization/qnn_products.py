@@ -17,6 +17,7 @@ from ...ops.nn.geometry import pad_amounts
 from ..arithmetic import add, multiply, subtract
 from ..axes import expand_to_axis
 from ..constants import same_scalar, scalar_constant
+from ..reshaping import reshape_to
 from .quantities import cast, int32, is_scalar, is_zero
 from .rule import QNN_CANONICALIZE, Site, legalization
 
@@ -57,7 +58,7 @@ def dense_pack(s: Site) -> Expr:
     depth, (blocks, _, tile, _) = s.shape(0)[1], s.shape(1)
     attributes = {"units": at.units, "out_dtype": at.out_dtype, "weight_layout": at.weight_layout}
     first = call("nn.contrib_dense_pack", data, weight, **attributes)
-    plain = call("reshape", call("transpose", weight, axes=(0, 2, 1, 3)), newshape=[blocks * tile, depth])
+    plain = reshape_to(call("transpose", weight, axes=(0, 2, 1, 3)), (blocks * tile, depth))
     return _less_zero_points(first, (data, plain, *zeros), depth, blocks * tile, at.out_dtype)
 
 
@@ -138,6 +139,18 @@ class _Convolution:
             self.weight_zero = expand_to_axis(flat, 4, [axis])
         if not supported:
             return self.shifted()
+        out_layout = at.out_layout or at.data_layout
+        if out_layout != at.data_layout and self.zeros != (
+            0,
+            0,
+        ):  # the terms of the zero points are in the data's layout
+            self.at = dataclasses.replace(at, out_layout="")
+            return call("layout_transform", self.terms(), src_layout=at.data_layout, dst_layout=out_layout)
+        return self.terms()
+
+    def terms(self) -> Expr:
+        """The products, minus the terms of the zero points."""
+        at = self.at
         padded = self.padded()
         first = self.convolution(padded, self.weight, [0, 0, 0, 0])
         if _is_depthwise(at):
@@ -218,7 +231,7 @@ class _Convolution:
 
     def by_channel(self, sums: Expr, channels: int) -> Expr:
         shape = [channels if a == "C" else 1 for a in self.at.data_layout]
-        shaped = call("reshape", sums, newshape=shape)
+        shaped = reshape_to(sums, shape)
         if same_scalar(self.data_zero, scalar_constant(1, "int32")):
             return shaped
         return multiply(self.data_zero, shaped)

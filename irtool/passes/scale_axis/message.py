@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ir import Call, Dim, Expr, TensorType
-from ...ops.base import call
 from ...ops.layout import Layout, LayoutError, convert_shape
 from ..axes import expand_to_axis
+from ..reshaping import reshape_to
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def reshape_to_axes(scale: Expr, shape: Sequence[Dim], axes: Sequence[int]) -> E
             extents.append(d)
         else:
             return None
-    return call("reshape", scale, newshape=tuple(extents))
+    return reshape_to(scale, extents)
 
 
 def to_axes(scale: Expr, shape: Sequence[Dim], axes: Sequence[int]) -> Expr | None:

@@ -8,6 +8,7 @@ from ...ir import Dim, Expr, TensorType
 from ...ops.base import call
 from ..constants import tensor_constant
 from ..dataflow import DFPattern, Match, Rule, is_op, wildcard
+from ..reshaping import reshape_to
 
 Make = Callable[[tuple[Expr, ...], tuple[Dim, ...], str], Expr]
 """The operator with a shape, from the operands, the shape and the dtype."""
@@ -38,7 +39,7 @@ _TABLE: tuple[tuple[str, int, Make], ...] = (
     ("zeros_like", 1, lambda args, shape, dtype: call("zeros", shape=shape, dtype=dtype)),
     ("ones_like", 1, lambda args, shape, dtype: call("ones", shape=shape, dtype=dtype)),
     ("full_like", 2, lambda args, shape, dtype: call("full", args[1], shape=shape, dtype=dtype)),
-    ("reshape_like", 2, lambda args, shape, dtype: call("reshape", args[0], newshape=shape)),
+    ("reshape_like", 2, lambda args, shape, dtype: reshape_to(args[0], shape)),
     ("collapse_sum_like", 2, _collapse_sum_to),
     ("broadcast_to_like", 2, lambda args, shape, dtype: call("broadcast_to", args[0], shape=shape)),
 )

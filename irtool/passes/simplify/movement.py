@@ -9,6 +9,7 @@ from ...ir import Call, Expr, TensorType
 from ...ops.base import call, is_call_to
 from ...ops.layout import Layout
 from ..dataflow import Match, Rule, is_op, wildcard
+from ..reshaping import reshape_to
 
 
 def consecutive_reshapes() -> Rule:
@@ -20,7 +21,7 @@ def consecutive_reshapes() -> Rule:
     def replace(before: Expr, after: Expr, match: Match) -> Expr:
         t = before.checked_type
         assert isinstance(t, TensorType)
-        return call("reshape", match[x], newshape=t.shape) if t.is_static else after
+        return reshape_to(match[x], t.shape) if t.is_static else after
 
     return Rule(outer(inner(x)), replace)
 

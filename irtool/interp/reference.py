@@ -1,0 +1,45 @@
+"""What the interpreter calls for an operator: its numpy reference, within what the type of the call says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..diagnostics import IrError
+from ..ir import TensorType, TupleType, Type, tuple_leaves
+from ..ops.base import Operator
+from ..ops.empty import evaluate_nothing, has_no_elements
+from ..ops.own import checked_evaluate
+
+
+def reference(attrs: Operator, type: Type | None) -> Callable[..., Any]:
+    """The reference of an operator with these attributes in a call of that type.
+
+    It computes nothing where the result has no elements, and refuses a result that the type leaves no room for: how large
+    that of an operator with `shape_from_data` is, is seen only now.
+    """
+    evaluate = checked_evaluate(attrs, type)
+    if type is None:
+        return evaluate
+    leaves = [t for t in tuple_leaves(type) if isinstance(t, TensorType)]
+    if has_no_elements(leaves) and len(leaves) == len(list(tuple_leaves(type))):
+        flat = not isinstance(type, TupleType) or all(isinstance(t, TensorType) for t in type.fields)
+        made = evaluate_nothing(attrs.__class__, leaves, isinstance(type, TupleType)) if flat else None
+        return made or evaluate
+    if not attrs.shape_from_data or not isinstance(type, TensorType):
+        return evaluate
+
+    def checked(*arguments: Any) -> Any:
+        result = evaluate(*arguments)
+        shape = getattr(result, "shape", None)
+        if shape is not None and not _has_room(type, shape):
+            raise IrError(f"{attrs.name} gives the shape {tuple(shape)}, which is not of the type {type}")
+        return result
+
+    return checked
+
+
+def _has_room(type: TensorType, shape: tuple[int, ...]) -> bool:
+    return len(shape) == len(type.shape) and all(
+        not isinstance(d, int) or d == n for d, n in zip(type.shape, shape, strict=True)
+    )

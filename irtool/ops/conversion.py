@@ -1,0 +1,36 @@
+"""Numbers of one dtype as another, to the bit as generated code has them. Every reference converts by these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..deferred import np
+from ..tir.dtypes import round_to
+from .dtypes import numpy_dtype
+
+
+def convert(x: Any, dtype: str | np.dtype) -> np.ndarray:
+    """`x` in another dtype: floats are cut to whole numbers, integers wrap, everything but 0 is True.
+
+    What numpy leaves to the processor is fixed: a float is cut to int32 (int64 for wide and unsigned results), to its least
+    value where it does not fit or is NaN, and then wraps; uint64 holds what fits it.
+    """
+    x, target = np.asarray(x), numpy_dtype(dtype) if isinstance(dtype, str) else np.dtype(dtype)
+    with np.errstate(all="ignore"):
+        if target.kind not in "iu" or x.dtype.kind in "iub":
+            return x.astype(target, copy=False)
+        wide = np.dtype(np.int64 if target.itemsize > 4 or target.kind == "u" else np.int32)
+        x = x if x.dtype.itemsize > 2 else x.astype(np.float32)
+        limit = x.dtype.type(2.0 ** (8 * wide.itemsize - 1))
+        fits = (x >= -limit) & (x < limit)
+        cut = np.where(fits, np.where(fits, x, 0).astype(wide), -(2 ** (8 * wide.itemsize - 1))).astype(target)
+        if target == np.uint64:
+            large = (x >= limit) & (x < 2 * limit)
+            cut = np.where(large, np.where(large, x, 0).astype(target), cut)
+        return np.asarray(cut)
+
+
+def number_as(value: float, dtype: str | np.dtype) -> Any:
+    """The number that an attribute gives, as a numpy scalar of the dtype: what `te.const` makes of it."""
+    target = numpy_dtype(dtype) if isinstance(dtype, str) else np.dtype(dtype)
+    return target.type(round_to(value, target.name))
