@@ -1,9 +1,10 @@
 """Where things are in the source, and what is said about them.
 
-`Source` is one text with a name, `Span` a range of it, `Diagnostic` one message about a span, and `IrError` the
-exception that carries one or more diagnostics out of irtool. `render` draws them the way compilers do::
+`Source` is one text with a name, `Span` a range of it, `Diagnostic` one message about a span, `Code` the kind of mistake
+that it is about, and `IrError` the exception that carries one or more diagnostics out of irtool. `render` draws them the way
+compilers do::
 
-    net.relay:3:8: error: unknown operator nn.conv2D
+    net.relay:3:8: error[E0104]: unknown operator nn.conv2D
       %0 = nn.conv2D(%x, %w);
            ^^^^^^^^^
     help: did you mean nn.conv2d?
@@ -15,6 +16,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 from .likeness import nearest as nearest  # every room asks for it here
 
@@ -82,9 +84,32 @@ class Span:
         return f"Span({self.location})"
 
 
+class Code:
+    """A kind of mistake. Its name stays the same, however the messages are worded, so programs go by it and not by them.
+
+    A subclass is registered by `plugin.codes.code`. Its docstring is what `irtool explain` says: the first paragraph
+    names the mistake, the others say how it comes about and what to do.
+
+    Class attributes:
+        name: `E` and four digits; the first two tell the room of irtool. `W` for what only warnings have.
+        example: a text that has the mistake.
+        command: the words of an irtool command that shows it; `%s` stands for the file with the example.
+        plugin: a Python file that the command loads as `%p`.
+    """
+
+    name: ClassVar[str] = ""
+    example: ClassVar[str] = ""
+    command: ClassVar[str] = "check %s"
+    plugin: ClassVar[str] = ""
+
+
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message. `level` is `error` or `warning`; `notes` and `help` are printed below the source line."""
+    """One message. `level` is `error` or `warning`; `notes` and `help` are printed below the source line.
+
+    `code` is the kind of mistake, None where it has no name of its own; `subject` the name of the operator that the message is
+    about, for those who look for its calls.
+    """
 
     message: str
     span: Span | None = None
@@ -92,6 +117,8 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     help: str = ""
     filename: str = ""
+    code: type[Code] | None = None
+    subject: str = ""
 
     @property
     def location(self) -> str:
@@ -100,13 +127,18 @@ class Diagnostic:
 
     def __str__(self) -> str:
         where = self.location
-        return f"{where + ': ' if where else ''}{self.level}: {self.message}"
+        code = f"[{self.code.name}]" if self.code is not None else ""
+        return f"{where + ': ' if where else ''}{self.level}{code}: {self.message}"
 
 
 class IrError(Exception):
-    """The input was rejected: exit code 1. Carries every diagnostic that was found."""
+    """The input was rejected: exit code 1. Carries every diagnostic that was found.
+
+    `code` is the code of those that have none of their own.
+    """
 
     exit_code = 1
+    code: ClassVar[type[Code] | None] = None
 
     def __init__(self, diagnostics: Diagnostic | str | Iterable[Diagnostic], span: Span | None = None, **extra) -> None:
         if isinstance(diagnostics, str):
@@ -114,7 +146,16 @@ class IrError(Exception):
         if isinstance(diagnostics, Diagnostic):
             diagnostics = (diagnostics,)
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        code = extra.get("code", self.code)
+        if code is not None:
+            self.classify(code)
         super().__init__("\n".join(map(str, self.diagnostics)))
+
+    def classify(self, code: type[Code]) -> Self:
+        """The same error, in which the diagnostics without a code have this one."""
+        self.diagnostics = tuple(d if d.code is not None else replace(d, code=code) for d in self.diagnostics)
+        self.args = ("\n".join(map(str, self.diagnostics)),)
+        return self
 
     def place(self, span: Span | None) -> None:
         """Gives the diagnostics that have no place this one."""

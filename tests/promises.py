@@ -4,6 +4,7 @@
 """
 
 PROMISES = {
+    "codes": "diagnostics have codes, which `irtool explain` explains with an example that shows the mistake; plug-ins have their own",
     "goldens": "what is read, printed, inferred, lowered, written as C, refused and said is in golden files short enough to read",
     "selected functions": "`--func`, `func(…)` and `ApplyPassToFunction` change nothing but the functions they select",
     "inner passes": "a pass inside `func(…)` is a pass: prerequisites, instruments, printing, timing, stopping",

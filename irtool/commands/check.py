@@ -103,7 +103,7 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
 
 
 def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
-    from ..diagnostics import Diagnostic, IrError
+    from ..diagnostics import IrError
     from .source import examine_text, read_text
 
     found: list[Diagnostic] = []
@@ -129,9 +129,7 @@ def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
         elif not wanted.syntax_only:
             found += _typed(module, wanted, found.append)
     except IrError as error:
-        found += [
-            d if d.location else Diagnostic(d.message, None, d.level, d.notes, d.help, path) for d in error.diagnostics
-        ]
+        found += [d if d.location else replace(d, filename=path) for d in error.diagnostics]
     return found
 
 
@@ -169,7 +167,13 @@ def _round_trip(module: Module, name: str) -> list[Diagnostic]:
 
 
 def _record(d: Diagnostic) -> dict[str, object]:
-    record: dict[str, object] = {"level": d.level, "message": d.message, "notes": list(d.notes), "help": d.help}
+    record: dict[str, object] = {
+        "level": d.level,
+        "code": d.code.name if d.code else None,
+        "message": d.message,
+        "notes": list(d.notes),
+        "help": d.help,
+    }
     if d.span is not None:
         line, column = d.span.source.position(d.span.start)
         end_line, end_column = d.span.source.position(max(d.span.end, d.span.start))
@@ -190,4 +194,5 @@ def _github(d: Diagnostic) -> str:
     where = ",".join(f"{k}={r[v]}" for k, v in (("file", "file"), ("line", "line"), ("col", "column")) if v in r)
     text = d.message + (f" ({d.help})" if d.help else "")
     escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return f"::{d.level} {where}::{escaped}"
+    title = f"{',' if where else ''}title={d.code.name}" if d.code else ""
+    return f"::{d.level} {where}{title}::{escaped}"

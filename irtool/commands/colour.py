@@ -23,7 +23,7 @@ _HEADS = {
     "note": "cyan",
     "help": "green",
 }
-_HEAD = re.compile(rf"^(\S*?:?\d*:?\d*:? ?)\b({'|'.join(_HEADS)}):", re.MULTILINE)
+_HEAD = re.compile(rf"^(\S*?:?\d*:?\d*:? ?)\b({'|'.join(_HEADS)})((?:\[\w+\])?):", re.MULTILINE)
 _CARETS = re.compile(r"^(\s+)(\^+)$", re.MULTILINE)
 _DIFF = (("+++", "bold"), ("---", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
 
@@ -47,7 +47,7 @@ def is_coloured(stream: Any) -> bool:
 
 def paint_message(text: str) -> str:
     """A diagnostic: its first word, and the carets."""
-    text = _HEAD.sub(lambda m: m[1] + click.style(f"{m[2]}:", fg=_HEADS[m[2]], bold=True), text)
+    text = _HEAD.sub(lambda m: m[1] + click.style(f"{m[2]}{m[3]}:", fg=_HEADS[m[2]], bold=True), text)
     return _CARETS.sub(lambda m: m[1] + click.style(m[2], fg="red", bold=True), text)
 
 

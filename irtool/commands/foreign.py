@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..diagnostics import IrError
+from .mistakes import ForeignFile
 
 _LOOKED_AT = 1 << 16
 _BYTES: tuple[tuple[bytes, str, str], ...] = (
@@ -72,4 +73,4 @@ def _after_comments(text: str) -> str:
 
 
 def _refusal(name: str, kind: str, help: str) -> IrError:
-    return IrError(f"this is {kind}, not Relay text", filename=name, help=help)
+    return IrError(f"this is {kind}, not Relay text", filename=name, help=help, code=ForeignFile)

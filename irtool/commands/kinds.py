@@ -118,6 +118,13 @@ def _operators(ctx: click.Context) -> Iterator[tuple[str, str]]:
     yield from listed("operator").items()
 
 
+def _codes(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    from ..plugin.codes import codes
+    from .code_manual import title
+
+    return ((cls.name, title(cls)) for cls in codes)
+
+
 def _options(ctx: click.Context) -> Iterator[tuple[str, str]]:
     from ..plugin.listing import from_outside, listed
 
@@ -155,6 +162,7 @@ PASS = Names(_pass_names)
 PASSES = Names(_pass_names, are_many=True)
 MANUAL = Names(_manuals)
 INSTRUMENT = Names(_instruments)
+CODE = Names(_codes)
 OPERATOR = Names(_operators)
 OPTION = Names(_options, ending="=")
 TARGET = Names(_targets)

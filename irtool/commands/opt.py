@@ -10,6 +10,7 @@ import click
 
 from . import kinds
 from .known_types import ARRAYS, ONE_ARRAY, Given, entry_of, entry_option, type_options
+from .mistakes import UnwritableFile
 from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments
 from .print_options import PrintChoice, print_options
@@ -207,5 +208,5 @@ def _dump(folder: str, show: Callable[..., str]) -> Any:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise IrError(f"cannot write to {folder}: {error.strerror}") from None
+        raise IrError(f"cannot write to {folder}: {error.strerror}", code=UnwritableFile) from None
     return Dump(folder, lambda name, text: write_text(os.path.join(folder, name), text), show)

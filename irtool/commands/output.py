@@ -6,6 +6,7 @@ import sys
 
 from ..diagnostics import IrError
 from ..files import Draft, is_stream
+from .mistakes import UnwritableFile
 
 
 def write_text(path: str | None, text: str) -> None:
@@ -17,7 +18,7 @@ def write_text(path: str | None, text: str) -> None:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise IrError(f"cannot write to standard output: {error.strerror or error}") from None
+            raise IrError(f"cannot write to standard output: {error.strerror or error}", code=UnwritableFile) from None
         return
     write_bytes(path, text.encode("utf-8"))
 
@@ -32,4 +33,4 @@ def write_bytes(path: str, data: bytes) -> None:
         with Draft(path) as draft:
             draft.out.write(data)
     except OSError as error:
-        raise IrError(f"cannot write {path}: {error.strerror or error}") from None
+        raise IrError(f"cannot write {path}: {error.strerror or error}", code=UnwritableFile) from None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..interp.mistakes import MissingValue
 from .known_types import Given
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def parameter_values(
         if name not in names:
             have = ", ".join("%" + n for n in names) or "none"
             notes = (f"the parameters are {have}", f"the value of %{name} is from {origins[name]}")
-            raise IrError(f"there is no parameter %{name}", help=nearest(name, names), notes=notes)
+            raise IrError(f"there is no parameter %{name}", help=nearest(name, names), notes=notes, code=MissingValue)
     missing = [p for p in function.params if p.name not in found]
     if missing and not random:
         raise IrError(map(_missing, missing))
@@ -68,4 +69,6 @@ def _missing(p: Var) -> Diagnostic:
 
     ty = p.checked_type or p.type_annotation
     message = f"there is no value for the parameter %{p.name}" + (f": {ty!r}" if ty is not None else "")
-    return Diagnostic(message, p.span, help=f"--input {p.name}=FILE.npy, --inputs or --params give one")
+    return Diagnostic(
+        message, p.span, help=f"--input {p.name}=FILE.npy, --inputs or --params give one", code=MissingValue
+    )

@@ -9,6 +9,7 @@ from ..driver.prepare import LEFT_OUT
 from ..passes import Pass, passes
 from ..passes.config_option import ConfigOption, config_options
 from ..passes.instruments import instrument_options, instruments
+from ..passes.mistakes import UnknownPass
 from ..passes.pipeline import parse_pipeline, show_value
 from ..passes.pipelines import PIPELINES
 from .manual import for_markdown, for_terminal
@@ -103,7 +104,7 @@ def explain_pass(name: str) -> str:
         raise UsageError(f"unknown pipeline {title}", help=nearest(title, PIPELINES))
     cls = passes.find(name)
     if cls is None:
-        raise UsageError(f"unknown pass {name}", help=nearest(name, [*passes.names(), *PIPELINES]))
+        raise UsageError(f"unknown pass {name}", help=nearest(name, [*passes.names(), *PIPELINES]), code=UnknownPass)
     head = [f"{_signature(cls)}  ({_kind(cls)}, level {cls.level})"]
     if origin := passes.origin_of(cls):
         head.append(origin)

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from .mistakes import UnwritableFile
+
 
 def printing_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options, and hands the command one argument `show(module, output=None) -> text` in their place."""
@@ -46,7 +48,7 @@ def printing_options(function: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 text = to_text(module, **options)
             except OSError as error:
-                raise IrError(f"cannot write {output}.npz: {error.strerror or error}") from None
+                raise IrError(f"cannot write {output}.npz: {error.strerror or error}", code=UnwritableFile) from None
             if terminal and constants is None and "meta[relay.Constant]" in text:
                 click.echo("note: constants are left out on a terminal; --constants=inline prints them", err=True)
             from .colour import is_coloured, paint_relay

@@ -8,10 +8,11 @@ from pathlib import Path
 
 def references() -> dict[str, str]:
     """File name ⇒ text."""
+    from .code_manual import reference as codes
     from .op_manual import reference as operators
     from .pass_manual import reference as passes
 
-    return {"ops.md": operators(), "passes.md": passes()}
+    return {"errors.md": codes(), "ops.md": operators(), "passes.md": passes()}
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..driver.mistakes import NoSuchEntry
 from . import kinds
 from .comparing import evaluate_in_double, report_comparison
 from .compiler_options import cflags_option
@@ -158,7 +159,7 @@ def command(
     module = read_module(file)
     if entry not in module.functions:
         have = ", ".join("@" + n for n in module.functions) or "none"
-        raise IrError(f"there is no function @{entry} in {file} (it has {have})")
+        raise IrError(f"there is no function @{entry} in {file} (it has {have})", code=NoSuchEntry)
     if missing_constants in ("error", "param"):  # as parameters they may be among what is given
         module = fill_missing_constants(module, missing_constants)
     function = module.functions[entry]
@@ -202,7 +203,7 @@ def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> 
         **chosen.context,
     )
     if entry not in module.functions:
-        raise IrError(f"there is no function @{entry} any more after {','.join(chosen.passes)}")
+        raise IrError(f"there is no function @{entry} any more after {','.join(chosen.passes)}", code=NoSuchEntry)
     return module
 
 

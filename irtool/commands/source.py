@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import Diagnostic, IrError, nearest, render
 from ..files import open_file
 from .foreign import refuse_foreign_bytes, refuse_foreign_text
+from .mistakes import UnreadableFile
 
 if TYPE_CHECKING:
     import click
@@ -37,18 +38,20 @@ def read_text(path: str) -> tuple[str, str]:
         why = "it is closed" if path == "-" and error.errno == errno.EBADF else error.strerror or error
         pipe = stat.S_ISFIFO(_mode(path)) if path != "-" else False
         raise IrError(
-            f"cannot read {what}: {why}", help=f"read it as standard input: - < {path}" if pipe else ""
+            f"cannot read {what}: {why}",
+            help=f"read it as standard input: - < {path}" if pipe else "",
+            code=UnreadableFile,
         ) from None
     if most is not None and len(data) > most:
-        raise IrError(f"{name} has more than {most} bytes, which --max-size allows")
+        raise IrError(f"{name} has more than {most} bytes, which --max-size allows", code=UnreadableFile)
     refuse_foreign_bytes(data, name)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         at = f"byte {error.start} is 0x{data[error.start]:02x}"
-        raise IrError(f"the file is not UTF-8 text ({at})", filename=name) from None
+        raise IrError(f"the file is not UTF-8 text ({at})", filename=name, code=UnreadableFile) from None
     if not text.strip():
-        raise IrError("the file is empty", filename=name)
+        raise IrError("the file is empty", filename=name, code=UnreadableFile)
     _remember(path, text)
     refuse_foreign_text(text, name)
     return text, name
@@ -115,21 +118,21 @@ def examine_text(text: str, name: str) -> tuple[Module | None, list[Diagnostic]]
     Constants that were written beside the text (`--constants=external`) are read from there, if they still are.
     """
     from ..parser import read_with_diagnostics
-    from ..parser.text import CUT_OFF
+    from ..parser.mistakes import MissingMetadata
     from ..printer.external import read_constants, with_constants
 
     module, found = read_with_diagnostics(text, name)
     path = constants_beside(text, name)
     if module is None or not path:
         return module, found
-    found = [d for d in found if d.message != CUT_OFF]
+    found = [d for d in found if d.code is not MissingMetadata]
     try:
         return with_constants(module, read_constants(path)), found
     except FileNotFoundError:
         message = f"the constants are in {path}, which is not there: they are unknown"
         return module, [*found, Diagnostic(message, level="warning", filename=name)]
     except OSError as error:
-        raise IrError(f"cannot read {path}: {error.strerror or error}") from None
+        raise IrError(f"cannot read {path}: {error.strerror or error}", code=UnreadableFile) from None
 
 
 def constants_beside(text: str, name: str) -> str:
@@ -149,7 +152,7 @@ def read_arrays(*paths: str) -> ParameterFile:
         try:
             found = read_params(path)
         except OSError as error:
-            raise IrError(f"cannot read {path}: {error.strerror or error}") from None
+            raise IrError(f"cannot read {path}: {error.strerror or error}", code=UnreadableFile) from None
         if not found:
             raise IrError("the file has no arrays", filename=path)
         files.append(found)
@@ -170,7 +173,7 @@ def read_array(path: str, name: str) -> Any:
                 raise IrError(f"there is one array in the file, and none is called {member}", filename=file)
             return read_npy(file)
     except OSError as error:
-        raise IrError(f"cannot read {file}: {error.strerror or error}") from None
+        raise IrError(f"cannot read {file}: {error.strerror or error}", code=UnreadableFile) from None
     arrays = read_arrays(file)
     if (member or name) not in arrays:
         have = ", ".join(list(arrays)[:_SHOWN]) + (" …" if len(arrays) > _SHOWN else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -227,7 +227,7 @@ def _deliver(
             holder._finalizer.detach()  # type: ignore[attr-defined]  # leaves the folder behind
         d = made.failure.diagnostics[0]
         notes = (f"sources are kept in {folder}", *d.notes)
-        raise ToolError(d.message, d.span, notes=notes, help=d.help) from made.failure
+        raise ToolError(replace(d, notes=notes)) from made.failure
     library = folder / made.library if made.library else None
     weights = folder / made.weights if made.weights else None
     artifact = Artifact(

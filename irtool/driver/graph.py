@@ -35,6 +35,7 @@ from ..lower.naming import kernel_name
 from ..lower.storage import StoragePlan, plan
 from ..ops.base import is_call_to
 from ..passes.primitive_functions import is_primitive
+from .mistakes import NotAStraightLine
 
 _CPU = 1
 
@@ -113,14 +114,20 @@ class _Graph:
     def _refuse_what_is_no_graph(self) -> None:
         """Raises IrError with each place that a list of kernel calls cannot express."""
         found = [
-            Diagnostic(f"the graph executor runs straight-line networks only, and this is {what}", e.span)
+            Diagnostic(
+                f"the graph executor runs straight-line networks only, and this is {what}",
+                e.span,
+                code=NotAStraightLine,
+            )
             for e in self.order
             if (what := self._beyond_graphs(e))
         ]
         result = self.function.body.checked_type
         assert result is not None
         if any(not isinstance(t, TensorType) for t in distinct_leaves(result)):
-            found.append(Diagnostic("the graph executor returns tensors only", self.function.body.span))
+            found.append(
+                Diagnostic("the graph executor returns tensors only", self.function.body.span, code=NotAStraightLine)
+            )
         if found:
             raise IrError(list(dict.fromkeys(found)))
 

@@ -10,6 +10,7 @@ from ..infer import param_types
 from ..ir import Expr, Function, Module, Var
 from ..parser.params import origin
 from ..passes.bind import weight_of, with_values
+from .mistakes import WeightsDoNotFit
 
 
 def bind_weights(
@@ -38,15 +39,22 @@ def bind_weights(
                     f"the weight {name!r} is not used: {listed} has no parameter %{name}",
                     notes=origin(params, name),
                     help=nearest(name, names),
+                    code=WeightsDoNotFit,
                 )
             )
     for name in inputs or ():
         if name not in names:
             problems.append(
-                Diagnostic(f"there is no parameter %{name} to be an input of {listed}", help=nearest(name, names))
+                Diagnostic(
+                    f"there is no parameter %{name} to be an input of {listed}",
+                    help=nearest(name, names),
+                    code=WeightsDoNotFit,
+                )
             )
         elif name in params:
-            problems.append(Diagnostic(f"%{name} is to be an input, but there is a weight for it"))
+            problems.append(
+                Diagnostic(f"%{name} is to be an input, but there is a weight for it", code=WeightsDoNotFit)
+            )
     bound: dict[str, Function] = {}
     for entry, f in functions.items():
         types = param_types(module, entry)
@@ -59,7 +67,9 @@ def bind_weights(
                     problems += error.diagnostics
             elif inputs is not None and p.name not in inputs:
                 ty = f": {types[p.name]!r}" if p.name in types else ""
-                problems.append(Diagnostic(f"there is no weight for the parameter %{p.name}{ty}", p.span))
+                problems.append(
+                    Diagnostic(f"there is no weight for the parameter %{p.name}{ty}", p.span, code=WeightsDoNotFit)
+                )
         if values:
             bound[entry] = with_values(f, values)
     if problems:

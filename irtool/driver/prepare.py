@@ -23,6 +23,7 @@ from ..ir import (
 )
 from ..ir.types import has_static_shapes
 from .entry import rename_functions, with_entry
+from .mistakes import NoSuchEntry
 from .monomorphic import make_monomorphic
 from .options import Options
 
@@ -60,7 +61,7 @@ def prepare(
 
     if entry not in module or not isinstance(module[entry], Function):
         have = ", ".join("@" + n for n in module.functions) or "none"
-        raise IrError(f"there is no function @{entry} to build (the module has {have})")
+        raise IrError(f"there is no function @{entry} to build (the module has {have})", code=NoSuchEntry)
     if params:
         module = bind_params(module, params, entry)
     required, disabled = set(required_pass), set(disabled_pass)

@@ -9,6 +9,7 @@ from ..ir import Call, Function, Module, Op, post_order
 from ..lower import lower_module
 from ..tir.program import Program, RunKernel, Slot, steps
 from .options import Options, choose_backend
+from .mistakes import Oversized
 from .prepare import prepare_entries
 
 LARGEST = 1 << 40
@@ -56,7 +57,9 @@ def refuse_oversized(program: Program, prepared: Module) -> None:
             if isinstance(step, RunKernel):
                 operator = (step.kernel.operators or ("a value",))[-1]
                 large = [s for slot in step.outputs if (s := slot.resolve()).nbytes > LARGEST]
-                found.update({_oversized(f"{operator} in @{f.name}", s): None for s in large})
+                found.update(
+                    {replace(_oversized(f"{operator} in @{f.name}", s), subject=operator): None for s in large}
+                )
     if found:
         raise IrError(list(found))
 
@@ -64,20 +67,19 @@ def refuse_oversized(program: Program, prepared: Module) -> None:
 def _oversized(what: str, slot: Slot, span: Span | None = None) -> Diagnostic:
     shape = ", ".join(map(str, slot.shape))
     message = f"{what} is {slot.dtype}[{shape}], which is {slot.nbytes} bytes: no memory holds that"
-    return Diagnostic(message, span)
+    return Diagnostic(message, span, code=Oversized)
 
 
 def located(d: Diagnostic, module: Module, entry: str = "main") -> Diagnostic:
     """The diagnostic with a place in the source, where passes have lost it.
 
-    That is the first call of the operator whose name it begins with; else the entry function.
+    That is the first call of the operator that is its subject; else the entry function.
     """
     if d.span is not None:
         return d
-    operator = d.message.split(" ", 1)[0]
     for f in module.relay_functions.values():
         for e in post_order(f.body):
-            if isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == operator and e.span is not None:
+            if isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == d.subject and e.span is not None:
                 return replace(d, span=e.span)
     function = module.functions.get(entry)
     return replace(d, span=function.span) if isinstance(function, Function) else d

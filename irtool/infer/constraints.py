@@ -50,10 +50,12 @@ from ..ir import (
     TypeData,
     Var,
 )
+from ..ir.mistakes import BrokenModule, WrongPattern
 from ..ir.show import show_expr
 from ..ops.base import Operator, OperatorType, RelationError
 from .exhaustive import show_pattern, unmatched_cases
 from .kinds import check_type
+from .mistakes import MatchNotExhaustive, NoSuchField, NotCallable, TypesDiffer, WrongArgumentCount
 from .solver import Rule, Solver, substitute_type
 
 
@@ -118,7 +120,7 @@ class Constraints:
         try:
             joined = self.solver.unify(a, b, keep_b=keep_b)
         except RelationError as error:
-            self._error(f"{what}: {error}", span)
+            self._error(f"{what}: {error}", span, code=TypesDiffer)
             return a
         self.solver.run()
         return joined
@@ -137,7 +139,7 @@ class Constraints:
     def _bind(self, v: Var) -> None:
         """Gives a binder its type and checks that nothing else binds it."""
         if v in self._bound:
-            self._error(f"the variable %{v.name} is bound more than once", v.span)
+            self._error(f"the variable %{v.name} is bound more than once", v.span, code=BrokenModule)
         self._bound.add(v)
         if v not in self.types:
             self._variable(v)
@@ -159,7 +161,9 @@ class Constraints:
         if known is None:
             functions = self.module.functions if self.module is not None else {}
             if e.name not in functions:
-                self._error(f"the function @{e.name} is not defined", e.span, help=nearest(e.name, functions))
+                self._error(
+                    f"the function @{e.name} is not defined", e.span, help=nearest(e.name, functions), code=BrokenModule
+                )
             known = self._poison() if e.name not in functions else IncompleteType()
         self._set(e, known)
 
@@ -175,7 +179,7 @@ class Constraints:
     def _constructor(self, e: Constructor) -> None:
         data = self._definition(e)
         if data is None:
-            self._error(f"the type {e.belong_to.name} of {e.name} is not defined", e.span)
+            self._error(f"the type {e.belong_to.name} of {e.name} is not defined", e.span, code=BrokenModule)
             self._set(e, self._poison())
         else:
             self._set(e, FuncType(e.inputs, TypeCall(e.belong_to, data.type_vars), data.type_vars))
@@ -201,13 +205,17 @@ class Constraints:
             if 0 <= e.index < len(t.fields):
                 self._set(e, t.fields[e.index])
                 return
-            self._error(f"the tuple has {len(t.fields)} fields: there is no field {e.index} in {t}", e.span)
+            self._error(
+                f"the tuple has {len(t.fields)} fields: there is no field {e.index} in {t}", e.span, code=NoSuchField
+            )
         elif isinstance(t, IncompleteType):
             rule = Rule(e, _Projection, _Projection(e.index), (t,), (e.tuple,))
             self._set(e, self.solver.add(rule))
             return
         else:
-            self._error(f"only a tuple has fields, and {_name(e.tuple)} is {self.solver.resolve(t)}", e.span)
+            self._error(
+                f"only a tuple has fields, and {_name(e.tuple)} is {self.solver.resolve(t)}", e.span, code=NoSuchField
+            )
         self._set(e, self._poison())
 
     def _ref_create(self, e: RefCreate) -> None:
@@ -250,7 +258,7 @@ class Constraints:
             joined = self.unify(self.types[v], value, v.span or e.span, f"the value of %{v.name}")
         else:
             if v in self.types and v not in self._bound and (v.checked_type is None or self.fresh):
-                self._error(f"the variable %{v.name} is used before it is bound", v.span or e.span)
+                self._error(f"the variable %{v.name} is used before it is bound", v.span or e.span, code=BrokenModule)
             self._bind(v)
             joined = self.unify(self.types[v], value, v.span or e.span, f"the value of %{v.name}")
         self.types[v] = joined
@@ -305,11 +313,13 @@ class Constraints:
         c = pattern.constructor
         data = self._definition(c)
         if data is None:
-            self._error(f"the type {c.belong_to.name} of {c.name} is not defined", pattern.span)
+            self._error(f"the type {c.belong_to.name} of {c.name} is not defined", pattern.span, code=BrokenModule)
             return tuple(self._poison() for _ in pattern.patterns)
         if len(c.inputs) != len(pattern.patterns):
             given = len(pattern.patterns)
-            self._error(f"{c.name} holds {len(c.inputs)} values, and the pattern has {given}", pattern.span)
+            self._error(
+                f"{c.name} holds {len(c.inputs)} values, and the pattern has {given}", pattern.span, code=WrongPattern
+            )
             return tuple(self._poison() for _ in pattern.patterns)
         args = tuple(IncompleteType() for _ in data.type_vars)
         self.unify(t, TypeCall(c.belong_to, args), pattern.span, f"the pattern {c.name}")
@@ -324,7 +334,12 @@ class Constraints:
             missed = unmatched_cases(e, self.module, most=5)
             if missed:
                 notes = tuple(f"not matched: {show_pattern(p)}" for p in missed)
-                self._error("the match does not cover every case (write match? if it need not)", e.span, notes=notes)
+                self._error(
+                    "the match does not cover every case (write match? if it need not)",
+                    e.span,
+                    notes=notes,
+                    code=MatchNotExhaustive,
+                )
         self._set(e, t)
 
     # Functions and calls
@@ -371,7 +386,7 @@ class Constraints:
             names = ", ".join(operator.arguments[: operator.arity])
             wanted = f"{operator.arity} argument{'s' * (operator.arity != 1)} ({names})" if names else "no argument"
             wanted += "".join(f" or {len(others)} ({', '.join(others)})" for others in operator.later_arguments)
-            self._error(f"{operator.name} takes {wanted}, {len(e.args)} given", e.span)
+            self._error(f"{operator.name} takes {wanted}, {len(e.args)} given", e.span, code=WrongArgumentCount)
             self._set(e, self._poison())
             return
         attrs = e.attrs
@@ -399,15 +414,25 @@ class Constraints:
             self._set(e, self.solver.find(result))
             return
         if not isinstance(t, FuncType):
-            self._error(f"only a function can be called, and {_name(e.op)} is {self.solver.resolve(t)}", e.span)
+            self._error(
+                f"only a function can be called, and {_name(e.op)} is {self.solver.resolve(t)}",
+                e.span,
+                code=NotCallable,
+            )
             self._set(e, self._poison())
             return
         if len(e.type_args) > len(t.type_params):
-            self._error(f"{_name(e.op)} has {len(t.type_params)} type parameters, {len(e.type_args)} given", e.span)
+            self._error(
+                f"{_name(e.op)} has {len(t.type_params)} type parameters, {len(e.type_args)} given",
+                e.span,
+                code=WrongArgumentCount,
+            )
             self._set(e, self._poison())
             return
         if len(args) != len(t.arg_types):
-            self._error(f"{_name(e.op)} takes {len(t.arg_types)} arguments, {len(args)} given", e.span)
+            self._error(
+                f"{_name(e.op)} takes {len(t.arg_types)} arguments, {len(args)} given", e.span, code=WrongArgumentCount
+            )
             self._set(e, self._poison())
             return
         if t.type_params:

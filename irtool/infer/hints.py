@@ -22,6 +22,7 @@ from ..ir import (
 )
 from ..ir.types import has_static_shapes
 from ..ir.untyped import without_types
+from .mistakes import UnfitTypeGiven
 
 
 @dataclass
@@ -70,7 +71,9 @@ def _read_hint(
         param, path = by_name.get(name[:cut]), name[cut:]
     if param is None:
         known = nearest(name, by_name)
-        problems.append(Diagnostic(f"@{entry} has no parameter %{name}", place_of_params(function), help=known))
+        problems.append(
+            Diagnostic(f"@{entry} has no parameter %{name}", place_of_params(function), help=known, code=UnfitTypeGiven)
+        )
         return
     old = found.types.get(param) or param.type_annotation or param.checked_type
     old = None if isinstance(old, IncompleteType) else old
@@ -78,25 +81,33 @@ def _read_hint(
     written = leaves.get(path)
     if isinstance(old, TupleType) and path not in leaves:
         fields = ", ".join(f"{param.name}{p}=…" for p in list(leaves)[:4])
-        problems.append(Diagnostic(f"%{name} is no tensor: %{param.name} is {old!r}", param.span, help=fields))
+        problems.append(
+            Diagnostic(f"%{name} is no tensor: %{param.name} is {old!r}", param.span, help=fields, code=UnfitTypeGiven)
+        )
     elif path and path not in leaves:
         is_ = f"it is {old!r}" if old is not None else "its type is not known"
-        problems.append(Diagnostic(f"%{param.name} is no tuple that has a field {path[1:]}: {is_}", param.span))
+        problems.append(
+            Diagnostic(f"%{param.name} is no tuple that has a field {path[1:]}: {is_}", param.span, code=UnfitTypeGiven)
+        )
     elif shape is not None and (trouble := contradiction(written, shape)) is not None:
-        problems.append(Diagnostic(f"%{name} cannot have the shape {list(shape)}: {trouble}", param.span))
+        problems.append(
+            Diagnostic(f"%{name} cannot have the shape {list(shape)}: {trouble}", param.span, code=UnfitTypeGiven)
+        )
     elif dtype is not None and isinstance(written, TensorType) and written.dtype != dtype:
-        problems.append(Diagnostic(f"%{name} cannot hold {dtype}: it is {written!r}", param.span))
+        problems.append(Diagnostic(f"%{name} cannot hold {dtype}: it is {written!r}", param.span, code=UnfitTypeGiven))
     elif isinstance(written, TensorType):
         found.types[param] = _with_leaf(
             old, path, TensorType(shape if shape is not None else written.shape, dtype or written.dtype)
         )
     elif written is not None and not isinstance(written, IncompleteType):
-        problems.append(Diagnostic(f"%{name} is no tensor: it is {written!r}", param.span))
+        problems.append(Diagnostic(f"%{name} is no tensor: it is {written!r}", param.span, code=UnfitTypeGiven))
     elif shape is not None and dtype is not None:
         found.types[param] = _with_leaf(old, path, TensorType(shape, dtype))
     elif path:
         other = "dtype" if dtype is None else "shape"
-        problems.append(Diagnostic(f"%{name} needs a {other} as well: its type is not known", param.span))
+        problems.append(
+            Diagnostic(f"%{name} needs a {other} as well: its type is not known", param.span, code=UnfitTypeGiven)
+        )
     elif shape is not None:
         found.shapes[param] = shape
     elif dtype is not None:

@@ -26,6 +26,7 @@ from ..ir import (
 from ..ops.base import RelationError
 from .attach import attach
 from .constraints import Constraints
+from .mistakes import TypesDiffer
 from .open_types import has_unknowns, report_open
 from .solver import Solver
 
@@ -169,7 +170,7 @@ class _ModuleInference:
                     solver.run()
                 except RelationError as error:
                     solver.diagnostics.append(
-                        Diagnostic(f"@{name} is called as something else than it is: {error}", f.span)
+                        Diagnostic(f"@{name} is called as something else than it is: {error}", f.span, code=TypesDiffer)
                     )
         if solver.diagnostics:
             # What hangs on an error is poisoned; what else is unknown may do so by ways not followed here.

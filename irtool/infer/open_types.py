@@ -8,6 +8,7 @@ from ..diagnostics import Diagnostic
 from ..ir import Call, Constructor, Expr, Function, GlobalVar, IncompleteType, Op, Type, TypeCall, type_children
 from ..ir.show import show_expr
 from .constraints import Constraints
+from .mistakes import OpenType
 from .solver import Rule
 
 _NOT_NAMED = (Op, GlobalVar, Constructor, Function)
@@ -52,7 +53,9 @@ def report_open(found: Constraints, name: str, order: Sequence[Expr]) -> Diagnos
     if undecided:
         e, rule = undecided[0]
         shown = ", ".join(str(solver.resolve(a)) for a in rule.types)
-        return Diagnostic(f"the type of {show_expr(e)} cannot be inferred from its arguments ({shown})", e.span)
+        return Diagnostic(
+            f"the type of {show_expr(e)} cannot be inferred from its arguments ({shown})", e.span, code=OpenType
+        )
     return None
 
 
@@ -60,14 +63,14 @@ def _to_annotate(exprs: Sequence[Expr], name: str, params: Container[Expr]) -> D
     first = exprs[0]
     if len(exprs) == 1 and isinstance(first, Call) and isinstance(first.op, GlobalVar):
         what = f"annotate the result of {show_expr(first.op)}"
-        return Diagnostic(f"the type of {show_expr(first)} cannot be inferred: {what}", first.span)
+        return Diagnostic(f"the type of {show_expr(first)} cannot be inferred: {what}", first.span, code=OpenType)
     exprs = [e for e in exprs if e in params] or exprs
     shown = list(dict.fromkeys(show_expr(e) for e in exprs))
     listed = _listed(shown[:6], len(shown) - 6)
     where = f" of @{name}" if name and len(shown) > 1 else ""
     one = len(shown) == 1
     message = f"the type{'s' * (not one)} of {listed}{where} cannot be inferred: annotate {'it' if one else 'them'}"
-    return Diagnostic(message, exprs[0].span)
+    return Diagnostic(message, exprs[0].span, code=OpenType)
 
 
 def _listed(names: Sequence[str], more: int) -> str:

@@ -35,6 +35,7 @@ from .constraints import Constraints
 from .facts import Facts
 from .hints import annotate_params, read_hints
 from .infer import in_order, partly_declared
+from .mistakes import OperatorRefuses
 from .solver import Rule, Solver
 
 _NOT_COUNTED = (Op, GlobalVar, Constructor, Function)
@@ -159,7 +160,7 @@ def _hint(facts: Facts, found: Constraints, p: Var, shape: Sequence[int] | None,
     except RelationError as error:
         given = " ".join(str(x) for x in (dtype, list(shape) if shape is not None else None) if x is not None)
         message = f"%{p.name} cannot be {given}: {error}"
-        facts.solver.diagnostics.append(Diagnostic(message, p.span))
+        facts.solver.diagnostics.append(Diagnostic(message, p.span, code=OperatorRefuses))
 
 
 def _sweep(facts: Facts) -> int:

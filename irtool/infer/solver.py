@@ -41,6 +41,7 @@ from ..ir.show import show_expr
 from ..ops.base import Operator, RelationError, operator_of
 from ..ops.relations import show_shape
 from ..trampoline import trampoline
+from .mistakes import OperatorRefuses
 from .symbolic import symbolic_attribute
 
 _Pairs = dict[tuple[int, int], tuple[Type, Type, Type]]
@@ -398,7 +399,9 @@ class Solver:
         if title:
             notes.append(f"{rule.operator.name}: {title}")
         what = show_application(rule.operator.name, rule.arguments)
-        self.diagnostics.append(Diagnostic(f"{what}: {reason}", rule.call.span, notes=tuple(notes)))
+        self.diagnostics.append(
+            Diagnostic(f"{what}: {reason}", rule.call.span, notes=tuple(notes), code=OperatorRefuses)
+        )
         self._poison(rule)
 
     def _poison(self, rule: Rule) -> None:

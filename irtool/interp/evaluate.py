@@ -11,7 +11,9 @@ from ..infer import require_types, specialize
 from ..ir import Expr, ExternFunction, Function, Module, TensorType, Var, tuple_leaves
 from ..ir.dtypes import numpy_dtype
 from ..ir.inputs import check_inputs
+from ..ir.mistakes import ValueDoesNotFit
 from .machine import Machine
+from .mistakes import NoBody
 from .translate import translate
 from .values import Closure
 
@@ -30,9 +32,9 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
     function = module.functions.get(entry)
     if not isinstance(function, Function):
         if isinstance(function, ExternFunction):
-            raise IrError(f"@{entry} is external: nothing but its type is known", function.span)
+            raise IrError(f"@{entry} is external: nothing but its type is known", function.span, code=NoBody)
         if function is not None:
-            raise IrError(f"@{entry} has been lowered: it cannot be interpreted")
+            raise IrError(f"@{entry} has been lowered: it cannot be interpreted", code=NoBody)
         raise IrError(f"the module has no function @{entry}", help=nearest(entry, module.functions))
     if function.checked_type is None:
         module = require_types(_specialized(module, function, inputs, entry), [entry])
@@ -53,7 +55,9 @@ def _require_arithmetic(p: Var) -> None:
             try:
                 numpy_dtype(x.dtype)
             except IrError as error:
-                raise IrError(f"%{p.name} is {p.checked_type}: {error.diagnostics[0].message}", p.span) from None
+                raise IrError(
+                    f"%{p.name} is {p.checked_type}: {error.diagnostics[0].message}", p.span, code=ValueDoesNotFit
+                ) from None
 
 
 def _specialized(module: Module, function: Function, inputs: Any, entry: str) -> Module:

@@ -7,6 +7,7 @@ take a little memory each and no Python stack.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..deferred import np
@@ -16,6 +17,7 @@ from ..ir.show import show_expr
 from ..ops.base import RelationError
 from ..trampoline import trampoline
 from .code import UNSET, Code, Kind
+from .mistakes import CannotEvaluate, EndlessRecursion, NoBody, NoClauseFits
 from .translate import translate
 from .values import Closure, ConstructorValue, Data, OperatorValue, Reference
 
@@ -72,9 +74,9 @@ class Machine:
             assert self.module is not None
             function = self.module.functions[closure.name[1:]]
             if isinstance(function, ExternFunction):
-                raise IrError(f"{closure.name} is external: nothing but its type is known", function.span)
+                raise IrError(f"{closure.name} is external: nothing but its type is known", function.span, code=NoBody)
             if not isinstance(function, Function):
-                raise IrError(f"{closure.name} has been lowered: it cannot be interpreted")
+                raise IrError(f"{closure.name} has been lowered: it cannot be interpreted", code=NoBody)
             code = translate(function, self, closure.name)
             if code.captured:
                 free = code.captured[0]
@@ -164,7 +166,9 @@ class Machine:
                 if kind == CALL:
                     if len(stack) >= _DEEPEST:
                         raise IrError(
-                            f"more than {_DEEPEST:,} calls wait for each other: the recursion has no end", node.span
+                            f"more than {_DEEPEST:,} calls wait for each other: the recursion has no end",
+                            node.span,
+                            code=EndlessRecursion,
                         )
                     stack.append((block, at, frame, out))
                 frame = _frame(self, function, operands, node)
@@ -178,7 +182,7 @@ class Machine:
                     if _matches(clause.pattern, operands[0], clause.slots, frame):
                         break
                 else:
-                    raise IrError(f"no clause of the match fits {operands[0]!r}", node.span)
+                    raise IrError(f"no clause of the match fits {operands[0]!r}", node.span, code=NoClauseFits)
                 operands = None
                 block = clause.block
                 for slot in block.entry_frees:
@@ -264,9 +268,13 @@ def _failure(node: Any, operands: list[Any], error: Exception) -> IrError:
     if isinstance(error, IrError):
         if any(d.span is not None for d in error.diagnostics):
             return error
-        return IrError(error.diagnostics[0].message, node.span, notes=error.diagnostics[0].notes)
+        return IrError(replace(error.diagnostics[0], span=node.span)).classify(CannotEvaluate)
     given = ", ".join(_describe(o) for o in operands)
-    return IrError(f"{show_expr(node)} cannot be evaluated on ({given}): {error or type(error).__name__}", node.span)
+    return IrError(
+        f"{show_expr(node)} cannot be evaluated on ({given}): {error or type(error).__name__}",
+        node.span,
+        code=CannotEvaluate,
+    )
 
 
 def _describe(value: Any, depth: int = 3) -> str:

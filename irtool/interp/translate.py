@@ -34,6 +34,7 @@ from ..ir import (
 )
 from .code import UNSET, Block, Clause, Code, Instruction, Kind
 from .liveness import finish_blocks
+from .mistakes import MissingConstant
 from .places import Places
 from .reference import reference
 from .values import ConstructorValue, OperatorValue
@@ -163,7 +164,7 @@ class _Writer:
         if isinstance(e, Constant):
             if isinstance(e.data, MissingData):
                 what = f"meta[{e.data.key}][{e.data.index}]"
-                raise IrError(f"the constant {what} has no data: its metadata is missing", e.span)
+                raise IrError(f"the constant {what} has no data: its metadata is missing", e.span, code=MissingConstant)
             return self.machine.constant(e)
         if isinstance(e, GlobalVar):
             return self.machine.closure(e.name, e.span)

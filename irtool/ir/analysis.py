@@ -7,6 +7,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, IrError, Span
 from .expr import Expr, Function, GlobalVar, If, Let, Match, Var
+from .mistakes import NotInBasicBlocks
 from .module import Module
 from .scope import Scope, Scopes, users_of
 from .show import show_expr
@@ -62,6 +63,7 @@ def _violations(root: Expr, name: str) -> list[Diagnostic]:
                     _place(e, users[e][0][0]),
                     notes=(f"it is used {used}", f"it is evaluated {where(scopes.of[e])}, which encloses them"),
                     help="bind it there with let, as the pass ToBasicBlockNormalForm does",
+                    code=NotInBasicBlocks,
                 )
             )
     return sorted(found, key=lambda d: -1 if d.span is None else d.span.start)

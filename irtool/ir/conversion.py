@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import ConversionWarning, IrError, Span
 from .dims import ANY, DimVar
 from .dtypes import numpy_dtype
+from .mistakes import ValueDoesNotFit
 from .types import TensorType
 from .values import value_leaves
 
@@ -115,7 +116,9 @@ def fit(
     elif isinstance(value, np.ndarray | np.generic) or hasattr(value, "__array__"):
         array = _as_array(value, ty, what, span)
     else:
-        raise IrError(f"{what} is {ty!r}, but its value is {_article(value)}, which is no array", span)
+        raise IrError(
+            f"{what} is {ty!r}, but its value is {_article(value)}, which is no array", span, code=ValueDoesNotFit
+        )
     _check_dtype(array, ty, what, span)
     _check_shape(array, ty, what, span, {} if sizes is None else sizes)
     return _converted(array, ty, what)
@@ -126,12 +129,15 @@ def _as_array(value: Any, ty: TensorType, what: str, span: Span | None) -> np.nd
 
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise IrError(
-            f"{what} is {ty!r}, but some elements of its value are masked", span, help="fill them: x.filled(…)"
+            f"{what} is {ty!r}, but some elements of its value are masked",
+            span,
+            help="fill them: x.filled(…)",
+            code=ValueDoesNotFit,
         )
     try:
         return np.asarray(value)
     except Exception as error:  # noqa: BLE001 - whatever the object's own code raises
-        raise IrError(f"{what} is {ty!r}, but its value gives no array: {error}", span) from None
+        raise IrError(f"{what} is {ty!r}, but its value gives no array: {error}", span, code=ValueDoesNotFit) from None
 
 
 def _check_dtype(array: np.ndarray, ty: TensorType, what: str, span: Span | None) -> None:
@@ -147,7 +153,7 @@ def _check_dtype(array: np.ndarray, ty: TensorType, what: str, span: Span | None
     if kind in "biuf" or given == _BITS_OF:
         message += f", and not every {given} is a {wanted}"
         hint = f'if rounding or wrapping is meant, convert it first: np.asarray(x).astype("{wanted}")'
-    raise IrError(message, span, help=hint)
+    raise IrError(message, span, help=hint, code=ValueDoesNotFit)
 
 
 def _converted(array: np.ndarray, ty: TensorType, what: str) -> np.ndarray:
@@ -195,7 +201,7 @@ def _numbers(value: Any, ty: TensorType, what: str, span: Span | None) -> np.nda
     import numpy as np
 
     def refused(reason: str) -> IrError:
-        return IrError(f"{what} is {ty!r}: {reason}", span)
+        return IrError(f"{what} is {ty!r}: {reason}", span, code=ValueDoesNotFit)
 
     leaves = value_leaves(value)
     if any(hasattr(v, "__array__") for v in leaves):
@@ -242,15 +248,19 @@ def _is_exact(number: int, dtype: str) -> bool:
 def _check_shape(array: np.ndarray, ty: TensorType, what: str, span: Span | None, sizes: Sizes) -> None:
     if array.ndim != len(ty.shape):
         clash = _clash(array, dtype_name(array), ty, what)
-        raise IrError(f"{clash}: the ranks are {len(ty.shape)} and {array.ndim}", span)
+        raise IrError(f"{clash}: the ranks are {len(ty.shape)} and {array.ndim}", span, code=ValueDoesNotFit)
     for axis, (wanted, size) in enumerate(zip(ty.shape, array.shape, strict=True)):
         if isinstance(wanted, DimVar):
             wanted, who = sizes.setdefault(wanted, (size, what))
             if wanted != size:
-                raise IrError(f"{what}: axis {axis} is {size}, and the same dimension is {wanted} in {who}", span)
+                raise IrError(
+                    f"{what}: axis {axis} is {size}, and the same dimension is {wanted} in {who}",
+                    span,
+                    code=ValueDoesNotFit,
+                )
         elif isinstance(wanted, int) and wanted is not ANY and wanted != size:
             clash = _clash(array, dtype_name(array), ty, what)
-            raise IrError(f"{clash}: axis {axis} is {wanted} and {size}", span)
+            raise IrError(f"{clash}: axis {axis} is {wanted} and {size}", span, code=ValueDoesNotFit)
 
 
 def _clash(array: np.ndarray, given: str, ty: TensorType, what: str) -> str:

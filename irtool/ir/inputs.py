@@ -10,6 +10,7 @@ from ..diagnostics import IrError, Span, nearest
 from ..trampoline import trampoline
 from .conversion import Sizes, fit
 from .expr import Var
+from .mistakes import ValueDoesNotFit
 from .types import IncompleteType, TensorType, TupleType, Type
 
 _SHOWN = 5
@@ -36,11 +37,14 @@ def check_inputs(
         raise IrError(
             f"the inputs of @{entry} are a sequence or a dictionary, not {type(inputs).__name__}",
             help="of one input, write [x]" if len(params) == 1 else None,
+            code=ValueDoesNotFit,
         )
     if len(inputs) != len(params):
         wanted = f" ({list_names([p.name for p in params])})" if params else ""
         plural = "" if len(params) == 1 else "s"
-        raise IrError(f"@{entry} takes {len(params)} input{plural}{wanted}, {len(inputs)} given", span)
+        raise IrError(
+            f"@{entry} takes {len(params)} input{plural}{wanted}, {len(inputs)} given", span, code=ValueDoesNotFit
+        )
     sizes: Sizes = {}
     values = []
     for p, value in zip(params, inputs, strict=True):
@@ -66,13 +70,15 @@ def _by_name(params: Sequence[Var], inputs: Mapping[str, Any], entry: str) -> li
     names = [p.name for p in params]
     for name in inputs:
         if name not in names:
-            raise IrError(f"@{entry} has no parameter %{name}", help=nearest(str(name), names))
+            raise IrError(f"@{entry} has no parameter %{name}", help=nearest(str(name), names), code=ValueDoesNotFit)
     twice = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) != len(names) else []
     if twice:
-        raise IrError(f"@{entry} has several parameters named %{twice[0]}: give its inputs in order")
+        raise IrError(
+            f"@{entry} has several parameters named %{twice[0]}: give its inputs in order", code=ValueDoesNotFit
+        )
     missing = [n for n in names if n not in inputs]
     if missing:
-        raise IrError(f"no input is given for {list_names(missing)} of @{entry}")
+        raise IrError(f"no input is given for {list_names(missing)} of @{entry}", code=ValueDoesNotFit)
     return [inputs[n] for n in names]
 
 
@@ -82,7 +88,7 @@ def _check(value: Any, t: Type | None, what: str, p: Var, sizes: Sizes) -> Gener
 
     if isinstance(t, TupleType):
         if not isinstance(value, tuple | list) or len(value) != len(t.fields):
-            raise IrError(f"{what} is {t}: give a tuple of {len(t.fields)}", p.span)
+            raise IrError(f"{what} is {t}: give a tuple of {len(t.fields)}", p.span, code=ValueDoesNotFit)
         fields = []
         for i, (v, f) in enumerate(zip(value, t.fields, strict=True)):
             fields.append((yield _check(v, f, f"{what}.{i}", p, sizes)))

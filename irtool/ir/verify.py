@@ -15,6 +15,7 @@ from typing import Any
 from ..diagnostics import Diagnostic, Span, nearest
 from .adt import Pattern, PatternConstructor, PatternTuple, bound_vars
 from .expr import _CHILDREN, Constructor, Expr, Function, GlobalVar, Let, Match, Var
+from .mistakes import BrokenModule, WrongPattern
 from .module import Module
 
 
@@ -123,7 +124,7 @@ class _Checker:
     def check_constructor(self, c: Constructor, span: Span | None) -> Iterator[Diagnostic]:
         if self.module is not None and c.name not in self.module.constructors:
             known = nearest(c.name, self.module.constructors)
-            yield Diagnostic(f"{c.name} is not a constructor of this module", span, help=known)
+            yield Diagnostic(f"{c.name} is not a constructor of this module", span, help=known, code=BrokenModule)
 
     def check_pattern(self, root: Pattern) -> Iterator[Diagnostic]:
         stack = [root]
@@ -133,9 +134,11 @@ class _Checker:
                 yield from self.check_constructor(p.constructor, p.span)
                 want, have = len(p.constructor.inputs), len(p.patterns)
                 if want != have:
-                    yield Diagnostic(f"{p.constructor.name} has {want} fields, and the pattern {have}", p.span)
+                    yield Diagnostic(
+                        f"{p.constructor.name} has {want} fields, and the pattern {have}", p.span, code=WrongPattern
+                    )
             if isinstance(p, PatternConstructor | PatternTuple):
                 stack.extend(p.patterns)
 
     def report(self, message: str, span: Span | None, help: str = "") -> None:
-        self.found.append(Diagnostic(message, span, help=help))
+        self.found.append(Diagnostic(message, span, help=help, code=BrokenModule))

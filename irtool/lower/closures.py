@@ -10,6 +10,7 @@ from ..diagnostics import IrError
 from ..interp.values import Data
 from ..ir import Expr, Function, Var, free_variables
 from ..tir.program import CONSTANT, PARAM, Slot
+from .mistakes import NoCounterpart
 from .values import Closure, Value, with_leaves
 
 
@@ -98,4 +99,5 @@ def _refusal(function: Function, var: Var) -> IrError:
         f"the function uses %{var.name} from around it, which is not in memory when the program runs",
         function.span,
         help="inline it, or pass the variable as a parameter",
+        code=NoCounterpart,
     )

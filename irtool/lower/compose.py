@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import te
 from ..diagnostics import Diagnostic, InternalError, IrError
+from ..interp.mistakes import MissingConstant
 from ..ir import (
     Call,
     Constant,
@@ -30,6 +31,7 @@ from ..ir import (
 from ..ops.base import RelationError
 from ..ops.empty import compute_nothing, has_no_elements
 from ..tir import dtypes
+from .mistakes import DynamicShape, NoCounterpart, NoSuchElement
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,16 @@ def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
     found: list[TensorType] = []
     for x in tuple_leaves(t):  # type: ignore[arg-type]
         if not isinstance(x, TensorType):
-            raise IrError(f"a value of type {x} has no place in C", what.span if what is not None else None)
+            raise IrError(
+                f"a value of type {x} has no place in C", what.span if what is not None else None, code=NoCounterpart
+            )
         if x.is_static and not _is_scalar_dtype(x.dtype):
             shown = x.dtype or "no dtype"
-            raise IrError(f"tensors of {shown} cannot be compiled to C", what.span if what is not None else None)
+            raise IrError(
+                f"tensors of {shown} cannot be compiled to C",
+                what.span if what is not None else None,
+                code=NoSuchElement,
+            )
         found.append(x)
     if not all(x.is_static for x in found):
         raise IrError(
@@ -87,6 +95,7 @@ def _dynamic(t: TensorType, path: str, what: Expr | None) -> Diagnostic:
             f"the shape {t} is not static: compiling to C needs every dimension",
             what.span,
             help=f"pin it with --shape {what.name}{path}={dims}",
+            code=DynamicShape,
         )
     made = what
     while isinstance(made, Call) and isinstance(made.op, Function):
@@ -95,7 +104,9 @@ def _dynamic(t: TensorType, path: str, what: Expr | None) -> Diagnostic:
     return Diagnostic(
         f"{by} gives {t}, a shape that is not static: compiling to C needs every dimension",
         made.span if made is not None else None,
+        subject=by,
         help="it follows from shapes, which --shape NAME=… pins, or from values, which --params makes constants",
+        code=DynamicShape,
     )
 
 
@@ -140,7 +151,7 @@ def compose(function: Function) -> TensorGraph:
                 problems.append(Diagnostic(str(error), e.span))
                 values[e] = [te.placeholder(_extents(t), t.dtype) for t in flat_types(e.checked_type, e)]
         else:
-            raise IrError(f"{e!r} cannot stand in a primitive function", e.span)
+            raise IrError(f"{e!r} cannot stand in a primitive function", e.span, code=NoCounterpart)
     if problems:
         raise IrError(problems)
     return TensorGraph(tuple(inputs), tuple(values[function.body]), tuple(constants), tuple(operators))
@@ -191,7 +202,7 @@ def _extents(t: TensorType) -> list[int]:
 def _constant(e: Constant, inputs: list[te.Tensor], constants: list[Constant]) -> te.Tensor:
     data = e.data
     if isinstance(data, MissingData):
-        raise IrError(f"the data of constant {data.key}[{data.index}] is missing", e.span)
+        raise IrError(f"the data of constant {data.key}[{data.index}] is missing", e.span, code=MissingConstant)
     if data.size == 1 and str(data.dtype) == e.dtype:
         value = data.reshape(()).item()
         return te.compute(data.shape, lambda *i: te.const(value, e.dtype), name="constant")
@@ -219,9 +230,11 @@ def _computed(e: Call, arguments: Sequence[te.Tensor], wanted: Sequence[TensorTy
     except IrError as error:
         if any(d.span is not None for d in error.diagnostics):
             raise
-        raise IrError([replace(d, message=f"{e.op!r}: {d.message}", span=e.span) for d in error.diagnostics]) from None
+        raise IrError(
+            [replace(d, message=f"{e.op!r}: {d.message}", span=e.span, subject=repr(e.op)) for d in error.diagnostics]
+        ) from None
     except RelationError as error:
-        raise IrError(f"{e.op!r}: {error}", e.span) from None
+        raise IrError(f"{e.op!r}: {error}", e.span, code=NoCounterpart, subject=repr(e.op)) from None
     except Exception as error:
         types = ", ".join(str(a.checked_type) for a in e.args)
         what = f"{e.op!r} of {types} has a type and no tensor expression: {type(error).__name__}: {error}"
@@ -236,9 +249,13 @@ def compute_call(e: Call, arguments: Sequence[te.Tensor]) -> list[te.Tensor]:
     made = _computed(e, arguments, wanted)
     tensors = list(made) if isinstance(made, tuple | list) else [made]
     if len(tensors) != len(wanted):
-        raise IrError(f"{e.op!r} computes {len(tensors)} tensors where its type has {len(wanted)}", e.span)
+        raise IrError(
+            f"{e.op!r} computes {len(tensors)} tensors where its type has {len(wanted)}", e.span, subject=repr(e.op)
+        )
     for tensor, t in zip(tensors, wanted):
         if list(tensor.shape) != _extents(t) or tensor.dtype != t.dtype:
             have = f"({', '.join(map(str, tensor.shape))}) {tensor.dtype}"
-            raise IrError(f"the tensor expression of {e.op!r} gives {have} where its type is {t}", e.span)
+            raise IrError(
+                f"the tensor expression of {e.op!r} gives {have} where its type is {t}", e.span, subject=repr(e.op)
+            )
     return tensors

@@ -37,6 +37,7 @@ from .closures import close
 from .compose import flat_types, operator_calls
 from .describe import places
 from .kernels import primitive_of
+from .mistakes import NoCounterpart
 from .values import (
     REFUSED,
     Cell,
@@ -168,20 +169,24 @@ class FunctionLowering:
         if isinstance(e, Call):
             return self.call(e)
         if isinstance(e, Var):
-            raise IrError(f"%{e.name} is not known here", e.span)
-        raise IrError(f"{type(e).__name__} has no counterpart in C: {e!r}", e.span)
+            raise IrError(f"%{e.name} is not known here", e.span, code=NoCounterpart)
+        raise IrError(f"{type(e).__name__} has no counterpart in C: {e!r}", e.span, code=NoCounterpart)
 
     def known_value(self, e: Expr) -> Value:
         """The value of an operand; a constructor that stands alone is the data it makes."""
         if isinstance(e, Constructor):
             if e.inputs:
-                raise IrError(f"the constructor {e.name} is used as a function: that has no counterpart in C", e.span)
+                raise IrError(
+                    f"the constructor {e.name} is used as a function: that has no counterpart in C",
+                    e.span,
+                    code=NoCounterpart,
+                )
             return Data(e)
         return e if isinstance(e, GlobalVar) else self.blocks.find(e)
 
     def refuse(self, message: str, e: Expr, help: str = "") -> Value:
         """Notes that an expression has no counterpart."""
-        self.whole.problems.append(Diagnostic(message, e.span, help=help))
+        self.whole.problems.append(Diagnostic(message, e.span, help=help, code=NoCounterpart))
         return REFUSED
 
     def refuse_value(self, message: str, e: Expr) -> Value:
@@ -204,10 +209,10 @@ class FunctionLowering:
             return self.kernel(e, *primitive_of(e))
         callee = self.callee(e)
         if callee is None:
-            raise IrError(f"the callee {e.op!r} is not known when compiling", e.span)
+            raise IrError(f"the callee {e.op!r} is not known when compiling", e.span, code=NoCounterpart)
         function: Any = self.whole.module[callee.name] if isinstance(callee, GlobalVar) else callee.function
         if isinstance(function, ExternFunction):
-            raise IrError(f"{callee!r} is external: there is no body to compile", e.span)
+            raise IrError(f"{callee!r} is external: there is no body to compile", e.span, code=NoCounterpart)
         if function.attrs.get("Primitive"):
             return self.kernel(e, function, list(e.args))
         captured: list[Slot] = []

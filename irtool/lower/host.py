@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError
+from ..interp.mistakes import MissingConstant
 from ..ir import Constant, Function, MissingData, Module
 from ..tir.program import CONSTANT, HostFunction, Program, RunKernel, Slot, steps
 from .closures import Capture
@@ -113,7 +114,7 @@ class ModuleLowering:
         """The slot of a constant; equal ones share it."""
         data = e.data
         if isinstance(data, MissingData):
-            raise IrError(f"the data of constant {data.key}[{data.index}] is missing", e.span)
+            raise IrError(f"the data of constant {data.key}[{data.index}] is missing", e.span, code=MissingConstant)
         seen = self._constants_of.get(e)
         if seen is None:
             content = (e.dtype, data.shape, hashlib.sha256(data.tobytes()).digest())

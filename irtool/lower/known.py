@@ -9,6 +9,7 @@ from ..diagnostics import IrError
 from ..interp import evaluate_expr
 from ..ir import Call, Constant, Function, GlobalVar, Match, RefRead, RefWrite, TensorType
 from ..tir.program import CONSTANT, Slot
+from .mistakes import NoCounterpart
 from .values import REFUSED, Cell, Closure, Value, elements, is_tensors, matched, nest, structure_of
 
 if TYPE_CHECKING:
@@ -73,11 +74,13 @@ def read_or_write(within: FunctionLowering, e: RefRead | RefWrite) -> Value:
     """What a reference holds is known when compiling, as long as it is written where it was made."""
     cell = within.blocks.find(e.ref)
     if not isinstance(cell, Cell):
-        raise IrError("the reference is not known when compiling", e.span)
+        raise IrError("the reference is not known when compiling", e.span, code=NoCounterpart)
     if isinstance(e, RefRead):
         return cell.value
     if cell.level != within.blocks.depth:
-        raise IrError("a reference from outside is written in a branch: that has no counterpart in C", e.span)
+        raise IrError(
+            "a reference from outside is written in a branch: that has no counterpart in C", e.span, code=NoCounterpart
+        )
     cell.value = within.known_value(e.value)
     return ()
 

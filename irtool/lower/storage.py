@@ -35,6 +35,7 @@ from ..ir import (
 )
 from ..tir import dtypes
 from ..tir.stmt import Allocate, PrimFunc, Stmt, children
+from .mistakes import DynamicShape
 
 _MATCH_RANGE = 16
 """A free token fits where it is not more than so many times larger or smaller than what is asked for."""
@@ -184,7 +185,7 @@ def _tensors(t: Type | None) -> list[TensorType]:
 
 def _tensor_bytes(t: TensorType) -> int:
     if not t.is_static:
-        raise IrError(f"the shape {t} is not static: its storage cannot be planned")
+        raise IrError(f"the shape {t} is not static: its storage cannot be planned", code=DynamicShape)
     n = -(-dtypes.bits(t.dtype) // 8)
     for d in t.shape:
         n *= int(d)  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from ..ir import (
 from ..ir.types import distinct_leaves
 from ..tir.program import Slot
 from .compose import flat_types
+from .mistakes import NoCounterpart
 
 Value = Any
 """A Slot, a tuple of Values (`Data` with a constructor), a Closure, a Cell, or REFUSED."""
@@ -119,7 +120,9 @@ def flat(value: Value, e: Expr) -> list[Slot]:
         elif isinstance(v, Slot):
             found.append(v)
         else:
-            raise IrError("a function is used as a value: closures must be removed before compiling", e.span)
+            raise IrError(
+                "a function is used as a value: closures must be removed before compiling", e.span, code=NoCounterpart
+            )
     return found
 
 

@@ -43,6 +43,7 @@ from ..ir.meta import MetaNode
 from ..plugin import Plugin, Registry, type_hints
 from ..plugin.mistakes import adopt
 from ..plugin.origin import is_outside
+from .mistakes import MissingAttribute, UnknownAttribute, WrongAttribute
 from .own import check_class, missing, wrong_expression, wrong_type, wrong_value
 
 DType = NewType("DType", str)
@@ -241,16 +242,18 @@ class Operator(Plugin):
         for key, value in attributes.items():
             if key not in known:
                 have = f"it has {', '.join(f.name for f in cls.fields())}" if known else "it has none"
-                raise IrError(f"{cls.name} has no attribute {key} ({have})", span, help=nearest(key, known))
+                raise IrError(
+                    f"{cls.name} has no attribute {key} ({have})", span, help=nearest(key, known), code=UnknownAttribute
+                )
             try:
                 values[key] = coerce(value, hints[key])
                 if hints[key] is int and _is_symbolic(values[key]) and key not in BOXED.get(cls.attrs_name, ()):
                     raise TypeError(f"expected a number, not {_show(value)}")
             except (TypeError, ValueError, OverflowError) as error:
-                raise IrError(f"attribute {key} of {cls.name}: {error}", span) from None
+                raise IrError(f"attribute {key} of {cls.name}: {error}", span, code=WrongAttribute) from None
         missing = [f.name for f in cls.fields() if f.name not in values and _required(f)]
         if missing:
-            raise IrError(f"{cls.name} needs the attribute {missing[0]}", span)
+            raise IrError(f"{cls.name} needs the attribute {missing[0]}", span, code=MissingAttribute)
         made = cls(**values)
         if not attributes:
             cls._default_instance = made  # type: ignore[attr-defined]

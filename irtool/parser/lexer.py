@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from ..diagnostics import Diagnostics, Source, Span
+from .mistakes import StrayCharacter, UnexpectedWord, Unterminated
 from .tables import Tables
 
 Word = tuple[str, str, int]
@@ -80,7 +81,9 @@ class Lexer:
                 position = at + 1
                 if junk > _MOST_JUNK:
                     self.found.error(
-                        "too many characters that Relay text does not have; giving up", Span(self.source, at, at + 1)
+                        "too many characters that Relay text does not have; giving up",
+                        Span(self.source, at, at + 1),
+                        code=StrayCharacter,
                     )
                     yield "$END", "", end
                     return
@@ -106,7 +109,7 @@ class Lexer:
             nesting += 1 if match[0] == "/*" else -1
             if nesting == 0:
                 return match.end()
-        self.found.error("this comment has no end", Span(self.source, at, at + 2))
+        self.found.error("this comment has no end", Span(self.source, at, at + 2), code=Unterminated)
         return self.end
 
     def _end_of_line(self, at: int) -> int:
@@ -116,12 +119,14 @@ class Lexer:
     def _report_junk(self, word: str, at: int) -> None:
         span = Span(self.source, at, at + 1)
         if word in "\"'":
-            self.found.error("this string has no end", span)
+            self.found.error("this string has no end", span, code=Unterminated)
         elif word == "#":
-            self.found.error("unknown section", span, help='sections are #[version = "0.0.5"] and #[metadata]')
+            self.found.error(
+                "unknown section", span, help='sections are #[version = "0.0.5"] and #[metadata]', code=UnexpectedWord
+            )
         else:
             shown = word if word.isprintable() else f"U+{ord(word):04X}"
-            self.found.error(f"the character {shown} has no meaning here", span)
+            self.found.error(f"the character {shown} has no meaning here", span, code=StrayCharacter)
 
     def _declared_part(self, word: str, at: int, previous: str) -> str:
         """How much of `word`, found at `at`, is the variable's name."""

@@ -30,6 +30,7 @@ from ..ir import (
     tuple_leaves,
 )
 from ..ir.meta import LoweredText
+from .mistakes import DefinedTwice, LoweredFunction
 
 _HEAD = re.compile(r"^@([\w.]+)\s*=\s*primfn\(", re.MULTILINE)
 _PARAMETERS = re.compile(r"primfn\(([^)]*)\)")
@@ -59,11 +60,15 @@ def with_lowered(
     kept: dict[str, Any] = {}
     for name, span in lowered.items():
         if name in module.functions:
-            found.error(f"the function @{name} is defined twice", span)
+            found.error(f"the function @{name} is defined twice", span, code=DefinedTwice)
         text = span.source.text[span.start : span.end]
         text = text[text.index("=") + 1 :].lstrip()
         if not text.endswith("\n}"):
-            found.warn(f"the lowered function @{name} has no end, a }} at the start of a line; it is added", span)
+            found.warn(
+                f"the lowered function @{name} has no end, a }} at the start of a line; it is added",
+                span,
+                code=LoweredFunction,
+            )
             text = text.rstrip() + "\n}"
         call = calls.get(name)
         kept[name] = LoweredText(text, _type(buffers(text), call, read_type) if call is not None else None)

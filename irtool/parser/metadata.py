@@ -24,6 +24,7 @@ from ..ir import (
 from ..ir.boxed import BOXED
 from ..ir.meta import MetaNode, VirtualDevice
 from ..ir.ndarray import decode
+from .mistakes import DamagedMetadata
 from .records import (
     BUILDERS,
     NAMED,
@@ -98,9 +99,9 @@ class Metadata:
         except (ValueError, RecursionError) as error:
             deep = isinstance(error, RecursionError)
             reason = "it is nested too deeply" if deep else getattr(error, "msg", str(error))
-            raise IrError(f"the metadata section is not JSON: {reason}") from None
+            raise IrError(f"the metadata section is not JSON: {reason}", code=DamagedMetadata) from None
         if text[end : end + 64].strip():
-            raise IrError("the metadata section is followed by other text")
+            raise IrError("the metadata section is followed by other text", code=DamagedMetadata)
         try:
             self.version = _version(graph.get("attrs"))
             self.nodes = graph["nodes"]
@@ -117,7 +118,9 @@ class Metadata:
             for key, array in zip(root.get("keys", ()), root.get("data", ()), strict=True):
                 self.entries[key] = list(map(int, self.nodes[array].get("data", ())))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError):
-            raise IrError("the metadata section is not a map from type keys to lists of nodes") from None
+            raise IrError(
+                "the metadata section is not a map from type keys to lists of nodes", code=DamagedMetadata
+            ) from None
 
     def get(self, key: str, index: int) -> Any:
         """The object behind `meta[key][index]`. Raises IrError where there is none, or it is damaged."""
@@ -125,9 +128,11 @@ class Metadata:
         if entries is None:
             from ..diagnostics import nearest
 
-            raise IrError(f"the metadata section has no {key}", help=nearest(key, self.entries))
+            raise IrError(f"the metadata section has no {key}", help=nearest(key, self.entries), code=DamagedMetadata)
         if index >= len(entries):
-            raise IrError(f"the metadata section has {len(entries)} of {key}; there is no number {index}")
+            raise IrError(
+                f"the metadata section has {len(entries)} of {key}; there is no number {index}", code=DamagedMetadata
+            )
         return self.make(entries[index])
 
     def missing_constant(
@@ -187,7 +192,7 @@ class Metadata:
             below = [r for r in self._references(record) if r not in made]
             if n in open_nodes:
                 if below:
-                    raise IrError(f"node {n} of the metadata section refers to itself")
+                    raise IrError(f"node {n} of the metadata section refers to itself", code=DamagedMetadata)
                 made[n] = self._build(n, record)
                 open_nodes.discard(n)
                 stack.pop()
@@ -195,13 +200,13 @@ class Metadata:
             open_nodes.add(n)
             for r in below:
                 if r in open_nodes:
-                    raise IrError(f"node {r} of the metadata section refers to itself")
+                    raise IrError(f"node {r} of the metadata section refers to itself", code=DamagedMetadata)
             stack.extend(reversed(below))
         return made[number]
 
     def _record(self, number: int) -> dict[str, Any]:
         if not 0 <= number < len(self.nodes):
-            raise IrError(f"the metadata section has no node {number}")
+            raise IrError(f"the metadata section has no node {number}", code=DamagedMetadata)
         return self.nodes[number]
 
     def _references(self, record: dict[str, Any]) -> list[int]:
@@ -221,7 +226,7 @@ class Metadata:
                     return [int(v) for v in attrs.values() if self._seems_reference(v)]
             return [int(attrs[n]) for n in names if n in attrs]
         except (TypeError, ValueError, AttributeError):
-            raise IrError(f"a {key} of the metadata section is damaged") from None
+            raise IrError(f"a {key} of the metadata section is damaged", code=DamagedMetadata) from None
 
     def _build(self, number: int, record: dict[str, Any]) -> Any:
         key = record["type_key"]
@@ -229,7 +234,9 @@ class Metadata:
             return self._build_known(number, key, record)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             detail = f": {error}" if isinstance(error, ValueError) and error.args else ""
-            raise IrError(f"the {key or 'null'} in node {number} of the metadata section is damaged{detail}") from None
+            raise IrError(
+                f"the {key or 'null'} in node {number} of the metadata section is damaged{detail}", code=DamagedMetadata
+            ) from None
 
     def _build_known(self, number: int, key: str, record: dict[str, Any]) -> Any:
         if key == "":

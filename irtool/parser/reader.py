@@ -13,6 +13,7 @@ from ..diagnostics import Span, nearest
 from ..ir import Var
 from .builder import Builder
 from .lexer import Word
+from .mistakes import UnexpectedWord
 from .tables import STARTS, Tables
 
 _DEFINITION = frozenset(("DEF", "TYPE", "EXTERN"))
@@ -246,7 +247,7 @@ class Reader:
             wanted = ends[what] if bracket in ("", "LBRACE") else "`,` or `)`"
             place = behind if end else here
             message = f"expected {wanted} after this {what}, found {shown}"
-            builder.error(message, place.start, place.end, notes=notes)
+            builder.error(message, place.start, place.end, notes=notes, code=UnexpectedWord)
             return
         if "NUMBER" in row and "LPAREN" in row and "MATCH" in row:
             wanted = "an expression"
@@ -260,7 +261,7 @@ class Reader:
                 " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) if len(names) <= 5 else ""
             )
         message = f"expected {wanted}, found {shown}" if wanted else f"{shown} cannot stand here"
-        builder.error(message, here.start, here.end, notes=notes, help=self._hint(word))
+        builder.error(message, here.start, here.end, notes=notes, help=self._hint(word), code=UnexpectedWord)
 
     def _open_bracket(self) -> tuple[str, int]:
         """The innermost open bracket, and where it is."""

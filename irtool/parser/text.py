@@ -18,16 +18,30 @@ from .builder.state import GaveUp, State
 from .lexer import Lexer, Word
 from .lowered import functions_elsewhere, lowered_functions, with_lowered
 from .metadata import Metadata, find_section
+from .mistakes import (
+    BareExpression,
+    LoweredFunction,
+    MissingMetadata,
+    NoVersionLine,
+    NumberOutOfRange,
+    TutorialDialect,
+    UndefinedVariable,
+    UnknownConstructor,
+    UnknownFunction,
+    UnknownOperator,
+    UnknownRecord,
+    UnknownType,
+    UnknownVersion,
+)
 from .reader import Reader
 from .tables import Tables, load
-
-CUT_OFF = "the metadata section is cut off: values that the text refers to are unknown"
-"""The warning about such a text."""
 
 _BARE = "the text is a bare expression; it is taken as the body of @main"
 _MOST_UNDEFINED = 50
 _MOST_NAMED = 5
 _VERSIONS = ("0.0.5", "0.0.4")
+_OF_TYPES = (UnknownType, UnknownConstructor, UnknownOperator)
+"""What is said of the types, and of calls and patterns of the constructors, that are defined further down."""
 _HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """What no text can be written with; other surrogates stand for the bytes of a file that are no UTF-8."""
 _TYPE = re.compile(r"^[ \t]*(?:extern[ \t]+)?type[ \t]+\w+[^{}\n]*(?:\{[^{}]*\})?", re.MULTILINE)
@@ -62,7 +76,7 @@ def read_with_diagnostics(text: str, filename: str = "<text>") -> tuple[Module |
     if found.errors:
         return None, items
     if isinstance(result, Expr):
-        items.append(Diagnostic(_BARE, result.span, "warning"))
+        items.append(Diagnostic(_BARE, result.span, "warning", code=BareExpression))
         result = expression_module(result)
     return result, items
 
@@ -91,7 +105,7 @@ def _read(text: str, filename: str, found: Diagnostics, start: str | None) -> An
         metadata = Metadata(text, section)
     except IrError as error:
         for d in error.diagnostics:
-            found.error(d.message, Span(source, max(section - 1, 0), section), help=d.help)
+            found.items.append(replace(d, span=Span(source, max(section - 1, 0), section)))
         return None
     del text
     form = _look_at(source)
@@ -141,7 +155,7 @@ def _look_at(source: Source) -> _Form:
 
 def _other_forms(form: _Form, text: str, said: Diagnostics) -> Iterator[_Form]:
     """How else a text with errors may have been meant."""
-    if any(d.message.startswith("unknown") for d in said.errors):
+    if any(d.code in _OF_TYPES for d in said.errors):
         early = _late_types(text)
         if early:  # a constructor may be used before its type is defined
             skipped = sorted(early + [(s.start, s.end) for s in form.lowered.values()])
@@ -162,7 +176,10 @@ def _attempt(
         start = "module" if form.is_module else "expression"
         _check_version(form.version, source, found)
         if form.version is not None and form.lines_bind:
-            found.warn("the text has no `;`: it is read in the form of tutorials, in which lines end bindings")
+            found.warn(
+                "the text has no `;`: it is read in the form of tutorials, in which lines end bindings",
+                code=TutorialDialect,
+            )
     reader = Reader(tables, builder, start, form.lines_bind)
     with _garbage_collection_paused():
         try:
@@ -171,17 +188,27 @@ def _attempt(
             return None, found
     for name, span in form.lowered.items():
         head = Span(source, span.start, span.start + len(name) + 1)
-        found.warn(f"the lowered function @{name} is kept as text", head)
+        found.warn(f"the lowered function @{name} is kept as text", head, code=LoweredFunction)
     return _finish(builder, start, form.lowered), found
 
 
 def _check_version(version: str | None, source: Source, found: Diagnostics) -> None:
     if version is None:
-        found.warn("the text has no version line", Span(source, 0, 1), help='it should start with #[version = "0.0.5"]')
+        found.warn(
+            "the text has no version line",
+            Span(source, 0, 1),
+            help='it should start with #[version = "0.0.5"]',
+            code=NoVersionLine,
+        )
     elif version not in _VERSIONS:
-        found.error(f'unknown version "{version}"', Span(source, 0, 1), help='this is the reader of version "0.0.5"')
+        found.error(
+            f'unknown version "{version}"',
+            Span(source, 0, 1),
+            help='this is the reader of version "0.0.5"',
+            code=UnknownVersion,
+        )
     elif version != _VERSIONS[0]:
-        found.warn(f"the text is of version {version}", Span(source, 0, 1))
+        found.warn(f"the text is of version {version}", Span(source, 0, 1), code=NoVersionLine)
 
 
 def _late_types(text: str) -> list[tuple[int, int]]:
@@ -221,7 +248,7 @@ def _words_of_parts(tables: Tables, source: Source, found: Diagnostics, form: _F
             yield word
         elif dialect.read_version(word[1]) != form.version:
             place = Span(source, word[2], word[2] + len(word[1]))
-            found.error("the text has two version lines, and they differ", place)
+            found.error("the text has two version lines, and they differ", place, code=UnknownVersion)
 
 
 def _words_of(
@@ -249,36 +276,47 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
     for span in builder.loose_attributes:
         found.error("attributes stand where an expression must", span)
     for message, span in builder.doubtful.values():
-        found.error(message, span)
+        found.error(message, span, code=NumberOutOfRange)
     for name, span in builder.undefined[:_MOST_UNDEFINED]:
         owner = builder.parameter_of.get(name)
         hint = f"; it is a parameter of @{owner}" if owner is not None else ""
         alike = ["%" + n for n in builder.resembling.get(name, ())]
-        found.error(f"%{name} is not defined here{hint}", span, help=ask(alike))
+        found.error(f"%{name} is not defined here{hint}", span, help=ask(alike), code=UndefinedVariable)
     if metadata.missing_records:
         names = list(metadata.missing_records)
         shown = ", ".join(names[:_MOST_NAMED]) + (" …" if len(names) > _MOST_NAMED else "")
         message = f"the text has no {shown}: what stands there is not known, and is kept as it is"
-        found.warn(message, metadata.missing_records[names[0]])
+        found.warn(message, metadata.missing_records[names[0]], code=UnknownRecord)
     if metadata.missing_constants:
-        found.items.append(Diagnostic(CUT_OFF, level="warning", filename=builder.source.name))
+        found.items.append(
+            Diagnostic(
+                "the metadata section is cut off: values that the text refers to are unknown",
+                level="warning",
+                filename=builder.source.name,
+                code=MissingMetadata,
+            )
+        )
     if start == "module":
         module: Module | None = builder.result
         undefined = [name for name in builder.globals if name not in builder.functions and name not in lowered]
         if undefined and module is not None:
             elsewhere = functions_elsewhere(module, undefined, lambda text: read_type(text, builder))
             for name in elsewhere:
-                found.warn(f"the lowered function @{name} is not in the text", builder.globals[name].span)
+                found.warn(
+                    f"the lowered function @{name} is not in the text", builder.globals[name].span, code=LoweredFunction
+                )
             module = module.with_functions({**elsewhere, **module.functions})
             undefined = [name for name in undefined if name not in elsewhere]
         for name in undefined[:_MOST_UNDEFINED]:
             var = builder.globals[name]
-            found.error(f"there is no function @{name}", var.span, help=nearest(name, builder.functions))
+            found.error(
+                f"there is no function @{name}", var.span, help=nearest(name, builder.functions), code=UnknownFunction
+            )
         unheard = [name for name in builder.type_names if name not in builder.type_definitions]
         for name in unheard[:_MOST_UNDEFINED]:
             span = builder.type_names[name]
             known = [*builder.type_definitions, "int32", "float32", "bool"]
-            found.error(f"unknown type {name}", span, help=nearest(name, known))
+            found.error(f"unknown type {name}", span, help=nearest(name, known), code=UnknownType)
         if lowered and module is not None:
             return with_lowered(module, lowered, found, lambda text: read_type(text, builder))
         return module
@@ -289,7 +327,7 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
         found.error("the text is not an expression")
         return None
     if lowered:
-        found.warn(_BARE, result.span)
+        found.warn(_BARE, result.span, code=BareExpression)
         return with_lowered(expression_module(result), lowered, found, lambda text: read_type(text, builder))
     return result
 

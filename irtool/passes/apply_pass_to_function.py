@@ -9,6 +9,7 @@ from ..diagnostics import IrError, nearest
 from ..ir import Module
 from .base import Pass
 from .context import PassContext, PassInfo
+from .mistakes import NoFunctionMatches
 from .runner import run_pass
 from .selection import Selection, select
 
@@ -62,7 +63,12 @@ class ApplyPassToFunction(Pass):
             have = ", ".join("@" + n for n in names[:_MOST_LISTED]) or "none"
             have += f" … ({len(names)} in all)" if len(names) > _MOST_LISTED else ""
             help = nearest(idle[0].strip("^$@"), names)
-            raise IrError(f"no function matches {idle[0]!r}", notes=(f"the functions are {have}",), help=help)
+            raise IrError(
+                f"no function matches {idle[0]!r}",
+                notes=(f"the functions are {have}",),
+                help=help,
+                code=NoFunctionMatches,
+            )
         if not matched:
             return module
         outside = frozenset(module.functions) - frozenset(matched)

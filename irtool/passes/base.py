@@ -32,6 +32,7 @@ from ..plugin.origin import is_outside, place_of, shown
 from .config_option import ConfigOption
 from .context import PassContext, PassInfo
 from .given_options import check_options
+from .mistakes import WrongPassOption
 from .names import declare_pass_name
 
 
@@ -136,7 +137,9 @@ class Pass(Plugin):
             try:
                 coerced = coerce(value, hints[f.name])
             except (TypeError, ValueError) as error:
-                raise UsageError(f"option {f.name} of pass {self.name or type(self).__name__}: {error}") from None
+                raise UsageError(
+                    f"option {f.name} of pass {self.name or type(self).__name__}: {error}", code=WrongPassOption
+                ) from None
             if coerced is not value:
                 object.__setattr__(self, f.name, coerced)
 

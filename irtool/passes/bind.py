@@ -8,6 +8,7 @@ from typing import Any
 
 from ..diagnostics import IrError, Source, Span, nearest
 from ..infer import param_types
+from ..interp.mistakes import MissingConstant
 from ..ir import (
     Call,
     Constant,
@@ -200,10 +201,11 @@ def _filled(e: Constant, how: str, seed: int) -> Constant:
             f"the data of {where} is missing: the metadata section was cut off",
             e.span,
             help="--missing-constants=zeros or =random stands something in for it, =param makes it a parameter",
+            code=MissingConstant,
         )
     ty = e.checked_type or e.type_annotation
     if not isinstance(ty, TensorType) or not ty.is_static:
-        raise IrError(f"the data of {where} is missing and its type is not known", e.span)
+        raise IrError(f"the data of {where} is missing and its type is not known", e.span, code=MissingConstant)
     if how == "zeros":
         data = np.zeros(tuple(map(int, ty.shape)), ty.dtype)  # type: ignore[arg-type]
     else:

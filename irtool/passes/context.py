@@ -15,6 +15,7 @@ from ..diagnostics import Diagnostic, Span, UsageError
 from ..ir import Module
 from ..ir.target import Target
 from ..plugin import Plugin
+from .mistakes import WrongContextOption
 from .names import check_pass_names
 
 if TYPE_CHECKING:
@@ -302,9 +303,9 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
     checked = {}
     for key, value in config.items():
         if key not in known:
-            raise UsageError(f"unknown pass option {key}", help=nearest(key, known))
+            raise UsageError(f"unknown pass option {key}", help=nearest(key, known), code=WrongContextOption)
         try:
             checked[key] = coerce(value, known[key].kind)
         except (TypeError, ValueError) as error:
-            raise UsageError(f"pass option {key}: {error}") from None
+            raise UsageError(f"pass option {key}: {error}", code=WrongContextOption) from None
     return checked

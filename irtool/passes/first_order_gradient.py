@@ -29,6 +29,7 @@ from .base import ModulePass, register_pass
 from .context import PassContext
 from .gradients.rule import Site, find_rule
 from .let_binding import LetList, Names
+from .mistakes import NoGradient
 
 Steps = Generator[Any, Any, Any]
 
@@ -75,7 +76,7 @@ def gradient_type(f: Function) -> Type | None:
 def differentiate(f: Function) -> Function:
     """The function that returns `f`'s result and the gradients with respect to its parameters."""
     if f.type_params:
-        raise IrError("gradients of polymorphic functions are not defined", f.span)
+        raise IrError("gradients of polymorphic functions are not defined", f.span, code=NoGradient)
     body = _ReverseMode().run(f)
     return Function(f.params, body, gradient_type(f), (), f.attrs, f.span, None, f.virtual_device)
 
@@ -203,6 +204,7 @@ class _ReverseMode:
             f"FirstOrderGradient handles operators and tuples only, not {type(e).__name__} ({e!r})",
             e.span,
             help="Gradient handles control flow and closures",
+            code=NoGradient,
         )
 
     def constant(self, e: Constant) -> Steps:
@@ -214,7 +216,7 @@ class _ReverseMode:
         assert isinstance(op, Op)
         rule = find_rule(op.name)
         if rule is None:
-            raise IrError(f"operator {op.name} has no gradient", e.span)
+            raise IrError(f"operator {op.name} has no gradient", e.span, code=NoGradient)
         arguments: list[_Value] = []
         for a in e.args:
             arguments.append((yield self.visit(a)))
@@ -276,7 +278,7 @@ class _ReverseMode:
 def _type(e: Expr) -> Type:
     t = e.checked_type or (e.type_annotation if isinstance(e, Var) else None)
     if t is None or isinstance(t, FuncType):
-        raise IrError(f"gradients are defined for tensors, and {e!r} is of type {t!r}", e.span)
+        raise IrError(f"gradients are defined for tensors, and {e!r} is of type {t!r}", e.span, code=NoGradient)
     return t
 
 
@@ -295,5 +297,5 @@ def _filled_by_type(t: Type, what: str) -> Steps:
             fields.append((yield _filled_by_type(f, what)))
         return Tuple(tuple(fields))
     if not isinstance(t, TensorType) or not t.is_static:
-        raise IrError(f"gradients are defined for tensors of static shape, not {t!r}")
+        raise IrError(f"gradients are defined for tensors of static shape, not {t!r}", code=NoGradient)
     return call(what, shape=t.shape, dtype=t.dtype)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..diagnostics import UsageError, nearest
+from .mistakes import WrongPassOption
 
 
 def check_options(
@@ -27,12 +28,14 @@ def check_options(
     for key, value in (options or {}).items():
         if key not in known:
             have = f"it has {', '.join(known)}" if known else "it has none"
-            raise UsageError(f"{kind} {name} has no option {key} ({have})", help=nearest(key, known))
+            raise UsageError(
+                f"{kind} {name} has no option {key} ({have})", help=nearest(key, known), code=WrongPassOption
+            )
         try:
             values[key] = coerce(value, hints[key])
         except (TypeError, ValueError) as error:
-            raise UsageError(f"option {key} of {kind} {name}: {error}") from None
+            raise UsageError(f"option {key} of {kind} {name}: {error}", code=WrongPassOption) from None
     for key, field in known.items():
         if key not in values and dataclasses.MISSING is field.default is field.default_factory:
-            raise UsageError(f"{kind} {name} needs the option {key}: write {name}{{{key}=…}}")
+            raise UsageError(f"{kind} {name} needs the option {key}: write {name}{{{key}=…}}", code=WrongPassOption)
     return values

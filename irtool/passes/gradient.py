@@ -52,6 +52,7 @@ from .context import PassContext
 from .first_order_gradient import differentiate, gradient_type
 from .gradients.rule import Site, find_rule
 from .let_binding import LetList, Names, bind
+from .mistakes import NoGradient
 from .sharing import require_tree
 
 Steps = Generator[Any, Any, Any]
@@ -104,7 +105,7 @@ class Gradient(ModulePass):
                     functions[name] = differentiate(f)
                 elif f.type_params or not all(isinstance(p.checked_type, TensorType) for p in f.params):
                     if name == "main":
-                        raise IrError("gradients are defined for functions of tensors without type parameters", f.span)
+                        raise IrError("gradients are defined for functions of tensors without type parameters", f.span, code=NoGradient)
                 else:
                     functions[name] = _higher_order(f, module, added)
         return module.with_functions({**functions, **added})
@@ -134,7 +135,9 @@ def _lift(make: Callable[[Expr], Expr], t: Type, e: Expr, lets: LetList) -> Expr
         if isinstance(t, TensorType):
             return lets.push(make(e))
         if not isinstance(t, TupleType):
-            raise IrError(f"gradients are defined for tensors and tuples of tensors, not {t!r}", e.span)
+            raise IrError(
+                f"gradients are defined for tensors and tuples of tensors, not {t!r}", e.span, code=NoGradient
+            )
         fields = []
         for i, f in enumerate(t.fields):
             fields.append((yield lift(f, lets.push(TupleGetItem(e, i)))))
@@ -168,7 +171,7 @@ def _accumulate(t: Type, pair: Expr, grad: Expr, lets: LetList) -> None:
             lets.push(RefWrite(TupleGetItem(pair, 1), total))
             return
         if not isinstance(t, TupleType):
-            raise IrError(f"gradients are defined for tensors and tuples of tensors, not {t!r}")
+            raise IrError(f"gradients are defined for tensors and tuples of tensors, not {t!r}", code=NoGradient)
         for i, f in enumerate(t.fields):
             part_grad, part = lets.push(TupleGetItem(grad, i)), lets.push(TupleGetItem(pair, i))
             yield accumulate(f, part, part_grad)
@@ -244,7 +247,7 @@ class _Reverse:
         if isinstance(e, If):
             return self.if_(e)
         if isinstance(e, Op):
-            raise IrError(f"operator {e.name} must be called to have a gradient", e.span)
+            raise IrError(f"operator {e.name} must be called to have a gradient", e.span, code=NoGradient)
         return self.structure(e)
 
     def structure(self, e: Expr) -> Steps:
@@ -283,7 +286,7 @@ class _Reverse:
         if name not in self.added:
             f = self.module.functions.get(e.name)
             if not isinstance(f, Function):
-                raise IrError(f"@{e.name} has no body to differentiate", e.span)
+                raise IrError(f"@{e.name} has no body to differentiate", e.span, code=NoGradient)
             self.added[name] = f  # a recursive function meets its own name while its body is rewritten
             self.added[name] = yield _Reverse(self.module, self.added, self.names, self.bp, {}).function(f)
         return GlobalVar(name, e.span)
@@ -298,7 +301,7 @@ class _Reverse:
     def operator(self, e: Call, op: Op) -> Steps:
         rule = find_rule(op.name)
         if rule is None:
-            raise IrError(f"operator {op.name} has no gradient", e.span)
+            raise IrError(f"operator {op.name} has no gradient", e.span, code=NoGradient)
         lets = LetList(self.names)
         pairs = []
         for a in e.args:
@@ -359,7 +362,7 @@ def _typed_copy(e: Expr) -> Expr:
 def _check_operators(f: Function) -> None:
     for e in post_order(f):
         if isinstance(e, Op) and e.name != "annotation.checkpoint" and find_rule(e.name) is None:
-            raise IrError(f"operator {e.name} has no gradient", e.span)
+            raise IrError(f"operator {e.name} has no gradient", e.span, code=NoGradient)
 
 
 def _higher_order(f: Function, module: Module, added: dict[str, Function]) -> Function:
@@ -387,7 +390,7 @@ def _seed(out: Expr, t: Type, lets: LetList) -> None:
     """Sets the gradient of the result (of its first tensor) to one."""
     while isinstance(t, TupleType):
         if not t.fields:
-            raise IrError("gradients of a function without result are not defined")
+            raise IrError("gradients of a function without result are not defined", code=NoGradient)
         out, t = lets.push(TupleGetItem(out, 0)), t.fields[0]
     lets.push(RefWrite(TupleGetItem(out, 1), call("ones_like", TupleGetItem(out, 0))))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from ..diagnostics import UsageError, nearest
+from .mistakes import UnknownPass
 
 _OF_TVM_ALONE = frozenset(
     [
@@ -69,4 +70,6 @@ def check_pass_names(names: Iterable[str], also: Collection[str] = ()) -> None:
         ):
             continue
         kind = "pass or stage" if also else "pass"
-        raise UsageError(f"unknown {kind} {name}", help=nearest(name, [*passes.names(), *groups, *also]))
+        raise UsageError(
+            f"unknown {kind} {name}", help=nearest(name, [*passes.names(), *groups, *also]), code=UnknownPass
+        )

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..diagnostics import Source, Span, UsageError, nearest
+from .mistakes import MalformedPipeline, UnknownPass
 
 if TYPE_CHECKING:
     from .base import Pass
@@ -61,7 +62,7 @@ class _Reader:
 
     def fail(self, message: str, **extra: Any) -> NoReturn:
         span = Span(self.source, self.start, self.start + max(1, len(self.token)))
-        raise UsageError(f"in the {self.what}: {message}", span, **extra)
+        raise UsageError(f"in the {self.what}: {message}", span, **extra, code=MalformedPipeline)
 
     def expect(self, mark: str) -> None:
         if self.token != mark or self.kind == "string":
@@ -104,7 +105,7 @@ class _Reader:
             help = nearest(name, [*passes.names(), *levelled])
             if self.token == "=" and (before := pass_before_option(name)):
                 help = quote_braces(before, name[len(before) :])
-            raise UsageError(f"unknown pass {name}", span, help=help)
+            raise UsageError(f"unknown pass {name}", span, help=help, code=UnknownPass)
         options = self.options() if self.token == "{" else {}
         span = Span(self.source, start, self.ended)
         try:
@@ -143,7 +144,7 @@ class _Reader:
 
         if name not in PIPELINES:
             span = Span(self.source, start, start + len(name))
-            raise UsageError(f"unknown pipeline {name}", span, help=nearest(name, PIPELINES))
+            raise UsageError(f"unknown pipeline {name}", span, help=nearest(name, PIPELINES), code=UnknownPass)
         self.expect("<")
         match = re.fullmatch(r"O([0-4])", self.token)
         if match is None:

@@ -13,6 +13,7 @@ from ..plugin.mistakes import PluginError, blame_all, blame_code
 from ..plugin.origin import is_outside
 from .base import Pass, passes
 from .context import PassContext
+from .mistakes import CannotTransform
 
 
 class PassFailure(InternalError):
@@ -55,6 +56,8 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
             error.failed, error.module, error.context = _as_selected(p, context), module, context
         raise
     except IrError as error:
+        if type(error) is IrError:
+            error.classify(CannotTransform)
         error.place(p.written)
         raise
     except Exception as error:

@@ -7,14 +7,16 @@ base       what a plug-in is
 registry   plug-ins of one kind by name
 index      irtool's own, known without importing them
 listing    names and summaries of all
+codes      kinds of mistakes, which diagnostics are marked with
 origin     where a plug-in comes from: irtool or outside
 loading    files that are named, and what is installed
 mistakes   what is wrong with a plug-in from outside is said to be so
 """
 
 from .base import Plugin, type_hints
+from .codes import code
 from .loading import load_plugins
 from .mistakes import PluginError
 from .registry import Registry
 
-__all__ = ["Plugin", "PluginError", "Registry", "load_plugins", "type_hints"]
+__all__ = ["Plugin", "PluginError", "Registry", "code", "load_plugins", "type_hints"]

@@ -202,12 +202,13 @@ class Registry(Generic[T]):
     @functools.cached_property
     def _sources(self) -> dict[str, str]:
         """The source of each module; empty for a module that is installed without."""
-        sources = {}
-        for name, module in self._modules.items():
-            spec = module.module_finder.find_spec(name, None)
-            read = getattr(spec.loader if spec else None, "get_source", None)
-            sources[name] = (read and read(name)) or ""
-        return sources
+        return {name: self._source(module) for name, module in self._modules.items()}
+
+    @staticmethod
+    def _source(module: ModuleInfo) -> str:
+        spec = module.module_finder.find_spec(module.name, None)
+        read = getattr(spec.loader if spec else None, "get_source", None)
+        return (read and read(module.name)) or ""
 
     def get(self, name: str) -> T:
         """The class of that name. Raises UsageError, with the nearest known name, where there is none."""

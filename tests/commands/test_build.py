@@ -191,7 +191,7 @@ def test_shapes_of_fields_and_what_contradicts_the_types(irtool, tmp_path: Path)
     assert_refused(
         irtool("build", "d.relay", "--shape", "x=2,4", "--shape", "t.0=1,1", "--shape", "t=3", "--shape", "y=1"),
         1,
-        "d.relay:2:11: error: %x cannot have the shape [2, 4]: it is Tensor[(?, 3), float32], and axis 1 is 3",
+        "d.relay:2:11: error[E0309]: %x cannot have the shape [2, 4]: it is Tensor[(?, 3), float32], and axis 1 is 3",
         "%t.0 cannot have the shape [1, 1]: it is Tensor[(?), int32], of rank 1 and not 2",
         "%t is no tensor",
         "@main has no parameter %y",
@@ -203,7 +203,7 @@ def test_shapes_that_values_decide_name_the_operator(irtool, tmp_path: Path) -> 
     (tmp_path / "v.relay").write_text(
         '#[version = "0.0.5"]\ndef @main(%x: Tensor[(4), float32]) {\n  argwhere(%x)\n}\n'
     )
-    assert_refused(irtool("build", "v.relay"), 1, "v.relay:3:3: error: argwhere gives Tensor[(?, 1), int32]")
+    assert_refused(irtool("build", "v.relay"), 1, "v.relay:3:3: error[E0601]: argwhere gives Tensor[(?, 1), int32]")
 
 
 def test_check_lists_what_cannot_be_compiled(irtool, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_what_the_file_is_is_said(kind: str, command: str, tmp_path: Path) -> No
     path.write_bytes(FILES[kind])
     code, out, err = irtool(command, path)
     assert (code, out) == (1, "")
-    assert f"{path}: error: this is {kind}" in err and "not Relay text" in err
+    assert f"{path}: error[E0003]: this is {kind}" in err and "not Relay text" in err
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_an_empty_file_and_binary_junk_are_named_once(tmp_path: Path) -> None:
     for content, said in ((b" \n", "the file is empty"), (b"abc\xff", "the file is not UTF-8 text (byte 3 is 0xff)")):
         path.write_bytes(content)
         _, _, err = irtool("check", path)
-        assert err == f"{path}: error: {said}\n"
+        assert err == f"{path}: error[E0001]: {said}\n"

@@ -144,7 +144,7 @@ def test_random_values_that_modules_are_compared_on_are_named(net: str) -> None:
 def test_nothing_random_where_it_is_refused(way: str, net: str) -> None:
     code, out, err = irtool("run", net, way, "--no-random", "--params=w.npz", "-o", "out.npz")
     assert code == 1 and not out
-    assert re.findall(r"(\d+:\d+): error: there is no value for the parameter %(\w)", err) == [
+    assert re.findall(r"(\d+:\d+): error\[E0404\]: there is no value for the parameter %(\w)", err) == [
         ("2:11", "x"),
         ("2:69", "b"),
     ]

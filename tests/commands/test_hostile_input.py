@@ -207,7 +207,7 @@ def test_recursion_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     path.write_text(VERSION + "def @main(%x: int32) -> int32 { %0 = @main(add(%x, 1)); add(%0, 1) }\n")
     code, _, said = irtool("run", path)
     assert code == 1
-    assert "endless.relay:2:38: error: more than 10,000 calls wait" in said
+    assert "endless.relay:2:38: error[E0403]: more than 10,000 calls wait" in said
 
 
 @pytest.mark.promise("large texts")

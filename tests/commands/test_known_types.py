@@ -126,7 +126,7 @@ def test_functions_that_nothing_calls_may_stay_open(file, tmp_path, capsys) -> N
     assert build(tmp_path, *command) == 0
     assert run(["opt", *command]) == 0
     done = capsys.readouterr()
-    assert "warning: the type of %x cannot be inferred" in done.err
+    assert "warning[E0304]: the type of %x cannot be inferred" in done.err
     assert "@unused(%x" in done.out
 
 

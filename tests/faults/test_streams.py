@@ -37,8 +37,8 @@ LOST = {">&-": "it is closed", "> /dev/full": "No space left on device"}
 def test_output_that_is_lost_is_an_error(command: str, redirect: str, tmp_path: Path) -> None:
     done = irtool(*COMMANDS[command], cwd=tmp_path, redirect=redirect)
     assert done.code == 1
-    assert done.err.endswith(f"error: cannot write to standard output: {LOST[redirect]}\n")
-    assert done.err.count("error: ") == 1
+    assert done.err.endswith(f"error[E0002]: cannot write to standard output: {LOST[redirect]}\n")
+    assert done.err.count("error[") == 1
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -118,8 +118,8 @@ def test_check_warns_of_what_is_open_and_refuses_contradictions(tmp_path, capsys
     file = tmp_path / "f.relay"
     file.write_text(HEAD + "def @main(%x, %y) { add(%x, %y) }")
     assert run(["check", str(file)]) == 0
-    assert "2:11: warning: the types of %x and %y of @main cannot be inferred" in capsys.readouterr().err
+    assert "2:11: warning[E0304]: the types of %x and %y of @main cannot be inferred" in capsys.readouterr().err
     assert run(["check", "--target=c", str(file)]) == 1
-    assert "2:11: error: the types of %x and %y of @main" in capsys.readouterr().err
+    assert "2:11: error[E0304]: the types of %x and %y of @main" in capsys.readouterr().err
     file.write_text(HEAD + 'def @main(%x) { (add(%x, 1), cast(ones(shape=[2], dtype="int8"), dtype="int8").0) }')
     assert run(["check", str(file)]) == 1

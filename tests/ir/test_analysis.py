@@ -83,4 +83,4 @@ def test_on_the_command_line(tmp_path, capsys) -> None:
     file.write_text(TEXT)
     assert run(["check", str(file)]) == 0
     assert run(["check", "--basic-block-normal-form", str(file)]) == 1
-    assert "3:8: error: add(…) violates the basic-block normal form" in capsys.readouterr().err
+    assert "3:8: error[E0212]: add(…) violates the basic-block normal form" in capsys.readouterr().err

@@ -32,6 +32,7 @@ from ...passes.base import ModulePass, register_pass
 from ...passes.context import PassContext
 from ...tir.stmt import PrimFunc
 from ..compose import compose
+from ..mistakes import DynamicShape
 from ..naming import kernel_name
 from ..plain import lower_plainly
 
@@ -85,7 +86,11 @@ def _dynamic_parameters(module: Module) -> list[Diagnostic]:
             t = p.checked_type
             if isinstance(t, TensorType) and not t.is_static:
                 problems.append(
-                    Diagnostic(f"the shape of %{p.name}, {t}, is not static: a loop nest needs every dimension", p.span)
+                    Diagnostic(
+                        f"the shape of %{p.name}, {t}, is not static: a loop nest needs every dimension",
+                        p.span,
+                        code=DynamicShape,
+                    )
                 )
     return problems
 

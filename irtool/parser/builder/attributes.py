@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...diagnostics import IrError, nearest
@@ -61,7 +62,7 @@ class Attributes(Leaves):
             return settle(self._meta(v[0], s, e), self.metadata)
         except IrError as error:
             for d in error.diagnostics:
-                self.error(d.message, s, e, help=d.help)
+                self.report(replace(d, span=self.span(s, e)))
             return None
 
     def attr_name(self, v: list, s: int, e: int) -> Any:

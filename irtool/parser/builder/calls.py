@@ -11,6 +11,7 @@ from ...ir import Call, Constant, DictAttrs, Expr, Op, TupleGetItem, Var
 from ...ir.expr import _CHILDREN
 from ...ir.meta import MetaNode
 from ...ops.base import Operator, op, operators
+from ..mistakes import MisplacedArgument, UnknownOperator
 from ..undecided import with_missing_values, without_values
 from .leaves import Leaves, plain_words
 
@@ -44,14 +45,14 @@ class Calls(Leaves):
         elif items and items[-1].__class__ is tuple:
             attrs = [i for i in items if i.__class__ is tuple]
             if items[-len(attrs)] is not attrs[0]:
-                self.error("arguments stand before attributes", attrs[0][2], attrs[0][3])
+                self.error("arguments stand before attributes", attrs[0][2], attrs[0][3], code=MisplacedArgument)
             items = items[: -len(attrs)]
         for item in items:
             if item.__class__ not in _EXPRESSIONS:
                 what = (
                     "an attribute" if item.__class__ is tuple else f"a {getattr(item, 'type_key', type(item).__name__)}"
                 )
-                self.error(f"{what} stands where an argument must", s, e)
+                self.error(f"{what} stands where an argument must", s, e, code=MisplacedArgument)
                 return Var("")
         args = tuple(items)
         if function.__class__ is Op:
@@ -112,7 +113,7 @@ class Calls(Leaves):
             given = {}
             for name, value, a, b in attrs:
                 if name in given:
-                    self.error(f"the attribute {name} is given twice", a, b)
+                    self.error(f"the attribute {name} is given twice", a, b, code=MisplacedArgument)
                 given[name] = value
             if version:
                 given = operator.attributes_of_version(given, version)
@@ -143,7 +144,7 @@ class Calls(Leaves):
 
     def _apply(self, name: str, args: tuple, s: int, e: int) -> Expr:
         if operators.find(name) is None:
-            self.error(f"unknown operator {name}", s, e)
+            self.error(f"unknown operator {name}", s, e, code=UnknownOperator)
             return Var("")
         node = op(name)
         for a in args:

@@ -19,6 +19,7 @@ from ...ir import (
     Type,
     Var,
 )
+from ..mistakes import UnknownConstructor
 from .leaves import plain_words
 from .state import State
 
@@ -92,7 +93,7 @@ class Control(State):
         constructor = self.constructors.get(name)
         if constructor is None:
             hint = nearest(name, self.constructors) or f"a pattern variable is written %{name}"
-            self.error(f"unknown constructor {name}", s, s + len(name), help=hint)
+            self.error(f"unknown constructor {name}", s, s + len(name), help=hint, code=UnknownConstructor)
             return PatternWildcard(self.span(s, e)), bound
         return PatternConstructor(constructor, tuple(p for p, _ in parts), Span(self.source, s, e)), bound
 

@@ -7,6 +7,7 @@ from typing import Any
 from ...diagnostics import Span, nearest
 from ...ir import Expr, Function, Let, Type, TypeVar, Var
 from ...ir.meta import VirtualDevice
+from ..mistakes import MisplacedArgument
 from .state import State
 
 
@@ -25,7 +26,7 @@ class Functions(State):
         for item in items:
             if isinstance(item, Var):
                 if attrs:
-                    self.error(f"the parameter %{item.name} stands after attributes", s, e)
+                    self.error(f"the parameter %{item.name} stands after attributes", s, e, code=MisplacedArgument)
                 made.append(item)
             else:
                 attrs[item[0]] = item[1]
@@ -53,7 +54,7 @@ class Functions(State):
         self.close_type_scope(type_params)
         device = attrs.pop("virtual_device", None) if attrs else None
         if not isinstance(device, VirtualDevice | None):
-            self.error("virtual_device is not a VirtualDevice", s, e)
+            self.error("virtual_device is not a VirtualDevice", s, e, code=MisplacedArgument)
             device = None
         return Function(params, v[2], ret_type, type_params, attrs, Span(self.source, s, e), None, device)
 
@@ -78,9 +79,15 @@ class Functions(State):
             if key == "virtual_device" and isinstance(value, VirtualDevice | None):
                 return value
             if key == "virtual_device":
-                self.error("virtual_device is not a VirtualDevice", start, end)
+                self.error("virtual_device is not a VirtualDevice", start, end, code=MisplacedArgument)
                 return None
-            self.error(f"a parameter has no attribute {key}", start, end, help=nearest(key, ["virtual_device"]))
+            self.error(
+                f"a parameter has no attribute {key}",
+                start,
+                end,
+                help=nearest(key, ["virtual_device"]),
+                code=MisplacedArgument,
+            )
         return None
 
     def body(self, v: list, s: int, e: int) -> Expr:

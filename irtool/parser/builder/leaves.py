@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from ...diagnostics import IrError, Span, nearest
@@ -13,6 +14,7 @@ from ...ops.base import op, operators
 from .. import dialect
 from ..literals import read_scalar
 from ..metadata import read_index
+from ..mistakes import UndefinedBinding, UnknownOperator
 from .state import State
 
 _MOST_HINTS = 50
@@ -47,7 +49,7 @@ class Leaves(State):
             value = self.graph_values[v[0]] = self.earlier_values[v[0]]
             self.reached_back[v[0]] = self.span(s, e)
         if value is None:
-            self.error(f"{v[0]} is used before it is given a value", s, e)
+            self.error(f"{v[0]} is used before it is given a value", s, e, code=UndefinedBinding)
             value = self.graph_values[v[0]] = Var(v[0][1:])
         return value
 
@@ -74,7 +76,7 @@ class Leaves(State):
             node = self._ops[name] = op(full)
             return node
         hint = nearest(name, [*self.constructors, *operators.names()]) if full is None else f"did you mean {full}?"
-        self.error(f"unknown operator {name}", s, e, help=hint)
+        self.error(f"unknown operator {name}", s, e, help=hint, code=UnknownOperator)
         return Var(name)
 
     def number(self, v: list, s: int, e: int) -> Constant:
@@ -126,7 +128,7 @@ class Leaves(State):
                 value = metadata.get(key, index)
             except IrError as error:
                 for d in error.diagnostics:
-                    self.error(d.message, s, e, help=d.help)
+                    self.report(replace(d, span=self.span(s, e)))
                 return Var("")
             if isinstance(value, Constant) and value.span is None:
                 value.span = self.span(s, e)  # type: ignore[misc]

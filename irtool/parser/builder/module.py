@@ -19,6 +19,7 @@ from ...ir import (
     TypeVar,
     free_variables,
 )
+from ..mistakes import DefinedTwice, MalformedType
 from .attributes import Attributes
 from .calls import Calls
 from .control import Control
@@ -62,7 +63,13 @@ class Builder(Functions, Calls, Control, Attributes, Types):
     def define_extern(self, v: list, s: int, e: int) -> None:
         name, t = v[2][1:], v[4]
         if not isinstance(t, FuncType):
-            self.error(f"the external function @{name} has no function type", s, e, help="write fn (…) -> …")
+            self.error(
+                f"the external function @{name} has no function type",
+                s,
+                e,
+                help="write fn (…) -> …",
+                code=MalformedType,
+            )
             return
         self.file(name, ExternFunction(t, self.span(s, e)), s, e)
 
@@ -71,7 +78,7 @@ class Builder(Functions, Calls, Control, Attributes, Types):
         if name in self.functions:
             first = self.functions[name].span
             where = (f"the first definition is at {first.location}",) if first is not None else ()
-            self.error(f"the function @{name} is defined twice", s, e, notes=where)
+            self.error(f"the function @{name} is defined twice", s, e, notes=where, code=DefinedTwice)
             return False
         self.functions[name] = function
         return True
@@ -79,7 +86,7 @@ class Builder(Functions, Calls, Control, Attributes, Types):
     def type_head(self, v: list, s: int, e: int) -> tuple[str, tuple[TypeVar, ...]]:
         name = v[1]
         if name in self.type_definitions:
-            self.error(f"the type {name} is defined twice", s, e)
+            self.error(f"the type {name} is defined twice", s, e, code=DefinedTwice)
         return name, v[2] if len(v) > 2 else ()
 
     def opaque_type(self, v: list, s: int, e: int) -> TypeData:
@@ -95,7 +102,7 @@ class Builder(Functions, Calls, Control, Attributes, Types):
         for tag, (constructor, inputs, start, end) in enumerate(v[2]):
             node = Constructor(constructor, inputs, header, tag, self.span(start, end))
             if constructor in self.constructors:
-                self.error(f"the constructor {constructor} is defined twice", start, end)
+                self.error(f"the constructor {constructor} is defined twice", start, end, code=DefinedTwice)
             self.constructors[constructor] = node
             self._ops.pop(constructor, None)
             made.append(node)

@@ -22,6 +22,7 @@ from ...ir import (
 from ...ir.dims import is_dimension
 from ...ir.dtypes import read_dtype
 from ..literals import read_attribute_number
+from ..mistakes import MalformedType
 from .leaves import Leaves
 
 
@@ -52,13 +53,19 @@ class Types(Leaves):
                 s,
                 e,
                 help=nearest(name, ["float32", "float16", "float64", "int32", "int64", "int8", "uint8", "bool"]),
+                code=MalformedType,
             )
             return "float32"
         return dtype
 
     def number_dim(self, v: list, s: int, e: int) -> int:
         if not isinstance(v[0], int) or v[0] < 0:
-            self.error(f"a dimension is a number that is not negative, not {self.source.text[s:e][:40]}", s, e)
+            self.error(
+                f"a dimension is a number that is not negative, not {self.source.text[s:e][:40]}",
+                s,
+                e,
+                code=MalformedType,
+            )
             return 1
         return v[0]
 
@@ -74,7 +81,7 @@ class Types(Leaves):
     def meta_dim(self, v: list, s: int, e: int) -> Any:
         dim = self._meta(v[0], s, e)
         if not is_dimension(dim):
-            self.error(f"{v[0]} is not a dimension", s, e)
+            self.error(f"{v[0]} is not a dimension", s, e, code=MalformedType)
             return ANY
         return dim
 

@@ -12,6 +12,7 @@ from ...ops.nn.geometry import pad_amounts
 from ..arithmetic import divide, multiply, negative
 from ..constants import scalar_constant
 from ..reshaping import reshape_to
+from ..mistakes import NoGradient
 from .rule import Site, gradient, sum_like
 
 
@@ -31,7 +32,9 @@ def _require_one_dtype(s: Site) -> None:
     dtypes = {t.dtype for t in (*s.types, s.type) if isinstance(t, TensorType)}
     if len(dtypes) > 1:
         said = ", ".join(sorted(dtypes))
-        raise IrError(f"the gradient of {s.attrs.name} is defined for one data type, not {said}", s.out.span)
+        raise IrError(
+            f"the gradient of {s.attrs.name} is defined for one data type, not {said}", s.out.span, code=NoGradient
+        )
 
 
 def _rows(e: Expr, shape: Sequence[int], width: int) -> Expr:
@@ -112,6 +115,7 @@ def conv2d(s: Site) -> list[Expr]:
         raise IrError(
             f"the gradient of nn.conv2d is defined for NCHW data and OIHW kernels, not {at.data_layout} and {at.kernel_layout}",
             s.out.span,
+            code=NoGradient,
         )
     assert isinstance(s.type, TensorType)
     in_hw, kernel_hw = s.shape(0)[2:], s.shape(1)[2:]
@@ -205,7 +209,11 @@ def global_avg_pool2d(s: Site) -> list[Expr]:
     """Evenly over the image."""
     layout = s.attrs.layout
     if layout not in ("NCHW", "NHWC"):
-        raise IrError(f"the gradient of nn.global_avg_pool2d is defined for NCHW and NHWC, not {layout}", s.out.span)
+        raise IrError(
+            f"the gradient of nn.global_avg_pool2d is defined for NCHW and NHWC, not {layout}",
+            s.out.span,
+            code=NoGradient,
+        )
     window = s.shape()[2:] if layout == "NCHW" else s.shape()[1:3]
     grad = call(
         "nn.avg_pool2d_grad",

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...ir import Call, Expr, TensorType, Type
 from ...ops.base import call
+from ..mistakes import NoGradient
 from ..rule_table import RuleTable
 
 
@@ -48,7 +49,9 @@ class Site:
 
         t = self.types[index]
         if not isinstance(t, TensorType) or not t.is_static:
-            raise IrError(f"the gradient of {self.attrs.name} needs a static shape, not {t!r}", self.out.span)
+            raise IrError(
+                f"the gradient of {self.attrs.name} needs a static shape, not {t!r}", self.out.span, code=NoGradient
+            )
         return tuple(int(d) for d in t.shape)  # type: ignore[arg-type]
 
 

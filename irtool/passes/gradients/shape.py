@@ -10,6 +10,7 @@ from ...ir import Call, Expr, Function, If, Let, TensorType, Tuple, TupleGetItem
 from ...ops.base import call
 from ..arithmetic import add, multiply
 from ..constants import array_constant, scalar_constant, tensor_constant
+from ..mistakes import NoGradient
 from .rule import Site, gradient, zeros_like
 
 
@@ -59,7 +60,9 @@ def concatenate(s: Site) -> list[Expr]:
     for field in _fields(s)[:-1]:
         extent = field.shape[s.attrs.axis]
         if not isinstance(extent, int):
-            raise IrError("the gradient of concatenate needs static extents along its axis", s.out.span)
+            raise IrError(
+                "the gradient of concatenate needs static extents along its axis", s.out.span, code=NoGradient
+            )
         total += extent
         cuts.append(total)
     return [call("split", s.grad, indices_or_sections=tuple(cuts), axis=s.attrs.axis)]
@@ -77,7 +80,7 @@ def stack(s: Site) -> list[Expr]:
 def strided_slice(s: Site) -> list[Expr]:
     """The gradient put where the slice was taken, zero elsewhere."""
     if s.attrs.axes is not None:
-        raise IrError("the gradient of strided_slice with axes is not defined", s.out.span)
+        raise IrError("the gradient of strided_slice with axes is not defined", s.out.span, code=NoGradient)
     (x,) = s.args
     begin, end = [int(b) for b in s.attrs.begin], [int(e) for e in s.attrs.end]
     strides: Sequence[int] = [int(v) for v in s.attrs.strides]
@@ -144,7 +147,7 @@ def take(s: Site) -> list[Expr]:
     """A loop over the indices that adds each slice of the gradient to where it was taken from."""
     data, indices = s.args
     if s.attrs.batch_dims:
-        raise IrError("the gradient of take is defined for batch_dims=0 only", s.out.span)
+        raise IrError("the gradient of take is defined for batch_dims=0 only", s.out.span, code=NoGradient)
     index_type = s.types[1]
     assert isinstance(index_type, TensorType)
     shape: tuple[int, ...] = s.shape()
@@ -167,7 +170,7 @@ def take(s: Site) -> list[Expr]:
     elif len(index_type.shape) == 1:
         count = call("take", call("shape_of", indices, dtype="int32"), zero, axis=0)
     else:
-        raise IrError("the gradient of take is defined for indices of rank 0 and 1 only", s.out.span)
+        raise IrError("the gradient of take is defined for indices of rank 0 and 1 only", s.out.span, code=NoGradient)
     loop = _scatter_loop(shape, s.dtype, axis, indices, grad, count, zero, one)
     moved: Expr = TupleGetItem(Call(loop, (result, zero)), 0)
     if s.attrs.axis is None:

@@ -1,0 +1,73 @@
+"""What can be said of the codes of diagnostics from their classes: the list, one manual page, and `docs/errors.md`."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+
+from ..diagnostics import Code
+from ..plugin.codes import codes
+from .manual import for_markdown, for_terminal
+from .tables import show_table
+
+_FILE = "example.relay"
+_PLUGIN = "plugin.py"
+_FOLDER = "out"
+
+
+def title(cls: type[Code]) -> str:
+    """The first paragraph of the docstring, on one line."""
+    return " ".join(_manual(cls).split("\n\n")[0].split())
+
+
+def example_command(cls: type[Code]) -> str:
+    """The command that shows the mistake, as one types it: `irtool check example.relay`; empty for a code without an example."""
+    words = cls.command.replace("%s", _FILE).replace("%p", _PLUGIN).replace("%t", _FOLDER)
+    return f"irtool {words}" if cls.example or "%s" not in cls.command else ""
+
+
+def list_codes() -> str:
+    """One line for each code: its name, what it stands for."""
+    return show_table([(cls.name, title(cls)) for cls in codes], (5,))
+
+
+def explain_code(name: str) -> str:
+    """The manual page of one code."""
+    cls = codes.get(name)
+    origin = codes.origin_of(cls)
+    out = [f"{cls.name}: {cls.__name__}", *([origin] if origin else []), "", for_terminal(_manual(cls))]
+    for what, text in _files(cls):
+        out += ["", f"{what}:", "", textwrap.indent(text.rstrip(), "  ")]
+    if example_command(cls):
+        out += ["", f"shown by: {example_command(cls)}"]
+    return "\n".join(out)
+
+
+def reference() -> str:
+    """The text of `docs/errors.md`."""
+    out = [
+        "# Codes of errors and warnings",
+        "",
+        "Generated from the classes of the codes; a test keeps it fresh. `irtool explain CODE` shows an entry.",
+        "",
+        "A diagnostic has its code in brackets: `error[E0104]`. `irtool check --json` gives it as `code`. Messages may change;",
+        "a code keeps its meaning.",
+        "",
+    ]
+    for cls in codes:
+        out += [f"## {cls.name}: {cls.__name__}", "", for_markdown(_manual(cls)), ""]
+        for what, text in _files(cls):
+            out += [f"{what[0].upper()}{what[1:]}:", "", "```", text.rstrip(), "```", ""]
+        if example_command(cls):
+            out += [f"Shown by `{example_command(cls)}`.", ""]
+    return "\n".join(out).rstrip() + "\n"
+
+
+def _files(cls: type[Code]) -> list[tuple[str, str]]:
+    """The files of the example, each with what it is."""
+    files = [(f"the example {_FILE}", cls.example), (f"the plug-in {_PLUGIN}", cls.plugin)]
+    return [(what, text) for what, text in files if text]
+
+
+def _manual(cls: type[Code]) -> str:
+    return inspect.getdoc(cls) or ""

@@ -1,0 +1,24 @@
+"""`irtool explain`: what the code of a diagnostic means, from the classes themselves."""
+
+from __future__ import annotations
+
+import click
+
+from . import kinds
+from .pass_options import loads_files
+
+
+@click.command(name="explain", short_help="Explain the code of an error, or list the codes.")
+@click.argument("code", type=kinds.CODE, required=False)
+@loads_files
+def command(code: str | None) -> None:
+    """Explain CODE, the name in brackets behind `error` or `warning`: what it means, how it comes about, and an example.
+
+    Without CODE, list all codes. A message may change from one version to the next; its code does not.
+
+    \b
+    irtool explain E0104
+    """
+    from .code_manual import explain_code, list_codes
+
+    click.echo(explain_code(code) if code else list_codes())

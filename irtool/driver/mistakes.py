@@ -1,0 +1,61 @@
+"""What is wrong with requests to build."""
+
+from __future__ import annotations
+
+from ..diagnostics import Code
+from ..plugin.codes import code
+
+
+@code("E0611")
+class Oversized(Code):
+    """A tensor beyond any memory: more than 2^40 bytes."""
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(1048576, 1048576), float32]) {
+  exp(%x)
+}
+"""
+    command = "check --target=c %s"
+
+
+@code("E0612")
+class NoSuchEntry(Code):
+    """An entry function that the module does not have.
+
+    `--entry` names the function to compile or run; the default is `main`.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  exp(%x)
+}
+"""
+    command = "build --emit=c --entry=other --no-cache -o %t %s"
+
+
+@code("E0613")
+class WeightsDoNotFit(Code):
+    """Weights and parameters that do not go together: a weight without a parameter, or a parameter without a weight."""
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  exp(%x)
+}
+"""
+    command = "build --emit=c --input=y --no-cache -o %t %s"
+
+
+@code("E0614")
+class NotAStraightLine(Code):
+    """A network that the graph executor cannot run: it takes straight lines of calls on tensors."""
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%c: bool, %x: float32) {
+  if (%c) { exp(%x) } else { %x }
+}
+"""
+    command = "build --emit=c --graph %t/graph.json --no-cache -o %t %s"

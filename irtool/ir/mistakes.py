@@ -1,0 +1,80 @@
+"""What is wrong with modules and with values."""
+
+from __future__ import annotations
+
+from ..diagnostics import Code
+from ..plugin.codes import code
+
+
+@code("E0211")
+class BrokenModule(Code):
+    """A module that breaks a rule of the IR: a variable without a binder or with two, a name that is not in the module.
+
+    Passes keep the rules. A module read from text breaks one when, for example, two `let`s bind the same variable, which the printer
+    of another program wrote under one name.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  let %y = exp(%y);
+  %y
+}
+"""
+
+
+@code("E0212")
+class NotInBasicBlocks(Code):
+    """An expression outside the scope that basic-block normal form evaluates it in.
+
+    In this form, an expression used in several scopes is bound by a `let` in the innermost scope around them. The pass
+    `ToBasicBlockNormalForm` makes it so.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%c: bool, %a: float32) {
+  %0 = exp(%a);
+  if (%c) { %0 } else { negative(%0) }
+}
+"""
+    command = "check --basic-block-normal-form %s"
+
+
+@code("E0213")
+class ValueDoesNotFit(Code):
+    """A value that its parameter cannot take: another rank, another extent, or elements that the dtype cannot hold.
+
+    Arrays are converted where no element changes its value, and commands say so; they are refused otherwise.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(3), float32]) {
+  %x
+}
+"""
+    command = "run --load %p --params values.npz %s"
+    plugin = """\
+import numpy
+
+numpy.savez("values.npz", x=[1.0, 2.0])
+"""
+
+
+@code("E0214")
+class WrongPattern(Code):
+    """A pattern with another number of fields than its constructor."""
+
+    example = """\
+#[version = "0.0.5"]
+type Pair {
+  Two(float32, float32),
+}
+
+def @main(%p: Pair) {
+  match (%p) {
+    Two(%a) => { %a }
+  }
+}
+"""

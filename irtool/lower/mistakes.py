@@ -1,0 +1,53 @@
+"""What cannot be compiled."""
+
+from __future__ import annotations
+
+from ..diagnostics import Code
+from ..plugin.codes import code
+
+
+@code("E0601")
+class DynamicShape(Code):
+    """A shape that is not known when compiling.
+
+    C is written for fixed shapes. Give the extents of parameters with `--shape`; extents computed from values cannot be compiled.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(?, 3), float32]) {
+  nn.relu(%x)
+}
+"""
+    command = "check --target=c %s"
+
+
+@code("E0602")
+class NoCounterpart(Code):
+    """An expression or a type without a counterpart in C.
+
+    Functions that are passed as values must be known when compiling; passes such as `PartialEvaluate` and `Inline` resolve many of them.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+extern def @f: fn (float32) -> float32
+
+def @main(%x: float32) {
+  @f(%x)
+}
+"""
+    command = "check --target=c %s"
+
+
+@code("E0603")
+class NoSuchElement(Code):
+    """A dtype without a counterpart in C."""
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(4), int4]) {
+  %x
+}
+"""
+    command = "build --emit=c --no-cache -o %t %s"

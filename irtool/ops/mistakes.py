@@ -1,0 +1,45 @@
+"""What is wrong with calls of operators, as far as their attributes go."""
+
+from __future__ import annotations
+
+from ..diagnostics import Code
+from ..plugin.codes import code
+
+
+@code("E0201")
+class UnknownAttribute(Code):
+    """An attribute that the operator does not have.
+
+    `irtool ops NAME` lists the attributes of an operator with their defaults.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(2, 3), float32]) {
+  sum(%x, axes=[1])
+}
+"""
+
+
+@code("E0202")
+class WrongAttribute(Code):
+    """An attribute with a value of the wrong kind."""
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(2, 3), float32]) {
+  nn.softmax(%x, axis="last")
+}
+"""
+
+
+@code("E0203")
+class MissingAttribute(Code):
+    """An attribute that the operator needs and the call does not give."""
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(2, 3), float32]) {
+  cast(%x)
+}
+"""

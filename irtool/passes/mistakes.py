@@ -1,0 +1,115 @@
+"""What is wrong with pipelines, and what passes cannot do."""
+
+from __future__ import annotations
+
+from ..diagnostics import Code
+from ..plugin.codes import code
+
+
+@code("E0501")
+class CannotTransform(Code):
+    """A pass cannot transform the module: it meets something outside its definition.
+
+    The manual of a pass (`irtool passes NAME`) says what it handles. `--disable-pass` leaves it out of a pipeline.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @other(%x: float32) {
+  exp(%x)
+}
+"""
+    command = "opt --passes=Defunctionalization %s"
+
+
+@code("E0502")
+class UnknownPass(Code):
+    """The name of a pass, an instrument or a stage that does not exist.
+
+    `irtool passes` lists the passes, those of plug-ins included (`--load FILE.py`).
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  exp(%x)
+}
+"""
+    command = "opt --passes=FuseOp %s"
+
+
+@code("E0503")
+class MalformedPipeline(Code):
+    """A pipeline that cannot be read.
+
+    A pipeline is a list of names with options: `--passes='A,B{x=1 y=[2, 3]},func("^main$", C)'`. Quote it: shells take braces apart.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  exp(%x)
+}
+"""
+    command = "opt --passes=FuseOps(2) %s"
+
+
+@code("E0504")
+class WrongPassOption(Code):
+    """An option that the pass does not have or needs, or a value of the wrong kind.
+
+    `irtool passes NAME` lists the options of a pass.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  exp(%x)
+}
+"""
+    command = "opt --passes=FuseOps{fuse_opt_level=high} %s"
+
+
+@code("E0505")
+class WrongContextOption(Code):
+    """An option of the pass context (`--pass-config`) that does not exist, or a value of the wrong kind.
+
+    `irtool passes --list-config` lists them.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  exp(%x)
+}
+"""
+    command = "opt --passes=FuseOps --pass-config relay.FuseOps.max_deth=3 %s"
+
+
+@code("E0506")
+class NoFunctionMatches(Code):
+    """A `--func` or `func(…)` that selects no function of the module.
+
+    The expression is matched from the start of the name. `--allow-no-match` lets it select nothing.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  exp(%x)
+}
+"""
+    command = "opt --func nobody --passes=FastMath %s"
+
+
+@code("E0507")
+class NoGradient(Code):
+    """Something that cannot be differentiated: an operator without a gradient, or a type other than tensors and tuples of them."""
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(2, 3), float32]) {
+  sort(%x)
+}
+"""
+    command = "opt --passes=Gradient %s"
