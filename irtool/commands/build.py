@@ -154,7 +154,7 @@ if TYPE_CHECKING:
     type=kinds.WRITTEN,
     metavar="FILE.json",
     default=None,
-    help="Write the graph in the peer's graph-executor JSON.",
+    help="Write the graph in TVM's graph-executor JSON.",
 )
 @print_options("the module, or the program that becomes C,", "passes and stages")
 @click.option("--time-passes", is_flag=True, help="Report time and operator counts of each pass on standard error.")

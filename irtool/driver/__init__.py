@@ -6,8 +6,8 @@ parameters     weights into the entry functions
 prepare        what a module goes through before it is lowered
 emission       from a lowered module to all the files
 report         what was made, in numbers and names
-graph          the same network for the peer's graph executor
-model_library  everything in one archive of the peer's format
+graph          the same network for TVM's graph executor
+model_library  everything in one archive of TVM's format
 cache          earlier builds
 refusals       what cannot be compiled, and why
 """
@@ -27,7 +27,7 @@ __all__ = ["Artifact", "build", "graph_json", "unsupported"]
 
 
 def graph_json(module: Module, entry: str = "main") -> str:
-    """The graph of a fused function in the peer's graph-executor format; see `graph`."""
+    """The graph of a fused function in TVM's graph-executor format; see `graph`."""
     from .graph import graph_json as made
 
     return made(module, entry)

@@ -1,4 +1,4 @@
-"""The graph of a network in the JSON of the peer's graph executor: nodes, their inputs, shapes, dtypes and storage."""
+"""The graph of a network in the JSON of TVM's graph executor: nodes, their inputs, shapes, dtypes and storage."""
 
 from __future__ import annotations
 

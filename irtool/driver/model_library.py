@@ -1,4 +1,4 @@
-"""The peer's model library format: one tar archive of sources, headers, parameters and metadata."""
+"""TVM's model library format: one tar archive of sources, headers, parameters and metadata."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pack(
     ::
 
         metadata.json                     memory, target, executor
-        codegen/host/include/*.h          NAME.h and the peer's interface, tvmgen_NAME.h
+        codegen/host/include/*.h          NAME.h and TVM's interface, tvmgen_NAME.h
         codegen/host/src/NAME_lib*.c      sources; they need libc and libm only
         executor-config/graph/NAME.graph  where the network is a graph
         parameters/NAME.params            the weights by name (or NAME.bin, which NAME_load_weights takes)

@@ -8,8 +8,8 @@ from ..diagnostics import Diagnostic, InternalError, IrError, Span
 from ..ir import Call, Function, Module, Op, post_order
 from ..lower import lower_module
 from ..tir.program import Program, RunKernel, Slot, steps
-from .options import Options, choose_backend
 from .mistakes import Oversized
+from .options import Options, choose_backend
 from .prepare import prepare_entries
 
 LARGEST = 1 << 40

@@ -1,7 +1,7 @@
 """Unification of types and dimensions, and the queue of type rules that wait for a type to become known.
 
 An `IncompleteType` is an unknown; `Solver` records what each has been bound to. Two known types unify when they agree,
-where `?` agrees with every dimension and wins over it: after that *both* stand for the type with `?` (the peer's join).
+where `?` agrees with every dimension and wins over it: after that *both* stand for the type with `?` (TVM's join).
 Types are therefore followed by identity: `resolve` says what an object that was once given for a type stands for now.
 
 A `Rule` is a call of an operator whose result is not decided yet. It is tried again whenever an unknown in one of its

@@ -1,4 +1,4 @@
-"""Which attributes the peer holds as objects of their own, though they are plain numbers and strings here.
+"""Which attributes TVM holds as objects of their own, though they are plain numbers and strings here.
 
 In a metadata section an attribute of C++ type `int`, `double`, `bool`, `std::string` or `DataType` is written in place, and
 one of type `Integer`, `IndexExpr`, `Bool` or `String` as a node that is referred to by number. The values do not tell.
@@ -66,4 +66,4 @@ YoloReorgAttrs stride
 BOXED: dict[str, frozenset[str]] = {
     "relay.attrs." + words[0]: frozenset(words[1:]) for words in (line.split() for line in _TABLE.split("\n") if line)
 }
-"""For each attribute class of the peer, its attributes that are numbers or strings held as objects."""
+"""For each attribute class of TVM, its attributes that are numbers or strings held as objects."""

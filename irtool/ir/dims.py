@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class Int64(int):
-    """An int that the peer holds as a 64-bit literal: prints as `1i64`, equals and hashes as the int."""
+    """An int that TVM holds as a 64-bit literal: prints as `1i64`, equals and hashes as the int."""
 
     __slots__ = ()
 
@@ -49,7 +49,7 @@ class DimVar:
 
 
 class DimExpr:
-    """Arithmetic on dimensions: `op` is the peer's node name without `tir.` (`Add`, `Mul`, `FloorDiv`, `Cast`, `Max` …)."""
+    """Arithmetic on dimensions: `op` is TVM's node name without `tir.` (`Add`, `Mul`, `FloorDiv`, `Cast`, `Max` …)."""
 
     __slots__ = ("_hash", "dtype", "op", "operands")
 

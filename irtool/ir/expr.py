@@ -145,7 +145,7 @@ def _binary(name: str, left: Any, right: Any) -> Any:
 class Var(Expr):
     """A local variable. `name` is a hint: two variables of the same name are different variables.
 
-    `virtual_device` is the peer's `VirtualDevice(…)` annotation, or None.
+    `virtual_device` is TVM's `VirtualDevice(…)` annotation, or None.
     """
 
     name: str
@@ -270,7 +270,7 @@ class Call(Expr):
 class Function(Expr):
     """`fn [type_params] (params) -> ret_type { body }`; a module's `def` is one too.
 
-    `attrs` are the function attributes (`Primitive=1`), in order. `name` is the peer's debugging hint, never printed.
+    `attrs` are the function attributes (`Primitive=1`), in order. `name` is TVM's debugging hint, never printed.
     """
 
     params: tuple[Var, ...]

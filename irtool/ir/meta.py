@@ -1,6 +1,6 @@
-"""Nodes of the peer that are neither expressions nor types, but stand in attributes and metadata sections.
+"""Nodes of TVM that are neither expressions nor types, but stand in attributes and metadata sections.
 
-`VirtualDevice` says where a value lives; `MetaNode` is any other record of the peer (`Target`, `Executor`, `Runtime` …):
+`VirtualDevice` says where a value lives; `MetaNode` is any other record of TVM (`Target`, `Executor`, `Runtime` …):
 its type key and its fields by name.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class MetaNode:
-    """A record by the peer's type key (`Target`). Equal by value; values are immutable by convention.
+    """A record by TVM's type key (`Target`). Equal by value; values are immutable by convention.
 
     Field values are ints, floats, bools, strings, None, tuples, dictionaries and other records. `missing` is the index of a
     record that a text refers to, `meta[type_key][missing]`, and does not hold; it has no fields.

@@ -25,7 +25,7 @@ class Module:
         functions: by name without `@`, in order of definition. A value is a `Function`, an
             `ExternFunction`, or a `tir.PrimFunc` once lowered.
         type_definitions: by name, in order of definition.
-        attrs: module attributes of the peer (`executor`, `runtime` …).
+        attrs: module attributes of TVM (`executor`, `runtime` …).
         metadata: what the text's metadata section held beside what the functions refer to; kept to print it again.
     """
 

@@ -1,4 +1,4 @@
-"""The peer's binary form of a tensor, as it stands in metadata sections and in parameter files.
+"""TVM's binary form of a tensor, as it stands in metadata sections and in parameter files.
 
 Little-endian: magic `0xDD5E40F096B4A13F` and 8 reserved bytes; device type and number (int32 each); rank (int32); dtype
 (code and bits, one byte each; lanes, uint16); the dimensions (int64 each); the number of data bytes (int64); the data.

@@ -5,7 +5,7 @@ expression in pre-order, where
 
 * a bound variable or type variable is the number of its binder, so that names do not count (names of free variables do);
 * a node that was met before is the number that it got then: sharing is part of the structure. `TupleGetItem`, constants
-  and `()` are values and get no number, as in the peer;
+  and `()` are values and get no number, as in TVM;
 * attributes are their values, those equal to the default left out; constants are digests of their contents, in which
   every NaN is the same NaN;
 * inferred types, spans, type arguments and the order of a module's functions do not count.

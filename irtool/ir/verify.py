@@ -4,7 +4,7 @@
 2. A variable is used only where its binder is in force, and every variable of a module's function has one.
 3. The functions, types and constructors that are named exist, and a pattern has as many parts as its constructor.
 
-A shared node counts where evaluation first meets it, as in the peer.
+A shared node counts where evaluation first meets it, as in TVM.
 """
 
 from __future__ import annotations

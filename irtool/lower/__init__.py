@@ -7,7 +7,7 @@ plain     the stages                   ⇒ one loop nest without any schedule, f
 host      a module of such calls       ⇒ functions of kernel calls, branches and calls of each other
 loops     calls that functions end in  ⇒ turns of loops
 memory    a host function's buffers    ⇒ offsets in one arena
-storage   a function of kernel calls   ⇒ the peer's storage plan, for graph JSON and reports
+storage   a function of kernel calls   ⇒ TVM's storage plan, for graph JSON and reports
 """
 
 # ruff: noqa: F401 - this file is the list of the names

@@ -1,4 +1,4 @@
-"""Names of kernels, as the peer gives them: `tvmgen_default_fused_nn_dense_add_nn_relu`."""
+"""Names of kernels, as TVM gives them: `tvmgen_default_fused_nn_dense_add_nn_relu`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MASK = (1 << 64) - 1
 def kernel_name(operators: Iterable[str], prefix: str = "tvmgen_default_") -> str:
     """The name of the kernel that does these operators. Longer than 80 characters, it is cut and its hash appended.
 
-    As in the peer, the hash is of the operators' own names (`nn.conv2d`), before they are made an identifier.
+    As in TVM, the hash is of the operators' own names (`nn.conv2d`), before they are made an identifier.
     """
     name = "fused" + "".join(f"_{o}" for o in operators)
     if len(name) > _LONGEST:
@@ -21,7 +21,7 @@ def kernel_name(operators: Iterable[str], prefix: str = "tvmgen_default_") -> st
 
 
 def murmur(data: bytes, seed: int = 0xC70F6907) -> int:
-    """MurmurHash64A (Austin Appleby), which is what the peer's C++ library hashes strings with."""
+    """MurmurHash64A (Austin Appleby), which is what TVM's C++ library hashes strings with."""
     m = 0xC6A4A7935BD1E995
     h = seed ^ (len(data) * m & _MASK)
     whole = len(data) & ~7

@@ -1,6 +1,6 @@
-"""The peer's storage plan: which numbered piece of memory each value is in, and how many bytes a function needs.
+"""TVM's storage plan: which numbered piece of memory each value is in, and how many bytes a function needs.
 
-This is not how irtool lays out its own arena (see `memory`): it is what the peer's graph executor is told, and what its
+This is not how irtool lays out its own arena (see `memory`): it is what TVM's graph executor is told, and what its
 reports say. Values get *tokens*. A parameter and a constant have one each for good; the result of a call takes a free one
 of similar size, or a new one, and gives it back when its last reader has run. A token is as large as the largest value
 that was ever in it.
@@ -41,7 +41,7 @@ _MATCH_RANGE = 16
 """A free token fits where it is not more than so many times larger or smaller than what is asked for."""
 
 _WORKSPACE_ALIGNMENT = 16
-"""Bytes: what the peer rounds a kernel's allocations up to when it reports them."""
+"""Bytes: what TVM rounds a kernel's allocations up to when it reports them."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class StoragePlan:
         return sum(self.token_bytes)
 
     def info(self, target: str = "c") -> FunctionInfo:
-        """What the peer reports about the function; of the plan before lowering (`plan(…, lowered=False)`).
+        """What TVM reports about the function; of the plan before lowering (`plan(…, lowered=False)`).
 
         `io` counts every parameter and the result (a tuple once for each of its fields), `constants` every constant, and
         `workspace` the largest value in each piece of memory that holds anything else (a tuple counts as one value).
@@ -112,7 +112,7 @@ class FunctionInfo:
 
 
 def plan(module: Module | Function, entry: str = "main", *, lowered: bool = True) -> StoragePlan:
-    """The peer's storage plan of a fused or lowered function whose types are known.
+    """TVM's storage plan of a fused or lowered function whose types are known.
 
     Args:
         module: a module of which `entry` is planned, or the function itself.
@@ -126,9 +126,9 @@ def plan(module: Module | Function, entry: str = "main", *, lowered: bool = True
 
 
 def function_infos(module: Module, entry: str = "main", target: str = "c") -> dict[str, FunctionInfo]:
-    """What the peer reports about a lowered module: its entry, as `__tvm_main__`, and every loop nest, by name.
+    """What TVM reports about a lowered module: its entry, as `__tvm_main__`, and every loop nest, by name.
 
-    `io` of a loop nest is the size of its last parameter, as the peer has it.
+    `io` of a loop nest is the size of its last parameter, as TVM has it.
     """
     infos = {"__tvm_main__": plan(module, entry, lowered=False).info(target)}
     for name, f in module.functions.items():

@@ -122,6 +122,6 @@ class DeviceCopy(Annotation):
 @operator("debug", "program", pattern=Pattern.OPAQUE, attrs="DebugAttrs", level=1)
 @dataclass(frozen=True)
 class Debug(Annotation):
-    """The place where a debugger of the peer's interpreter stops; `debug_func` names a function to call."""
+    """The place where a debugger of TVM's interpreter stops; `debug_func` names a function to call."""
 
     debug_func: Any

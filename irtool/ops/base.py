@@ -1,6 +1,6 @@
 """What an operator is: one class that carries its attributes and all of its meaning.
 
-An operator is a frozen dataclass. Its fields are its attributes, in the peer's order and with the peer's defaults (a
+An operator is a frozen dataclass. Its fields are its attributes, in TVM's order and with TVM's defaults (a
 field without default is required and always printed); an *instance* is the `attrs` of a call. Its methods are its
 meaning::
 
@@ -47,14 +47,14 @@ from .mistakes import MissingAttribute, UnknownAttribute, WrongAttribute
 from .own import check_class, missing, wrong_expression, wrong_type, wrong_value
 
 DType = NewType("DType", str)
-"""A dtype attribute: `"float32"`; the empty string where the peer leaves it void."""
+"""A dtype attribute: `"float32"`; the empty string where TVM leaves it void."""
 
 VOID = DType("")
 """No dtype given; what an operator then does is in its docstring."""
 
 
 class Pattern(enum.IntEnum):
-    """How an operator may be fused with its neighbours (the peer's `OpPatternKind`)."""
+    """How an operator may be fused with its neighbours (TVM's `OpPatternKind`)."""
 
     ELEMWISE = 0
     BROADCAST = 1
@@ -91,14 +91,14 @@ class Operator(Plugin):
 
     Class attributes:
         arguments: names of the inputs, in order.
-        arity: how many of the arguments a call gives. Fewer than there are names where the peer documents attributes as
+        arity: how many of the arguments a call gives. Fewer than there are names where TVM documents attributes as
             arguments, too.
         variadic: True where the number of arguments is not fixed (the arity is then not checked).
-        pattern: fusion pattern; None where the peer registers none (which counts as opaque).
+        pattern: fusion pattern; None where TVM registers none (which counts as opaque).
         stateful: True if two calls with the same inputs may differ (never merged or removed).
-        support_level: the peer's documentation level, 1 (basic) to 10.
-        attrs_name: name of the peer's attribute class, `relay.attrs.Conv2DAttrs`, used in metadata; empty if it has none.
-        declares_attrs: False where the peer's operator takes attributes without declaring them, so that its printer
+        support_level: TVM's documentation level, 1 (basic) to 10.
+        attrs_name: name of TVM's attribute class, `relay.attrs.Conv2DAttrs`, used in metadata; empty if it has none.
+        declares_attrs: False where TVM's operator takes attributes without declaring them, so that its printer
             writes `meta[relay.attrs.X][0]` in their place.
         vendor: whose operator it is, where no meaning can be given outside of that ("PyTorch"); running and building such
             a call are errors that say so.
@@ -287,7 +287,7 @@ def operator(
 ) -> Callable[[O], O]:
     """Class decorator: registers an operator under its name with the names of its arguments.
 
-    `attrs` is the peer's attribute class without `relay.attrs.` (`Conv2DAttrs`), `level` its support level. `override` lets
+    `attrs` is TVM's attribute class without `relay.attrs.` (`Conv2DAttrs`), `level` its support level. `override` lets
     an operator from outside take the place of the one that has the name.
     """
 
@@ -361,7 +361,7 @@ def coerce(value: Any, hint: Any) -> Any:
     """`value` as the kind of attribute that `hint` names; TypeError or ValueError with a sentence where it is another.
 
     Kinds: `int`, `float`, `bool`, `str`, `DType`, `tuple[X, ...]`, `X | None`, `dict`, and `Any` (taken as it is).
-    Integers are accepted for floats and bools, and 0/1 bools for integers, as the peer's reader does; so is, for anything, a
+    Integers are accepted for floats and bools, and 0/1 bools for integers, as TVM's reader does; so is, for anything, a
     record that the text does not hold.
     """
     if hint is Any or hint is object or (value.__class__ is MetaNode and value.missing is not None):

@@ -149,7 +149,7 @@ def _shift(f: Function) -> Function:
 
 
 def _widened(f: Function) -> Function:
-    """`f` in float32 for 16-bit floats, as numpy's loops and the peer's code both do, then rounded."""
+    """`f` in float32 for 16-bit floats, as numpy's loops and TVM's code both do, then rounded."""
     return lambda a, b: f(a.astype("float32"), b.astype("float32")).astype(a.dtype) if is_half(a.dtype) else f(a, b)
 
 

@@ -178,7 +178,7 @@ class Arange(Operator):
     """`start`, `start + step`, … below `stop`. The attributes repeat the arguments: constants there tell the length.
 
     The length is `ceil((stop - start) / step)`, computed in double precision. Where it is known only when running, the
-    three are rounded towards zero first, as the peer does.
+    three are rounded towards zero first, as TVM does.
     """
 
     start: Any

@@ -136,7 +136,7 @@ def convert_shape(shape: Sequence[Dim], source: Layout | str, target: Layout | s
 
     Raises LayoutError where the layouts do not convert, the rank is another, or an inner extent differs from its factor.
     A `?` at position i of the source makes position i of the result a `?` too, which loses dimensions when axes move;
-    that is how the peer's types come out, and types must agree.
+    that is how TVM's types come out, and types must agree.
     """
     source, target = _as_layout(source), _as_layout(target)
     _require_convertible(source, target)

@@ -44,7 +44,7 @@ def reduced_elements(shape: Sequence[int], axes: Sequence[int], keepdims: bool, 
 
 
 class Reduction(Operator):
-    """Base of all reductions; subclasses are dataclasses with these attributes in the peer's order."""
+    """Base of all reductions; subclasses are dataclasses with these attributes in TVM's order."""
 
     axis: Any
     keepdims: Any

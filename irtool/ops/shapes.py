@@ -5,7 +5,7 @@ gives `ANY`. Ints fold; one `Int64` operand makes the result an `Int64`. Symboli
 polynomial with integer coefficients, so that `equal(2 * n + n, 3 * n)` holds.
 
 Two notions of agreement are used by the rules, and they differ only where a dimension is not a number:
-`equal` is "surely equal", `compatible` is "not surely different" (the peer's `AssertEQ`).
+`equal` is "surely equal", `compatible` is "not surely different" (TVM's `AssertEQ`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .base import RelationError
 from .dtypes import is_float, is_integer
 
 LIMIT = 2**63
-"""Products of dimensions must stay below this: the peer's index type."""
+"""Products of dimensions must stay below this: TVM's index type."""
 
 
 def tensor(type: Type, what: str = "the argument") -> TensorType | None:
@@ -49,7 +49,7 @@ def is_unknown(type: Type) -> bool:
 
 
 def dim_dtype(dim: Dim) -> str:
-    """The integer type that the peer holds the dimension in: `int32` or `int64`."""
+    """The integer type that TVM holds the dimension in: `int32` or `int64`."""
     if isinstance(dim, Int64):
         return "int64"
     if isinstance(dim, DimVar | DimExpr):

@@ -1,4 +1,4 @@
-"""Reads Relay text: every form that the peer ever printed, and the dialect of its tutorials.
+"""Reads Relay text: every form that TVM ever printed, and the dialect of its tutorials.
 
 `relay.lark` is the grammar; `tables` holds its LALR tables, `lexer` splits a text into words, `reader` drives the tables over
 them and goes on after errors, `builder` makes the IR nodes, `metadata` reads the section at the end, `text` puts it together.

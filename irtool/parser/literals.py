@@ -87,7 +87,7 @@ def read_attribute_number(text: str) -> int | float:
 def read_string(text: str) -> str:
     r"""The characters between the quotes. `\n`, `\"`, `\x41`, `\u00e9` … are escapes; a backslash before another character stays.
 
-    `\xC3\xA9` are the bytes of a character in UTF-8, as the peer writes it; bytes that are no UTF-8 are kept as surrogates.
+    `\xC3\xA9` are the bytes of a character in UTF-8, as TVM writes it; bytes that are no UTF-8 are kept as surrogates.
     """
     inner = text[1:-1]
     if "\\" not in inner:

@@ -1,4 +1,4 @@
-"""The metadata section at the end of a text: a graph of the peer's records as JSON, tensors in base64.
+"""The metadata section at the end of a text: a graph of TVM's records as JSON, tensors in base64.
 
 `nodes` is a list of records; a record refers to others by their numbers, number 0 is null. Which of a record's fields are such
 references and which are plain values its type key decides; for operator attributes the operator's own fields do. Records are
@@ -374,7 +374,7 @@ def _check_characters(graph: Any) -> None:
 
 
 def _check_record(record: Any) -> None:
-    """Raises TypeError where a node has not the form that the peer writes."""
+    """Raises TypeError where a node has not the form that TVM writes."""
     if not isinstance(record["type_key"], str):
         raise TypeError
     if not all(isinstance(k, str) and isinstance(v, str) for k, v in record.get("attrs", {}).items()):

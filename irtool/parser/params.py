@@ -1,4 +1,4 @@
-"""Parameter files: the peer's `.params`, and numpy's `.npz`.
+"""Parameter files: TVM's `.params`, and numpy's `.npz`.
 
 A `.params` file is, little-endian: magic `0xF7E58D4F05049CB7` and 8 reserved bytes; the number of names (uint64), then each name
 behind its length (uint64); the number of tensors (uint64), then each in the form of `irtool.ir.ndarray`.
@@ -91,7 +91,7 @@ def holds_names(path: str | os.PathLike[str]) -> bool:
 
 
 def write_params(path: str | os.PathLike[str], params: Mapping[str, np.ndarray]) -> None:
-    """Writes tensors by name: as `.npz` if the path ends so, else in the peer's form. The file appears only when it is whole."""
+    """Writes tensors by name: as `.npz` if the path ends so, else in TVM's form. The file appears only when it is whole."""
     with Draft(path) as draft:
         if Path(path).suffix == ".npz":
             _write_npz(draft.out, params)

@@ -1,4 +1,4 @@
-"""What each of the peer's records in a metadata section becomes, and which of its fields refer to other records."""
+"""What each of TVM's records in a metadata section becomes, and which of its fields refer to other records."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _tensor_type(f: Fields) -> TensorType:
 def _constant(f: Fields) -> Constant:
     array, dtype = f.metadata.tensor(int(f["data"]))
     checked = f.opt("_checked_type_")
-    # a constant whose type the peer had widened (a dimension `?`) keeps it
+    # a constant whose type TVM had widened (a dimension `?`) keeps it
     widened = isinstance(checked, TensorType) and (checked.shape != array.shape or checked.dtype != dtype)
     return Constant(array, dtype, checked if widened else None)
 

@@ -1,6 +1,6 @@
 """What a pass is.
 
-A pass is a frozen dataclass: its fields are its options under the peer's parameter names, its docstring is its manual
+A pass is a frozen dataclass: its fields are its options under TVM's parameter names, its docstring is its manual
 and shows before ⇒ after. A `FunctionPass` transforms one function at a time and never sees those that are marked as
 finished; a `ModulePass` transforms the module; a `Composite` runs others, and a `Sequential` is one made on the spot. The
 runner, not the pass, selects functions,
@@ -54,7 +54,7 @@ class Pass(Plugin):
     Class attributes:
         level: the opt level from which a `Sequential` runs the pass.
         required: names of the passes that a sequence runs before it (InferType runs before it in any case).
-        info_name: the name in the peer's `PassInfo`, which required/disabled lists use; mostly the pass's own name.
+        info_name: the name in TVM's `PassInfo`, which required/disabled lists use; mostly the pass's own name.
         changes: what the pass does to the results of functions, by definition: empty for nothing but the order of sums;
             `derivative` (gradients come with them), `training` (batch_norm normalises by its batch), `approximation`
             (they are close, and may have other data types), `interface` (functions take or return something else).
@@ -308,7 +308,7 @@ def register_pass(
     config: Mapping[str, Any] | None = None,
     override: bool = False,
 ) -> Callable[[P], P]:
-    """Class decorator: registers a pass under its name (and under `info_name`, where the peer's `PassInfo` has another).
+    """Class decorator: registers a pass under its name (and under `info_name`, where TVM's `PassInfo` has another).
 
     `config` has the keys of `PassContext.config` that the pass reads, each with a `ConfigOption` or the kind of its value.
     `override` lets a pass from outside take the place of the one that has the name.

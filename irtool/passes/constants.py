@@ -74,7 +74,7 @@ def same_scalar(a: Expr, b: Expr) -> bool:
 def never_negative(e: Expr) -> bool:
     """True if `e` is a constant with no element below zero, possibly under reshapes, squeezes, and transposes.
 
-    Answers no for the types that the peer does not look into (float16, bfloat16, 16 and 64-bit integers).
+    Answers no for the types that TVM does not look into (float16, bfloat16, 16 and 64-bit integers).
     """
     while is_call_to(e, "expand_dims", "reshape", "transpose", "squeeze"):
         e = e.args[0]  # type: ignore[attr-defined]

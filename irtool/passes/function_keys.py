@@ -34,7 +34,7 @@ class FunctionKeys:
 
 
 DEEPEST = 16
-"""The peer's hash of a function looks at all that is inside it. Functions inside more than so many others get none, so that
+"""TVM's hash of a function looks at all that is inside it. Functions inside more than so many others get none, so that
 the time stays linear."""
 
 

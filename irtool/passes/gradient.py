@@ -105,7 +105,11 @@ class Gradient(ModulePass):
                     functions[name] = differentiate(f)
                 elif f.type_params or not all(isinstance(p.checked_type, TensorType) for p in f.params):
                     if name == "main":
-                        raise IrError("gradients are defined for functions of tensors without type parameters", f.span, code=NoGradient)
+                        raise IrError(
+                            "gradients are defined for functions of tensors without type parameters",
+                            f.span,
+                            code=NoGradient,
+                        )
                 else:
                     functions[name] = _higher_order(f, module, added)
         return module.with_functions({**functions, **added})

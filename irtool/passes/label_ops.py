@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir import Call, Expr, Function, Module, post_order, rewrite, with_function
-from ..ir.peer_hash import peer_hash
+from ..ir.tvm_hash import tvm_hash
 from .base import FunctionPass, register_pass
 from .context import PassContext
 from .function_keys import DEEPEST, FunctionKeys, nesting
@@ -23,7 +23,7 @@ class LabelOps(FunctionPass):
         fn (%p0, Primitive=1) { layout_transform(%p0, src_layout="NCHW", dst_layout="NHWC") }
             ⇒  fn (%p0, Primitive=1, hash="08c0c0…", src_layout="NCHW", dst_layout="NHWC") { … }
 
-    The hash is the peer's, as far as it is the same in each run of the peer: not where variables or global functions from
+    The hash is TVM's, as far as it is the same in each run of TVM: not where variables or global functions from
     outside are used, nor of functions inside very many others. The names of variables do not count. Where two operators of a
     function have an attribute of the same name, the last one counts. A function with a hash is left alone.
     """
@@ -35,7 +35,7 @@ class LabelOps(FunctionPass):
         def leave(old: Expr, new: Expr) -> Expr:
             if not isinstance(old, Function) or not isinstance(new, Function) or "hash" in new.attrs:
                 return new
-            number = peer_hash(new) if keys is None or depths[old] <= DEEPEST else keys.digest[old]
+            number = tvm_hash(new) if keys is None or depths[old] <= DEEPEST else keys.digest[old]
             return with_function(new, attrs={**new.attrs, "hash": f"{number:016x}", **_layouts(new)})
 
         return rewrite(function, leave)  # type: ignore[return-value]

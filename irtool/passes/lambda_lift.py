@@ -22,7 +22,7 @@ from ..ir import (
     substitute,
     with_function,
 )
-from ..ir.peer_hash import peer_hash
+from ..ir.tvm_hash import tvm_hash
 from ..ir.types import free_type_vars
 from .base import ModulePass, register_pass
 from .context import PassContext
@@ -45,7 +45,7 @@ class LambdaLift(ModulePass):
     A function that uses nothing from outside is lifted as it is. Any other one becomes a function of what it uses, which
     returns it. Equal functions are lifted once. Primitive functions stay where they are.
 
-    Names are the peer's, `lifted_name` and a hash of the function as it was written. The peer's hash of a function that uses
+    Names are TVM's, `lifted_name` and a hash of the function as it was written. TVM's hash of a function that uses
     variables or global functions from outside is made of addresses, and another one in each run: such functions, and those
     inside very many others, are counted from 0 here.
     """
@@ -175,9 +175,9 @@ class _Lifter:
 
 
 def _peer_number(function: Function) -> int | None:
-    """The number that the peer gives a function, or None if it is different in each of its runs."""
+    """The number that TVM gives a function, or None if it is different in each of its runs."""
     addresses: dict[Any, int] = {}
-    number = peer_hash(function, addresses)
+    number = tvm_hash(function, addresses)
     return None if addresses else number
 
 

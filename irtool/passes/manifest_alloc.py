@@ -270,7 +270,7 @@ class _Allocator:
 
 _NEEDS_DATA = 1
 _NEEDS_SHAPE = 2
-"""What a shape function takes of an argument, in the peer's numbers."""
+"""What a shape function takes of an argument, in TVM's numbers."""
 
 
 def _is_chain(e: Expr, bindings: Sequence[tuple[Var, Expr]]) -> bool:

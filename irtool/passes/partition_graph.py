@@ -248,7 +248,7 @@ def _renamed(module: Module, prefix: str) -> Module:
 
 
 def _in_printing_order(marks: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The attributes in the order in which the peer prints them: it hashes maps of four entries and more."""
+    """The attributes in the order in which TVM prints them: it hashes maps of four entries and more."""
     if len(marks) < 4:
         return marks
     return {k: marks[k] for k in sorted(marks, key=lambda k: _FIRST.index(k) if k in _FIRST else len(_FIRST))}

@@ -61,7 +61,7 @@ def _first_result(old: TupleGetItem, new: TupleGetItem) -> Expr:
 
 
 def _rounded(value: float, dtype: str) -> Expr:
-    """The scalar as the peer keeps it: through float32, whatever the dtype."""
+    """The scalar as TVM keeps it: through float32, whatever the dtype."""
     return scalar_constant(float(np.float32(value)), dtype)
 
 

@@ -181,7 +181,7 @@ class ToMixedPrecision(FunctionPass):
         nn.softmax(%y)   with %y in float16   ⇒  nn.softmax(cast(%y, dtype="float32"))
 
     Convolutions and matrix products are always converted; exponentials and sums never; the others where their inputs
-    already are. `mixed_precision_type` is float16 or bfloat16 (whose values, as in the peer, are cast back only where they meet float32).
+    already are. `mixed_precision_type` is float16 or bfloat16 (whose values, as in TVM, are cast back only where they meet float32).
     `missing_op_mode` says what happens with operators in no list: 0 is an error, 1 a warning, 2 nothing. With the pass
     option relay.ToMixedPrecision.keep_orig_output_dtype results are cast back to their types. Results are rounded to the
     smaller type throughout, and the function's result may have another type than before. Operators that take float32 only,

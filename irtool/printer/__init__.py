@@ -1,4 +1,4 @@
-"""From IR to text: Relay modules and expressions in the peer's layout, lowered functions, and a lexer to colour them."""
+"""From IR to text: Relay modules and expressions in TVM's layout, lowered functions, and a lexer to colour them."""
 
 from .text import constant_names, to_text
 

@@ -65,9 +65,9 @@ class AttributeText:
         return self(value)
 
     def spelled(self, value: Any) -> str:
-        """The form that the peer's debugging output gives to values that it would otherwise put into the metadata."""
+        """The form that TVM's debugging output gives to values that it would otherwise put into the metadata."""
         if isinstance(value, dict):
-            # the one key that the peer writes bare is that of attributes inside of attributes
+            # the one key that TVM writes bare is that of attributes inside of attributes
             return (
                 "{"
                 + ", ".join(f"{k if k == '__dict__' else self(k)}={self._entry(k, v)}" for k, v in value.items())
@@ -100,7 +100,7 @@ def _device(d: VirtualDevice) -> str:
 
 
 def target_text(target: MetaNode) -> str:
-    """A target as the peer's debugging output shows it; its `id` there is an address, which is 0 here."""
+    """A target as TVM's debugging output shows it; its `id` there is an address, which is 0 here."""
     open_calls = 0
     at: Any = target
     out: list[str] = []

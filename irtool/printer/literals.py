@@ -35,7 +35,7 @@ def scalar_literal(value: Any, dtype: str) -> str:
 def float_digits(value: Any, dtype: str = "float64") -> str:
     """The shortest digits that read back to the same value of `dtype`, laid out as C's `%g` does it.
 
-    That is the peer's text wherever six digits say the value exactly.
+    That is TVM's text wherever six digits say the value exactly.
     """
     if dtype == "float64":
         digits = repr(float(value))

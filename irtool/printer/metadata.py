@@ -13,7 +13,7 @@ from ..ir.meta import MetaNode, VirtualDevice
 
 
 class References:
-    """The objects referred to so far, by the peer's type key."""
+    """The objects referred to so far, by TVM's type key."""
 
     def __init__(self) -> None:
         self.entries: dict[str, list[Any]] = {}
@@ -71,7 +71,7 @@ def missing_reference(node: Any) -> tuple[str, int] | None:
 
 
 def type_key(node: Any) -> str:
-    """The peer's name for the class of a node."""
+    """TVM's name for the class of a node."""
     if isinstance(node, MetaNode):
         return node.type_key
     if isinstance(node, VirtualDevice):

@@ -1,6 +1,6 @@
 """Names of variables in text: unique in the whole text, and readable again.
 
-The peer takes the variable's own name (a letter put in front where it starts with none) and counts up where it is taken.
+TVM takes the variable's own name (a letter put in front where it starts with none) and counts up where it is taken.
 Two kinds of names are changed further, since text could not be read back otherwise: characters that no name may hold
 become `_`, and `a.0` is not used beside a variable `a`, whose field 0 is written the same.
 """

@@ -1,4 +1,4 @@
-"""The metadata section: the peer's JSON form of a graph of objects, with its layout and its numbering of nodes.
+"""The metadata section: TVM's JSON form of a graph of objects, with its layout and its numbering of nodes.
 
 Node 0 is null; node 1 is the map from type key to list; every other node is numbered when the walk first meets it, before
 its parts, and these come in the order of `records`. In the text the fields stand sorted. Tensors are kept apart, as base64
@@ -24,7 +24,7 @@ _CHUNK = 3 << 20
 def section(entries: Mapping[str, list[Any]]) -> Iterator[str]:
     """The pieces of the section's text for these objects by type key."""
     graph = _Graph()
-    # The peer gathers the lists in a hash table that gives them back last first.
+    # TVM gathers the lists in a hash table that gives them back last first.
     graph.index({key: tuple(entries[key]) for key in reversed(list(entries))})
     yield '{\n  "root": 1, \n  "nodes": [\n'
     for i, record in enumerate(graph.records):
@@ -65,7 +65,7 @@ class _Graph:
         self.describer = Describer()
 
     def index(self, root: Any) -> None:
-        """Gives every node below `root` its record and number, in the peer's order."""
+        """Gives every node below `root` its record and number, in TVM's order."""
         stack = [Part(root)]
         while stack:
             part = stack.pop()
@@ -97,7 +97,7 @@ class _Graph:
         return known
 
     def node_text(self, r: Record) -> str:
-        """A node as the peer's JSON writer lays it out."""
+        """A node as TVM's JSON writer lays it out."""
         lines = [f'"type_key": {_quote(r.key)}']
         if r.text:
             if r.text.isascii() and r.text.isprintable():

@@ -1,4 +1,4 @@
-"""What the peer's JSON form says of each object: its type key and its fields, in the order of the peer's class.
+"""What TVM's JSON form says of each object: its type key and its fields, in the order of TVM's class.
 
 The order decides how nodes are numbered. A field is written in place, or is a node of its own.
 """
@@ -39,7 +39,7 @@ from .metadata import missing_reference, type_key
 
 
 class Record:
-    """One node as it is written: fields in the peer's order, or the parts of a list or map.
+    """One node as it is written: fields in TVM's order, or the parts of a list or map.
 
     A field is either a string, written in place, or `Part`, a node that is referred to.
     """
@@ -62,7 +62,7 @@ class Record:
 
 
 class Part:
-    """A field that is a node of its own. `listed` marks a string in a list: the peer's lists share theirs."""
+    """A field that is a node of its own. `listed` marks a string in a list: TVM's lists share theirs."""
 
     __slots__ = ("listed", "value")
 

@@ -64,7 +64,7 @@ Steps = Generator[Any, Any, Any]
 class RelayPrinter(Bindings):
     """Prints the functions and type definitions of one text: names and numbers run on from one to the next.
 
-    `types` says which nodes get a type comment: `all` as the peer does it, `calls`, or `none`. `spans` adds the place in the
+    `types` says which nodes get a type comment: `all` as TVM does it, `calls`, or `none`. `spans` adds the place in the
     source to the comments. With `metadata` off, values are spelled out where that is possible.
     """
 
@@ -291,7 +291,7 @@ class RelayPrinter(Bindings):
         fields = [self.place(f, False, indent) for f in e.fields]
         return f"({', '.join(fields)}{',' if len(fields) == 1 else ''})"
 
-    # nodes that open scopes, or that the peer visits one by one
+    # nodes that open scopes, or that TVM visits one by one
 
     def _structured(self, e: Expr, indent: int, at: int | None) -> Steps:
         cls = e.__class__

@@ -1,4 +1,4 @@
-"""What the peer printed, inferred, transformed and computed, where a corpus of that stands beside the checkout.
+"""What TVM printed, inferred, transformed and computed, where a corpus of that stands beside the checkout.
 
 `known_failures.txt` lists the cases that disagree, each with the reason. A new disagreement fails, and so does a case
 that is listed although it agrees: the list may only shrink.

@@ -48,7 +48,7 @@ NOT_COMPARED = {
     "OutlineCompilerFunctionsWithExistingGlobalSymbols": "takes partitioned programs",
     "PartitionGraph": "takes annotated programs",
     "ToCPS": "functions take a continuation",
-    "ToGraphNormalForm": "moves effects, as the peer does",
+    "ToGraphNormalForm": "moves effects, as TVM does",
     "ToMixedPrecision": "computes in 16 bits",
     "UnCPS": "takes programs in continuation-passing style",
 }

@@ -1,4 +1,4 @@
-"""The C interface of what is built: names, macros, errors, several entries, the peer's structs."""
+"""The C interface of what is built: names, macros, errors, several entries, TVM's structs."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def @main(%x: Tensor[(4, 4), float32]) {
 
 
 def test_the_graph_says_of_kernels_what_the_peer_does() -> None:
-    """The hash is the peer's own for this softmax; what operators say of their layouts goes with it."""
+    """The hash is TVM's own for this softmax; what operators say of their layouts goes with it."""
     text = (
         'def @main(%x: Tensor[(1, 10), float32]) { nn.softmax(layout_transform(%x, src_layout="NC", dst_layout="CN")) }'
     )

@@ -12,7 +12,7 @@ from irtool.lower.plain import lower_plainly
 from irtool.tir.stmt import PrimFunc
 
 VERSION = '#[version = "0.0.5"]\n'
-PEER = sorted((Path(__file__).parents[3] / "shared/formats/lowered").glob("*.fused.relay"))
+FUSED = sorted((Path(__file__).parents[3] / "shared/formats/lowered").glob("*.fused.relay"))
 SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("*.relay"))
 
 
@@ -159,8 +159,8 @@ def test_samples_lower_and_read_back(path: Path) -> None:
     assert irtool.to_text(irtool.parse(text)) == text
 
 
-@pytest.mark.skipif(not PEER, reason="the peer's samples are not here")
-@pytest.mark.parametrize("path", PEER, ids=lambda p: p.name)
+@pytest.mark.skipif(not FUSED, reason="TVM's samples are not here")
+@pytest.mark.parametrize("path", FUSED, ids=lambda p: p.name)
 def test_heads_are_the_peers(path: Path) -> None:
     """All but the bodies of the nests."""
     wanted = path.with_name(path.name.replace("fused.relay", "lowered.txt")).read_text()

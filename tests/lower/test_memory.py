@@ -47,7 +47,7 @@ def test_kernel_names() -> None:
     assert long != kernel_name(["nn.conv2d"] * 21), "names that are cut stay different"
     assert len(long) < 130
     operators = ["nn.conv2d", "expand_dims", "multiply", "negative", "multiply", "add", "expand_dims", "add", "nn.relu"]
-    assert kernel_name(operators).endswith("_add_nn_re_e0c4d8ff40082f0e_"), "the peer's hash"
+    assert kernel_name(operators).endswith("_add_nn_re_e0c4d8ff40082f0e_"), "TVM's hash"
 
 
 def test_very_many_intervals_do_not_overlap_either() -> None:

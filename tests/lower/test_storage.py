@@ -1,4 +1,4 @@
-"""The peer's storage plan."""
+"""TVM's storage plan."""
 
 import gzip
 import json
@@ -137,7 +137,7 @@ def test_nothing_that_is_still_read_is_overwritten(steps: list[tuple[int, int, i
 GRAPH = SHARED / "formats/mlp.graph.json"
 
 
-@pytest.mark.skipif(not GRAPH.exists(), reason="the peer's sample is not here")
+@pytest.mark.skipif(not GRAPH.exists(), reason="TVM's sample is not here")
 def test_the_plan_of_the_peer() -> None:
     graph = json.loads(GRAPH.read_text())
     shapes = graph["attrs"]["shape"][1]

@@ -1,4 +1,4 @@
-"""Every operator of the peer's catalogue is here, with its arguments, attributes, pattern, level and statefulness."""
+"""Every operator of TVM's catalogue is here, with its arguments, attributes, pattern, level and statefulness."""
 
 import json
 import pathlib

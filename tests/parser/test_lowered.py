@@ -30,7 +30,7 @@ def @main(%x: Tensor[(4, 6), float32]) {
 }
 """
 
-PEER = sorted((Path(__file__).parents[3] / "shared/formats/lowered").glob("*.lowered.txt"))
+SAMPLES = sorted((Path(__file__).parents[3] / "shared/formats/lowered").glob("*.lowered.txt"))
 
 
 def test_the_buffers_in_the_order_of_the_parameters() -> None:
@@ -75,8 +75,8 @@ def test_without_buffers_nothing_is_known() -> None:
         irtool.infer_types(irtool.parse(VERSION + bare + MAIN))
 
 
-@pytest.mark.skipif(not PEER, reason="the peer's samples are not here")
-@pytest.mark.parametrize("path", PEER, ids=lambda p: p.name)
+@pytest.mark.skipif(not SAMPLES, reason="TVM's samples are not here")
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.name)
 def test_lowered_modules_of_the_peer(path: Path) -> None:
     text = path.read_text()
     m = irtool.parse(text)

@@ -1,4 +1,4 @@
-"""Parameter files, the peer's and numpy's."""
+"""Parameter files, TVM's and numpy's."""
 
 from __future__ import annotations
 

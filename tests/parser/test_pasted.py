@@ -283,7 +283,9 @@ def test_untyped_functions_are_printed_and_take_types_from_their_callers(version
 
 def test_passes_that_need_types_say_what_to_annotate():
     code, output = commanded(VERSION + MULADD, "opt", "-p", "FuseOps")
-    assert code == 1 and "<stdin>:2:13: error[E0304]: the types of %x, %y and %z of @muladd cannot be inferred" in output
+    assert (
+        code == 1 and "<stdin>:2:13: error[E0304]: the types of %x, %y and %z of @muladd cannot be inferred" in output
+    )
 
 
 def test_a_function_in_a_function_is_printed_without_made_up_annotations():

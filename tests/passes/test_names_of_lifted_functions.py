@@ -9,7 +9,7 @@ import pytest
 
 import irtool
 from irtool.ir import Call, Function, Let, Module, TensorType, Var, post_order
-from irtool.ir.peer_hash import peer_hash
+from irtool.ir.tvm_hash import tvm_hash
 from irtool.ops.base import call
 from tests.work import steps
 
@@ -33,7 +33,7 @@ def local_functions(module: Module, name: str = "main") -> list[Function]:
 def test_a_function_that_uses_nothing_from_outside_is_named_by_its_hash() -> None:
     module = read("def @main(%x: float32) { let %f = fn (%y: float32) { multiply(%y, 2f) }; %f(%x) }")
     (local,) = local_functions(module)
-    assert lift(module) == {f"lifted_name{peer_hash(local)}"}
+    assert lift(module) == {f"lifted_name{tvm_hash(local)}"}
 
 
 def test_the_name_does_not_depend_on_where_the_function_stands() -> None:
@@ -58,7 +58,7 @@ def test_equal_functions_are_lifted_once() -> None:
 def test_a_name_that_is_taken_is_not_taken_again() -> None:
     text = "def @main(%x: float32) {{ let %f = fn () {{ 1f }}; let %g = fn () {{ %x }}; add(%f(), %g()) }} {}"
     module = read(text.format(""))
-    number = next(peer_hash(f) for f in local_functions(module) if not isinstance(f.body, Var))
+    number = next(tvm_hash(f) for f in local_functions(module) if not isinstance(f.body, Var))
     taken = "".join(f"def @lifted_name{n}() -> int32 {{ 1 }} " for n in (number, 0))
     assert lift(read(text.format(taken))) == {f"lifted_name{number + 1}", "lifted_name1"}
 
@@ -86,10 +86,10 @@ def test_a_label_is_the_hash_of_the_function_with_the_labels_inside_it() -> None
     module = read("def @main(%x: float32) { let %f = fn (%y: float32) { multiply(%y, 2f) }; %f(%x) }")
     labelled = irtool.run_passes(module, "LabelOps")
     (before,), (after,) = local_functions(module), local_functions(labelled)
-    assert after.attrs["hash"] == f"{peer_hash(before):016x}"
+    assert after.attrs["hash"] == f"{tvm_hash(before):016x}"
     outer = labelled["main"]
     bare = Function(outer.params, outer.body, outer.ret_type, outer.type_params)
-    assert outer.attrs["hash"] == f"{peer_hash(bare):016x}"
+    assert outer.attrs["hash"] == f"{tvm_hash(bare):016x}"
 
 
 KERNELS = {
@@ -113,7 +113,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.skipif(not GRAPH.exists(), reason="needs a graph of the peer")
+@pytest.mark.skipif(not GRAPH.exists(), reason="needs a graph of TVM")
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_kernel_has_the_label_that_the_peer_gives_it(name: str) -> None:
     (node,) = [n for n in json.loads(GRAPH.read_text())["nodes"] if n["name"] == name]

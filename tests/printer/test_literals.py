@@ -1,4 +1,4 @@
-"""Numbers and strings: they read back exactly, and are laid out as the peer lays them out."""
+"""Numbers and strings: they read back exactly, and are laid out as TVM lays them out."""
 
 from __future__ import annotations
 

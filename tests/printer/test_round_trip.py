@@ -220,7 +220,7 @@ def test_corpus():
     differ = []
     lexer = RelayLexer()
     for name, kind, text in corpus_texts():
-        if "[TensorType([]" in text:  # the peer's Defunctionalization makes names that are no names
+        if "[TensorType([]" in text:  # TVM's Defunctionalization makes names that are no names
             continue
         tree = (parse_expr if kind == "expr" else parse)(text)
         again = assert_round_trip(tree)

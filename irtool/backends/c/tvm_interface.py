@@ -1,4 +1,4 @@
-"""The peer's C interface around a compiled program: a struct of inputs, a struct of outputs, one function."""
+"""TVM's C interface around a compiled program: a struct of inputs, a struct of outputs, one function."""
 
 from __future__ import annotations
 

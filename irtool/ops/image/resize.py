@@ -152,7 +152,7 @@ class Resize(Operator):
     def bounds(self, roi: Sequence[float]) -> list[tuple[float, float]]:
         """(start, end) of the region of interest along each spatial axis: first all starts, then all ends.
 
-        The starts and ends of a volume come in the order W, H, D, those of an image in the order H, W, as in the peer.
+        The starts and ends of a volume come in the order W, H, D, those of an image in the order H, W, as in TVM.
         """
         n = len(self.canonical) - 2
         pairs = [(float(roi[k]), float(roi[k + n])) for k in range(n)]

@@ -46,7 +46,7 @@ class AffineGrid(Operator):
         return TensorType((data.shape[0], 2, *self.target_shape), data.dtype)
 
     def steps(self) -> tuple[float, float]:
-        """Distance of the points in y and x. It falls short of the edge by 1e-7, as in the peer."""
+        """Distance of the points in y and x. It falls short of the edge by 1e-7, as in TVM."""
         assert self.target_shape is not None
         height, width = self.target_shape
         return (2.0 - 1e-7) / (height - 1), (2.0 - 1e-7) / (width - 1)

@@ -1,7 +1,7 @@
 """Operators that write elements where indices say.
 
 A negative index counts from the end. An index out of range writes nothing, in the reference and in generated code alike
-(the peer leaves it undefined). Where several elements go to one place, the last in row-major order stays.
+(TVM leaves it undefined). Where several elements go to one place, the last in row-major order stays.
 """
 
 from __future__ import annotations

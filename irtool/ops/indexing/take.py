@@ -1,7 +1,7 @@
 """Operators that read the elements that indices name.
 
 None of them reads outside of its tensor: an index out of range is clipped to it (`take` in mode `wrap` wraps it round),
-in the reference and in generated code alike. The peer leaves such an index undefined.
+in the reference and in generated code alike. TVM leaves such an index undefined.
 """
 
 from __future__ import annotations

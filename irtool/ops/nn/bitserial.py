@@ -1,6 +1,6 @@
 """Bit-serial products: numbers of a few bits, multiplied bit by bit with `and` and a count of ones.
 
-The peer packs the bits into words; the result does not depend on how. In the unipolar form a weight's bit counts +1
+TVM packs the bits into words; the result does not depend on how. In the unipolar form a weight's bit counts +1
 where set and -1 where clear; otherwise it counts 1 or 0.
 """
 

@@ -154,7 +154,7 @@ class Dense(Product):
         return product_expression(data, weight, out_type, False, True, tag="dense")
 
 
-# The peer declares DenseAttrs here and uses DensePackAttrs, so its printer refers to the attributes by metadata.
+# TVM declares DenseAttrs here and uses DensePackAttrs, so its printer refers to the attributes by metadata.
 @operator(
     "nn.contrib_dense_pack",
     "data",

@@ -1,4 +1,4 @@
-"""Matrix products that accumulate as the peer's kernels do, or better.
+"""Matrix products that accumulate as TVM's kernels do, or better.
 
 Integers are exact modulo 2^bits of the result: they go through a floating-point product where that cannot round, which
 is some fifty times faster than numpy's integer product. Half-precision numbers are summed in float32.

@@ -82,7 +82,7 @@ def parse_layout(name: str, canonical: str, what: str) -> Layout:
 
 
 def in_layout(shape: Sequence[Dim], source: Layout | str, target: Layout | str, what: str) -> tuple[Dim, ...]:
-    """`convert_shape`, with `what` leading its error; 64-bit literals lose their mark, the peer's axes having 32 bits."""
+    """`convert_shape`, with `what` leading its error; 64-bit literals lose their mark, TVM's axes having 32 bits."""
     try:
         found = convert_shape(shape, source, target)
     except LayoutError as error:

@@ -141,7 +141,7 @@ class MaxPool2DGrad(PoolGrad):
         return share
 
 
-# The peer declares MaxPool2DAttrs here and uses AvgPool2DAttrs, so its printer refers to the attributes by metadata.
+# TVM declares MaxPool2DAttrs here and uses AvgPool2DAttrs, so its printer refers to the attributes by metadata.
 @operator(
     "nn.avg_pool2d_grad",
     "data",

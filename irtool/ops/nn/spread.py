@@ -107,7 +107,7 @@ class BitPack(Operator):
     pack_axis: int = 1
     bit_axis: int = -1
     pack_type: DType = DType("")  # noqa: RUF009
-    name: str = "BitPack"  # type: ignore[misc]  # the peer's attribute, a hint only; the operator's name is the class's
+    name: str = "BitPack"  # type: ignore[misc]  # TVM's attribute, a hint only; the operator's name is the class's
 
     @property
     def lanes(self) -> int:

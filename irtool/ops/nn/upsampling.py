@@ -24,7 +24,7 @@ def scale_dim(dim: Dim, scale: float) -> Dim:
     if dim is ANY:
         return ANY
     if isinstance(dim, int):
-        # float32, which the peer multiplies in, decides on which side of a half a product falls
+        # float32, which TVM multiplies in, decides on which side of a half a product falls
         scaled = float(np.float32(dim) * np.float32(scale))
         size = math.floor(abs(scaled) + 0.5) * (1 if scaled >= 0 else -1)
         return Int64(size) if isinstance(dim, Int64) else size

@@ -2,8 +2,8 @@
 
 `m` outputs of a correlation with `r` taps are `A.T @ ((G @ g) * (B.T @ d))`, where `d` holds the `m + r - 1` inputs and
 `g` the taps. The matrices follow from interpolating polynomials at `m + r - 2` points and at infinity (Toom and Cook;
-Lavin and Gray, 2015). The points are those of Barabasz et al., 2018, chosen for accuracy, as the peer does, so that
-weights which the peer has transformed mean the same here.
+Lavin and Gray, 2015). The points are those of Barabasz et al., 2018, chosen for accuracy, as TVM does, so that
+weights which TVM has transformed mean the same here.
 """
 
 from __future__ import annotations

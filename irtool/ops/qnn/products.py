@@ -25,7 +25,7 @@ from .parameters import (
 )
 
 ARGUMENTS = ("data", "weight", "input_scale", "input_zero_point", "weight_scale", "weight_zero_point")
-"""The peer's names; what is passed is zero point of the data, of the weights, scale of the data, of the weights."""
+"""TVM's names; what is passed is zero point of the data, of the weights, scale of the data, of the weights."""
 
 
 def less_zero_point(x: np.ndarray, zero_point: np.ndarray) -> np.ndarray:

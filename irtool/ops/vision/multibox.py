@@ -125,7 +125,7 @@ class MultiBoxTransformLoc(Operator):
 
     clip: bool = True
     threshold: float = 0.01
-    # The peer's defaults are single precision: 0.1 written out is another number, and is printed.
+    # TVM's defaults are single precision: 0.1 written out is another number, and is printed.
     variances: tuple[float, ...] = (0.10000000149011612, 0.10000000149011612, 0.20000000298023224, 0.20000000298023224)
     keep_background: bool = field(default=False, metadata=since("0.14"))
 

@@ -281,7 +281,7 @@ _OPERATOR_FACTS = {
 
 
 def operator_fact(e: Op, name: str) -> Any:
-    """What an operator declares under the peer's name for it; None if it declares nothing."""
+    """What an operator declares under TVM's name for it; None if it declares nothing."""
     fact = _OPERATOR_FACTS.get(name)
     return fact(e.operator) if fact else None
 

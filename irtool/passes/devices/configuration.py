@@ -28,7 +28,7 @@ DEVICE_TYPES = {
     "hexagon": 14,
     "webgpu": 15,
 }
-"""The peer's numbers of device types."""
+"""TVM's numbers of device types."""
 
 _HOST_KINDS = ("c", "llvm", "hybrid")
 """Kinds of targets that make code for the CPU."""

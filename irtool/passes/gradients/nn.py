@@ -11,8 +11,8 @@ from ...ops.base import call
 from ...ops.nn.geometry import pad_amounts
 from ..arithmetic import divide, multiply, negative
 from ..constants import scalar_constant
-from ..reshaping import reshape_to
 from ..mistakes import NoGradient
+from ..reshaping import reshape_to
 from .rule import Site, gradient, sum_like
 
 
@@ -68,7 +68,7 @@ def matmul(s: Site) -> list[Expr]:
     grad = s.grad
 
     def product(x: Expr, y: Expr, flip_x: bool, flip_y: bool) -> Expr:
-        # The peer writes a product whose second factor alone is transposed as a dense layer.
+        # TVM writes a product whose second factor alone is transposed as a dense layer.
         if (flip_x, flip_y) == (False, True):
             return call("nn.dense", x, y, units=None)
         return call("nn.matmul", x, y, units=None, transpose_a=flip_x, transpose_b=flip_y)

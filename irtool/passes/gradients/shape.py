@@ -135,7 +135,7 @@ def arange(s: Site) -> list[Expr]:
 
 
 def _arange_fields(start: Expr, stop: Expr, step: Expr) -> dict[str, Expr]:
-    """The peer keeps the three inputs as attributes as well."""
+    """TVM keeps the three inputs as attributes as well."""
     from ...ops.base import operators
 
     known = {f.name for f in operators.get("arange").fields()}

@@ -1,6 +1,6 @@
 """What a legalization rule is, and where rules are found.
 
-Rules are filed under the peer's names of three maps: `FTVMLegalize` (forms that a target has good code for),
+Rules are filed under TVM's names of three maps: `FTVMLegalize` (forms that a target has good code for),
 `FTVMQnnLegalize` (quantized operators that a target has instructions for) and `FTVMQnnCanonicalize` (quantized operators as
 integer arithmetic).
 """

@@ -1,6 +1,6 @@
 """Dataflow patterns as text, for `MergeComposite`.
 
-A pattern file is written in the notation of the peer's pattern language, which is Python's, and has statements of two kinds::
+A pattern file is written in the notation of TVM's pattern language, which is Python's, and has statements of two kinds::
 
     x, w, b = wildcard(), wildcard(), is_constant()                   # names for parts
     conv = is_op("nn.conv2d")(x, w).has_attr(groups=1)

@@ -1,4 +1,4 @@
-"""The peer's hash: its arithmetic, what counts and what does not, and numbers that the peer itself printed."""
+"""TVM's hash: its arithmetic, what counts and what does not, and numbers that TVM itself printed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import irtool
 from irtool.ir import Call, Constant, Function, GlobalVar, If, Let, TensorType, Tuple, Var, post_order
 from irtool.ir.dims import ANY, DimExpr, DimVar, Int64
 from irtool.ir.meta import MetaNode, VirtualDevice
-from irtool.ir.peer_hash import peer_hash
-from irtool.ir.peer_hash.values import combine, dtype, hash_bytes, integer, integer_node, real, string_node, text
+from irtool.ir.tvm_hash import tvm_hash
+from irtool.ir.tvm_hash.values import combine, dtype, hash_bytes, integer, integer_node, real, string_node, text
 from irtool.ir.types import FuncType, GlobalTypeVar, IncompleteType, RefType, TupleType, TypeCall, TypeVar
 from irtool.ops.base import call, operators
 
@@ -73,7 +73,7 @@ def test_a_constant_function_by_hand() -> None:
     result = chain("relay.TensorType", empty, dtype("float32"))
     body = chain("relay.Constant", data)
     expected = combine(chain("relay.Function", empty, empty, result, 0, body), 0)
-    assert peer_hash(Function((), one, FLOAT)) == expected
+    assert tvm_hash(Function((), one, FLOAT)) == expected
 
 
 def test_an_identity_function_by_hand() -> None:
@@ -83,7 +83,7 @@ def test_an_identity_function_by_hand() -> None:
     attrs = chain("DictAttrs", chain("Map", 1, string_node("Inline"), integer_node(1)))
     parts = chain("Array", 1, var), chain("Array", 0), of, attrs, var
     expected = combine(chain("relay.Function", *parts), 1)
-    assert peer_hash(Function((x,), x, x.type_annotation, (), {"Inline": 1})) == expected
+    assert tvm_hash(Function((x,), x, x.type_annotation, (), {"Inline": 1})) == expected
 
 
 def test_a_call_by_hand() -> None:
@@ -91,67 +91,67 @@ def test_a_call_by_hand() -> None:
     softmax = call("nn.softmax", x, axis=2)
     op = chain("Op", string_node("nn.softmax"))
     attrs = chain("relay.attrs.SoftmaxAttrs", 2)
-    assert peer_hash(softmax) == combine(chain("relay.Call", op, chain("Array", 1, peer_hash(x)), attrs), 0)
+    assert tvm_hash(softmax) == combine(chain("relay.Call", op, chain("Array", 1, tvm_hash(x)), attrs), 0)
 
 
 def test_names_of_bound_variables_do_not_count() -> None:
     a = function("def @main(%x: int32, %y: int32) { let %z = add(%x, %y); (%z, %y) }")
     b = function("def @main(%b: int32, %a: int32) { let %c = add(%b, %a); (%c, %a) }")
     c = function("def @main(%x: int32, %y: int32) { let %z = add(%y, %x); (%z, %y) }")
-    assert peer_hash(a) == peer_hash(b) != peer_hash(c)
+    assert tvm_hash(a) == tvm_hash(b) != tvm_hash(c)
 
 
 def test_sharing_counts() -> None:
     shared = function("def @main(%x: int32) { %0 = add(%x, %x); multiply(%0, %0) }")
     apart = function("def @main(%x: int32) { %0 = add(%x, %x); %1 = add(%x, %x); multiply(%0, %1) }")
-    assert peer_hash(shared) != peer_hash(apart)
+    assert tvm_hash(shared) != tvm_hash(apart)
 
 
 def test_constants_are_values() -> None:
     one, other = (Constant(np.array([1, 2], "int32")) for _ in range(2))
-    assert peer_hash(Tuple((one, one))) == peer_hash(Tuple((one, other)))
-    assert peer_hash(one) != peer_hash(Constant(np.array([1, 2], "uint32")))
-    assert peer_hash(one) != peer_hash(Constant(np.array([[1, 2]], "int32")))
-    assert peer_hash(one) != peer_hash(Constant(np.array([1, 3], "int32")))
+    assert tvm_hash(Tuple((one, one))) == tvm_hash(Tuple((one, other)))
+    assert tvm_hash(one) != tvm_hash(Constant(np.array([1, 2], "uint32")))
+    assert tvm_hash(one) != tvm_hash(Constant(np.array([[1, 2]], "int32")))
+    assert tvm_hash(one) != tvm_hash(Constant(np.array([1, 3], "int32")))
 
 
 def test_a_constant_in_another_memory_order_is_the_same() -> None:
     a = np.arange(6, dtype="float32").reshape(2, 3)
-    assert peer_hash(Constant(a)) == peer_hash(Constant(np.asfortranarray(a)))
+    assert tvm_hash(Constant(a)) == tvm_hash(Constant(np.asfortranarray(a)))
 
 
 def test_attributes_count_and_defaults_are_among_them() -> None:
     text = "def @main(%x: Tensor[(2, 2), float32]) {{ nn.softmax(%x{}) }}"
-    assert peer_hash(function(text.format(""))) == peer_hash(function(text.format(", axis=-1")))
-    assert peer_hash(function(text.format(""))) != peer_hash(function(text.format(", axis=0")))
+    assert tvm_hash(function(text.format(""))) == tvm_hash(function(text.format(", axis=-1")))
+    assert tvm_hash(function(text.format(""))) != tvm_hash(function(text.format(", axis=0")))
 
 
 def test_the_order_of_function_attributes_does_not_count() -> None:
     x = Var("x", FLOAT)
     a = Function((x,), x, FLOAT, (), {"Composite": "c", "Primitive": 1})
     b = Function((x,), x, FLOAT, (), {"Primitive": 1, "Composite": "c"})
-    assert peer_hash(a) == peer_hash(b) != peer_hash(Function((x,), x, FLOAT))
+    assert tvm_hash(a) == tvm_hash(b) != tvm_hash(Function((x,), x, FLOAT))
 
 
 def test_a_64_bit_integer_is_another_than_a_32_bit_one() -> None:
-    assert peer_hash(TensorType((2,))) != peer_hash(TensorType((Int64(2),)))
+    assert tvm_hash(TensorType((2,))) != tvm_hash(TensorType((Int64(2),)))
 
 
 def test_what_is_used_from_outside_needs_an_address() -> None:
     x, y = Var("x", FLOAT), Var("x", FLOAT)
     addresses: dict = {}
-    peer_hash(Function((x,), x, FLOAT), addresses)
+    tvm_hash(Function((x,), x, FLOAT), addresses)
     assert not addresses
     inner_x, inner_y = Function((), x, FLOAT), Function((), y, FLOAT)
-    assert peer_hash(inner_x, addresses) != peer_hash(inner_y, addresses)
+    assert tvm_hash(inner_x, addresses) != tvm_hash(inner_y, addresses)
     assert set(addresses) == {x, y}
-    assert peer_hash(Function((), x, FLOAT), addresses) == peer_hash(inner_x, addresses)
+    assert tvm_hash(Function((), x, FLOAT), addresses) == tvm_hash(inner_x, addresses)
 
 
 def test_a_global_function_has_one_address_by_name() -> None:
     addresses: dict = {}
-    f = peer_hash(Call(GlobalVar("f"), ()), addresses)
-    assert f == peer_hash(Call(GlobalVar("f"), ()), addresses) != peer_hash(Call(GlobalVar("g"), ()), addresses)
+    f = tvm_hash(Call(GlobalVar("f"), ()), addresses)
+    assert f == tvm_hash(Call(GlobalVar("f"), ()), addresses) != tvm_hash(Call(GlobalVar("g"), ()), addresses)
     assert len(addresses) == 2
 
 
@@ -162,7 +162,7 @@ def test_type_parameters_are_counted_where_they_are_bound() -> None:
         return Function((x,), x, t, (t,))
 
     addresses: dict = {}
-    assert peer_hash(identity("A"), addresses) == peer_hash(identity("B"), addresses)
+    assert tvm_hash(identity("A"), addresses) == tvm_hash(identity("B"), addresses)
     assert not addresses
 
 
@@ -178,7 +178,7 @@ def test_every_kind_of_node_has_a_hash_of_its_own() -> None:
     """
     module = irtool.infer_types(irtool.parse(text))
     shared = [e for f in module.functions.values() for e in post_order(f) if isinstance(e, If | Let | Call | Function)]
-    assert len({peer_hash(e) for e in shared}) == len(shared)
+    assert len({tvm_hash(e) for e in shared}) == len(shared)
 
 
 def test_every_kind_of_type_and_dimension_has_a_hash_of_its_own() -> None:
@@ -201,14 +201,14 @@ def test_every_kind_of_type_and_dimension_has_a_hash_of_its_own() -> None:
         IncompleteType(),
     ]
     addresses: dict = {}
-    assert len({peer_hash(t, addresses) for t in kinds}) == len(kinds)
+    assert len({tvm_hash(t, addresses) for t in kinds}) == len(kinds)
 
 
 def test_devices_and_other_records_count() -> None:
     x = Var("x", FLOAT)
 
     def on(device: object) -> int:
-        return peer_hash(Function((x,), x, FLOAT, (), {"virtual_device": device}))
+        return tvm_hash(Function((x,), x, FLOAT, (), {"virtual_device": device}))
 
     target = MetaNode("Target", {"kind": "llvm", "tag": "", "keys": ("cpu",), "attrs": {}, "host": None})
     hashes = {on(VirtualDevice(1)), on(VirtualDevice(2)), on(VirtualDevice(1, target=target)), on(target)}
@@ -223,16 +223,16 @@ def test_the_attributes_of_every_operator_have_a_hash() -> None:
             attrs = operator.make({})
         except irtool.IrError:
             continue  # has attributes without a default
-        assert 0 <= peer_hash(Function((), Constant(np.array(0)), None, (), {"a": attrs})) < 2**64
+        assert 0 <= tvm_hash(Function((), Constant(np.array(0)), None, (), {"a": attrs})) < 2**64
         made += 1
     assert made > 200
 
 
 def test_the_hash_is_the_same_in_every_process() -> None:
     code = (
-        "import irtool; from irtool.ir.peer_hash import peer_hash;"
+        "import irtool; from irtool.ir.tvm_hash import tvm_hash;"
         "m = irtool.parse('def @main(%x: Tensor[(2, ?), float32]) { @f(nn.relu(%x)) } def @f[A](%y: A) { %y }');"
-        "print(peer_hash(m['main']))"
+        "print(tvm_hash(m['main']))"
     )
     runs = [
         subprocess.run(
@@ -249,8 +249,8 @@ def test_deep_programs_need_no_stack() -> None:
     for _ in range(20_000):
         e = call("tanh", e)
         t = TupleType((t, t))
-    assert 0 <= peer_hash(Function((x,), e, FLOAT)) < 2**64
-    assert 0 <= peer_hash(t) < 2**64
+    assert 0 <= tvm_hash(Function((x,), e, FLOAT)) < 2**64
+    assert 0 <= tvm_hash(t) < 2**64
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="needs the corpus")
@@ -264,7 +264,7 @@ def test_functions_that_use_nothing_from_outside_have_the_numbers_of_the_peer() 
             for e in post_order(f):
                 addresses: dict = {}
                 if isinstance(e, Function) and e is not f and not e.attrs.get("Primitive"):
-                    number = peer_hash(e, addresses)
+                    number = tvm_hash(e, addresses)
                     if not addresses and "Compiler" not in f.attrs:
                         assert str(number) in names, case["id"]
                         checked += 1

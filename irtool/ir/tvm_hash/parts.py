@@ -1,6 +1,6 @@
-"""What each node of the peer takes in: its type key, and its parts in the peer's order.
+"""What each node of TVM takes in: its type key, and its parts in TVM's order.
 
-A part is an `int`, which is a hash already; None, where the peer has a null reference; a node, which is hashed in turn; a
+A part is an `int`, which is a hash already; None, where TVM has a null reference; a node, which is hashed in turn; a
 `Definition`, a node in which variables are bound; or a `FreeVariable`.
 """
 
@@ -49,7 +49,7 @@ from .values import dtype, float_node, integer, integer_node, real, string_node,
 
 
 class Node(NamedTuple):
-    """What a node of the peer is hashed from. `shared`: whether it counts by identity."""
+    """What a node of TVM is hashed from. `shared`: whether it counts by identity."""
 
     type_key: str
     shared: bool
@@ -75,7 +75,7 @@ class FreeVariable:
 
 
 class Name(NamedTuple):
-    """What tells a global name from others: there is one object for each name in a module of the peer."""
+    """What tells a global name from others: there is one object for each name in a module of TVM."""
 
     name: str
 
@@ -105,7 +105,7 @@ def describe(node: Any) -> Node:
 
 
 def _part(value: Any) -> Any:
-    """A value that is a node of its own in the peer, as a part."""
+    """A value that is a node of its own in TVM, as a part."""
     cls = value.__class__
     if cls is str:
         return string_node(value)
@@ -133,7 +133,7 @@ def _map(values: Mapping[Any, Any]) -> Node:
 
 
 def _attributes(attrs: Any) -> Node:
-    """Attributes of a call, defaults included. Numbers and strings stand in place or are nodes, by the peer's class."""
+    """Attributes of a call, defaults included. Numbers and strings stand in place or are nodes, by TVM's class."""
     if not hasattr(attrs, "__dataclass_fields__"):
         return Node(type(attrs).__name__, False, (text(repr(attrs)),))
     key = getattr(attrs, "attrs_name", "") or type(attrs).__name__
@@ -188,7 +188,7 @@ def _variable(v: Var) -> Node:
 
 
 _KINDS = {"type": 0, "shape": 1, "base": 1, "constraint": 1}
-"""The peer hashes a kind as a truth value: whether it is another one than the kind of types."""
+"""TVM hashes a kind as a truth value: whether it is another one than the kind of types."""
 
 
 def _dim_expr(d: DimExpr) -> Node:

@@ -14,7 +14,7 @@ _MULTIPLIER = 0xC6A4A7935BD1E995
 _GOLDEN = 0x9E3779B9
 _CODES = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4}
 _LARGE = 1 << 16
-"""Bytes of data above which a digest stands for the peer's hash of them."""
+"""Bytes of data above which a digest stands for TVM's hash of them."""
 
 
 def hash_bytes(data: bytes | memoryview) -> int:
@@ -93,12 +93,12 @@ def float_node(value: float, of: str = "float32") -> int:
 def tensor_node(array: Any, of: str) -> int:
     """The hash of a tensor: its dtype, rank, shape and the bytes of its data. `array` is a numpy array.
 
-    Beyond 64 KB it is not the peer's number any more.
+    Beyond 64 KB it is not TVM's number any more.
     """
     import numpy as np
 
     data = memoryview(np.ascontiguousarray(array).tobytes())
-    # The peer's hash goes byte by byte, which takes Python seconds for the weights of a network.
+    # TVM's hash goes byte by byte, which takes Python seconds for the weights of a network.
     if len(data) > _LARGE:
         content = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
     else:

@@ -8,8 +8,8 @@ from .parts import Definition, FreeVariable, describe, identity
 from .values import combine, text
 
 
-def peer_hash(root: Any, addresses: dict[Any, int] | None = None) -> int:
-    """The peer's structural hash of an expression or type, 0 ≤ hash < 2⁶⁴; time is linear in the number of nodes.
+def tvm_hash(root: Any, addresses: dict[Any, int] | None = None) -> int:
+    """TVM's structural hash of an expression or type, 0 ≤ hash < 2⁶⁴; time is linear in the number of nodes.
 
     `addresses` gives a made-up address to each variable, type variable or global name that is used and not bound inside;
     those that are missing are added. With one dictionary for several hashes, different variables stay different.
@@ -94,4 +94,4 @@ class _Walk:
 _FIRST_ADDRESS = 1 << 32
 _STEP = 16
 
-__all__ = ["peer_hash"]
+__all__ = ["tvm_hash"]
