@@ -90,7 +90,7 @@ def _try_all(chosen: list[Mutant], lines: Lines, jobs: int, most: float) -> Iter
         for n in range(jobs):
             copy = Path(folder, str(n), "irtool")
             copy_checkout(copy)
-            servers.put((copy, Server(copy, lines.files())))
+            servers.put((copy, Server(copy, lines.traced())))
 
         def attempt(m: Mutant) -> Result:
             copy, server = servers.get()

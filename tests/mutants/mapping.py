@@ -65,6 +65,10 @@ class Lines:
         """Files of tests that have not been traced as they stand."""
         return [f for f in self.files() if self._traced_as(f) != digest_of_tests(self.root, f)]
 
+    def traced(self) -> list[str]:
+        """Files with tests that are quick enough."""
+        return [f for f in self.files() if self._traced(f)[0]]
+
     def _traced_as(self, file: str) -> str:
         kept = file_of(self.store / "runs", file)
         return json.loads(kept.read_text()).get("sources", {}).get(file, "") if kept.exists() else ""
@@ -140,9 +144,9 @@ class Lines:
     @functools.cache  # noqa: B019 - one for the whole run
     def _traced(self, file: str) -> tuple[dict[str, float], dict[str, Runs], dict[str, str]]:
         kept = file_of(self.store / "runs", file)
-        if not kept.exists():
+        traced: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
+        if "sources" not in traced:
             return {}, {}, {}
-        traced: dict[str, Any] = json.loads(kept.read_text())
         runs: dict[str, Runs] = defaultdict(dict)
         for path, of in traced["runs"].items():
             runs[path] = {int(n): int(bits, 16) for n, bits in of.items()}

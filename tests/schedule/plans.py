@@ -43,16 +43,76 @@ LARGE = {
 }
 
 
-def networks() -> dict[str, tuple[str, list[tuple[int, ...]]]]:
-    """Name, expression, shapes of its operands."""
-    return {**{key: (text, shapes) for key, (text, shapes, _) in NETWORKS.items()}, **LARGE}
+OTHERS = {
+    "just enough for threads": ("nn.relu(%x)", [(32, 1024)]),
+    "not enough for threads": ("nn.relu(%x)", [(31, 1057)]),
+    "rows, just enough for threads": ("mean(%x, axis=[1])", [(64, 512)]),
+    "product, just enough for threads": ("nn.dense(%x, %w, units=None)", [(64, 64), (64, 64)]),
+    "pool, just enough for threads": ("nn.max_pool2d(%x, pool_size=[2, 2], strides=[2, 2])", [(1, 16, 128, 128)]),
+    "wide pool": ("nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2], padding=[1, 1])", [(1, 2, 224, 224)]),
+    "flat turn": ("transpose(%x, axes=[1, 0])", [(512, 384)]),
+    "turn of four rows": ("transpose(%x, axes=[1, 0])", [(4, 700)]),
+    "blocks": (
+        'nn.conv2d(%x, %w, data_layout="NCHW8c", kernel_layout="OIHW8i8o", padding=[1, 1])',
+        [(1, 2, 6, 6, 8), (2, 2, 3, 3, 8, 8)],
+    ),
+    "blocks of one group": (
+        'nn.conv2d(%x, %w, groups=16, data_layout="NCHW8c", kernel_layout="OIHW1i8o", padding=[1, 1])',
+        [(1, 2, 6, 6, 8), (2, 1, 3, 3, 1, 8)],
+    ),
+    "volume": ("nn.conv3d(%x, %w, padding=[1, 1, 1])", [(1, 2, 4, 5, 9), (8, 2, 3, 3, 3)]),
+    "odd 1 x 1": ("nn.relu(nn.conv2d(%x, %w))", [(1, 9, 7, 7), (13, 9, 1, 1)]),
+    "deep 1 x 1": ("nn.conv2d(%x, %w)", [(1, 512, 7, 7), (128, 512, 1, 1)]),
+    "bytes": (
+        'nn.dense(%x, %w, units=None, out_dtype="int32")',
+        ["Tensor[(6, 32), int8]", "Tensor[(24, 32), int8]"],
+    ),
+    "layer of bytes": (
+        'nn.conv2d(%x, %w, padding=[1, 1], out_dtype="int32")',
+        ["Tensor[(1, 8, 6, 6), uint8]", "Tensor[(16, 8, 3, 3), int8]"],
+    ),
+    "half rows": ("nn.softmax(%x)", ["Tensor[(4, 40), float16]"]),
+    "half sum": ("nn.relu(add(%x, %w))", ["Tensor[(4, 40), float16]", "Tensor[(40), float16]"]),
+    "double": ("nn.dense(%x, %w, units=None)", ["Tensor[(5, 24), float64]", "Tensor[(16, 24), float64]"]),
+    "whole numbers": ("sum(%x, axis=[1])", ["Tensor[(9, 50), int32]"]),
+    "choice": ("where(greater(%x, %w), %x, nn.relu(%w))", [(3, 37), (3, 37)]),
+    "conversion": ('cast(%x, dtype="int8")', [(3, 37)]),
+    "group normalization": ("nn.group_norm(%x, %w, %w, num_groups=2)", [(2, 8, 5, 5), (8,)]),
+    "instance normalization": ("nn.instance_norm(%x, %w, %w)", [(2, 8, 5, 5), (8,)]),
+    "logarithms of softmax": ("nn.log_softmax(%x)", [(6, 40)]),
+    "local response": ("nn.lrn(%x, size=3)", [(1, 8, 5, 20)]),
+    "length": ("nn.l2_normalize(%x, eps=0.001, axis=[1])", [(6, 40)]),
+    "larger image": ("nn.upsampling(%x, scale_h=2f, scale_w=2f)", [(1, 3, 5, 20)]),
+    "mean of any form": ("nn.adaptive_avg_pool2d(%x, output_size=[3, 5])", [(1, 4, 10, 17)]),
+    "pieces": ("split(%x, indices_or_sections=[5, 21], axis=1)", [(3, 40)]),
+    "many joined": ("concatenate((%x, %w, nn.relu(%w)), axis=1)", [(1, 4, 6, 6), (1, 8, 6, 6)]),
+    "stacked": ("stack((%x, %w), axis=1)", [(3, 20), (3, 20)]),
+    "repeated": ("tile(%x, reps=[2, 3])", [(3, 7)]),
+    "picked": ('take(%x, %w, axis=0, mode="clip")', [(9, 20), "Tensor[(5), int32]"]),
+    "sorted": ("sort(%x, axis=1)", [(3, 9)]),
+    "sum of products": ("sum(multiply(%x, %w), axis=[1, 2])", [(5, 6, 20), (5, 6, 20)]),
+    "product of few": ("nn.dense(%x, %w, units=None)", [(3, 3), (5, 3)]),
+    "product of one row in blocks": ("nn.contrib_dense_pack(%x, %w, units=None)", [(1, 24), (2, 24, 8)]),
+    "mean and variance": ("variance(%x, mean(%x, axis=[1], keepdims=True), axis=[1])", [(6, 40)]),
+    "rest after a product": ("tanh(add(nn.dense(%x, %w, units=None), %v))", [(7, 24), (20, 24), (20,)]),
+    "depthwise, then all channels": (
+        "nn.conv2d(nn.relu(nn.conv2d(%x, %w, groups=8, padding=[1, 1])), %v)",
+        [(1, 8, 7, 7), (8, 1, 3, 3), (16, 8, 1, 1)],
+    ),
+}
+
+
+def networks() -> dict[str, tuple[str, list[tuple[int, ...] | str]]]:
+    """Name, expression, shapes of its operands (of float32, or types)."""
+    return {**{key: (text, shapes) for key, (text, shapes, _) in NETWORKS.items()}, **LARGE, **OTHERS}
 
 
 def plans(key: str) -> list[str]:
     """How a network is scheduled on each machine."""
     text, shapes = networks()[key]
     names = "xwv"[: len(shapes)]
-    params = ", ".join(f"%{n}: Tensor[{s}, float32]" for n, s in zip(names, shapes)).replace(",)", ")")
+    types = [s if isinstance(s, str) else f"Tensor[{s}, float32]" for s in shapes]
+    params = ", ".join(f"%{n}: {t}" for n, t in zip(names, types)).replace(",)", ")")
     module = prepare(irtool.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{ {text} }}\n'))
     found = []
     for name, machine in MACHINES.items():
