@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from irtool.backends.c import vector_math, vectors
+from irtool.backends.c import vector_math, vector_types
 from irtool.backends.c.compiler import DEFAULT_FLAGS, Compiler
 
 PROCESSORS = {"x86-64": 16, "x86-64-v3": 32, "native": 0}
@@ -31,7 +31,7 @@ class Functions:
             texts.update(vector_math.define(name, dtype, lanes))
             calls.append(_loop(name, dtype, lanes))
         lines = ["#include <math.h>", "#include <stdint.h>", "#include <string.h>"]
-        lines += [vectors.define_type(*t) for t in types]
+        lines += [vector_types.define_type(*t) for t in types]
         lines += [x.replace("static inline", "static inline __attribute__((unused))") for x in texts.values()]
         (folder / "functions.c").write_text("\n".join([*lines, *calls]) + "\n")
         flags = [*DEFAULT_FLAGS, "-O2", "-ffp-contract=fast", *compiler.processor_flags]
@@ -49,7 +49,7 @@ class Functions:
 
 
 def _loop(name: str, dtype: str, lanes: int) -> str:
-    t = vectors.vector_type(dtype, lanes)
+    t = vector_types.vector_type(dtype, lanes)
     element = {"float32": "float", "float64": "double"}[dtype]
     second = f", *(const {t}_u *)(b + k)" if name in TWO else ""
     head = f"void {name}_{dtype}(const {element} *a, const {element} *b, {element} *y, long count)"

@@ -15,8 +15,10 @@ from ...tir import dtypes
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
 from ...tir.simplify import Simplifier
 from ...trampoline import trampoline
+from ..vectors.lower import WHOLE
+from ..vectors.types import HALVES
 from .names import Names
-from .scalars import HALVES, literal, value_type
+from .scalars import literal, value_type
 
 _DEEPEST = 40
 """Nested parentheses before a variable is introduced; compilers need accept no more than 63."""
@@ -29,9 +31,6 @@ _LIBM = {
     "fabs": "fabs", "pow": "pow", "atan2": "atan2", "fmod": "fmod", "hypot": "hypot", "copysign": "copysign",
     "nextafter": "nextafter",
 }  # fmt: skip
-
-WHOLE = {"floor", "ceil", "trunc", "round", "nearbyint", "fabs", "copysign"}
-"""Of a 16-bit float these give one again: no rounding needed."""
 
 
 class Writer:

@@ -30,10 +30,15 @@ from ...tir.stmt import (
     seq,
     substitute_stmt,
 )
+from ..vectors import ir
+from ..vectors.lower import Lowering
+from ..vectors.types import HALVES, Scalar, held, width_for
 from .expression import Writer
 from .names import Names
-from .scalars import HALVES, stored_type, value_type
-from .vectors import Scalar, VectorWriter, held, vector_type, width_for
+from .scalars import stored_type, value_type
+from .vector_math import function_for
+from .vector_types import vector_type
+from .vectors import VectorPrinter
 
 _INDEX_LIMIT = 1 << 31
 _LINE = 64
@@ -58,7 +63,7 @@ class KernelWriter:
         self.vector_types: dict[tuple[str, int], None] = {}
         self.vector_functions: dict[tuple[str, str, int], None] = {}
         self.vector = False
-        self.registers: dict[tuple[Buffer, tuple[int, ...]], str] = {}
+        self.registers: dict[ir.Register, str] = {}
         self.spilled: dict[str, str] = {}
         self.shared: dict[For, None] = {}
         self.has_workspace = kernel.has_workspace
@@ -224,34 +229,33 @@ class KernelWriter:
         stores = [x for x in pre_order(s.body) if isinstance(x, Store)]
         count = int(s.extent.value)  # type: ignore[attr-defined]
         lanes = max([width_for(count), *(width_for(b.shape[-1]) for b in _registers(stores))])
-        writer = VectorWriter(
-            self.expressions,
+        lowering = Lowering(
             self.simplify,
-            lambda b: self.places[b],
             lambda x: self._register(x, s.var, lanes),
+            lambda call: function_for(call, self.strict),
             s.var,
             count,
             lanes,
-            self.vector_types,
-            self.vector_functions,
-            self.strict,
         )
         try:
-            lines = writer.write(stores)
+            body = lowering.run(stores)
         except Scalar:
             self._as_loop(s, stores, count, depth)
             return
+        self.vector_functions.update(dict.fromkeys(body.functions))
+        printer = VectorPrinter(self.expressions, self.places.__getitem__, self.registers, self.vector_types)
+        lines = printer.print(body)
         if any(x.startswith(("const ", "irt_")) for x in lines):
             lines = ["{", *("  " + x for x in lines), "}"]
         self._block(lines, depth)
 
-    def _register(self, x: Load | Store, lane: Expr, lanes: int) -> str | None:
+    def _register(self, x: Load | Store, lane: Expr, lanes: int) -> ir.Register | None:
         b = x.source if isinstance(x, Load) else x.buffer
         if b.scope != "register":
             return None
         if x.indices[-1] is not lane or width_for(b.shape[-1]) != lanes:
             raise Scalar
-        return self.registers[b, _constants(x.indices[:-1])]
+        return b, _constants(x.indices[:-1])
 
     def _as_loop(self, s: For, stores: Sequence[Store], count: int, depth: int) -> None:
         """The loop over lanes; registers that it touches are put into arrays for its time."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...tir import dtypes
 from ...tir.program import Program, RunKernel, Slot, steps
-from . import room, vector_math, vectors, weights
+from . import room, vector_math, vector_types, weights
 from .banner import Origin, comment
 from .braces import without_needless_braces
 from .hosting import HostWriter
@@ -342,7 +342,7 @@ def _vector_section(
     widest = max(lanes * dtypes.itemsize(dtype) for dtype, lanes in types)
     needed = " && defined(__AVX512F__)" if widest > 32 else " && defined(__AVX__)" if widest > 16 else ""
     lines = [f"#if defined(__GNUC__) && !defined(IRT_NO_VECTOR){needed}", "#define IRT_VECTOR 1"]
-    lines += [vectors.define_type(dtype, lanes) for dtype, lanes in sorted(types)]
+    lines += [vector_types.define_type(dtype, lanes) for dtype, lanes in sorted(types)]
     made: dict[tuple[str, str, int], str] = {}
     for name, dtype, lanes in functions:
         made.update(vector_math.define(name, dtype, lanes))

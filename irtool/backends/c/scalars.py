@@ -6,9 +6,7 @@ import math
 
 from ...diagnostics import IrError
 from ...tir import dtypes
-
-HALVES = ("float16", "bfloat16")
-"""Held as 16 bits, computed with as float, rounded after each operation."""
+from ..vectors.types import HALVES
 
 _STORED = {"bool": "uint8_t", "float16": "uint16_t", "bfloat16": "uint16_t", "float32": "float", "float64": "double"}
 _INTS = tuple(f"{s}int{w}" for s in ("", "u") for w in (8, 16, 32, 64))

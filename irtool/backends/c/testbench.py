@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...tir import dtypes
+from ..vectors.types import HALVES
 from . import room
 from .interface import EntryPoint, Parameter
-from .scalars import HALVES, literal, stored_type
+from .scalars import literal, stored_type
 
 _MOST = 4096
 """Elements of an output that are compared, at most about."""

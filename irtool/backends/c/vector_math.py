@@ -12,6 +12,8 @@ Each family has a module with three tables: `FUNCTIONS`, the texts by name and d
 from __future__ import annotations
 
 from ...tir import dtypes
+from ...tir.expr import Call
+from ..vectors.types import held
 from . import (
     vector_conversions,
     vector_exponentials,
@@ -21,6 +23,8 @@ from . import (
     vector_rounding,
     vector_trigonometry,
 )
+from .scalars import value_type
+from .vector_types import vector_type
 
 _SELECT = """static inline {t} irt_vselect_{n}({i} m, {t} a, {t} b) {{
   return ({t})((m & ({i})a) | (~m & ({i})b));
@@ -127,11 +131,15 @@ _NEEDS: dict[str, tuple[str, ...]] = {
 }
 
 
+def function_for(call: Call, strict: bool) -> tuple[str, tuple[int, ...]] | None:
+    """The function of vectors that gives the value of a call, and which of its arguments it takes; None if there is none, or
+    `strict`, none that gives what the C library gives."""
+    known = (call.name, held(call.args[0].dtype)) in FUNCTIONS
+    return vector_powers.cheapest(call) if known and (not strict or call.name in EXACT) else None
+
+
 def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int], str]]:
     """Definitions of the function and of what it calls, by key, in an order in which C accepts them."""
-    from .scalars import value_type
-    from .vectors import vector_type
-
     text = _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
     wide = dtypes.bits(dtype) == 64
     short, end = _instruction(name, dtype, lanes) if text in (_EXTREME, _NAN_EXTREME) else ("", "")
@@ -158,8 +166,6 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
 
 def _instruction(name: str, dtype: str, lanes: int) -> tuple[str, str]:
     """What stands before and after the masks of a minimum or maximum, where the compiler has a name for the instruction."""
-    from .vectors import vector_type
-
     width = lanes * dtypes.itemsize(dtype)
     if not dtypes.is_float(dtype) or width not in _X86:
         return "", ""

@@ -8,9 +8,10 @@ from typing import Any
 
 from ...diagnostics import UsageError
 from ...tir.program import Slot
+from ..vectors.types import HALVES
 from . import weights_digest
 from .interface import ALIGNMENT
-from .scalars import HALVES, literal, stored_type
+from .scalars import literal, stored_type
 
 INLINE, SPLIT, FILE = "inline", "split", "file"
 WAYS = (INLINE, SPLIT, FILE)

@@ -1,0 +1,227 @@
+"""The body of a vectorized loop: values, each computed once, and stores, in the order of execution.
+
+::
+
+    body  ::= step*
+    step  ::= value                                    computed here; `named` if it is used more than once
+            | Assign(register, value)
+            | StoreVector(buffer, base, value)         `count` elements, `stride` apart
+    value ::= Lanes | Splat(scalar) | Read(register) | LoadVector(buffer, base) | Unary | Arithmetic | Compare | Logic
+            | Shift | Convert | Bitcast | Same | Apply(function, values) | Pick(scalar condition, body, body)
+
+Scalars and indices are expressions of the loop nest, which do not change with the lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...tir.expr import Expr
+from ...tir.stmt import Buffer
+from .types import VectorType
+
+Function = tuple[str, str, int]
+"""A function of vectors: its name, dtype and lanes."""
+
+Register = tuple[Buffer, tuple[int, ...]]
+"""A row of a buffer whose rows are vectors."""
+
+
+@dataclass(eq=False)
+class Value:
+    """A vector. `named`: it is used more than once."""
+
+    type: VectorType
+    named: bool = field(default=False, init=False)
+
+
+@dataclass(eq=False)
+class Lanes(Value):
+    """0, 1, 2, …"""
+
+
+@dataclass(eq=False)
+class Splat(Value):
+    """A scalar in every lane; of a bool, a mask."""
+
+    scalar: Expr
+
+
+@dataclass(eq=False)
+class Read(Value):
+    """What a register holds."""
+
+    register: Register
+
+
+@dataclass(eq=False)
+class LoadVector(Value):
+    """`count` elements of a buffer, `stride` apart, from `base` on; as they are in memory. `once`: it is worth a register,
+    and must not be read again for each use."""
+
+    buffer: Buffer
+    base: Expr
+    stride: int
+    count: int
+    once: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """True if every lane has an element."""
+        return self.count == self.type.lanes
+
+
+@dataclass(eq=False)
+class Unary(Value):
+    """`not` of a mask; `is_set`, the mask of bytes that are not 0; `byte`, 0 or 1 of a mask; `number`, the same as another
+    type of that width."""
+
+    op: str
+    value: Value
+
+
+@dataclass(eq=False)
+class Arithmetic(Value):
+    """`+ - * /` of equal types; integers wrap. `& | ^` of integers."""
+
+    op: str
+    a: Value
+    b: Value
+
+
+@dataclass(eq=False)
+class Compare(Value):
+    """`< <= == !=`: a mask."""
+
+    op: str
+    a: Value
+    b: Value
+
+
+@dataclass(eq=False)
+class Logic(Value):
+    """`& | ^ == !=` of masks of equal types, and `choose`: of masks (condition, then, other)."""
+
+    op: str
+    values: tuple[Value, ...]
+
+
+@dataclass(eq=False)
+class Shift(Value):
+    """`<< >>` by as many bits; `&` with a number: what division by powers of two becomes."""
+
+    op: str
+    value: Value
+    amount: int
+
+
+@dataclass(eq=False)
+class Convert(Value):
+    """The numbers as another type; a mask as a wider or narrower one. Floats fit where they become integers."""
+
+    value: Value
+
+
+@dataclass(eq=False)
+class Bitcast(Value):
+    """The bits as a type of the same width."""
+
+    value: Value
+
+
+@dataclass(eq=False)
+class Same(Value):
+    """The value itself, as another dtype that is computed in the same type."""
+
+    value: Value
+
+
+@dataclass(eq=False)
+class Apply(Value):
+    """A function of the vector library. The first argument of `select` is a mask."""
+
+    function: Function
+    args: tuple[Value, ...]
+
+
+@dataclass(eq=False)
+class Pick(Value):
+    """What one of two bodies gives: only that one is executed."""
+
+    cond: Expr
+    then: Body
+    other: Body
+
+
+@dataclass(eq=False)
+class Assign:
+    """A register gets a value."""
+
+    register: Register
+    value: Value
+
+
+@dataclass(eq=False)
+class StoreVector:
+    """The first `count` lanes are stored, `stride` elements apart, from `base` on."""
+
+    buffer: Buffer
+    base: Expr
+    value: Value
+    stride: int
+    count: int
+
+    @property
+    def is_whole(self) -> bool:
+        """True if every lane is stored."""
+        return self.count == self.value.type.lanes
+
+
+Step = Value | Assign | StoreVector
+
+
+@dataclass(eq=False)
+class Body:
+    """Steps in order; `result`, of a part of a `Pick`, is one of its values or of the body around it."""
+
+    steps: list[Step] = field(default_factory=list)
+    result: Value | None = None
+    functions: list[Function] = field(default_factory=list)
+    """What it calls, in the order of first calls; of the outermost body only."""
+
+
+def is_at_hand(v: Value) -> bool:
+    """True if it costs nothing to use the value once more: it has a name."""
+    while isinstance(v, Same) and not v.named:
+        v = v.value
+    return v.named or isinstance(v, Read | Pick)
+
+
+def load_function(v: LoadVector) -> Function | None:
+    """The library function that loads such elements; None where there is none or none is needed."""
+    name = {2: "even", 3: "third"}.get(v.stride) if v.is_whole else None
+    if v.is_whole and v.stride == 1 and v.once:
+        name = "load"
+    return (name, *v.type) if name else None
+
+
+def store_function(s: StoreVector) -> Function | None:
+    """The library function that stores the first elements of a vector, where that is what is to be done."""
+    return ("put", *s.value.type) if s.stride == 1 and not s.is_whole else None
+
+
+def called(steps: Sequence[Step]) -> set[Function]:
+    """The functions that these steps call, those in parts included."""
+    found: set[Function] = set()
+    stack = list(steps)
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Apply):
+            found.add(s.function)
+        elif isinstance(s, Pick):
+            stack += [*s.then.steps, *s.other.steps]
+        elif isinstance(s, LoadVector | StoreVector):
+            function = load_function(s) if isinstance(s, LoadVector) else store_function(s)
+            found |= {function} if function else set()
+    return found

@@ -1,0 +1,362 @@
+"""From the stores of a vectorized loop to vectors.
+
+A node that does not change with the lane stays scalar; one that does becomes a vector. What has no vector form raises
+`Scalar`, and the loop is then written as a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...tir import dtypes
+from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, const, post_order, substitute
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Store
+from . import ir
+from .ir import (
+    Apply,
+    Arithmetic,
+    Assign,
+    Bitcast,
+    Body,
+    Compare,
+    Convert,
+    Lanes,
+    LoadVector,
+    Logic,
+    Pick,
+    Read,
+    Same,
+    Shift,
+    Splat,
+    StoreVector,
+    Unary,
+    Value,
+)
+from .types import HALVES, MEMORY, Scalar, VectorType, held, vector
+
+WHOLE = {"floor", "ceil", "trunc", "round", "nearbyint", "fabs", "copysign"}
+"""Of a 16-bit float these give one again: no rounding needed."""
+
+_PLAIN = (
+    "load", "put", "even", "select", "min", "max", "minimum", "maximum", "fabs", "isnan", "isinf", "isfinite", "to_int32",
+)  # fmt: skip
+"""Functions that compilers make of a loop, too."""
+
+
+class Lowering:
+    """Lowers one vectorized loop of `count` steps to as many lanes as `width` says, the rest of them unused.
+
+    Lanes that are not used hold any value: it is computed with, but neither read from memory nor written there. `register`
+    gives the register that an access means, None for memory; `function` that of a call, with the arguments that it takes.
+    """
+
+    def __init__(
+        self,
+        simplify: Simplifier,
+        register: Callable[[Load | Store], ir.Register | None],
+        function: Callable[[Call], tuple[str, tuple[int, ...]] | None],
+        lane: Var,
+        count: int,
+        width: int,
+    ) -> None:
+        self.simplify = simplify
+        self.register = register
+        self.function = function
+        self.lane = lane
+        self.count = count
+        self.lanes = width
+        self.varying: dict[Expr, bool] = {}
+        self.called: dict[ir.Function, None] = {}
+        self.has_bytes = False
+        self.has_logic = False
+
+    def run(self, stores: Sequence[Store]) -> Body:
+        """The body for one pass over all lanes. Raises Scalar."""
+        body = Body()
+        for s in stores:
+            self._store(s, body)
+        # Compilers join several passes of a loop whose vectors of bytes are short; of loops with branches they cannot.
+        if self.has_bytes and self.lanes < 8 and not self.has_logic and all(f[0] in _PLAIN for f in self.called):
+            raise Scalar
+        left = ir.called(body.steps)
+        body.functions = [f for f in self.called if f in left]
+        return body
+
+    def _type(self, dtype: str) -> VectorType:
+        return vector(dtype, self.lanes)
+
+    def _apply(self, name: str, dtype: str, *args: Value, result: str = "") -> Apply:
+        """A call of the function for vectors of `dtype`, which gives one of the same type unless it is said."""
+        t = self._type(dtype)
+        self.called[name, *t] = None
+        return Apply(self._type(result) if result else t, (name, *t), args)
+
+    def _rounded(self, value: Value, dtype: str, body: Body) -> Value:
+        if dtype not in HALVES:
+            return value
+        body.steps.append(value)
+        return self._apply(f"round_{dtype}", dtype, value)
+
+    def _varies(self, e: Expr) -> bool:
+        found = self.varying.get(e)
+        if found is None:
+            for x in post_order(e):
+                if x not in self.varying:
+                    self.varying[x] = x is self.lane or any(self.varying[k] for k in children(x))
+            found = self.varying[e]
+        return found
+
+    # -- stores --------------------------------------------------------------------------------------------------------
+
+    def _store(self, s: Store, body: Body) -> None:
+        dtype = s.buffer.dtype
+        value = self._value(s.value, body, {})
+        register = self.register(s)
+        if register is not None:
+            if dtype == "bool":
+                raise Scalar
+            if isinstance(s.value, Load) and isinstance(value, LoadVector) and value.stride == 1 and value.is_whole:
+                value.once = True
+                self.called["load", *value.type] = None
+            body.steps.append(Assign(register, value))
+            return
+        value = self._to_memory(s.value, value, body)
+        index = s.indices[0] if s.indices else const(0)
+        step = self._stride(index)
+        if step is None:
+            raise Scalar
+        made = StoreVector(s.buffer, substitute(index, {self.lane: const(0)}), value, step, self.count)
+        function = ir.store_function(made)
+        if function is not None:
+            self.called[function] = None
+        body.steps.append(made)
+
+    def _to_memory(self, e: Expr, value: Value, body: Body) -> Value:
+        """The value as it is stored."""
+        if e.dtype == "bool":
+            self.has_bytes = True
+            mask = self._masked(value, 8, body)
+            return self._add(Unary(self._type("uint8"), "byte", mask), body)
+        if e.dtype not in HALVES:
+            return value
+        if isinstance(value, Apply) and value.function[0] == f"round_{e.dtype}" and not value.named:
+            body.steps.remove(value)
+            value = value.args[0]
+        name = "f2h" if e.dtype == "float16" else "f2b"
+        return self._add(self._apply(name, e.dtype, value, result="uint16"), body)
+
+    def _add(self, value: Value, body: Body) -> Value:
+        body.steps.append(value)
+        return value
+
+    def _stride(self, index: Expr) -> int | None:
+        terms, _ = self.simplify.linear(index)
+        for atom in terms:
+            if atom is not self.lane and self._varies(atom):
+                return None
+        return terms.get(self.lane, 0)
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def _value(self, root: Expr, body: Body, known: dict[Expr, Value]) -> Value:
+        """The vector of an expression; its steps are appended."""
+        made = dict(known)
+        uses: dict[Expr, int] = {}
+        for e in post_order(root):
+            for k in children(e):
+                uses[k] = uses.get(k, 0) + 1
+        for e in self._needed(root):
+            if e in made:
+                continue
+            value = self._node(e, made, body)
+            body.steps.append(value)
+            value.named = uses.get(e, 0) > 1 and not isinstance(e, Const | Var)
+            made[e] = value
+        return made[root]
+
+    def _masked(self, mask: Value, width: int, body: Body) -> Value:
+        """A mask, of integers that wide."""
+        made = mask
+        for step in (*_between(mask.type.dtype, f"int{width}", self.lanes), f"int{width}"):
+            if step != mask.type.dtype:
+                made = self._add(Convert(self._type(step), made), body)
+        return made
+
+    def _needed(self, root: Expr) -> list[Expr]:
+        """Nodes to write, children first: not below uniform nodes, nor into indices."""
+        seen: set[Expr] = set()
+        order: list[Expr] = []
+        stack: list[tuple[Expr, bool]] = [(root, False)]
+        while stack:
+            e, ready = stack.pop()
+            if ready:
+                order.append(e)
+                continue
+            if e in seen:
+                continue
+            seen.add(e)
+            stack.append((e, True))
+            if self._varies(e) and not isinstance(e, Load):
+                kids = children(e)
+                if isinstance(e, Select) and not self._varies(e.cond):
+                    kids = () if e.lazy else (e.then, e.other)
+                stack.extend((k, False) for k in reversed(kids))
+        return order
+
+    def _node(self, e: Expr, made: dict[Expr, Value], body: Body) -> Value:
+        """The value of a node, whose operands are made; it is for the caller to append it."""
+        if not self._varies(e):
+            return Splat(self._type("int32" if e.dtype == "bool" else e.dtype), e)
+        if e is self.lane:
+            return Lanes(self._type(e.dtype))
+        if isinstance(e, Load):
+            return self._load(e, body)
+        if isinstance(e, Binary):
+            return self._binary(e, made[e.a], made[e.b], body)
+        if isinstance(e, Select):
+            return self._select(e, made, body)
+        if isinstance(e, Cast):
+            return self._cast(e, made[e.value], body)
+        if isinstance(e, Not):
+            return Unary(made[e.value].type, "not", made[e.value])
+        assert isinstance(e, Call)
+        return self._call(e, [made[a] for a in e.args], body)
+
+    def _cast(self, e: Cast, value: Value, body: Body) -> Value:
+        source, target = e.value.dtype, e.dtype
+        if isinstance(value, Unary) and value.op == "is_set" and not value.named:
+            value, source = value.value, "uint8"
+        if source == "bool":
+            mask = self._masked(value, dtypes.bits(held(target)), body)
+            return Unary(self._type(target), "number", mask)
+        if dtypes.is_float(source) and not dtypes.is_float(target):
+            if target not in ("int32", "int16", "int8") and (held(source), target) != ("float32", "uint8"):
+                raise Scalar
+            self.has_bytes = self.has_bytes or dtypes.bits(target) == 8
+            value, source = self._apply("to_int32", source, value, result="int32"), "int32"
+            if target == "int32":
+                return value
+            body.steps.append(value)
+        self._type(source)
+        made: list[Value] = [value]
+        for step in (*_between(source, held(target), self.lanes), target):
+            if held(step) != held(source):
+                made.append(Convert(self._type(step), made[-1]))
+        if len(made) == 1:  # between 16-bit floats: computed with in the same type
+            return self._apply(f"round_{target}", target, value) if target in HALVES else Same(value.type, value)
+        body.steps += made[1:-1]
+        return self._rounded(made[-1], target, body)
+
+    def _load(self, e: Load, body: Body) -> Value:
+        register = self.register(e)
+        if register is not None:
+            if e.dtype == "bool":
+                raise Scalar
+            return Read(self._type(e.dtype), register)
+        t = self._type(MEMORY.get(e.dtype, e.dtype))
+        index = e.indices[0] if e.indices else const(0)
+        step = self._stride(index)
+        if step is None:
+            raise Scalar
+        made = LoadVector(t, e.source, substitute(index, {self.lane: const(0)}), step, self.count)
+        function = ir.load_function(made)
+        if function is not None:
+            self.called[function] = None
+        if e.dtype == "bool":
+            self.has_bytes = True
+            return Unary(t.mask, "is_set", self._add(made, body))
+        if e.dtype in HALVES:
+            body.steps.append(made)
+            return self._apply("h2f" if e.dtype == "float16" else "b2f", e.dtype, made)
+        return made
+
+    def _binary(self, e: Binary, a: Value, b: Value, body: Body) -> Value:
+        op, dtype = e.op, e.a.dtype
+        if dtype == "bool":
+            sign = {"and": "&", "or": "|"}.get(op, op)
+            if sign in ("&", "|", "^", "==", "!="):
+                self.has_logic = True
+                width = max(a.type.bits, b.type.bits)
+                masks = self._masked(a, width, body), self._masked(b, width, body)
+                return Logic(self._type(f"int{width}"), sign, masks)
+            raise Scalar
+        t = self._type(dtype)
+        if op in ("<", "<=", "==", "!="):
+            return Compare(t.mask, op, a, b)
+        if op in ("min", "max", "minimum", "maximum"):
+            return self._apply(op, dtype, a, b)
+        if dtypes.is_float(dtype):
+            if op in ("+", "-", "*", "/"):
+                return self._rounded(Arithmetic(t, op, a, b), dtype, body)
+            raise Scalar
+        if op in ("+", "-", "*", "&", "|", "^"):
+            return Arithmetic(t, op, a, b)
+        return self._shift(e, a) if op in ("<<", ">>") else self._division(e, a)
+
+    def _shift(self, e: Binary, a: Value) -> Value:
+        """A shift by a number of bits that C has a shift for, the same for all lanes."""
+        t = self._type(e.dtype)
+        if not isinstance(e.b, Const) or not 0 <= e.b.value < dtypes.bits(e.dtype):
+            raise Scalar
+        # Few processors shift 64 bits with their sign; what fixed-point products need of them, compilers find in a loop.
+        if dtypes.bits(e.dtype) == 64:
+            raise Scalar
+        return Shift(t, e.op, a, int(e.b.value))
+
+    def _division(self, e: Binary, a: Value) -> Value:
+        """A division by a literal power of two that rounds down."""
+        value = int(e.b.value) if isinstance(e.b, Const) else 0
+        low, _ = self.simplify.range(e.a)
+        down = e.op.startswith("floor") or low >= 0 or dtypes.is_unsigned(e.dtype)
+        if value <= 0 or value & (value - 1) or not down:
+            raise Scalar
+        t = self._type(e.dtype)
+        return Shift(t, ">>", a, value.bit_length() - 1) if e.op.endswith("div") else Shift(t, "&", a, value - 1)
+
+    def _select(self, e: Select, made: dict[Expr, Value], body: Body) -> Value:
+        if not self._varies(e.cond):
+            t = self._type(e.dtype)
+            known = {k: v for k, v in made.items() if ir.is_at_hand(v)}
+            then, other = Body(), Body()
+            then.result = self._value(e.then, then, known)
+            other.result = self._value(e.other, other, known)
+            return Pick(t, e.cond, then, other)
+        if e.lazy:
+            raise Scalar
+        values = made[e.cond], made[e.then], made[e.other]
+        if e.dtype == "bool":
+            width = max(v.type.bits for v in values)
+            return Logic(self._type(f"int{width}"), "choose", tuple(self._masked(v, width, body) for v in values))
+        mask = self._masked(values[0], self._type(e.dtype).bits, body)
+        return self._apply("select", e.dtype, mask, *values[1:])
+
+    def _call(self, e: Call, args: list[Value], body: Body) -> Value:
+        if e.name == "reinterpret":
+            source, target = e.args[0].dtype, e.dtype
+            if dtypes.bits(source) != dtypes.bits(target) or {source, target} & {"bool", *HALVES}:
+                raise Scalar
+            return Bitcast(self._type(target), *args)
+        chosen = self.function(e)
+        if chosen is None:
+            raise Scalar
+        name, which = chosen
+        dtype = held(e.args[0].dtype)
+        result = f"int{dtypes.bits(dtype)}" if e.dtype == "bool" else ""
+        made = self._apply(name, dtype, *(args[n] for n in which), result=result)
+        return made if e.name in WHOLE else self._rounded(made, e.dtype, body)
+
+
+def _between(source: str, target: str, lanes: int) -> list[str]:
+    """Dtypes to convert integers by way of: gcc widens or narrows a vector by a factor of two in an instruction or two, but
+    element by element to a fourth or four times. On the way to floats the last is int32, from which all processors convert."""
+    width, wanted = dtypes.bits(source), dtypes.bits(target)
+    sign = "u" if dtypes.is_unsigned(source) else ""
+    if dtypes.is_float(source):
+        return []
+    if dtypes.is_float(target):
+        return [f"{sign}int16", "int32"] if width == 8 else ["int32"] if width == 16 else []
+    # Processors with such wide vectors narrow them at once.
+    if wanted < width:
+        return [] if lanes * width >= 512 else [f"{sign}int{w}" for w in (32, 16) if wanted < w < width]
+    return [f"{sign}int{w}" for w in (16, 32) if width < w < wanted]
