@@ -14,3 +14,22 @@ DOCS = Path(__file__).parent.parent / "docs"
 @pytest.mark.parametrize("name", ["errors.md", "ops.md", "passes.md"])
 def test_reference_is_fresh(name: str) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == references()[name], "run python -m irtool.commands.references"
+
+
+PAGES = sorted([*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_a_page_renders(page: Path) -> None:
+    """No Markdown is left over as text, no text becomes code by its indentation, and links lead to files."""
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
+    for token in markdown.parse(page.read_text(encoding="utf-8")):
+        assert token.type not in ("code_block", "html_block"), f"{page.name}:{token.map}: {token.content}"
+        for part in token.children or ():
+            where = f"{page.name}:{token.map}: {part.content}"
+            assert part.type != "html_inline", where
+            if part.type == "text":
+                assert "`" not in part.content and "::" not in part.content and not part.content.startswith("|"), where
+            if part.type == "link_open":
+                target = str(part.attrs["href"])
+                assert target.startswith("http") or (page.parent / target.split("#")[0]).exists(), target

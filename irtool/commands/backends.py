@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.argument("name", type=kinds.BACKEND, required=False)
 @loads_files
 def command(name: str | None) -> None:
-    """List the backends, which `irtool build --target` takes, or explain NAME: what it makes, and its flags.
+    """List the backends for `irtool build --target`, or describe NAME: outputs and flags.
 
     \b
     irtool backends c

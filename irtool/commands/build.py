@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     type=kinds.BUILD,
     metavar="DIR",
     default=None,
-    help="Folder for the output; - prints NAME.tir or NAME.c instead. Default: NAME.out in this folder.",
+    help="Output folder; - prints NAME.tir or NAME.c instead. Default: NAME.out in the current folder.",
 )
 @click.option("--name", default=None, metavar="NAME", help="Prefix of files and C names. Default: the file's name.")
 @click.option(
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     metavar="tir|c|obj|so|exe|mlf",
     default="",
     show_default="so",
-    help="How far to go: scheduled loop nests (printed, or written to the folder of -o), sources, object files, shared "
-    "library, program, model library format. Other backends have other words.",
+    help="Output kind: scheduled loop nests, sources, object files, shared library, program, or model "
+    "library format. Other backends have other kinds.",
 )
 @click.option(
     "-O", "level", type=click.IntRange(0, 4), default=3, show_default=True, help="Level of the build pipeline."
 )
-@pass_options("Passes to run first, on the module with its weights; the build pipeline follows.")
+@pass_options("Passes to run before the build pipeline, on the module with its weights bound.")
 @click.option(
     "--entry",
     "entries",
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     default=("main",),
     show_default=True,
     metavar="FUNCTION",
-    help="The function that NAME_run calls; repeated, further ones become NAME_run_FUNCTION.",
+    help="The function that NAME_run calls. Repeatable: each further one becomes NAME_run_FUNCTION.",
 )
 @type_options(ARRAYS)
 @click.option(
@@ -69,34 +69,34 @@ if TYPE_CHECKING:
     "inputs",
     multiple=True,
     metavar="NAME",
-    help="A parameter that is no weight. Where given, every other parameter needs a weight.",
+    help="A runtime input (repeatable). If given, every other parameter must have a value in --params.",
 )
 @click.option(
     "--weights",
     type=click.Choice(["auto", "inline", "split", "file"]),
     default=None,
     show_default="auto",
-    help="Keep weights in NAME.c, in NAME_weights.c, or in NAME.bin, which is mapped when it is loaded.",
+    help="Where to keep weights: in NAME.c, in NAME_weights.c, or in the memory-mapped file NAME.bin.",
 )
 @click.option(
     "--verify-weights/--no-verify-weights",
     default=None,
     show_default="verify",
-    help="Check NAME.bin against its digest when it is loaded: about 0.2 s for a gigabyte.",
+    help="Verify the digest of NAME.bin on loading (about 0.2 s per gigabyte).",
 )
 @click.option(
     "--missing-constants",
     type=click.Choice(["error", "zeros", "random", "param"]),
     default="error",
     show_default=True,
-    help="What stands for constants whose metadata was cut off; `param` makes them parameters.",
+    help="Values for constants with missing metadata; `param` turns them into parameters.",
 )
 @click.option(
     "--mcpu",
     default=None,
     show_default="native",
     metavar="CPU",
-    help="Processor: native, x86-64-v3, x86-64-v4, cortex-a72, …; `none` leaves it to the compiler.",
+    help="Target processor: native, x86-64-v3, x86-64-v4, cortex-a72, …; `none` for the compiler's default.",
 )
 @click.option(
     "--cc", default=None, metavar="COMMAND", help="C compiler, such as aarch64-linux-gnu-gcc. Default: $CC, or cc."
@@ -106,20 +106,20 @@ if TYPE_CHECKING:
     "--sanitize",
     default=None,
     metavar="WHAT,…",
-    help="Checks in the code: address, undefined, leak, thread, memory. All but undefined want --emit=exe to be run.",
+    help="Sanitizers: address, undefined, leak, thread, memory. All but undefined require --emit=exe.",
 )
 @click.option(
     "--build-file",
     multiple=True,
     type=click.Choice(["cmake", "make"]),
-    help="Also write NAME.cmake or NAME.mk, which other builds include. May be repeated.",
+    help="Also write NAME.cmake or NAME.mk for inclusion in other builds. Repeatable.",
 )
 @click.option(
     "--vector",
     type=click.Choice(["auto", "none"]),
     default=None,
     show_default="auto",
-    help="Vector types where the compiler has them, or scalar code only.",
+    help="Vectorize with the compiler's vector types, or write scalar code only.",
 )
 @click.option("--no-vector", "vector", flag_value="none", help="The same as --vector=none.")
 @click.option(
@@ -127,7 +127,7 @@ if TYPE_CHECKING:
     type=click.Choice(["fast", "strict"]),
     default=None,
     show_default="fast",
-    help="Own vectorized exp, tanh, erf … (4 ULP), or those of libm.",
+    help="Vectorized exp, tanh, erf … accurate to 4 ULP, or those of libm.",
 )
 @click.option("--openmp/--no-openmp", default=None, show_default="no", help="Compile with OpenMP threads.")
 @click.option(
@@ -135,16 +135,18 @@ if TYPE_CHECKING:
     type=click.Choice(["flat", "tvm"]),
     default=None,
     show_default="flat",
-    help="NAME_run(x, out), or also TVM's tvmgen_NAME_run(inputs, outputs).",
+    help="C interface: NAME_run(x, out), or TVM's tvmgen_NAME_run(inputs, outputs) as well.",
 )
 @click.option(
     "--testbench",
     is_flag=True,
     default=None,
-    help="Also write NAME_test.c, which checks outputs against the interpreter's.",
+    help="Also write NAME_test.c, which compares the outputs with the interpreter's.",
 )
-@click.option("--cache/--no-cache", default=True, show_default=True, help="Reuse earlier builds of the same content.")
-@click.option("--explain", is_flag=True, help="Say which strategy each kernel got, and why.")
+@click.option(
+    "--cache/--no-cache", default=True, show_default=True, help="Reuse cached builds of the same input and options."
+)
+@click.option("--explain", is_flag=True, help="Print the scheduling strategy of each kernel, with the reason.")
 @click.option(
     "--report", "report_file", type=kinds.WRITTEN, metavar="FILE.json", default=None, help="Write the build report."
 )
@@ -154,11 +156,11 @@ if TYPE_CHECKING:
     type=kinds.WRITTEN,
     metavar="FILE.json",
     default=None,
-    help="Write the graph in TVM's graph-executor JSON.",
+    help="Write the graph as JSON for TVM's graph executor.",
 )
-@print_options("the module, or the program that becomes C,", "passes and stages")
-@click.option("--time-passes", is_flag=True, help="Report time and operator counts of each pass on standard error.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing on success.")
+@print_options("the module, or the scheduled program,", "passes and stages")
+@click.option("--time-passes", is_flag=True, help="Report the time and operator counts of each pass on standard error.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
 def command(
     file: str,
     target: str,
@@ -179,9 +181,9 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Compile a module: NAME.h, NAME.c, a weights file where weights are many, and what --emit asks for.
+    """Compile a module to NAME.h, NAME.c, a weights file if weights are large, and the output of --emit.
 
-    The environment variables CC and CFLAGS are honoured. Earlier builds are kept in $XDG_CACHE_HOME/irtool.
+    The environment variables CC and CFLAGS are respected. Builds are cached in $XDG_CACHE_HOME/irtool.
 
     \b
     irtool build net.relay --params weights.npz -o out/

@@ -37,20 +37,20 @@ class Wanted:
 @click.option("--syntax", "syntax_only", is_flag=True, help="Stop after parsing: no type inference.")
 @click.option("--round-trip", is_flag=True, help="Also print the module, read it back, and compare.")
 @click.option(
-    "--partial", is_flag=True, help="Infer what can be inferred, shapes and dtypes apart, and list what is unknown."
+    "--partial", is_flag=True, help="Infer shapes and dtypes separately, as far as possible, and list the unknown ones."
 )
 @click.option(
     "--basic-block-normal-form",
     "normal_form",
     is_flag=True,
-    help="Also name every expression whose scope ToBasicBlockNormalForm would lift.",
+    help="Also report every expression that ToBasicBlockNormalForm would move to another scope.",
 )
 @click.option(
     "--target",
     type=kinds.BACKEND,
     metavar="BACKEND",
     default=None,
-    help="Also list everything that this backend cannot compile: c, or another of `irtool backends`.",
+    help="Also report everything that this backend cannot compile (see `irtool backends`).",
 )
 @type_options(ARRAYS, ONE_ARRAY)
 @entry_option
@@ -60,15 +60,14 @@ class Wanted:
     type=click.Choice(["text", "json", "github"]),
     default="text",
     show_default=True,
-    help="How to print what was found.",
+    help="Output format.",
 )
 @click.option("--json", "style", flag_value="json", help="The same as --format=json.")
 @loads_files
 def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
-    """Parse and type-check FILES (`-`: standard input) and report all errors that were found, each with its place.
+    """Parse and type-check FILES (`-`: standard input) and report all errors with their locations.
 
-    A type that nothing decides is a warning; with --target, for which it must be known, an error. The exit code is 1 if
-    there was an error; warnings and notices do not count.
+    An undetermined type is a warning; with --target, it is an error. The exit code is 1 if there are errors.
 
     \b
     irtool check --target=c --shape x=1,3,224,224 net.relay

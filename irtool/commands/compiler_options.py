@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 cflags_option = click.option(
-    "--cflags", default="", metavar="FLAGS", help="Further flags for the C compiler, behind those of $CFLAGS."
+    "--cflags", default="", metavar="FLAGS", help="Additional flags for the C compiler, after $CFLAGS."
 )
 
 __all__ = ["cflags_option"]

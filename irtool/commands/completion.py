@@ -9,7 +9,7 @@ import click
 from .completing import SHELLS, script
 
 
-@click.command(name="completion", short_help="Print the script that makes a shell complete arguments.")
+@click.command(name="completion", short_help="Print the completion script of a shell.")
 @click.argument("shell", type=click.Choice(list(SHELLS)), required=False)
 def command(shell: str | None) -> None:
     """Print the script that makes SHELL, by default the one in $SHELL, complete commands, options, passes, operators,

@@ -30,18 +30,18 @@ _MOST_LINES = 200
     type=click.Choice(["none", "calls", "all"]),
     default="none",
     show_default=True,
-    help="Which types take part in the text of the difference.",
+    help="Types to include in the textual difference.",
 )
-@click.option("--infer/--no-infer", default=True, show_default=True, help="Infer types on both sides first.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing: the exit code tells.")
+@click.option("--infer/--no-infer", default=True, show_default=True, help="Infer the types of both modules first.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit code is the result.")
 @click.option(
     "--values",
     is_flag=True,
-    help="Compare what the functions of both compute on random inputs, however they are written.",
+    help="Compare the results of both modules on random inputs instead of their structure.",
 )
 @loads_files
 def command(left: str, right: str, types: str, infer: bool, quiet: bool, values: bool) -> None:
-    """Compare two modules up to the names of bound variables, and show the places where they differ, then the texts.
+    """Compare two modules up to the names of bound variables; print the locations of differences, then a diff.
 
     Of constants that differ it is said how many elements do, by how much at most, and where. The exit code is that of
     diff(1): 0 if the modules are equal, 1 if they differ, 2 if they cannot be compared.

@@ -11,7 +11,7 @@ from . import kinds
 from .pass_options import loads_files
 
 
-@click.command(name="info", short_help="Count what is in modules.")
+@click.command(name="info", short_help="Print functions and operator counts of modules.")
 @click.argument("files", type=kinds.MODULE, nargs=-1, required=True)
 @loads_files
 def command(files: tuple[str, ...]) -> None:

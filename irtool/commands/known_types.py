@@ -194,7 +194,7 @@ _SHAPE = click.option(
     multiple=True,
     callback=_shapes,
     metavar="NAME=1,3,224,224",
-    help="The shape of a parameter that is dynamic or has no type; of a field of a tuple: t.0=4.",
+    help="Shape of a dynamic or untyped parameter; t.0=4 for a tuple field.",
 )
 _DTYPE_OPTION = click.option(
     "--dtype",
@@ -202,14 +202,14 @@ _DTYPE_OPTION = click.option(
     multiple=True,
     callback=_dtypes,
     metavar="NAME=float32",
-    help="The dtype of a parameter that has no type.",
+    help="Dtype of an untyped parameter.",
 )
 _PARAMS = click.option(
     "--params",
     type=kinds.READ,
     multiple=True,
     metavar="FILE",
-    help="Weights by parameter name, from .npz or .params: constants before types are inferred. Repeated ones add up.",
+    help="Weights by parameter name, from .npz or .params, bound as constants before type inference. Repeatable.",
 )
 
 
@@ -223,7 +223,7 @@ entry_option = click.option(
     type=kinds.FUNCTION,
     default=None,
     metavar="FUNCTION",
-    help="The function whose parameters --shape, --dtype, --params and --inputs speak of. Default: main, or the only one.",
+    help="The function whose parameters --shape, --dtype, --params and --inputs name. Default: main, or the only one.",
 )
 """`--entry` as commands have it that treat all functions alike."""
 
@@ -256,7 +256,7 @@ def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[.
             type=kinds.READ,
             multiple=True,
             metavar="FILE",
-            help=f"{inputs} Repeated ones add up.",
+            help=f"{inputs} Repeatable.",
         )(wrapped)
         return _SHAPE(_DTYPE_OPTION(_PARAMS(wrapped)))
 

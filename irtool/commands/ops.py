@@ -13,11 +13,11 @@ from .pass_options import loads_files
 @click.option(
     "--since",
     metavar="VERSION",
-    help="List only operators that came, or gained an attribute, with that version of TVM or a later one: 0.11 … 0.19.",
+    help="List only operators introduced or extended by this version of TVM or later: 0.11 … 0.19.",
 )
 @loads_files
 def command(name: str | None, since: str | None) -> None:
-    """List the operators, or explain NAME: arguments, attributes with defaults, type rule, pattern, what supports it.
+    """List the operators, or describe NAME: arguments, attributes with defaults, type rule, fusion pattern, support.
 
     Operators are those of TVM 0.10 and what came up to 0.19, the last version with Relay; the list says which versions
     have an operator where not all do.

@@ -20,7 +20,7 @@ from .source import file_or_stdin
 
 @click.command(name="opt", cls=OptionalValues, short_help="Run passes on a module and print it.")
 @click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
-@pass_options("The passes, in order. A pass named here always runs.")
+@pass_options("The passes to run, in order, whatever their level.")
 @click.option(
     "-O",
     "level",
@@ -41,22 +41,24 @@ from .source import file_or_stdin
     type=kinds.FUNCTION,
     multiple=True,
     metavar="REGEX",
-    help="Only transform functions whose name matches (from its start). Of repeated ones, any may match.",
+    help="Transform only functions whose name matches (anchored at its start). Repeatable.",
 )
-@click.option("--allow-no-match", is_flag=True, help="A --func, or a func(…) in a pipeline, may match nothing.")
+@click.option(
+    "--allow-no-match", is_flag=True, help="Do not fail if --func, or func(…) in a pipeline, matches no function."
+)
 @click.option(
     "--opt-level",
     type=click.IntRange(0, 4),
     default=2,
     show_default=True,
-    help="Level of the pass context: sequences skip passes above it.",
+    help="Level of the pass context: sequences skip passes of higher levels.",
 )
 @click.option(
     "--target",
     type=kinds.TARGET,
     metavar="TARGET",
     default=None,
-    help='What code is made for, such as "llvm -mcpu=skylake".',
+    help='Compilation target, such as "llvm -mcpu=skylake".',
 )
 @type_options(ARRAYS, ONE_ARRAY)
 @entry_option
@@ -66,7 +68,7 @@ from .source import file_or_stdin
     type=kinds.FOLDER,
     metavar="DIR",
     default=None,
-    help="Write the module after each pass that changed it to numbered files.",
+    help="Write the module to a numbered file after each pass that changes it.",
 )
 @click.option(
     "--time-passes",
@@ -74,7 +76,7 @@ from .source import file_or_stdin
     flag_value="table",
     default=None,
     type=click.Choice(["table", "json"]),
-    help="Report time and operator counts of each pass on standard error.",
+    help="Report the time and operator counts of each pass on standard error.",
 )
 @click.option(
     "--verify-each/--no-verify-each", default=True, show_default=True, help="Verify the module after each pass."
@@ -89,15 +91,15 @@ from .source import file_or_stdin
     default=0,
     type=click.IntRange(0),
     metavar="[N]",
-    help="Evaluate before and after each pass on N random inputs (one if N is left out: --check-values, --check-values 5); stop "
-    "at the first that changes results other than it is meant to.",
+    help="Evaluate the module before and after each pass on N random inputs (default: 1), and stop "
+    "at the first pass that changes results unintentionally.",
 )
 @click.option(
     "--reproducer",
     type=kinds.WRITTEN,
     metavar="FILE",
     default=None,
-    help="Where to write a reproducer if a pass fails.",
+    help="File for the reproducer if a pass fails.",
 )
 @printing_options
 def command(

@@ -78,7 +78,7 @@ load_option = click.option(
     metavar="FILE.py",
     is_eager=True,
     callback=_load,
-    help="Import a Python file first: it may register operators, passes and instruments of your own. May be repeated.",
+    help="Load a Python file with plug-ins (operators, passes, instruments, …) first. Repeatable.",
 )
 """`--load` as every command has it; the files are loaded before any other option is looked at."""
 
@@ -108,7 +108,7 @@ def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., A
             type=kinds.PIPELINE,
             multiple=True,
             metavar="A,B{x=1},…",
-            help=f"{meaning} Repeated ones run one after the other. See `irtool passes`.",
+            help=f"{meaning} Repeatable; runs in order. See `irtool passes`.",
         )
         @click.option(
             "--disable-pass",
@@ -116,7 +116,7 @@ def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., A
             multiple=True,
             callback=split_names,
             metavar="NAMES",
-            help="Passes that sequences skip.",
+            help="Passes to skip in sequences.",
         )
         @click.option(
             "--require-pass",
@@ -124,7 +124,7 @@ def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., A
             multiple=True,
             callback=split_names,
             metavar="NAMES",
-            help="Passes that sequences run whatever the level.",
+            help="Passes to run in sequences regardless of the level.",
         )
         @click.option(
             "--pass-config",
@@ -132,7 +132,7 @@ def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., A
             multiple=True,
             callback=_config,
             metavar="KEY=VALUE",
-            help="An option of the pass context, such as relay.FuseOps.max_depth=8. See `irtool passes --list-config`.",
+            help="Pass context option, such as relay.FuseOps.max_depth=8. See `irtool passes --list-config`.",
         )
         @click.option(
             "--instrument",
@@ -140,7 +140,7 @@ def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., A
             type=kinds.INSTRUMENT,
             multiple=True,
             metavar="NAME{x=1}",
-            help="An instrument that watches the passes. May be repeated. See `irtool passes --list-instruments`.",
+            help="Pass instrument. Repeatable. See `irtool passes --list-instruments`.",
         )
         @load_option
         @functools.wraps(function)

@@ -14,7 +14,7 @@ from .pass_options import loads_files
 @click.option("--list-instruments", is_flag=True, help="List the instruments: --instrument.")
 @loads_files
 def command(name: str | None, list_config: bool, list_instruments: bool) -> None:
-    """List the passes with their levels, or explain NAME: what it does, its options, what runs before it.
+    """List the passes with their levels, or describe NAME: effect, options, prerequisites.
 
     NAME may also be an instrument, or `default`, the build pipeline.
     """

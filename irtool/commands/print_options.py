@@ -46,7 +46,7 @@ def print_options(what: str, steps: str) -> Callable[[Callable[..., Any]], Calla
             flag_value="text",
             default=None,
             type=click.Choice(["text", "diff"]),
-            help=f"Print {what}, or a diff, after each of the {steps} that changed it.",
+            help=f"Print {what} or a diff after each of the {steps} that changes it.",
         )
         @functools.wraps(function)
         def wrapped(

@@ -20,16 +20,16 @@ def printing_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(["none", "calls", "all"]),
         default="all",
         show_default=True,
-        help="Which types to print as comments.",
+        help="Types to print as comments.",
     )
-    @click.option("--spans", is_flag=True, help="Print where each expression stands in the source.")
+    @click.option("--spans", is_flag=True, help="Print the source location of each expression.")
     @click.option(
         "--constants",
         type=click.Choice(["inline", "elide", "external"]),
         default=None,
         help="Constants in the metadata section, left out, or in an .npz beside the output. Default: inline, but left out on a terminal.",
     )
-    @click.option("--portable-names", is_flag=True, help="Rename variables so that every name is a plain identifier.")
+    @click.option("--portable-names", is_flag=True, help="Rename variables to plain identifiers.")
     @functools.wraps(function)
     def wrapped(*args: Any, types: str, spans: bool, constants: str | None, portable_names: bool, **rest: Any) -> Any:
         def show(module: Any, output: str | None = "-") -> str:

@@ -56,33 +56,33 @@ def _check_way(ctx: click.Context, option: click.Parameter, value: str) -> str:
     show_default=True,
     callback=_check_way,
     metavar="interp|BACKEND",
-    help="How to run it: on the interpreter, or through a backend, c or 'c{math=strict}'. `irtool backends` lists them.",
+    help="Execution: the interpreter, or a backend such as c or 'c{math=strict}' (see `irtool backends`).",
 )
 @click.option(
     "--compare",
     default="",
     callback=_ways,
     metavar="interp,c",
-    help="Run both ways, each as --via has it, and compare; exit code 1 if they differ.",
+    help="Run both ways (values of --via) and compare the outputs; exit code 1 if they differ.",
 )
 @click.option(
     "--entry", type=kinds.FUNCTION, metavar="FUNCTION", default="main", show_default=True, help="The function to run."
 )
 @type_options(
-    "Values of parameters by name, from .npz or .params. Those that are missing get random values.",
+    "Parameter values by name, from .npz or .params; random for missing ones.",
     "One parameter, from a .npy file, or the array of that name in an .npz (of another name: FILE.npz:NAME).",
 )
 @click.option(
     "--seed",
     default=0,
     show_default=True,
-    help="Seed of the random values. A parameter's values follow from its type and its place, not its name.",
+    help="Seed of random values. They depend on a parameter's type and position, not on its name.",
 )
 @click.option(
     "--random/--no-random",
     default=True,
     show_default=True,
-    help="Make values for parameters that have none, or refuse to run without them.",
+    help="Generate random values for parameters without one, or fail.",
 )
 @click.option(
     "-O",
@@ -92,32 +92,32 @@ def _check_way(ctx: click.Context, option: click.Parameter, value: str) -> str:
     show_default=True,
     help="Level of the build pipeline (through a backend).",
 )
-@pass_options("Passes to run first; what they make is run, either way.")
+@pass_options("Passes to run on the module before execution.")
 @cflags_option
 @click.option(
     "--sanitize",
     default="",
     metavar="WHAT,…",
-    help="Through C, as a program that checks itself: address, undefined, leak, thread, memory.",
+    help="Sanitizers of the compiled program: address, undefined, leak, thread, memory.",
 )
 @click.option(
     "--missing-constants",
     type=click.Choice(["error", "zeros", "random", "param"]),
     default="error",
     show_default=True,
-    help="What stands for constants whose metadata was cut off; `param` makes them parameters.",
+    help="Values for constants with missing metadata; `param` turns them into parameters.",
 )
 @click.option(
-    "--tolerance", default=1e-3, show_default=True, help="Largest difference allowed, relative to the largest output."
+    "--tolerance", default=1e-3, show_default=True, help="Maximum difference, relative to the largest output."
 )
 @click.option(
-    "--repeat", default=1, show_default=True, type=click.IntRange(1), help="Run this often and report the fastest."
+    "--repeat", default=1, show_default=True, type=click.IntRange(1), help="Number of runs; the fastest is reported."
 )
 @click.option(
     "-o", "output", type=kinds.WRITTEN, metavar="FILE.npz", default=None, help="Write the outputs out0, out1, …"
 )
 @click.option("-v", "--verbose", is_flag=True, help="Also report passes, kernels, memory and time.")
-@click.option("-q", "--quiet", is_flag=True, help="Only say whether the comparison held.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the result of the comparison.")
 def command(
     file: str,
     via: str,
@@ -137,7 +137,7 @@ def command(
     cflags: str,
     sanitize: str,
 ) -> None:
-    """Run a module on given or random parameters and print its outputs.
+    """Run a module on given or random inputs and print its outputs.
 
     \b
     irtool run net.relay --inputs weights.npz --input data=image.npy -o out.npz

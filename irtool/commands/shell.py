@@ -68,7 +68,7 @@ def _bytes(ctx: click.Context, option: click.Parameter, value: str | None) -> in
     metavar="SIZE",
     callback=_bytes,
     default=None,
-    help="Refuse texts of more than SIZE bytes; K, M and G stand for powers of 1024. Default: no limit.",
+    help="Reject texts larger than SIZE bytes; suffixes K, M and G are powers of 1024. Default: no limit.",
 )
 @click.option(
     "--color",
@@ -77,10 +77,10 @@ def _bytes(ctx: click.Context, option: click.Parameter, value: str | None) -> in
     is_eager=True,
     expose_value=False,
     callback=lambda ctx, option, value: choose(value),
-    help="When to colour: on terminals (auto; NO_COLOR, FORCE_COLOR and TERM=dumb are heeded), always or never.",
+    help="Colour output: on terminals (auto, which respects NO_COLOR, FORCE_COLOR and TERM=dumb), always or never.",
 )
 def group(debug: bool, max_size: int | None) -> None:
-    """opt and llc for Relay: reads Relay text, runs passes on it, prints it, compiles it to portable C.
+    """The opt and llc of Relay: parse, check, transform, print and compile Relay modules.
 
     \b
     irtool opt --passes=SimplifyInference,FuseOps in.relay     transform and print
@@ -176,4 +176,4 @@ def _leave_reproducer(error: BaseException, arguments: Sequence[str], read: Sequ
 
     path = getattr(error, "reproducer", None) or write_reproducer(error, arguments, read)
     if path:
-        _say(f"note: what reproduces this is in {path}")
+        _say(f"note: reproducer written to {path}")

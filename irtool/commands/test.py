@@ -10,8 +10,8 @@ from .pass_options import loads_files
 
 @click.command(name="test", short_help="Run golden files (// RUN: lines and expected output).")
 @click.argument("paths", type=kinds.READ, nargs=-1)
-@click.option("--update", is_flag=True, help="Write what is printed now as the expected output.")
-@click.option("-v", "--verbose", is_flag=True, help="Also list the files that pass.")
+@click.option("--update", is_flag=True, help="Overwrite the expected output with the current one.")
+@click.option("-v", "--verbose", is_flag=True, help="Also list passing files.")
 @loads_files
 def command(paths: tuple[str, ...], update: bool, verbose: bool) -> None:
     """Run the `// RUN:` lines of each .relay file in PATHS and compare their output with FILE.relay.expected. PATHS

@@ -133,7 +133,7 @@ class Artifact:
         return made
 
     def run(self, inputs: Sequence[Any] | Mapping[str, Any] = (), entry: str = "") -> Any:
-        """Runs an entry (the first one, unless it is named): one value per parameter that is no weight, in order or by name.
+        """Runs an entry (the first one, unless it is named): one value per runtime input, in order or by name.
 
         Returns what the interpreter does: an array, or a tuple of values. Inputs are taken by the interpreter's rule: an array
         of another dtype is converted where that loses nothing, with a ConversionWarning (see `ir.conversion`).

@@ -55,7 +55,9 @@ def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
     for x in tuple_leaves(t):  # type: ignore[arg-type]
         if not isinstance(x, TensorType):
             raise IrError(
-                f"a value of type {x} has no place in C", what.span if what is not None else None, code=NoCounterpart
+                f"a value of type {x} cannot be represented in C",
+                what.span if what is not None else None,
+                code=NoCounterpart,
             )
         if x.is_static and not _is_scalar_dtype(x.dtype):
             shown = x.dtype or "no dtype"

@@ -285,7 +285,7 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
     if metadata.missing_records:
         names = list(metadata.missing_records)
         shown = ", ".join(names[:_MOST_NAMED]) + (" …" if len(names) > _MOST_NAMED else "")
-        message = f"the text has no {shown}: what stands there is not known, and is kept as it is"
+        message = f"the text has no {shown}: its value is unknown and is kept as a reference"
         found.warn(message, metadata.missing_records[names[0]], code=UnknownRecord)
     if metadata.missing_constants:
         found.items.append(

@@ -1,4 +1,4 @@
-"""FoldConstant: what can be computed now is."""
+"""FoldConstant: evaluates calls on constants at compile time."""
 
 from __future__ import annotations
 

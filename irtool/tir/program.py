@@ -150,8 +150,8 @@ class Loop:
 
 @dataclass(eq=False)
 class Again:
-    """Ends a turn of the loop around it: the next one is of the body of that number. `kept` are the slots that it finds as they
-    are, of those that it reads; the others were given their values just before."""
+    """`continue` with `bodies[body]` of the enclosing loop. `kept` are the carried slots that this body reads and whose values
+    did not change; the others were assigned just before."""
 
     body: int = 0
     kept: list[Slot] = field(default_factory=list)

@@ -96,7 +96,7 @@ class Compiler:
     def machine(self) -> Machine:
         """What the compiler says of the processor: the width and number of its vector registers.
 
-        The least common one where there is no compiler. Raises UsageError for a processor that the compiler does not know.
+        Without a compiler, the baseline: 128-bit vectors, 16 registers. Raises UsageError for a processor that the compiler does not know.
         """
         if shutil.which(self.command[0]) is None:
             return Machine(16, 16)

@@ -317,7 +317,7 @@ _INLINE = (
 
 
 def _with_unused(kernel: KernelWriter, text: str) -> str:
-    """The kernel with a word to the compiler on parameters that it does not read (fields of a tuple, mostly)."""
+    """The kernel with `(void)p;` for its unused parameters (mostly fields of a tuple)."""
     head, opening, body = text.partition(" {\n")
     words = set(re.findall(r"\w+", body))
     names = [kernel.places[b] for b in kernel.kernel.params] + (["ws"] if kernel.has_workspace else [])

@@ -214,7 +214,7 @@ def difference(s: Site) -> list[Expr]:
 
 @gradient("multiply")
 def times(s: Site) -> list[Expr]:
-    """y and x."""
+    """∂(xy)/∂x = y, ∂(xy)/∂y = x."""
     x, y = s.args
     return [sum_like(multiply(s.grad, y), x), sum_like(multiply(s.grad, x), y)]
 
