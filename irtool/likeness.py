@@ -83,7 +83,7 @@ def _likeness(wanted: str, known: str, matcher: SequenceMatcher[str]) -> float:
         starts = other.startswith(wanted), any(w.startswith(wanted) for w in _words(known, len(wanted)))
         part = (0.9 if starts[0] else 0.85 if starts[1] else 0.75) + 0.1 * len(wanted) / len(other)
     elif len(other) >= _SHORTEST and other in wanted:
-        part = 0.6 + 0.3 * len(other) / len(wanted)
+        part = 0.5 + 0.4 * len(other) / len(wanted)  # a few letters stand in many a long name by chance
     matcher.set_seq1(other)
     if matcher.real_quick_ratio() < _LEAST or matcher.quick_ratio() < _LEAST:
         return part

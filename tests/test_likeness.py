@@ -41,6 +41,7 @@ def test_passes(name: str, offered: list[str]) -> None:
         ("nn.reluu", ["nn.relu"]),
         ("softmx", ["nn.softmax", "qnn.softmax", "nn.log_softmax"]),
         ("import", []),
+        ("accelerator_call", []),
         ("x", []),
     ],
 )

@@ -7,8 +7,9 @@
 4. An access has one index per axis. Where no guard is around it, no index is outside its axis as far as ranges can tell:
    of a sum of loop variables all values are checked, of anything else that some may be right.
 5. An index of a read that comes from data is within its axis as far as ranges can tell, or where they cannot, below a
-   condition that compares what it is made of with something (`te.clip_index`, `te.wrap_index`, `te.if_then_else`). What a
-   kernel computed itself in memory of its own counts as data only where it was copied from there.
+   condition that compares what it is made of with something (`te.clip_index`, `te.wrap_index`, `te.if_then_else`). A loop
+   that runs as often as data says counts up to that (`last_iteration`). What a kernel computed itself in memory of its own
+   counts as data only where it was copied from there.
 6. Loops have a known kind, and those that are vectorized or unrolled a constant extent.
 7. A loop nest holds no `Reduce`: reductions are loops.
 """
@@ -21,6 +22,7 @@ from typing import Any
 from ..diagnostics import InternalError
 from . import dtypes
 from .expr import Binary, Call, Cast, Const, Expr, Load, Not, Reduce, Select, Var, children, post_order
+from .last_iteration import at_last_iteration
 from .simplify import Simplifier
 from .stmt import (
     PARALLEL,
@@ -79,6 +81,8 @@ class _Verifier:
         self.typed: set[Expr] = set()
         self.data: dict[Expr, frozenset[Buffer | Expr]] = {}
         self.foreign = _foreign(f)
+        self.extents: dict[Var, Expr] = {}
+        """Of loops whose number of iterations is computed from inputs."""
         self.conditions: _Conditions = ()
 
     def run(self) -> Iterator[str]:
@@ -141,6 +145,8 @@ class _Verifier:
             self.loops.add(s.var)
         elif dtypes.is_int(s.extent.dtype):
             self.simplify.bind(s.var, 0, max(self.simplify.range(s.extent)[1] - 1, 0))
+            if all(x.source in self.inputs for x in post_order(s.extent) if isinstance(x, Load)):
+                self.extents[s.var] = s.extent
 
     def allocate(self, buffer: Buffer) -> Iterator[str]:
         if buffer in self.buffers:
@@ -203,7 +209,7 @@ class _Verifier:
         if not sources:
             return True
         low, high = self.simplify.range(index)
-        if low >= 0 and high < extent:
+        if low >= 0 and (high < extent or self.simplify.range(self.largest(index))[1] < extent):
             return True
         conditions = self.conditions
         while conditions:
@@ -213,10 +219,24 @@ class _Verifier:
                     return True
         return False
 
+    def largest(self, index: Expr) -> Expr:
+        """An upper bound of an index, where loops around it run as often as data says."""
+        return at_last_iteration(index, self.extents, self.simplify)
+
     def sources(self, e: Expr) -> frozenset[Buffer | Expr]:
-        """The buffers that an expression is read from, and the variables that hold such values."""
+        """The buffers that an expression's value is read from, and the variables that hold such values.
+
+        What decides between two values is not among them.
+        """
         found: set[Buffer | Expr] = set()
-        for x in post_order(e):
+        seen: set[Expr] = set()
+        stack = [e]
+        while stack:
+            x = stack.pop()
+            if x in seen:
+                continue
+            seen.add(x)
+            stack.extend(children(x)[1:] if isinstance(x, Select) else children(x))
             if isinstance(x, Load) and x.source in self.foreign:
                 found.add(x.source)
             elif isinstance(x, Var):

@@ -40,8 +40,19 @@ N, M = Buffer("n", (8,), "int32"), Buffer("m", (8,), "int32")
 AT = te.Var("at", "int32")
 
 
+J = te.Var("j")
+
+
 def from_data(index) -> For:
     return loop(Store(OUT, (I,), X[index]))
+
+
+def rows(begin, end, index) -> For:
+    """Reads of `index` for j from 0 to end - begin, in a loop whose number of iterations data says."""
+    return loop(For(J, end - begin, Store(OUT, (I,), X[index])), 7)
+
+
+FIRST, LAST = clip_index(N[I], 9), clip_index(N[I + 1], 9)
 
 
 @pytest.mark.promise("indices from data")
@@ -56,6 +67,10 @@ def from_data(index) -> For:
         loop(Store(OUT, (I,), te.if_then_else(te.less(N[I], 8), X[N[I]], ZERO))),
         Allocate(M, Seq([loop(Store(M, (I,), 7 - I)), from_data(M[I])])),
         loop(Store(OUT, (I,), X[N[I]]), extent=0),
+        from_data(te.select(te.less(N[I], 8), 7 - I, I)),
+        rows(FIRST, LAST, FIRST + J),
+        rows(FIRST, LAST, te.floormod(FIRST + J, 8)),
+        loop(Let(AT, FIRST, For(J, LAST - AT, Store(OUT, (I,), X[AT + J]))), 7),
     ],
 )
 def test_an_index_from_data_that_is_kept_within(body):
@@ -74,6 +89,11 @@ def test_an_index_from_data_that_is_kept_within(body):
         loop(Store(OUT, (I,), te.select(te.less(N[I], 8), X[N[I]], ZERO))),
         loop(If(te.less(I, 7), Store(OUT, (N[I],), ZERO))),
         Allocate(M, Seq([loop(Store(M, (I,), N[I])), from_data(M[I])])),
+        rows(FIRST, LAST + 1, FIRST + J),
+        rows(FIRST, LAST, FIRST + J + 1),
+        rows(FIRST, LAST, LAST + J),
+        rows(FIRST, LAST, FIRST + J * 2),
+        Allocate(M, Seq([loop(Store(M, (I,), N[I])), rows(FIRST, clip_index(M[I + 1], 9), clip_index(M[I], 9) + J)])),
     ],
 )
 def test_an_index_from_data_that_is_not(body):
