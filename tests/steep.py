@@ -10,18 +10,9 @@ _WIDE = "the tensors of a tuple are asked for at each field that is taken out"
 
 STEEPER: dict[tuple[str, str], str] = {
     ("functions_in_functions", "default<O3>"): _HASHES,
-    ("functions_in_functions", "LabelOps"): _HASHES,
-    ("functions_in_functions", "LambdaLift"): _HASHES,
-    ("functions_in_functions", "ManifestLifetimes"): _SCOPES,
     ("functions_in_functions", "PartialEvaluate"): _SCOPES,
     ("functions_in_functions", "PlanDevices"): _TYPES,
-    ("functions_in_functions", "ToANormalForm"): _TYPES,
-    ("functions_in_functions", "ToCPS"): _TYPES,
-    ("functions_in_functions", "UnCPS"): _TYPES,
     ("closures", "build"): _SCOPES,
-    ("closures", "Defunctionalization"): _SCOPES,
-    ("closures", "DefuseOps"): _SCOPES,
-    ("closures", "ManifestLifetimes"): _SCOPES,
     (
         "closures",
         "PartialEvaluate",
@@ -32,7 +23,7 @@ STEEPER: dict[tuple[str, str], str] = {
         "PartialEvaluate",
     ): "a function that is called is evaluated with all that it calls, at each function that calls it",
     **dict.fromkeys(
-        [(f"{kind}functions", "PartialEvaluate") for kind in ("", "many_", "untyped_")],
+        [(f"{kind}functions", "PartialEvaluate") for kind in ("", "untyped_")],
         "each function is evaluated anew with all that it calls",
     ),
     ("shared_tuples", "build"): "C has a buffer for each tensor of a result, and refuses more than a million",

@@ -52,6 +52,7 @@ from .types import (
     Type,
     TypeCall,
     TypeVar,
+    type_children,
 )
 
 
@@ -154,6 +155,9 @@ class _Writer:
                 number[item] = self.count
                 self.count += 1
             elif cls in _COMPOSITE:
+                if digest := digest_of_type(item):
+                    out.append(f"type {digest}")
+                    continue
                 seen = self.types.get(item)
                 if seen is not None:
                     out.append(f"type #{seen}")
@@ -305,6 +309,38 @@ def _said(device: Any) -> Any:
 def _quoted(value: Any) -> Any:
     """A string value as a token; anything else as it is."""
     return f'"{value}"' if isinstance(value, str) else value
+
+
+def digest_of_type(root: Type) -> str:
+    """A name for a type that holds others: equal types have equal ones. Empty if a variable, a symbolic dimension or an
+    unknown type is inside, which are told apart by where they are bound.
+
+    Types keep it: that of a function holds the types of all functions inside, and each of them is asked for its own.
+    """
+    stack = [root]
+    while stack:
+        t = stack[-1]
+        if t._digest is None:
+            kids = type_children(t)
+            missing = [k for k in kids if type(k) in _COMPOSITE and k._digest is None]
+            if missing:
+                stack += missing
+                continue
+            words = [_type_word(k) for k in kids]
+            closed = all(words) and not (isinstance(t, FuncType) and t.type_params)
+            said = "\x1f".join((type(t).__name__, *words)).encode("utf-8", "surrogatepass")
+            t._digest = hashlib.blake2b(said, digest_size=16).hexdigest() if closed else ""
+        stack.pop()
+    return root._digest or ""
+
+
+def _type_word(t: Type) -> str:
+    if type(t) in _COMPOSITE:
+        return t._digest or ""
+    if isinstance(t, TensorType):
+        symbolic = any(isinstance(d, DimVar | DimExpr) for d in t.shape)
+        return "" if symbolic else f"Tensor {t.shape} {t.dtype}"
+    return f"type {t.name}" if isinstance(t, GlobalTypeVar) else ""
 
 
 def digest_of(c: Constant) -> str:

@@ -17,11 +17,17 @@ from .dims import Dim
 class Type:
     """Base of all types. `span` is None unless a parser set it; it takes no part in comparison."""
 
-    __slots__ = ("_hash", "is_open", "span")
+    __slots__ = ("_digest", "_hash", "_twin", "is_generic", "is_open", "span")
     _hash: int
+    _twin: Type | None
+    """An equal type that was found to be one, for types that hold others: see `_first_twin`."""
+    _digest: str | None
+    """What `structural` keeps of a type that holds others, once it was asked."""
     span: Span | None
     is_open: bool
     """True if an `IncompleteType` is anywhere inside."""
+    is_generic: bool
+    """True if a `TypeVar` is anywhere inside."""
 
     def _parts(self) -> tuple[object, ...]:
         """What equality compares, in order; nested types among them."""
@@ -37,6 +43,7 @@ class Type:
             return False
         stack: list[tuple[object, object]] = [(self, other)]
         held: set[tuple[int, int]] = set()  # what is shared inside both is compared once
+        pairs: list[tuple[Type, Type]] = []
         while stack:
             a, b = stack.pop()
             if a is b:
@@ -45,15 +52,21 @@ class Type:
                 if type(a) is not type(b) or isinstance(a, _BY_IDENTITY) or a._hash != b._hash:  # type: ignore[union-attr]
                     return False
                 if type(a) in _HOLDERS:
-                    if (id(a), id(b)) in held:
+                    a, b = _first_twin(a), _first_twin(b)  # type: ignore[arg-type]
+                    if a is b or (id(a), id(b)) in held:
                         continue
                     held.add((id(a), id(b)))
+                    pairs.append((a, b))
                 pa, pb = a._parts(), b._parts()  # type: ignore[union-attr]
                 if len(pa) != len(pb):
                     return False
                 stack.extend(zip(pa, pb, strict=True))
             elif a != b:
                 return False
+        for one, other in pairs:  # all that stood at the same place inside is equal, too
+            one, other = _first_twin(one), _first_twin(other)
+            if one is not other:
+                other._twin = one
         return True
 
     def __ne__(self, other: object) -> bool:
@@ -70,6 +83,16 @@ class Type:
         return show_type(self)
 
 
+def _first_twin(t: Type) -> Type:
+    """What stands for all types that were found equal to `t`: of functions inside one another, the type of each holds those of
+    all inside, and would be compared with them again and again."""
+    while t._twin is not None:
+        if t._twin._twin is not None:
+            t._twin = t._twin._twin
+        t = t._twin
+    return t
+
+
 class TensorType(Type):
     """A tensor of `shape` (ints, symbolic dimensions or `ANY`; `()` is a scalar) and `dtype` (`"float32"`)."""
 
@@ -81,7 +104,7 @@ class TensorType(Type):
         self.shape = shape
         self.dtype = dtype
         self.span = span
-        self.is_open = False
+        self.is_open = self.is_generic = False
         self._hash = hash((shape, dtype))
 
     def _parts(self) -> tuple[object, ...]:
@@ -105,6 +128,8 @@ class TupleType(Type):
         self.is_flat = all(isinstance(f, TensorType) for f in fields)
         self.span = span
         self.is_open = any(f.is_open for f in fields)
+        self.is_generic = any(f.is_generic for f in fields)
+        self._twin = self._digest = None
         self._hash = hash(("tuple", *[f._hash for f in fields]))
 
     def _parts(self) -> tuple[object, ...]:
@@ -128,6 +153,8 @@ class FuncType(Type):
         self.type_params = type_params
         self.span = span
         self.is_open = ret_type.is_open or any(a.is_open for a in arg_types)
+        self.is_generic = bool(type_params) or ret_type.is_generic or any(a.is_generic for a in arg_types)
+        self._twin = self._digest = None
         self._hash = hash(("fn", len(type_params), *[a._hash for a in arg_types], ret_type._hash))
 
     def _parts(self) -> tuple[object, ...]:
@@ -143,6 +170,8 @@ class RefType(Type):
         self.value = value
         self.span = span
         self.is_open = value.is_open
+        self.is_generic = value.is_generic
+        self._twin = self._digest = None
         self._hash = hash(("ref", value._hash))
 
     def _parts(self) -> tuple[object, ...]:
@@ -159,6 +188,8 @@ class TypeCall(Type):
         self.args = args
         self.span = span
         self.is_open = func.is_open or any(a.is_open for a in args)
+        self.is_generic = func.is_generic or any(a.is_generic for a in args)
+        self._twin = self._digest = None
         self._hash = hash(("call", func._hash, *[a._hash for a in args]))
 
     def _parts(self) -> tuple[object, ...]:
@@ -175,6 +206,7 @@ class TypeVar(Type):
         self.kind = kind
         self.span = span
         self.is_open = False
+        self.is_generic = True
         self._hash = id(self) >> 4
 
     def _parts(self) -> tuple[object, ...]:
@@ -189,7 +221,7 @@ class GlobalTypeVar(Type):
     def __init__(self, name: str, span: Span | None = None) -> None:
         self.name = name
         self.span = span
-        self.is_open = False
+        self.is_open = self.is_generic = False
         self._hash = hash(("global type", name))
 
     def _parts(self) -> tuple[object, ...]:
@@ -205,6 +237,7 @@ class IncompleteType(Type):
         self.kind = kind
         self.span = span
         self.is_open = True
+        self.is_generic = False
         self._hash = id(self) >> 4
 
     def _parts(self) -> tuple[object, ...]:
@@ -267,7 +300,7 @@ def quantified(root: Type) -> set[TypeVar]:
         t = stack.pop()
         if isinstance(t, FuncType):
             found.update(t.type_params)
-        kids = type_children(t)
+        kids = type_children(t) if t.is_generic else ()
         if kids and id(t) not in seen:
             seen.add(id(t))
             stack.extend(kids)
@@ -284,7 +317,7 @@ def free_type_vars(root: Type) -> Iterator[TypeVar]:
             if t not in bound:
                 yield t
             continue
-        if (id(t), bound) in seen:
+        if not t.is_generic or (id(t), bound) in seen:
             continue
         seen.add((id(t), bound))
         inside = bound.union(t.type_params) if isinstance(t, FuncType) else bound

@@ -66,6 +66,27 @@ def free_variables(*roots: Expr) -> list[Var]:
     return [e for e in order if isinstance(e, Var) and e not in bound]
 
 
+def free_variables_of_functions(*roots: Expr) -> dict[Function, list[Var]]:
+    """What `free_variables` gives for each function below the roots, inner functions before those around them.
+
+    A function is looked into once: around it, what it uses from outside stands for it.
+    """
+    found: dict[Function, list[Var]] = {}
+    for f in post_order(*roots):
+        if isinstance(f, Function):
+            used: dict[Var, None] = {}
+            bound: set[Var] = set()
+            for e in post_order(f, enter=lambda e, f=f: e is f or not isinstance(e, Function)):  # type: ignore[misc]
+                if isinstance(e, Var):
+                    used[e] = None
+                elif isinstance(e, Function) and e is not f:
+                    used.update(dict.fromkeys(found[e]))
+                else:
+                    bound.update(binders(e))
+            found[f] = [v for v in used if v not in bound]
+    return found
+
+
 def global_names(*roots: Expr) -> list[str]:
     """Names of the global functions referred to, in order of first use."""
     return list(dict.fromkeys(e.name for e in post_order(*roots) if isinstance(e, GlobalVar)))

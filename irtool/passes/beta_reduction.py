@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..ir import Call, Expr, Function, binders, post_order, refresh, substitute
+from ..ir import Call, Expr, Function, binders, children, post_order, rebuild, refresh, substitute, use_counts
+from ..ir.places import spread_place
 from .instantiation import instantiate, types_of_call
 
 
@@ -36,3 +37,36 @@ class BetaReducer:
         return Function(
             function.params, refresh(function.body), function.ret_type, function.type_params, function.attrs
         )
+
+
+def reduce_literals(root: Expr) -> Expr:
+    """`root` with the bodies of function literals in the place of calls of them, where a literal is nothing but called, once.
+
+    One walk does it, the arguments before the body: of calls inside the bodies of others each body is looked at once.
+    """
+    counts = use_counts(root)
+    once = [e for e in counts if isinstance(e, Call) and isinstance(e.op, Function) and counts[e.op] == 1]
+    literals: dict[Expr, Function] = {e: e.op for e in once if not e.op.type_params}  # type: ignore[attr-defined]
+    if not literals:
+        return root
+    memo: dict[Expr, Expr] = {}
+    stack: list[tuple[str, Expr]] = [("look", root)]
+    while stack:
+        step, e = stack.pop()
+        f = literals.get(e)
+        if step == "look":
+            if e not in memo:
+                kids = e.args if f is not None and isinstance(e, Call) else children(e)
+                stack.append(("build" if f is None else "bind", e))
+                stack.extend(("look", k) for k in reversed(kids))
+        elif f is None:
+            made = memo[e] = rebuild(e, [memo[k] for k in children(e)])
+            if made.span is None and e.span is not None:
+                spread_place(made, e.span)
+        elif step == "bind":
+            assert isinstance(e, Call)
+            memo.update((p, memo[a]) for p, a in zip(f.params, e.args, strict=True))
+            stack += [("take", e), ("look", f.body)]
+        else:
+            memo[e] = memo[f.body]
+    return memo[root]

@@ -34,6 +34,7 @@ from ..ir import (
 from ..ir.types import rewrite_type, type_children
 from ..trampoline import trampoline
 from .base import ModulePass, register_pass
+from .beta_reduction import reduce_literals
 from .context import PassContext
 from .partial.copying import Identities
 
@@ -108,7 +109,7 @@ class _Defunctionalizer:
         self.count = 0
 
     def run(self, main: Function) -> Module:
-        made = trampoline(self.visit(main))
+        made = trampoline(self.visit(reduce_literals(main)))
         if made is main:
             return self.module
         self.functions["main"] = made

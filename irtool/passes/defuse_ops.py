@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..ir import Call, Expr, Function, Module, rewrite
 from .base import FunctionPass, register_pass
-from .beta_reduction import BetaReducer
+from .beta_reduction import BetaReducer, reduce_literals
 from .context import PassContext
 
 
@@ -28,4 +28,4 @@ class DefuseOps(FunctionPass):
                 return reducer.body(new.op, new.args, old)
             return new
 
-        return rewrite(function, leave)  # type: ignore[return-value]
+        return rewrite(reduce_literals(function), leave)  # type: ignore[return-value]

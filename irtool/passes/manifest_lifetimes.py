@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..ir import (
     binders,
     bound_vars,
     children,
-    free_variables,
+    free_variables_of_functions,
     let_chain,
     post_order,
     rewrite,
@@ -62,7 +62,7 @@ class ManifestLifetimes(FunctionPass):
         for e, uses in use_counts(function).items():
             if isinstance(e, Let) and uses > 1:
                 raise _not_normal(e)
-        lifetimes = _Lifetimes()
+        lifetimes = _Lifetimes(free_variables_of_functions(function))
         trampoline(lifetimes.function(function, None))
         return _with_kills(function, lifetimes.kills)
 
@@ -107,10 +107,12 @@ class _Lifetimes:
     """Walks blocks of `let`s backwards.
 
     Attributes:
+        free: the variables that each function uses from outside.
         kills: for each `let`, the variables that it uses last, in order of use.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, free: Mapping[Function, list[Var]]) -> None:
+        self.free = free
         self.kills: dict[Let, list[Var]] = {}
         self._live: set[Var] = set()
         self._added: list[list[Var]] = [[]]
@@ -131,7 +133,7 @@ class _Lifetimes:
         lets, body = let_chain(e)
         if isinstance(without_device(body), If | Match):
             raise _not_normal(body)
-        self._use(_used(body))
+        self._use(self._used(body))
         for let in reversed(lets):
             inner = without_device(let.value)
             if isinstance(inner, If):
@@ -141,7 +143,7 @@ class _Lifetimes:
             elif isinstance(inner, Function) and not inner.attrs.get("Primitive"):
                 inside = post_order(inner.body, enter=lambda e: not isinstance(e, Function))
                 yield self.function(inner, {*inner.params, *(v for e in inside for v in _bound_here(e))})
-            used = [v for v in _used(let.value) if v is not let.var]
+            used = [v for v in self._used(let.value) if v is not let.var]
             if not is_call_to(inner, "memory.kill"):
                 last = [v for v in used if v not in self._live and (self._own is None or v in self._own)]
                 if last:
@@ -166,24 +168,23 @@ class _Lifetimes:
                 self._live.add(v)
                 self._added[-1].append(v)
 
+    def _used(self, value: Expr) -> list[Var]:
+        """The variables that a binding itself needs: of a branch the condition only; of a function what it captures."""
+        inner = without_device(value)
+        root = inner.cond if isinstance(inner, If) else inner.data if isinstance(inner, Match) else inner
+        found: dict[Var, None] = {}
+        for e in post_order(root, enter=lambda e: not isinstance(e, Function)):
+            if isinstance(e, Var):
+                found[e] = None
+            elif isinstance(e, Function):
+                found.update(dict.fromkeys(self.free[e]))
+            elif isinstance(e, Let | If | Match):
+                raise _not_normal(e)
+        return list(found)
+
 
 def _bound_here(e: Expr) -> tuple[Var, ...]:
     return () if isinstance(e, Function) else binders(e)
-
-
-def _used(value: Expr) -> list[Var]:
-    """The variables that a binding itself needs: of a branch the condition only; of a function what it captures."""
-    inner = without_device(value)
-    root = inner.cond if isinstance(inner, If) else inner.data if isinstance(inner, Match) else inner
-    found: dict[Var, None] = {}
-    for e in post_order(root, enter=lambda e: not isinstance(e, Function)):
-        if isinstance(e, Var):
-            found[e] = None
-        elif isinstance(e, Function):
-            found.update(dict.fromkeys(free_variables(e)))
-        elif isinstance(e, Let | If | Match):
-            raise _not_normal(e)
-    return list(found)
 
 
 def _with_kills(function: Function, kills: dict[Let, list[Var]]) -> Function:
