@@ -25,6 +25,10 @@ def _kind(cls: type[Pass]) -> str:
     return "pass"
 
 
+def _facts(cls: type[Pass]) -> str:
+    return f"{_kind(cls)}, level {cls.level}{', types may be open' if cls.takes_open_types else ''}"
+
+
 def _signature(cls: type[Pass]) -> str:
     shown = []
     for f in cls.fields():
@@ -105,7 +109,7 @@ def explain_pass(name: str) -> str:
     cls = passes.find(name)
     if cls is None:
         raise UsageError(f"unknown pass {name}", help=nearest(name, [*passes.names(), *PIPELINES]), code=UnknownPass)
-    head = [f"{_signature(cls)}  ({_kind(cls)}, level {cls.level})"]
+    head = [f"{_signature(cls)}  ({_facts(cls)})"]
     if origin := passes.origin_of(cls):
         head.append(origin)
     if cls.info_name and cls.info_name != cls.name:
@@ -160,7 +164,7 @@ def reference() -> str:
     out += ["", "## Instruments", "", "| instrument | what it does |", "| --- | --- |"]
     out += [f"| `{c.name}` | {c.manual().split(chr(10) * 2)[0].replace(chr(10), ' ')} |" for c in instruments]
     for cls in distinct_passes():
-        out += ["", f"## {cls.name}", "", f"`{_signature(cls)}` · {_kind(cls)}, level {cls.level}"]
+        out += ["", f"## {cls.name}", "", f"`{_signature(cls)}` · {_facts(cls)}"]
         if cls.required:
             out[-1] += f", runs after {', '.join(cls.required)}"
         out += ["", for_markdown(cls.manual())]

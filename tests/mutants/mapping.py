@@ -25,6 +25,8 @@ LEFT_OUT = ("tests/corpus/", "tests/fuzz/", "tests/mutants/")
 """Tests that need more than a public clone, or too long."""
 AROUND = 60
 """How many of the tests are tried that run something around a line, where none is known to run the line."""
+REFERENCES = ("tests/test_docs.py",)
+"""Tests of what is written about all that is registered when modules are imported."""
 
 Runs = dict[int, int]
 """For each piece of a file, by its number, the tests that run it, as bits."""
@@ -108,12 +110,14 @@ class Lines:
             if found:
                 return found
         found = {}
+        for file in REFERENCES:
+            found |= dict.fromkeys(self._traced(file)[0], 0.0)
         for name in _defined(tree, line):
             found |= self._naming(name)
         for first, last in _spans(tree, line):
             within = [b.begin for b in blocks(tree) if first <= b.begin[0] <= last]
-            found |= self._running(path, source, within)
-            if found:
+            if around := self._running(path, source, within):
+                found |= around
                 break
         return {t: found[t] for t in sorted(found, key=lambda t: (found[t], t))[:AROUND]}
 
