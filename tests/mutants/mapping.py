@@ -75,7 +75,7 @@ class Lines:
         kept = file_of(self.store / "runs", file)
         return json.loads(kept.read_text()).get("sources", {}).get(file, "") if kept.exists() else ""
 
-    def trace(self, files: Sequence[str], checkout: Path) -> None:
+    def trace(self, files: Sequence[str], checkout: Path, *options: str) -> None:
         """Runs the quick tests of some files in a copy of the checkout and keeps what they run."""
         runs, texts = self.store / "runs", self.store / "texts"
         for folder in (runs, texts):
@@ -86,8 +86,8 @@ class Lines:
             (texts / name).write_bytes(path.read_bytes())
         for file in files:
             file_of(runs, file).unlink(missing_ok=True)
-        options = ("--tb=no", "-p", "tests.mutants.tracing", f"--trace-to={runs}", *files)
-        command, variables = pytest_command(*options), environment_with_probes(checkout)
+        plugin = ("--tb=no", "-p", "tests.mutants.tracing", f"--trace-to={runs}")
+        command, variables = pytest_command(*plugin, *options, *files), environment_with_probes(checkout)
         subprocess.run(command, cwd=checkout, env=variables)
         for file in files:
             kept = file_of(runs, file)
