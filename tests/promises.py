@@ -35,6 +35,7 @@ PROMISES = {
     "growth": "time, memory and text grow as the input does: parsing, printing, inference, passes and builds",
     "NaN and overflow": "NaN, infinities and numbers that do not fit mean the same to the interpreter and to C, as `docs/language.md` says",
     "agreement": "what checking accepts the interpreter evaluates and C compiles, or both refuse it with a place",
+    "compiled": "random modules and random calls of every operator, on hostile numbers, give in C what they give in the interpreter",
     "refused by type": "what an operator cannot compute its type rule refuses, with a place",
     "reproducers": "where irtool fails by its own fault it leaves a file that shows the failure by itself, anywhere",
     "differences": "`diff` says in words and places what differs, of constants how much and where, with the exit codes of diff(1)",

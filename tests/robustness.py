@@ -13,6 +13,8 @@ from tests.steep import STEEPER
 CLASSES = {
     "modules": "random modules through random pipelines of one to six passes: types inferred afresh, values before and after",
     "texts": "mutated texts: parse, print, read back, infer, passes, C",
+    "compiled modules": "random modules of all constructs compiled to C, half of them under sanitizers, on random and hostile inputs: C gives what the interpreter gives",
+    "compiled calls": "random calls of every operator compiled to C, on hostile numbers: C gives what the interpreter gives",
     "calls": "calls of every operator with dtypes, ranks and attributes at their corners: `check`, interpreter and C accept or refuse alike",
     "indices": "hostile indices and boxes from data, under address and undefined-behaviour sanitizers",
     "numbers": "NaN, infinities, extreme integers: interpreter against C",

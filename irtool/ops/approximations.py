@@ -75,7 +75,7 @@ def fast_tanh(x: Any, m: Arithmetic) -> Any:
 
 def fast_erf(x: Any, m: Arithmetic) -> Any:
     """erf of a float32, as an odd polynomial over an even one; beyond 4 it is taken at 4."""
-    x = m.larger(m.smaller(x, m.const(4.0)), m.const(-4.0))
+    x = m.larger(m.const(-4.0), m.smaller(m.const(4.0), x))  # of a NaN and a number, the second operand
     square = x * x
     return (x * _horner(square, _ERF_ODD, m)) / _horner(square, _ERF_EVEN, m)
 

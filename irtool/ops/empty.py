@@ -15,6 +15,7 @@ from ..diagnostics import IrError
 from ..ir import TensorType
 from ..tir.dtypes import itemsize
 from .base import Operator
+from .dtypes import has_arrays, numpy_dtype
 
 ADDRESSES = 2**63
 """Bytes that the extents of a tensor may span, those of 0 left out: beyond, no index reaches."""
@@ -29,13 +30,11 @@ def evaluate_nothing(
     operator: type[Operator], types: Sequence[TensorType], is_tuple: bool
 ) -> Callable[..., Any] | None:
     """What gives the result without elements; None where the operator has no meaning, to say so itself."""
-    if operator.vendor or operator.evaluate is Operator.evaluate:
+    if operator.vendor or operator.evaluate is Operator.evaluate or not all(has_arrays(t.dtype) for t in types):
         return None
 
     def evaluate(*arguments: Any) -> Any:
         import numpy as np
-
-        from .dtypes import numpy_dtype
 
         made = []
         for t in types:

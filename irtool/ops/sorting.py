@@ -59,6 +59,11 @@ def precedes(x: Any, y: Any, ascending: bool) -> Any:
     return te.any(first, te.all(te.equal(low, low), te.not_equal(high, high)))
 
 
+def outranks(a: Any, b: Any) -> Any:
+    """Whether score `a` stands before `b`, the highest first; NaN is below every number, as numpy's order of `-x` has it."""
+    return te.any(a > b, te.all(a.equal(a), b != b))
+
+
 def merge_sort(ib: Any, extent: int, here: Any, there: Any, before: Any) -> Any:
     """Writes loops that sort the positions 0 … extent - 1 by `before(a, b)`; gives the one of both vectors that has them."""
     with ib.for_(extent) as i:

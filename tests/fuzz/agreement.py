@@ -136,7 +136,7 @@ def _try(text: str, inputs: Sequence[Any] | None, weights: Mapping[str, Any], op
     if irtool.to_text(irtool.infer_types(irtool.parse(printed))) != printed:
         raise _Wrong("the typed text reads back as another")
     result = module["main"].body.checked_type
-    if _size(result) > LARGEST:
+    if size_of(result) > LARGEST:
         _compile(module)
         return "large", ""
     run, ran = "", None
@@ -206,9 +206,10 @@ def _place(who: str, d: Diagnostic) -> None:
         raise _Wrong(f"{who}: no place: {d}")
 
 
-def _size(t: Type | None) -> int:
+def size_of(t: Type | None) -> int:
+    """How many elements there are in all tensors of a type."""
     if isinstance(t, TupleType):
-        return sum(map(_size, t.fields))
+        return sum(map(size_of, t.fields))
     size = 1
     for d in t.shape if isinstance(t, TensorType) else ():
         size *= d if isinstance(d, int) else 1

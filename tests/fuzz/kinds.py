@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.fuzz.agreement import try_some, write_disagreement
+from tests.fuzz.compiled import run_compiled, write_compiled
 from tests.fuzz.failures import write_failure, write_text_failure
 from tests.fuzz.text_trial import run_text_trial
 from tests.fuzz.trial import run_trial
+from tests.fuzz.values import run_values, write_value
 
 
 @dataclass(frozen=True)
@@ -20,18 +22,20 @@ class Kind:
 
     Attributes:
         batch: trials that a process does before it answers.
-        run: the trial of a seed. Its outcome has a `seed`, a `kind` (`failed` is what is looked for), a `message` and a
-            `pipeline`.
+        run: the trials of a range of seeds. An outcome has a `seed`, a `kind` (`failed` is what is looked for), a `message` and
+            a `pipeline`.
         write: keeps a failure in a folder, as a golden; returns the file.
     """
 
     batch: int
-    run: Callable[[int], Any]
+    run: Callable[[Sequence[int]], Iterable[Any]]
     write: Callable[[Any, Path], Path]
 
 
 KINDS = {
-    "modules": Kind(20, run_trial, write_failure),
-    "calls": Kind(100, try_some, write_disagreement),
-    "texts": Kind(200, partial(run_text_trial, wide=True), write_text_failure),
+    "modules": Kind(20, partial(map, run_trial), write_failure),
+    "calls": Kind(100, partial(map, try_some), write_disagreement),
+    "texts": Kind(200, partial(map, partial(run_text_trial, wide=True)), write_text_failure),
+    "compiled": Kind(10, run_compiled, write_compiled),
+    "values": Kind(30, run_values, write_value),
 }

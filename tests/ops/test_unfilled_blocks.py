@@ -24,6 +24,7 @@ CASES = {
     "transposed to another layout": '%x: Tensor[(1, 5, 5, 4), float32], %w: Tensor[(3, 3, 3, 4), float32] | nn.conv2d_transpose(%x, %w, data_layout="NHWC", kernel_layout="HWOI", out_layout="NCHW")',
     "deformable": '%x: Tensor[(1, 2, 4, 4), float32], %o: Tensor[(1, 2, 4, 4), float32], %w: Tensor[(3, 2, 1, 1), float32] | nn.deformable_conv2d(%x, %o, %w, kernel_size=[1, 1], channels=3, out_layout="NCHW2c")',
     "weights' gradient": '%g: Tensor[(1, 3, 4, 4), float32], %x: Tensor[(1, 2, 6, 6), float32] | nn.conv2d_backward_weight(%g, %x, kernel_size=[3, 3], kernel_layout="NCHW", out_layout="OIHW2o")',
+    "weights' gradient in groups": '%g: Tensor[(2, 6, 3, 3), float32], %x: Tensor[(2, 4, 7, 7), float32] | nn.conv2d_backward_weight(%g, %x, strides=[2, 2], groups=2, kernel_size=[3, 3], kernel_layout="NCHW", out_layout="OIHW")',
     "weights' gradient of two dtypes": '%g: Tensor[(1, 3, 4, 4), float32], %x: Tensor[(1, 2, 6, 6), int8] | nn.conv2d_backward_weight(%g, %x, kernel_size=[3, 3], kernel_layout="NCHW", out_layout="OIHW")',
     "qnn": '%x: Tensor[(1, 4, 6, 6), uint8], %w: Tensor[(3, 4, 3, 3), int8] | qnn.conv2d(%x, %w, 3, 0, 1f, 1f, out_dtype="int32", padding=[1, 1], channels=3, kernel_size=[3, 3], out_layout="NCHW4c")',
     "qnn with zero points": '%x: Tensor[(1, 4, 6, 6), uint8], %w: Tensor[(3, 4, 3, 3), int8] | qnn.conv2d(%x, %w, 3, 2, 1f, 1f, out_dtype="int32", padding=[1, 1], channels=3, kernel_size=[3, 3], out_layout="NHWC")',

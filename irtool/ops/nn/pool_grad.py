@@ -174,7 +174,8 @@ class AvgPool2DGrad(PoolGrad):
                 for i in range(2)
             ]
             counts = np.maximum(along[0][:, None] * along[1], 1)
-        share = grad / counts.astype(grad.dtype) if grad.dtype.kind == "f" else grad // counts
+        counts = counts.astype(grad.dtype)
+        share = grad / counts if grad.dtype.kind == "f" else grad // counts
         for tap in product(*map(range, self.pool_size)):
             tap_view(total, tap, out, self.strides, (1, 1))[...] += share
 

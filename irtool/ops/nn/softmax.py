@@ -10,7 +10,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, Reporter, operator
-from ..shapes import normalize_axis, require_numbers, tensor
+from ..shapes import normalize_axis, require_floats, tensor
 from .precision import narrow, widen
 from .window_expression import wide_dtype
 
@@ -42,7 +42,7 @@ def sum_along(x: Any, axis: int) -> Any:
 
 
 class SoftmaxFamily(Operator):
-    """The type rule: any tensor that has the axis, giving its own type."""
+    """The type rule: any tensor of floats that has the axis, giving its own type."""
 
     axis: int
 
@@ -50,11 +50,11 @@ class SoftmaxFamily(Operator):
     one_dtype = ("data", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
-        """Any tensor that has the axis, giving its own type."""
+        """Any tensor of floats that has the axis, giving its own type."""
         data = tensor(types[0], "the data")
         if data is not None:
             normalize_axis(self.axis, len(data.shape))
-            require_numbers(data, "the data")
+            require_floats(data, "the data")
         return data
 
 

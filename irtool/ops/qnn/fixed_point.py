@@ -10,6 +10,7 @@ import math
 
 from ...deferred import np
 from ...diagnostics import IrError
+from ..conversion import convert
 
 INT32_LOW, INT32_HIGH = -(2**31), 2**31 - 1
 
@@ -77,9 +78,16 @@ def saturate(x: np.ndarray, dtype: str | np.dtype) -> np.ndarray:
     return np.clip(x, low, high).astype(dtype)
 
 
+def highest_real(dtype: str | np.dtype) -> int:
+    """The greatest number of an integer dtype that float32 holds: of int32 it is 2^31 - 128."""
+    high = limits(dtype)[1]
+    return high if high < 2**24 else high - high % 2**7
+
+
 def saturate_float(x: np.ndarray, dtype: str | np.dtype) -> np.ndarray:
-    """Whole floating-point numbers clipped to the range of `dtype`; NaN becomes the greatest number."""
+    """Whole floating-point numbers clipped to the range of `dtype`, as far as their own has it; NaN becomes the greatest."""
     low, high = limits(dtype)
+    high = highest_real(dtype) if x.dtype == np.float32 else high
     clipped = np.where(x > low, np.where(x < high, x, high), np.where(np.isnan(x), high, low))
     return clipped.astype(np.int64).astype(dtype)
 
@@ -123,4 +131,4 @@ def requantize(
     number = np.dtype(compute_dtype).type
     real = (x.astype(number) - zero.astype(number)) * factors.astype(number) + number(out_zero_point)
     whole = np.floor(real + number(0.5)) if rounding == "UPWARD" else round_away(real)
-    return saturate(saturate_float(whole, "int32"), dtype)
+    return saturate(convert(whole, "int32"), dtype)  # cast, as TVM has it

@@ -120,7 +120,7 @@ class Dequantize(Quantized):
         if self.out_dtype != "float16":
             return real
         limits = np.finfo(np.float16)
-        return np.clip(real, limits.min, limits.max).astype(np.float16)
+        return np.fmax(np.fmin(real, limits.max), limits.min).astype(np.float16)  # as `clip` has NaN
 
 
 _CODES = {1: "int8", 2: "uint8", 3: "int32"}
@@ -194,7 +194,7 @@ class SimulatedQuantize(Simulated):
             return data
         low, high = limits(dtype)
         rounded = round_away(data / _cycled(scale, data, self.axis)) + _cycled(zero, data, self.axis)
-        return np.clip(rounded, low, high).astype(data.dtype)
+        return np.fmax(np.fmin(rounded, high), low).astype(data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         def element(code: Any, value: Any, scale: Any, zero: Any) -> Any:

@@ -15,7 +15,7 @@ from ...ir import TensorType, TupleType, Type
 from ...ir.dims import ANY, Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import mul, require_floats, require_one_number, require_rank, tensor
-from ..sorting import merge_sort
+from ..sorting import merge_sort, outranks
 from .overlap import overlap, overlap_of
 
 
@@ -128,7 +128,7 @@ class AllClassNonMaxSuppression(Operator):
                 if not onnx:
                     total.set(0)
                 with ib.for_(classes, name="c") as c:
-                    order = merge_sort(ib, count, here, there, lambda p, q: s[b, c, p] > s[b, c, q])
+                    order = merge_sort(ib, count, here, there, lambda p, q: outranks(s[b, c, p], s[b, c, q]))
                     with ib.for_(count) as j:
                         ib.store(gone, (j,), te.cast(te.logical_not(s[b, c, order[j]] > least[()]), "int32"))
                     limit = te.cast(most[()], "int32")

@@ -23,7 +23,7 @@ from ..shapes import (
     require_scalar,
     tensor,
 )
-from ..sorting import merge_sort
+from ..sorting import merge_sort, outranks
 from .overlap import overlap, overlap_of
 
 
@@ -162,7 +162,7 @@ class NonMaxSuppression(Operator):
                 threshold = te.cast(iou[()], dtype)
 
                 def before(p: Any, q: Any, b: Any = b, valid: Any = valid) -> Any:
-                    better = x[b, p, self.score_index] > x[b, q, self.score_index]
+                    better = outranks(x[b, p, self.score_index], x[b, q, self.score_index])
                     return te.any(te.all(p < valid, q >= valid), te.all(p < valid, q < valid, better))
 
                 order = merge_sort(ib, anchors, here, there, before)

@@ -12,7 +12,7 @@ from ...deferred import np
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import mul, require_compatible, require_rank, tensor
-from ..sorting import merge_sort
+from ..sorting import merge_sort, outranks
 
 
 def anchor_box(ratio: float, scale: float, size: int) -> tuple[float, float, float, float]:
@@ -232,7 +232,7 @@ class Proposal(Operator):
                     for n, c in enumerate(corners):
                         ib.store(boxes, (j, n), c)
                     ib.store(scores, (j,), score)
-                order = merge_sort(ib, total, here, there, lambda x, y: scores[x] > scores[y])
+                order = merge_sort(ib, total, here, there, lambda x, y: outranks(scores[x], scores[y]))
                 with ib.for_(kept) as j:
                     ib.store(gone, (j,), 0)
                 stay = ib.local("int32", 0)

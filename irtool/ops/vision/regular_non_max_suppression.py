@@ -14,7 +14,7 @@ from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ..base import Operator, RelationError, Reporter, operator
 from ..shapes import require_compatible, require_rank, tensor
-from ..sorting import merge_sort
+from ..sorting import merge_sort, outranks
 
 
 @operator(
@@ -114,7 +114,7 @@ class RegularNonMaxSuppression(Operator):
                 total.set(0)
                 with ib.for_(self.num_classes, name="c") as c:
                     column = ib.let(c + background)
-                    order = merge_sort(ib, count, here, there, lambda p, q: s[b, p, column] > s[b, q, column])
+                    order = merge_sort(ib, count, here, there, lambda p, q: outranks(s[b, p, column], s[b, q, column]))
                     with ib.for_(count) as j:
                         low = te.logical_not(s[b, order[j], column] >= te.const(self.score_threshold, "float32"))
                         ib.store(gone, (j,), te.cast(low, "int32"))

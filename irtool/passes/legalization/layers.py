@@ -72,6 +72,8 @@ def conv2d_backward_weight(s: Site) -> Expr | None:
     assert isinstance(t, TensorType)
     if (at.data_layout, at.kernel_layout, at.out_layout) != ("NCHW", "NCHW", "OIHW") or 0 in (*s.shape(0), *s.shape(1)):
         return None  # its tensor expression knows every layout
+    if at.groups not in (1, channels):
+        return None  # the repeated filters would meet the channels of other groups, as they do in TVM
     kernel = [int(d) for d in t.shape[2:]]  # type: ignore[arg-type]
     per_group = channels // at.groups
     (top, bottom), (left, right) = pad_amounts(at.padding, 2)

@@ -9,6 +9,7 @@ from ...diagnostics import IrError
 from ...ir import Expr, Tuple, TupleGetItem, TupleType
 from ...ir.types import TensorType
 from ...ops.base import call
+from ...ops.qnn.fixed_point import highest_real
 from ..arithmetic import add, multiply, subtract
 from ..axes import expand_to_axis
 from ..constants import array_constant, scalar_constant
@@ -63,7 +64,9 @@ def quantize(s: Site) -> Expr:
     """round(x / scale) + zero_point, clipped."""
     rank = len(s.tensor(0).shape)
     scaled = call("round", call("divide", s.args[0], _expanded(s, 1, rank)))
-    return clip_cast(add(scaled, cast(_expanded(s, 2, rank), "float32")), s.attrs.out_dtype)
+    return clip_cast(
+        add(scaled, cast(_expanded(s, 2, rank), "float32")), s.attrs.out_dtype, highest_real(s.attrs.out_dtype)
+    )
 
 
 @legalization(QNN_CANONICALIZE, "qnn.dequantize")

@@ -57,10 +57,10 @@ def wrap_axis(axis: int, rank: int) -> int:
     return found if 0 <= found < max(rank, 1) else 0
 
 
-def clip_cast(e: Expr, dtype: str) -> Expr:
-    """`e` clipped to the range of an integer type and cast to it."""
+def clip_cast(e: Expr, dtype: str, highest: int | None = None) -> Expr:
+    """`e` clipped to the range of an integer type, or to the highest number that `e` can hold of it, and cast to it."""
     low, high = limits(dtype)
-    return cast(call("clip", e, a_min=float(low), a_max=float(high)), dtype)
+    return cast(call("clip", e, a_min=float(low), a_max=float(high if highest is None else highest)), dtype)
 
 
 def along_axis(parameter: Expr, rank: int, axis: int) -> Expr:
