@@ -39,7 +39,7 @@ _WHERE = {
     "evaluate": ".interp",
     "run_passes": ".passes",
     "build": ".driver",
-    "load": ".driver.saved",
+    "load": ".driver.loading",
     "Artifact": ".driver",
     "lower_call": ".lower.lower_call",
     "structural_equal": ".ir.structural",

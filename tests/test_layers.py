@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -39,8 +40,13 @@ def room(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def imported_rooms(path: Path) -> set[str]:
-    """Rooms of irtool that a file imports, wherever in the file the import stands (type checking aside)."""
+def module_of(path: Path) -> str:
+    parts = ["irtool", *path.relative_to(ROOT).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_names(path: Path) -> set[tuple[str, ...]]:
+    """What a file imports, wherever in the file the import stands (type checking aside), each with the name taken from it."""
     package = ["irtool", *path.relative_to(ROOT).parent.parts]
     tree = ast.parse(path.read_text())
     skipped = {
@@ -49,20 +55,22 @@ def imported_rooms(path: Path) -> set[str]:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
         for inner in ast.walk(node)
     }
-    found = set()
+    found: set[tuple[str, ...]] = set()
     for node in ast.walk(tree):
         if id(node) in skipped:
             continue
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             full = base + (node.module.split(".") if node.module else [])
-            names = [full] if len(full) > 1 else [[*full, a.name] for a in node.names]
+            found |= {(*full, a.name) for a in node.names}
         elif isinstance(node, ast.Import):
-            names = [a.name.split(".") for a in node.names]
-        else:
-            continue
-        found |= {n[1] for n in names if n[0] == "irtool" and len(n) > 1}
-    return found & RANK.keys()
+            found |= {tuple(a.name.split(".")) for a in node.names}
+    return {name for name in found if name[0] == "irtool"}
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Rooms of irtool that a file imports."""
+    return {name[1] for name in imported_names(path) if len(name) > 1} & RANK.keys()
 
 
 FILES = sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py")
@@ -94,3 +102,17 @@ def test_driver_and_commands_see_nothing_of_backends_but_their_base(path: Path) 
             assert set(behind[:1] or [a.name for a in node.names]) <= allowed, f"{path}: {ast.unparse(node)}"
         if isinstance(node, ast.Import):
             assert not any(".backends" in a.name for a in node.names), f"{path}: {ast.unparse(node)}"
+
+
+def test_no_imports_run_in_circles() -> None:
+    """Not inside rooms either, and not by way of imports in functions: what two files share is in a third."""
+    files = {module_of(p): p for p in ROOT.rglob("*.py")}
+    graph: dict[str, set[str]] = {}
+    for module, path in files.items():
+        names = {".".join(n) for n in imported_names(path)}
+        graph[module] = {n if n in files else n.rpartition(".")[0] for n in names} & files.keys() - {module}
+    sorter = TopologicalSorter(graph)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        pytest.fail(" → ".join(reversed(error.args[1])))

@@ -34,12 +34,12 @@ class Carrier:
 
     Attributes:
         folder: where the files go, and the command is to run.
-        group: the commands; irtool's, unless given.
+        group: the commands.
         names: what became of each file that is read.
     """
 
     folder: str
-    group: click.Group | None = None
+    group: click.Group
     names: dict[str, str] = field(default_factory=dict)
 
     def modules(self, arguments: Sequence[str]) -> tuple[list[str], bool]:
@@ -112,21 +112,14 @@ class Carrier:
                 yield from (option.opts[0], "%t/out")
 
     def _command(self, names: Sequence[str]) -> click.Command | None:
-        group = self._group()
+        group = self.group
         context = click.Context(group)
         return next((c for name in names if (c := group.get_command(context, name)) is not None), None)
-
-    def _group(self) -> click.Group:
-        if self.group is None:
-            from .shell import group
-
-            self.group = group
-        return self.group
 
     def _words(self, arguments: Sequence[str]) -> Iterator[_Word]:
         """The words of a command line, each with the parameter of irtool or of the command that it gives a value to."""
         waiting = list(reversed(arguments))
-        group = self._group()
+        group = self.group
         command: click.Command = group
         positions: list[click.Argument] = []
         only_names = False

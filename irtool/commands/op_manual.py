@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from ..ops import Operator, operators
-from ..passes.pipeline import show_value
+from ..passes.option_text import show_value
 from ..plugin import type_hints
 from .manual import for_markdown, for_terminal
 from .tables import show_table

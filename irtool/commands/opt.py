@@ -184,7 +184,9 @@ def command(
 
         watched = [f"--instrument={text}" for text in chosen.instrument_texts]
         watched += [f"--check-values={check_values}"] if check_values else []
-        path = write_reproducer(error, further=watched, path=reproducer)
+        group = click.get_current_context().find_root().command
+        assert isinstance(group, click.Group)
+        path = write_reproducer(error, group, further=watched, path=reproducer)
         if isinstance(error, InternalError):
             error.reproducer = path
         raise

@@ -10,7 +10,8 @@ from ..passes import Pass, passes
 from ..passes.config_option import ConfigOption, config_options
 from ..passes.instruments import instrument_options, instruments
 from ..passes.mistakes import UnknownPass
-from ..passes.pipeline import parse_pipeline, show_value
+from ..passes.option_text import show_value
+from ..passes.pipeline import parse_pipeline
 from ..passes.pipelines import PIPELINES
 from .manual import for_markdown, for_terminal
 from .tables import show_table

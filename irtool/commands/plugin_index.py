@@ -17,7 +17,8 @@ def index() -> str:
     from ..passes import passes
     from ..passes.config_option import config_options
     from ..passes.instruments import instruments
-    from ..passes.pipelines import PIPELINES, Pipeline
+    from ..passes.pipeline import Pipeline
+    from ..passes.pipelines import PIPELINES
     from ..plugin import Registry
 
     def entries(registry: Registry[Any]) -> dict[str, tuple[str, str]]:

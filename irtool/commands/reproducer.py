@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
+import click
+
 from .. import __version__
 from ..diagnostics import IrError
 from .carried import Carrier
@@ -19,12 +21,13 @@ _SUBJECT = "\0"
 
 def write_reproducer(
     error: BaseException,
+    group: click.Group,
     command: Sequence[str] = (),
     texts: Sequence[tuple[str, str]] = (),
     further: Sequence[str] = (),
     path: str | None = None,
 ) -> str:
-    """Writes what shows a bug, and returns the path of the Relay file; the empty string where it cannot be written.
+    """Writes what shows a bug of one of the commands of `group`, and returns the path of the Relay file; the empty string where it cannot be written.
 
     Where a pass failed, that is the module that it was given and `irtool opt` with the pass, what the context said, and
     `further` options. Otherwise it is the command line `command` and, of the `texts` that it has read (paths and contents), the
@@ -37,7 +40,7 @@ def write_reproducer(
     try:
         if path is None:
             path = os.path.join(tempfile.mkdtemp(prefix="irtool-"), "reproducer.relay")
-        carrier = Carrier(os.path.dirname(os.path.abspath(path)))
+        carrier = Carrier(os.path.dirname(os.path.abspath(path)), group)
         if failing:
             words = ["opt", f"--passes={error.failed.text()}", *_of_context(error), *further, _SUBJECT]  # type: ignore[attr-defined]
             text = failing
@@ -70,7 +73,7 @@ def _failing_module(error: Any) -> str:
 
 def _of_context(error: Any) -> list[str]:
     """Options of `irtool opt` that say what the context said under which a pass failed, and what was loaded."""
-    from ..passes.pipeline import show_value
+    from ..passes.option_text import show_value
     from ..plugin.loading import loaded_files
 
     said = [f"--load={path}" for path in loaded_files()]

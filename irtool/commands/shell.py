@@ -174,6 +174,6 @@ def _warn(message: str) -> None:
 def _leave_reproducer(error: BaseException, arguments: Sequence[str], read: Sequence[tuple[str, str]]) -> None:
     from .reproducer import write_reproducer
 
-    path = getattr(error, "reproducer", None) or write_reproducer(error, arguments, read)
+    path = getattr(error, "reproducer", None) or write_reproducer(error, group, arguments, read)
     if path:
         _say(f"note: reproducer written to {path}")

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..diagnostics import IrError, UsageError, nearest
 from ..ir import TensorType, TupleType, Var
+from ..ir.above import from_above
 from ..ir.conversion import dtype_name
 from ..ir.inputs import check_inputs
 from ..ir.values import value_leaves
@@ -111,9 +112,9 @@ class Artifact:
 
     def __reduce__(self) -> Any:
         """Pickled, an artifact carries its files and needs nothing else. Raises as `save` does."""
-        from .saved import contents, unpack
+        from .saved import contents
 
-        return unpack, (contents(self),)
+        return from_above("driver.loading", "unpack"), (contents(self),)
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{t['name']}: {t['dtype']}{t['shape']}" for t in self.inputs)

@@ -16,47 +16,29 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import IrError
 from ..files import open_file, read_bytes, temporary_folder
-from .artifact import Artifact
-from .entries import describe_entry, read_entry
+from .entries import describe_entry
 from .outputs import write_files
 
+if TYPE_CHECKING:
+    from .artifact import Artifact
+
 SUFFIX = ".irtool.json"
-_FORMAT = "irtool build"
-_VERSION = 1
-
-
-def load(path: str | os.PathLike[str]) -> Artifact:
-    """Opens what `build(…, out_dir=…)` or `Artifact.save` wrote: the folder, its `NAME.irtool.json`, or `NAME.so` beside that.
-
-    Nothing is compiled. Raises IrError where there is no such build, or a file of it is missing or is not as it was written.
-    """
-    about_path = _description(Path(path))
-    about = _read(about_path)
-    folder = about_path.parent
-    for name, (size, digest) in about["files"].items():
-        _check(folder / name, size, digest)
-    entries = {n: read_entry(e) for n, e in about["entries"].items()}
-    files = [folder / n for n in about["files"]]
-    weights = folder / about["weights"] if about["weights"] else None
-    library = folder / about["library"]
-    backend = about.get("backend", "c")
-    artifact = Artifact(about["name"], entries, files, about["report"], library, weights, backend=backend)
-    artifact._kept = folder if f"{about['name']}.graph.json" in about["files"] else None
-    return artifact
+FORMAT = "irtool build"
+VERSION = 1
 
 
 def describe(artifact: Artifact, folder: Path, names: Iterable[str]) -> bytes:
     """The text of `NAME.irtool.json` for an artifact whose files of these names are in a folder."""
     assert artifact._library_path is not None
     about: dict[str, Any] = {
-        "format": _FORMAT,
-        "version": _VERSION,
+        "format": FORMAT,
+        "version": VERSION,
         "name": artifact.name,
         "backend": artifact._backend,
     }
@@ -67,7 +49,7 @@ def describe(artifact: Artifact, folder: Path, names: Iterable[str]) -> bytes:
         about["report"] = {k: v for k, v in artifact.report.items() if k not in ("seconds", "warnings")}
         about["library"] = artifact._library_path.name
         about["weights"] = artifact._weights.name if artifact._weights is not None else ""
-        about["files"] = {n: _identity(folder / n) for n in names}
+        about["files"] = {n: identity(folder / n) for n in names}
     return (json.dumps(about, indent=1) + "\n").encode()
 
 
@@ -108,69 +90,6 @@ def contents(artifact: Artifact) -> dict[str, bytes]:
     return {**files, artifact.name + SUFFIX: text}
 
 
-def unpack(files: Mapping[str, bytes]) -> Artifact:
-    """The artifact of what `contents` gave, in a temporary folder that lives as long as the artifact."""
-    holder = temporary_folder()
-    write_files(Path(holder.name), {n: [data] for n, data in files.items()})
-    artifact = load(holder.name)
-    artifact._holder = holder
-    return artifact
-
-
-def _description(path: Path) -> Path:
-    if not path.exists():
-        raise IrError(f"there is no {path} to load")
-    if path.is_dir():
-        found = sorted(path.glob(f"*{SUFFIX}"))
-        if not found:
-            have = "it holds sources or objects only; build with emit='so'" if list(path.glob("*.[cho]")) else ""
-            raise IrError(f"{path} holds no build that can be loaded (no *{SUFFIX})", help=have)
-        if len(found) > 1:
-            names = ", ".join(f.name for f in found)
-            raise IrError(f"{path} holds several builds: name one of {names}")
-        return found[0]
-    if path.name.endswith(SUFFIX):
-        return path
-    beside = path.with_name(path.name.removesuffix(path.suffix) + SUFFIX)
-    if not beside.exists():
-        raise IrError(f"{path} cannot be loaded: there is no {beside.name} beside it")
-    return beside
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """The description, checked. Raises IrError where it is none, or one of another version."""
-    try:
-        about = json.loads(read_bytes(path))
-    except (OSError, ValueError, RecursionError) as error:
-        raise IrError(f"{path} cannot be read: {error}") from None
-    if not isinstance(about, dict) or about.get("format") != _FORMAT:
-        raise IrError(f"{path} does not describe a build of irtool")
-    if about.get("version") != _VERSION:
-        raise IrError(f"{path} has version {about.get('version')!r}; this irtool reads version {_VERSION}")
-    if "refused" in about:
-        raise IrError(f"{path}: this build cannot be loaded: {about['refused']}")
-    try:
-        names = [about["library"], *([about["weights"]] if about["weights"] else []), *about["files"]]
-        if any(os.path.basename(n) != n for n in names) or not set(names) <= about["files"].keys():
-            raise ValueError("names of files")
-        for e in about["entries"].values():
-            read_entry(e)
-        for n in about["entries"]:
-            about["report"]["entries"][n]["run"]
-        if not isinstance(about["report"]["arena_bytes"], int) or not isinstance(about["name"], str):
-            raise TypeError("report")
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise IrError(f"{path} is damaged ({type(error).__name__}: {error})") from None
-    return about
-
-
-def _identity(path: Path) -> list[Any]:
+def identity(path: Path) -> list[Any]:
     with open_file(path) as file:
         return [path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()]
-
-
-def _check(path: Path, size: Any, digest: Any) -> None:
-    if not path.is_file():
-        raise IrError(f"{path} is missing: the build is not complete")
-    if _identity(path) != [size, digest]:
-        raise IrError(f"{path} is not the file that was built: its size or its contents differ")

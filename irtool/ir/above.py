@@ -1,7 +1,8 @@
-"""What Python's own syntax asks of nodes, and rooms above this one answer: `str(module)`, `x + y`, `a, b = call`.
+"""What Python's own protocols ask of nodes, and those who know all nodes answer: `str(module)`, `x + y`, `a, b = call`, `repr`, pickling.
 
-The IR knows nothing of the printer, of operators or of inference. So these conveniences are found by name when they are used,
-as the registries find their modules, and nothing is imported for a program that does not use them.
+A node knows nothing of the printer, of operators, of inference, nor of what walks over all kinds of nodes. So these conveniences
+are found by name when they are used, as the registries find their modules, and nothing is imported for a program that
+does not use them. Nothing else is found this way.
 """
 
 from __future__ import annotations

@@ -66,6 +66,10 @@ class Clause:
     body: Expr
     span: Span | None = None
 
+    def with_body(self, body: Expr) -> Clause:
+        """This clause with another body."""
+        return Clause(self.pattern, body, self.span)
+
 
 def bound_vars(pattern: Pattern) -> Iterator[Var]:
     """The variables that a pattern binds, left to right."""

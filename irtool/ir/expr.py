@@ -47,14 +47,10 @@ class Expr:
     checked_type: Type | None
 
     def __repr__(self) -> str:
-        from .show import show_expr
-
-        return show_expr(self)
+        return from_above("ir.show", "show_expr")(self)
 
     def __reduce__(self) -> Any:
-        from .pickling import freeze
-
-        return freeze(self)
+        return from_above("ir.pickling", "freeze")(self)
 
     def __str__(self) -> str:
         return text_of(self)
@@ -387,9 +383,7 @@ def children(e: Expr) -> tuple[Expr, ...]:
 
 
 def _rebuild_match(e: Match, k: Sequence[Expr]) -> Match:
-    from .adt import Clause
-
-    clauses = tuple(Clause(c.pattern, b, c.span) for c, b in zip(e.clauses, k[1:], strict=True))
+    clauses = tuple(c.with_body(b) for c, b in zip(e.clauses, k[1:], strict=True))
     return Match(k[0], clauses, e.complete, e.span)
 
 

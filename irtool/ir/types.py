@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..diagnostics import IrError, Span
+from .above import from_above
 from .dims import Dim
 
 
@@ -73,14 +74,10 @@ class Type:
         return not self == other
 
     def __reduce__(self) -> Any:
-        from .pickling import freeze
-
-        return freeze(self)
+        return from_above("ir.pickling", "freeze")(self)
 
     def __repr__(self) -> str:
-        from .show import show_type
-
-        return show_type(self)
+        return from_above("ir.show", "show_type")(self)
 
 
 def _first_twin(t: Type) -> Type:

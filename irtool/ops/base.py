@@ -43,6 +43,7 @@ from ..ir.meta import MetaNode
 from ..plugin import Plugin, Registry, type_hints
 from ..plugin.mistakes import adopt
 from ..plugin.origin import is_outside
+from .errors import RelationError as RelationError
 from .mistakes import MissingAttribute, UnknownAttribute, WrongAttribute
 from .own import check_class, missing, wrong_expression, wrong_type, wrong_value
 
@@ -63,10 +64,6 @@ class Pattern(enum.IntEnum):
     OUT_ELEMWISE_FUSABLE = 4
     TUPLE = 7
     OPAQUE = 8
-
-
-class RelationError(Exception):
-    """Raised by a type rule that refuses its arguments; inference adds the place and the types."""
 
 
 class Reporter(Protocol):
@@ -303,7 +300,7 @@ def operator(
         cls.vendor = vendor
         if is_outside(cls):
             adopt(cls, operators.kind, name)
-            check_class(cls)
+            check_class(cls, Operator)
         operators.register(name, override=override)(cls)
         return cls
 

@@ -85,14 +85,12 @@ def _check_array(cls: Any, value: Any, type: TensorType) -> None:
         raise refuse(cls, f"evaluate returned {have} where the type is {type}")
 
 
-def check_class(cls: Any) -> None:
-    """Raises PluginError where the class of an operator from outside is not what an operator must be."""
-    from .base import Operator
-
-    if not issubclass(cls, Operator):
+def check_class(cls: Any, base: Any) -> None:
+    """Raises PluginError where the class of an operator from outside is not what an operator must be: derived from `base`."""
+    if not issubclass(cls, base):
         raise refuse(cls, "the class is no operator", help="derive it from irtool.ops.Operator")
     check_dataclass(cls, "@operator(…)")
-    if cls.relate is Operator.relate and not cls.vendor:
+    if cls.relate is base.relate and not cls.vendor:
         raise refuse(cls, "the operator has no type rule", help="define relate(self, types, reporter)")
 
 

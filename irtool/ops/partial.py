@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from ..ir.dims import Dim
-from .base import RelationError
+from .errors import RelationError
 
 Shape: TypeAlias = "tuple[Dim | None, ...] | None"
 """Dimensions that are known, and None for those that are not; None where the rank is not."""

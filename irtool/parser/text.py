@@ -85,7 +85,7 @@ def read_type(text: str, known: State | None = None) -> Type | None:
     """The type that a text holds, or None if it holds none. `known` tells the names of types and type parameters."""
     found = Diagnostics()
     source = Source("<type>", text)
-    builder = Builder(source, known.metadata if known is not None else Metadata(), found)
+    builder = Builder(source, known.metadata if known is not None else Metadata(), found, read_type)
     if known is not None:
         builder.type_definitions = known.type_definitions
         builder.type_variables = dict(known.type_variables)
@@ -170,7 +170,7 @@ def _attempt(
     """Reads the code of a text in that form."""
     found = Diagnostics()
     tables = load()
-    builder = Builder(source, metadata, found)
+    builder = Builder(source, metadata, found, read_type)
     builder.strict = form.version is not None and not form.lines_bind
     if start is None:
         start = "module" if form.is_module else "expression"

@@ -15,7 +15,6 @@ from .base import (
     ModulePass,
     Pass,
     PassList,
-    Sequential,
     is_optimizable,
     passes,
     register_pass,
@@ -27,6 +26,7 @@ from .instruments import register_instrument
 from .pipeline import parse_pipeline
 from .run import run_passes
 from .runner import run_pass
+from .sequential import Sequential
 
 __all__ = [
     "ApplyPassToFunction",

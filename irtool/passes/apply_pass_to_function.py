@@ -10,6 +10,7 @@ from ..ir import Module
 from .base import Pass
 from .context import PassContext, PassInfo
 from .mistakes import NoFunctionMatches
+from .option_text import show_value
 from .runner import run_pass
 from .selection import Selection, select
 
@@ -50,10 +51,12 @@ class ApplyPassToFunction(Pass):
         return PassInfo(0, name, (), self.needs_types, runs_others=True)
 
     def text(self) -> str:
-        from .pipeline import show_value
-
         regexes = self.func_name_regex
         return f"func({show_value(regexes)}, {self.pass_.text()})"
+
+    def around(self, p: Pass) -> ApplyPassToFunction:
+        """Another pass on the same functions."""
+        return ApplyPassToFunction(p, self.regexes)
 
     def apply(self, module: Module, context: PassContext) -> Module:
         outer = context.selection.outside if context.selection is not None else frozenset[str]()
@@ -72,5 +75,5 @@ class ApplyPassToFunction(Pass):
         if not matched:
             return module
         outside = frozenset(module.functions) - frozenset(matched)
-        inner = context.derived(selection=Selection(self.regexes, outside), exported=matched)
+        inner = context.derived(selection=Selection(self.regexes, outside, self.around), exported=matched)
         return run_pass(self.pass_, module, inner)

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, TypeVar
 from ..diagnostics import Span, UsageError, placing
 from ..ir import Expr, Function, Module
 from ..ir.module import describe
-from ..plugin import Plugin, PluginError, Registry, type_hints
+from ..plugin import Plugin, PluginError, type_hints
 from ..plugin.mistakes import adopt, check_dataclass, refuse
 from ..plugin.origin import is_outside, place_of, shown
 from .config_option import ConfigOption
@@ -34,6 +34,8 @@ from .context import PassContext, PassInfo
 from .given_options import check_options
 from .mistakes import WrongPassOption
 from .names import declare_pass_name
+from .option_text import show_value
+from .registry import passes as passes
 
 
 def _judged_later(p: Any, arguments: Sequence[Any], result: Any) -> str:
@@ -151,8 +153,6 @@ class Pass(Plugin):
 
     def text(self) -> str:
         """`Name{option=value …}` with the options that are not at their defaults."""
-        from .pipeline import show_value
-
         shown = []
         for f in self.fields():
             value = getattr(self, f.name)
@@ -229,33 +229,19 @@ class Composite(Pass):
         return module
 
 
-@dataclasses.dataclass(frozen=True, init=False)
-class Sequential(Composite):
-    """Given passes one after the other, as a pass with a level, a name and prerequisites of its own.
+_SEQUENTIAL = PassInfo(0, "sequential", (), runs_others=True)
 
-    `Sequential([FoldConstant(), "FuseOps{fuse_opt_level=2}"], opt_level=2, name="mine")(module)`: passes, names and
-    pipeline texts. Each pass runs only where the context enables it (its level, `required_pass`, `disabled_pass`) and after
-    what it requires; within another sequence the same goes for the whole, by its own `opt_level` and `name`.
-    """
 
-    name: ClassVar[str] = "sequential"
+@dataclasses.dataclass(frozen=True)
+class PassList(Composite):
+    """Passes one after the other. `Sequential` makes one of whatever names passes."""
+
     items: tuple[Pass, ...]
-    own_info: PassInfo
+    own_info: PassInfo = _SEQUENTIAL
+    name: ClassVar[str] = "sequential"
 
-    def __init__(
-        self,
-        passes: Sequence[Any] | None = None,
-        opt_level: int = 0,
-        name: str = "sequential",
-        required: Sequence[str] | None = None,
-        traceable: bool = False,
-    ) -> None:
-        from .resolve import resolve
-
-        if passes is not None and not isinstance(passes, str | list | tuple):
-            raise TypeError(f"Sequential takes a list of passes, not {describe(passes)}")
-        object.__setattr__(self, "items", tuple(resolve(passes or ())))
-        object.__setattr__(self, "own_info", make_info(opt_level, name, required, traceable, True))
+    def __post_init__(self) -> None:
+        """Its fields are no options of a text."""
 
     @property
     def info(self) -> PassInfo:
@@ -269,9 +255,6 @@ class Sequential(Composite):
 
     def text(self) -> str:
         return ",".join(p.text() for p in self.items)
-
-
-PassList = Sequential
 
 
 def make_info(
@@ -292,9 +275,6 @@ def make_info(
     declare_pass_name(name)
     return PassInfo(opt_level, name, tuple(required or ()), traceable=traceable, runs_others=runs_others)
 
-
-passes: Registry[type[Pass]] = Registry("pass", "irtool.passes", "irtool.lower.passes")
-"""Every pass by name: those on Relay alone, and those that lower it."""
 
 P = TypeVar("P", bound=type[Pass])
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .registry import passes
+
 if TYPE_CHECKING:
     from .base import Pass
 
@@ -31,8 +33,6 @@ class ConfigOption:
 
 def config_options() -> Iterator[tuple[str, ConfigOption, list[type[Pass]]]]:
     """Every key in alphabetical order with the passes that read it."""
-    from .base import passes
-
     readers: dict[str, list[type[Pass]]] = {}
     for cls in dict.fromkeys(passes):
         for key in cls.config:

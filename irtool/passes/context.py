@@ -17,6 +17,7 @@ from ..ir.target import Target
 from ..plugin import Plugin
 from .mistakes import WrongContextOption
 from .names import check_pass_names
+from .registry import passes
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -295,7 +296,6 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     from ..diagnostics import nearest
     from ..ops.base import coerce
-    from .base import passes
 
     known: dict[str, Any] = {}
     for cls in passes:

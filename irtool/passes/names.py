@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable
 
 from ..diagnostics import UsageError, nearest
 from .mistakes import UnknownPass
+from .pipelines import PIPELINES
+from .registry import passes
 
 _OF_TVM_ALONE = frozenset(
     [
@@ -55,9 +57,6 @@ def check_pass_names(names: Iterable[str], also: Collection[str] = ()) -> None:
     A pass goes by its name or by that in its `PassInfo`; names of TVM's passes that irtool has no counterpart of (all of
     `tir.…` among them) are taken, and have nothing to act on. `also` are names of what is no pass but may be named with them.
     """
-    from .base import passes
-    from .pipelines import PIPELINES
-
     groups = (*_GROUPS, *PIPELINES)
     for name in names:
         if (

@@ -9,16 +9,19 @@ value    := number | "string" | word | True | False | None | [value, …] | {val
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn
 
 from ..diagnostics import Source, Span, UsageError, nearest
+from ..ir import Module
+from .apply_pass_to_function import ApplyPassToFunction
+from .base import Composite, Pass, PassList
+from .context import PassContext, PassInfo
 from .mistakes import MalformedPipeline, UnknownPass
-
-if TYPE_CHECKING:
-    from .base import Pass
+from .pipelines import PIPELINES
+from .registry import passes
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -85,8 +88,6 @@ class _Reader:
         return items
 
     def item(self) -> Pass:
-        from .base import PassList, passes
-
         if self.kind != "word":
             self.fail("expected the name of a pass" + (f"; found {self.token!r}" if self.token else ""))
         start, name = self.start, self.step()
@@ -97,8 +98,6 @@ class _Reader:
         cls = passes.find(name)
         if cls is None:
             span = Span(self.source, start, start + len(name))
-            from .pipelines import PIPELINES
-
             if name in PIPELINES:
                 raise UsageError(f"the pipeline {name} needs a level", span, help=f"write {name}<O3>")
             levelled = [f"{n}<O3>" for n in PIPELINES]
@@ -116,9 +115,6 @@ class _Reader:
         return _written(made if not isinstance(made, list) else PassList(tuple(made)), span)
 
     def func(self) -> Pass:
-        from .apply_pass_to_function import ApplyPassToFunction
-        from .base import PassList
-
         self.deeper()
         self.expect("(")
         regex = self.regexes()
@@ -140,8 +136,6 @@ class _Reader:
         self.fail("func(…) takes a regular expression in quotes first, or several in brackets")
 
     def named(self, name: str, start: int) -> Pass:
-        from .pipelines import PIPELINES, Pipeline
-
         if name not in PIPELINES:
             span = Span(self.source, start, start + len(name))
             raise UsageError(f"unknown pipeline {name}", span, help=nearest(name, PIPELINES), code=UnknownPass)
@@ -217,8 +211,6 @@ class _Reader:
 def pass_before_option(word: str) -> str:
     """The pass in a word such as `FuseOpsfuse_opt_level`, what is left of `FuseOps{fuse_opt_level=1,…}` when a shell has
     expanded its braces; empty if it is none."""
-    from .base import passes
-
     for n in range(len(word) - 1, 2, -1):
         if word[n].islower() and (cls := passes.find(word[:n])) is not None:
             return word[:n] if word[n:] in [f.name for f in cls.fields()] or not cls.fields() else ""
@@ -262,18 +254,29 @@ def parse_call(text: str, what: str = "instrument") -> tuple[str, dict[str, Any]
     return name, options
 
 
-def show_value(value: Any) -> str:
-    """A value as `parse_value` reads it back."""
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(map(show_value, value))}]"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{show_value(k)}: {show_value(v)}" for k, v in value.items()) + "}"
-    return repr(value)
-
-
 def _written(p: Pass, span: Span) -> Pass:
     """The pass with a note of where it stands in the text, for what is wrong with its options."""
     object.__setattr__(p, "written", span)
     return p
+
+
+@dataclass(frozen=True)
+class Pipeline(Composite):
+    """`default<O0>` … `default<O4>`, `vm<O3>`, …: a named pipeline at that level, whatever the context's own level is."""
+
+    title: str = "default"
+    opt_level: int = 2
+    name: ClassVar[str] = "pipeline"
+
+    @property
+    def info(self) -> PassInfo:
+        return PassInfo(0, self.title)
+
+    def text(self) -> str:
+        return f"{self.title}<O{self.opt_level}>"
+
+    def passes(self) -> Sequence[Pass]:
+        return [p for text, _ in PIPELINES[self.title].rows for p in parse_pipeline(text)]
+
+    def apply(self, module: Module, context: PassContext) -> Module:
+        return PassList(tuple(self.passes())).apply(module, context.derived(opt_level=self.opt_level))

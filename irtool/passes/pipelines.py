@@ -7,13 +7,7 @@ runs, or that are left out where kernels run on several kinds of devices. What f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
-
-from .base import Composite, Pass, PassList
-from .context import PassContext, PassInfo
-from .pipeline import parse_pipeline
 
 PipelineRow = tuple[str, str]
 """A pass as in the text of a pipeline, and the reason for its place."""
@@ -168,25 +162,3 @@ PIPELINES: dict[str, Described] = {
     ),
 }
 """Every pipeline that has a name, in TVM's order of passes."""
-
-
-@dataclass(frozen=True)
-class Pipeline(Composite):
-    """`default<O0>` … `default<O4>`, `vm<O3>`, …: a named pipeline at that level, whatever the context's own level is."""
-
-    title: str = "default"
-    opt_level: int = 2
-    name: ClassVar[str] = "pipeline"
-
-    @property
-    def info(self) -> PassInfo:
-        return PassInfo(0, self.title)
-
-    def text(self) -> str:
-        return f"{self.title}<O{self.opt_level}>"
-
-    def passes(self) -> Sequence[Pass]:
-        return [p for text, _ in PIPELINES[self.title].rows for p in parse_pipeline(text)]
-
-    def apply(self, module, context: PassContext):
-        return PassList(tuple(self.passes())).apply(module, context.derived(opt_level=self.opt_level))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..diagnostics import Diagnostic, InternalError, IrError, UsageError
 from ..ir import Function, Module
@@ -11,9 +12,12 @@ from ..ir.places import fill_places
 from ..parser.undecided import undecided_call
 from ..plugin.mistakes import PluginError, blame_all, blame_code
 from ..plugin.origin import is_outside
-from .base import Pass, passes
 from .context import PassContext
 from .mistakes import CannotTransform
+from .registry import passes
+
+if TYPE_CHECKING:
+    from .base import Pass
 
 
 class PassFailure(InternalError):
@@ -58,7 +62,8 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
     except IrError as error:
         if type(error) is IrError:
             error.classify(CannotTransform)
-        error.place(p.written)
+        if not isinstance(error, InternalError):
+            error.place(p.written)
         raise
     except Exception as error:
         unknown = undecided_call(module)
@@ -129,9 +134,7 @@ def _as_selected(p: Pass, context: PassContext) -> Pass:
     """The pass with the choice of functions under which it ran: what it takes to run it again."""
     if context.selection is None:
         return p
-    from .apply_pass_to_function import ApplyPassToFunction
-
-    return ApplyPassToFunction(p, context.selection.regexes)
+    return context.selection.around(p)
 
 
 def run_in_sequence(p: Pass, module: Module, context: PassContext, waiting: tuple[str, ...] = ()) -> Module:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..diagnostics import UsageError
@@ -15,11 +15,12 @@ from ..ir import ExternFunction, Function, Module
 class Selection:
     """The functions that passes leave alone, `outside`, and the regular expressions that left them out.
 
-    Functions that passes add are inside.
+    Functions that passes add are inside. `around` gives the pass that runs another one on this selection.
     """
 
     regexes: tuple[str, ...]
     outside: frozenset[str]
+    around: Callable[[Any], Any] = field(compare=False, repr=False)
 
     def narrow(self, module: Module) -> Module:
         """The module as a pass sees it: each function outside is an external one of the same type."""

@@ -15,6 +15,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ..ir.above import from_above
 from . import dtypes
 
 INDEX = "int32"
@@ -131,9 +132,7 @@ class Expr:
         return equal(self, other)
 
     def __repr__(self) -> str:
-        from .show import show_expr
-
-        return show_expr(self)
+        return from_above("tir.show", "show_expr")(self)
 
 
 class Const(Expr):

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..ir.above import from_above
 from . import dtypes
 from .expr import Expr, Load, Var, as_expr, const
 
@@ -118,9 +119,7 @@ class Stmt:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        from .show import show_stmt
-
-        return show_stmt(self)
+        return from_above("tir.show", "show_stmt")(self)
 
 
 class For(Stmt):
@@ -249,9 +248,7 @@ class PrimFunc:
         return PrimFunc(self.name, self.params, body, self.num_outputs, attrs, self.checked_type, self.preflattened)
 
     def __repr__(self) -> str:
-        from .show import show_function
-
-        return show_function(self)
+        return from_above("tir.show", "show_function")(self)
 
 
 def children(s: Stmt) -> tuple[Stmt, ...]:

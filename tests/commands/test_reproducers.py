@@ -97,8 +97,8 @@ def test_the_file_shows_the_failure_by_itself(
         code, _, err = command(*shlex.split(line))
     assert code == 3, err
     said = err.splitlines()
-    note = next(text for text in said if text.startswith("note: what reproduces this is in "))
-    path = Path(note.rpartition(" in ")[2]).absolute()
+    note = next(text for text in said if text.startswith("note: reproducer written to "))
+    path = Path(note.rpartition(" to ")[2]).absolute()
     run_line, told, *rest = path.read_text().splitlines()
     assert run_line.startswith("// RUN: irtool ") and run_line.count("%s") >= 1
     assert str(folder) not in run_line
@@ -127,7 +127,7 @@ def test_constants_beside_the_text_come_along(folder: Path, monkeypatch: pytest.
     monkeypatch.setattr(irtool.interp, "evaluate", FAIL)
     code, _, err = command("run", "big.relay")
     assert code == 3
-    path = Path(err.splitlines()[-1].rpartition(" in ")[2])
+    path = Path(err.splitlines()[-1].rpartition(" to ")[2])
     assert (path.parent / "big.relay.npz").is_file()
     for file in folder.iterdir():
         file.unlink()
@@ -142,4 +142,4 @@ def test_what_can_be_written_nowhere_is_not_spoken_of(folder: Path, monkeypatch:
 
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
     code, _, err = command("run", "net.relay")
-    assert code == 3 and "a bug in irtool" in err and "reproduces" not in err
+    assert code == 3 and "a bug in irtool" in err and "reproducer" not in err

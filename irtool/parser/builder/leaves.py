@@ -147,7 +147,5 @@ class Leaves(State):
         stop = self.source.text.find("*/", match.end())
         if stop < 0:
             return None
-        from ..text import read_type
-
         inside = re.sub(r"\s*span=\S*\s*$", "", self.source.text[match.end() : stop])
-        return read_type(inside, self)
+        return self.read_type(inside, self)

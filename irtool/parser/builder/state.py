@@ -6,10 +6,11 @@ sharing and not a binding: a graph name holds until it is given another value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...diagnostics import Diagnostic, Diagnostics, Source, Span
-from ...ir import Call, Constructor, DimVar, Expr, GlobalVar, Op, TensorType, TypeData, TypeVar, Var
+from ...ir import Call, Constructor, DimVar, Expr, GlobalVar, Op, TensorType, Type, TypeData, TypeVar, Var
 from ...ops.base import Operator
 from ..metadata import Metadata
 
@@ -23,7 +24,11 @@ class GaveUp(Exception):
 class State:
     """The state that all parts of the builder work on."""
 
-    def __init__(self, source: Source, metadata: Metadata, found: Diagnostics) -> None:
+    def __init__(
+        self, source: Source, metadata: Metadata, found: Diagnostics, read_type: Callable[[str, State], Type | None]
+    ) -> None:
+        """`read_type` reads the type in a comment, with the names that are known here."""
+        self.read_type = read_type
         self.source = source
         self.metadata = metadata
         self.found = found

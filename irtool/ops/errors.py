@@ -1,0 +1,5 @@
+"""How a type rule refuses its arguments."""
+
+
+class RelationError(Exception):
+    """Raised by a type rule that refuses its arguments; inference adds the place and the types."""
