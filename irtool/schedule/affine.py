@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..tir.expr import Expr, Load, Var, post_order
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer
-from .nests import Loop
+from .forms import Loop
 
 
 def coefficients(simplify: Simplifier, index: Expr, variables: Sequence[Var]) -> list[int | None]:

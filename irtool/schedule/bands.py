@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ..tir.expr import Const, Expr, Load, Var, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, Stmt, Store, seq
-from .nests import Map, Reduction
+from .forms import Map, Reduction
 from .parts import NEAREST
 
 _LARGE = 1 << 19

@@ -13,7 +13,7 @@ from . import turning
 from .affine import coefficients, loads, stride
 from .guards import changes
 from .machine import Machine
-from .nests import Loop, Map
+from .forms import Loop, Map
 from .splitting import pieces, split_for_layouts
 
 _PARALLEL_ELEMENTS = 1 << 15

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..tir.expr import Expr, Var, rewrite
 from ..tir.stmt import Store
 from .affine import coefficients, depends, loads, simplifier
-from .nests import Loop, Reduction
+from .forms import Loop, Reduction
 from .splitting import divided_by
 
 

@@ -18,7 +18,7 @@ from ..tir.expr import maximum as larger
 from ..tir.simplify import Simplifier
 from ..tir.stmt import For, Let, Stmt, substitute_stmt
 from .affine import depends
-from .nests import Reduction
+from .forms import Reduction
 
 
 def take_guards(r: Reduction) -> Reduction:

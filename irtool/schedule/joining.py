@@ -28,7 +28,7 @@ from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, For, Stmt, Store, pre_order, seq
 from .kernel import schedule_kernel
 from .machine import Machine
-from .nests import Map, buffers_read, recognise, with_buffers
+from .forms import Map, buffers_read, recognise, with_buffers
 from .rows import row_count
 from .wishes import stages
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from ..tir.kernel import Choice, Kernel
 from ..tir.stmt import Allocate, Buffer, Seq, Stmt, seq
-from . import contract, elementwise, flatten, rows
+from . import elementwise, flatten, rows
+from .strategies import register_tile
 from .affine import loads
 from .bands import Banded, choose_band, cut
 from .fusion import fuse_stages
 from .guards import take_guards
 from .machine import Machine
-from .nests import Map, Reduction, buffers_read, recognise
+from .forms import Map, Reduction, buffers_read, recognise
 from .packing import pack
 from .parts import Part, reuse
 from .plans import Plan, plan
@@ -121,10 +122,10 @@ class _Scheduler:
             return rows.schedule(flat, row, machine)
         if tiled is not None:
             self.notes.append((form.work, "register_tile", tiled.reason))
-            return contract.schedule(flat, tiled)
+            return register_tile.schedule(flat, tiled)
         reason = "no spatial axis along which all operands are contiguous or constant"
         self.notes.append((form.work, "scalar_reduction", reason))
-        return contract.plain(form)
+        return register_tile.plain(form)
 
     def _plan(self, r: Reduction) -> Plan | None:
         """How to tile a reduction; results may be made twice unless they replace what they are made from."""
@@ -146,7 +147,7 @@ class _Scheduler:
                 tiled = self._plan(form)
                 if tiled is None:
                     return None
-                stages.append(contract.schedule(form, tiled))
+                stages.append(register_tile.schedule(form, tiled))
                 if form is p.reader:
                     reason = reason or f"a buffer of {p.buffer.nbytes} bytes, {tiled.reason}"
             made.append(p.assemble(stages, r.work))

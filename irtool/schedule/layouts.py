@@ -13,7 +13,7 @@ from ..tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, step
 from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, blocked
 from .machine import Machine
-from .nests import with_buffers
+from .forms import with_buffers
 from .wishes import Wish, carried, is_elementwise, vectors_per_block, wishes
 
 

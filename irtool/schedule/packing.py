@@ -21,7 +21,7 @@ from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Store
 from .affine import depends, loads, stride
 from .guards import conditions_within
-from .nests import Loop, Map, Reduction
+from .forms import Loop, Map, Reduction
 from .parts import NEAREST, Part
 
 _BAND = 1 << 14

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Stmt, rewrite_stmt, seq
-from .nests import Loop, Map, Reduction
+from .forms import Loop, Map, Reduction
 
 NEAREST = 1 << 15
 """Bytes of a buffer that is kept on the stack."""

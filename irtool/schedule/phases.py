@@ -25,7 +25,7 @@ from ..tir.sharing import in_place_pairs
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, For, Stmt, Store, seq
 from .affine import loads
-from .nests import Map, Reduction, buffers_read, recognise
+from .forms import Map, Reduction, buffers_read, recognise
 
 _MOST_PHASES = 16
 

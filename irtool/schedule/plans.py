@@ -9,7 +9,7 @@ from ..tir.simplify import Simplifier
 from .affine import coefficients, depends, loads, simplifier, stride
 from .flatten import substituted
 from .machine import Machine
-from .nests import Loop, Reduction
+from .forms import Loop, Reduction
 from .tiles import Tile, choose_tile, choose_window
 
 _LONGEST_TILE = 160

@@ -9,7 +9,7 @@ from ..tir.expr import Expr, Load, Var, const, substitute
 from ..tir.simplify import Simplifier
 from ..tir.stmt import SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer, For, Stmt, Store, seq, substitute_stmt
 from .affine import stride
-from .nests import Loop
+from .forms import Loop
 from .splitting import pieces
 
 

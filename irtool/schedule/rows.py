@@ -19,7 +19,7 @@ from .affine import depends, loads, stride
 from .flatten import flatten_sums
 from .guards import bounded_loop
 from .machine import Machine
-from .nests import Map, Reduction
+from .forms import Map, Reduction
 
 _PARALLEL_WORK = 1 << 15
 _EXTREMES = ("min", "max", "minimum", "maximum")

@@ -19,7 +19,7 @@ from ..tir.expr import Binary, Cast, Const, Expr, Load, Var, const, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Store
 from .affine import depends, loads, stride
-from .nests import Loop, Map, Reduction
+from .forms import Loop, Map, Reduction
 from .parts import Part
 
 _BAND = 1 << 12

@@ -18,7 +18,7 @@ from ..tir.expr import Load, Select, const, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, Stmt, Store, seq, substitute_stmt
 from .affine import coefficients, loads
-from .nests import Loop
+from .forms import Loop
 
 WINDOW = 8
 """Steps of a loop that is unrolled so that neighbouring results share what they read."""

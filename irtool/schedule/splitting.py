@@ -8,7 +8,7 @@ from typing import TypeVar
 from ..tir.expr import Binary, Const, Expr, Var, post_order
 from ..tir.simplify import Simplifier
 from .affine import loads
-from .nests import Loop, Map, Reduction
+from .forms import Loop, Map, Reduction
 
 Form = TypeVar("Form", Map, Reduction)
 

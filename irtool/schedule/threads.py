@@ -33,7 +33,7 @@ from ..tir.stmt import (
     pre_order,
     rewrite_stmt,
 )
-from .nests import simplifier
+from .forms import simplifier
 
 SHARES = 32
 """Parts of a loop, if it has the work for them: several for each of a processor's cores."""

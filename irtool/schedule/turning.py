@@ -19,7 +19,7 @@ from ..tir.expr import Expr, Load, Select, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import SERIAL, VECTORIZED, Allocate, Buffer, For, Stmt, Store, seq
 from .affine import loads, simplifier, stride
-from .nests import Loop, Map
+from .forms import Loop, Map
 from .splitting import pieces
 
 _LEAST = 4

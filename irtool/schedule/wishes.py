@@ -15,7 +15,7 @@ from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt
 from .affine import depends, loads
 from .machine import Machine
-from .nests import Map, Reduction, recognise
+from .forms import Map, Reduction, recognise
 
 _LEAST_WORK = 1 << 12
 

@@ -1,0 +1,184 @@
+"""A stage on its way to a loop nest: what it computes, and the loops in which it does.
+
+What is computed stays as it is, a formula over axes. Primitives change the loops, and note what each axis is in terms of
+them, as the iteration variables of TVM's schedules do; `lower` puts the two together, once.
+
+    out[i] = f(i), loops (i: 64)     after   split(i, factors=[4, 16]) and vectorize(i_i)
+
+    out[i] = f(i), loops (i_o: 4, i_i: 16 vectorized), i = i_o * 16 + i_i
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from ..diagnostics import UsageError
+from ..tir.expr import Expr, Load, Var, const, post_order, rewrite
+from ..tir.simplify import Simplifier
+from ..tir.stmt import SERIAL, Buffer, Store
+from .forms import Loop, Map, Reduction
+from .sliding import Sliding
+
+
+@dataclass(frozen=True)
+class Block:
+    """One stage and its loops.
+
+    Attributes:
+        form: what is computed, over axes that are the form's own variables.
+        loops: the loops over results, outermost first.
+        inner: the loops of the reduction, inside of those.
+        bindings: axes that are no loop themselves, in terms of the loops' variables.
+        kinds: how loops run that are not serial.
+        tile: the loops that lie inside of the accumulator, which has an axis for each of them; those of one step may be gone.
+        results: so many elements along the last two axes of the tile are results; 0: all of them.
+        transposed: results lie side by side along the first axis of the tile, not along its last, and get to memory through
+            an array.
+        window: an inner loop along which the rows of the tile read the same elements; each is read once.
+        caches: operands read from a buffer of their own, filled inside of the first `Cache.depth` loops.
+    """
+
+    form: Map | Reduction
+    loops: tuple[Loop, ...]
+    inner: tuple[Loop, ...] = ()
+    bindings: Mapping[Expr, Expr] = field(default_factory=dict)
+    kinds: Mapping[Var, str] = field(default_factory=dict)
+    tile: tuple[Loop, ...] = ()
+    results: int = 0
+    transposed: bool = False
+    window: Sliding | None = None
+    caches: tuple[Cache, ...] = ()
+    view: View | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, form: Map | Reduction) -> Block:
+        """A stage with a loop for each of its axes, all of them serial."""
+        return cls(form, form.loops, form.inner if isinstance(form, Reduction) else ())
+
+    def find(self, loop: Var | str) -> Loop:
+        """The loop with that variable, or of that name. Raises UsageError where there is none, or several."""
+        every = (*self.loops, *self.inner)
+        found = [x for x in every if (x[0].name == loop if isinstance(loop, str) else x[0] is loop)]
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(v.name for v, _ in every) or "none"
+        wanted = loop if isinstance(loop, str) else loop.name
+        raise UsageError(f"{'several loops are' if found else 'no loop is'} called {wanted}", help=f"loops: {names}")
+
+    def has(self, loop: Var) -> bool:
+        """True unless the loop is gone."""
+        return any(loop is v for v, _ in (*self.loops, *self.inner))
+
+    def depth(self, loop: Var | str) -> int:
+        """How many loops over results stand around a loop over results. Raises UsageError for a loop of the reduction."""
+        v, _ = self.find(loop)
+        for n, (x, _) in enumerate(self.loops):
+            if x is v:
+                return n
+        raise UsageError(f"{v.name} is a loop of the reduction, not one over results")
+
+    @property
+    def outside(self) -> tuple[Loop, ...]:
+        """The loops over results that are outside of the accumulator."""
+        return tuple(x for x in self.loops if not _among(x, self.tile))
+
+    @property
+    def inside(self) -> tuple[Loop, ...]:
+        """The loops over results that are inside of it."""
+        return tuple(x for x in self.loops if _among(x, self.tile))
+
+    def over(self, axis: Var) -> tuple[Var, ...]:
+        """The loops that decide an axis, outermost first; those that are gone, of one step, are not among them."""
+        inside = set(post_order(self.bindings.get(axis, axis)))
+        return tuple(v for v, _ in (*self.loops, *self.inner) if v in inside)
+
+    def kind(self, v: Var) -> str:
+        """How a loop runs: `serial`, `parallel`, `vectorized` or `unrolled`."""
+        return self.kinds.get(v, SERIAL)
+
+    def with_loop(self, loop: Var, into: tuple[Loop, ...], value: Expr) -> Block:
+        """The block with other loops in the place of one, whose variable is `value` in terms of them."""
+        v, _ = self.find(loop)
+
+        def put(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
+            return tuple(y for x in loops for y in (into if x[0] is v else (x,)))
+
+        bindings = {axis: rewrite(e, lambda x: x, {v: value}) for axis, e in self.bindings.items()}
+        if v not in bindings and any(v is x for x, _ in axes(self.form)):
+            bindings[v] = value
+        kinds = {x: k for x, k in self.kinds.items() if x is not v}
+        return replace(self, loops=put(self.loops), inner=put(self.inner), bindings=bindings, kinds=kinds, view=None)
+
+    def with_kind(self, loop: Var | str, kind: str) -> Block:
+        """The block with a loop that runs in another way."""
+        return replace(self, kinds={**self.kinds, self.find(loop)[0]: kind})
+
+    def seen(self) -> View:
+        """What is computed, in terms of the loops; kept, as long as these are the same."""
+        if self.view is None:
+            object.__setattr__(self, "view", View(self))
+        assert self.view is not None
+        return self.view
+
+
+def _among(loop: Loop, loops: Sequence[Loop]) -> bool:
+    return any(loop[0] is v for v, _ in loops)
+
+
+def axes(form: Map | Reduction) -> tuple[Loop, ...]:
+    """All variables of a form with their extents: those of results, then those that are reduced."""
+    return (*form.loops, *form.inner) if isinstance(form, Reduction) else form.loops
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A part of an operand that is copied before it is read.
+
+    `depth`: the number of loops outside of it. `buffer`: where it lies. `fill`: the copy. `reads`: what is read in place of
+    each load of the operand.
+    """
+
+    depth: int
+    buffer: Buffer
+    fill: Block
+    reads: Mapping[Expr, Expr]
+
+
+class View:
+    """The expressions of a block in terms of its loops."""
+
+    def __init__(self, b: Block) -> None:
+        self.simplify = Simplifier({v: (0, n - 1) for v, n in (*b.loops, *b.inner)})
+        self._memo: dict[Expr, Expr] = dict(b.bindings)
+        for c in b.caches:
+            self._memo.update(c.reads)
+        self._acc: Buffer | None = None
+        self._place: tuple[Expr, ...] = ()
+        if isinstance(b.form, Reduction) and b.tile:
+            self._old = b.form.acc
+            self._acc = Buffer(self._old.name, [n for _, n in b.tile], self._old.dtype, "register")
+            self._place = tuple(v if _among((v, n), b.loops) else const(0) for v, n in b.tile)
+
+    @property
+    def acc(self) -> Buffer:
+        """The accumulators of a tile."""
+        assert self._acc is not None
+        return self._acc
+
+    @property
+    def place(self) -> tuple[Expr, ...]:
+        """The accumulator of the present step."""
+        return self._place
+
+    def __call__(self, e: Expr) -> Expr:
+        """An expression of the form."""
+        return self.simplify(rewrite(e, self._to_tile, self._memo))
+
+    def store(self, s: Store) -> Store:
+        """A store of the form."""
+        return Store(s.buffer, [self(i) for i in s.indices], self(s.value))
+
+    def _to_tile(self, e: Expr) -> Expr:
+        if self._acc is not None and isinstance(e, Load) and e.source is self._old:
+            return Load(self._acc, self._place)
+        return e

@@ -1,0 +1,168 @@
+"""The loop nest of a block: what is left to do when the schedule is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from ..tir.expr import Expr, Var, const, post_order, substitute
+from ..tir.stmt import (
+    UNROLLED,
+    VECTORIZED,
+    Allocate,
+    For,
+    If,
+    Stmt,
+    Store,
+    expressions,
+    pre_order,
+    seq,
+    substitute_stmt,
+)
+from .affine import depends
+from .block import Block
+from .forms import Loop, Reduction
+from .guards import bounded_loop
+from .results import partial, turned
+
+
+def lower(b: Block) -> Stmt:
+    """The loops of a block around its stores, or around its accumulators."""
+    body = _reduction(b) if isinstance(b.form, Reduction) else seq([b.seen().store(s) for s in b.form.stores])
+    outside = b.outside
+    for depth in range(len(outside), -1, -1):
+        caches = [c for c in b.caches if c.depth == depth]
+        if caches:
+            body = seq([*(lower(c.fill) for c in caches), body])
+            for c in caches:
+                body = Allocate(c.buffer, body)
+        if depth:
+            v, extent = outside[depth - 1]
+            body = For(v, extent, body, b.kind(v))
+    return body
+
+
+def lower_all(parts: list[Block], shared: int | None = None) -> Stmt:
+    """The nests of blocks one after the other, inside of the outermost loops that all of them have (at most `shared`)."""
+    common: list[tuple[Var, int, str]] = []
+    for loops in zip(*(b.outside for b in parts)):
+        v, extent = loops[0]
+        if any(x is not v for x, _ in loops) or len(common) == shared or len(parts) < 2:
+            break
+        common.append((v, extent, parts[0].kind(v)))
+    rest = [replace(b, loops=b.loops[len(common) :]) for b in parts]
+    body = seq([lower(b) for b in rest])
+    for v, extent, kind in reversed(common):
+        body = For(v, extent, body, kind)
+    return body
+
+
+def _reduction(b: Block) -> Stmt:
+    form = b.form
+    assert isinstance(form, Reduction)
+    view = b.seen()
+    if not b.tile:
+        update: Stmt = Store(form.acc, (), view(form.update))
+        for v, extent in reversed(b.inner):
+            update = For(v, extent, update, b.kind(v))
+        stores = [view.store(s) for s in form.stores]
+        return Allocate(form.acc, seq([Store(form.acc, (), view(form.init)), update, *stores]))
+    update = _updates(b, form)
+    written = seq([view.store(s) for s in form.stores])
+    *inside, (lane, lanes) = b.tile
+    whole = inside[-1][1] * lanes
+    valid = b.results or whole
+    if b.transposed:
+        assert isinstance(written, Store)
+        results = turned(written, inside, lane, lanes, valid, lambda s: _tile(b, s), view.simplify)
+    elif valid < whole:
+        results = partial(written, inside, inside[-1][0], lane, lanes, valid)
+    else:
+        results = _tile(b, written)
+    return Allocate(view.acc, seq([_tile(b, Store(view.acc, view.place, view(form.init))), update, results]))
+
+
+def _tile(b: Block, s: Stmt) -> Stmt:
+    """What is done for each accumulator of a tile: a loop that nothing in it depends on is left out."""
+    used = {e for x in pre_order(s) for e in post_order(*expressions(x)) if isinstance(e, Var)}
+    for v, extent in reversed(b.inside):
+        if v in used or b.kind(v) == VECTORIZED:
+            s = For(v, extent, s, b.kind(v))
+    return s
+
+
+def _updates(b: Block, form: Reduction) -> Stmt:
+    """The reduction's loops around the updates of a tile, each made where the guards are at least 0.
+
+    A guard of one inner loop becomes that loop's bounds. One that depends on the tile, or on a loop that is unrolled, is
+    decided for each update that is written out.
+    """
+    view = b.seen()
+    step = Store(view.acc, view.place, view(form.update))
+    guards = open_guards(b)
+    unrolled = [x for x in b.inner if b.kind(x[0]) == UNROLLED]
+    written: set[Var] = {k for k, _ in unrolled}
+    bounded: dict[Var, list[Expr]] = {}
+    outside: list[Expr] = []
+    each: list[Expr] = []
+    for g in guards:
+        moving = [k for k, _ in b.inner if depends(g, k)]
+        if is_decided_in_tile(b, g) or len(moving) > 1 or written.intersection(moving):
+            each.append(g)
+        elif moving:
+            bounded.setdefault(moving[0], []).append(g)
+        else:
+            outside.append(g)
+    if b.window is not None:
+        rows = b.tile[0]
+        columns = [x for x in unrolled if x[0] is not b.window.loop[0]]
+        one = b.window.written(step, rows, lambda s: _tile(b, s))
+        steps = product(*(range(m) for _, m in columns))
+        update = seq([substitute_stmt(one, {k: const(n) for (k, _), n in zip(columns, at)}) for at in steps])
+        written.add(b.window.loop[0])
+    elif unrolled or each:
+        update = _written_out(b, step, each, unrolled)
+    else:
+        update = _tile(b, step)
+    for k, m in reversed(b.inner):
+        if k in written:
+            continue
+        if k in bounded:
+            update = bounded_loop(view.simplify, bounded[k], k, m, update)
+        else:
+            update = For(k, m, update, b.kind(k))
+    for g in outside:
+        update = If(const(-1) < g, update)
+    return update
+
+
+def open_guards(b: Block) -> list[Expr]:
+    """The guards of a reduction that may be below 0 in some step."""
+    assert isinstance(b.form, Reduction)
+    view = b.seen()
+    return [g for g in map(view, b.form.guards) if view.simplify.range(g)[0] < 0]
+
+
+def is_decided_in_tile(b: Block, guard: Expr) -> bool:
+    """True if a guard differs between the accumulators of a tile."""
+    return any(depends(guard, v) for v, _ in b.inside)
+
+
+def _written_out(b: Block, step: Stmt, guards: list[Expr], unrolled: list[Loop]) -> Stmt:
+    """The updates one after the other, without those that a guard rules out."""
+    simplify = b.seen().simplify
+    places = [x for x in b.inside if any(depends(g, x[0]) for g in guards)]
+    made: list[Stmt] = []
+    loops = [*unrolled, *places]
+    for values in product(*(range(m) for _, m in loops)):
+        here: dict[Any, Expr] = {v: const(n) for (v, _), n in zip(loops, values)}
+        ranges = [(g, simplify.range(g)) for g in (simplify(substitute(g, here)) for g in guards)]
+        if any(high < 0 for _, (_, high) in ranges):
+            continue
+        one = _tile(b, substitute_stmt(step, here))
+        for g, (low, _) in ranges:
+            if low < 0:
+                one = If(const(-1) < g, one)
+        made.append(one)
+    return seq(made)

@@ -1,0 +1,69 @@
+"""Primitives, and the trace that they leave.
+
+A primitive is a pure function from a block to a block, or to several; nothing is changed in place. While a trace is taken,
+each call adds a line to it, as a person would write the call.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ParamSpec, TypeVar
+
+from ...tir.expr import Load, Var
+from ...tir.stmt import Buffer
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_TRACE: ContextVar[list[str] | None] = ContextVar("trace", default=None)
+
+
+def primitive(function: Callable[P, R]) -> Callable[P, R]:
+    """Makes a function a primitive: its calls are seen by `tracing`. Its first argument is the block."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **options: P.kwargs) -> R:
+        trace = _TRACE.get()
+        if trace is None:
+            return function(*args, **options)
+        trace.append(_call(function.__name__, args[1:], options))
+        with tracing():  # what a primitive is made of does not show
+            return function(*args, **options)
+
+    return run
+
+
+@contextmanager
+def tracing() -> Iterator[list[str]]:
+    """Takes the trace of the primitives that are called in its body; a trace around it does not see them."""
+    lines: list[str] = []
+    token = _TRACE.set(lines)
+    try:
+        yield lines
+    finally:
+        _TRACE.reset(token)
+
+
+def remark(line: str) -> None:
+    """Adds a line to the trace that says what the next ones are about."""
+    trace = _TRACE.get()
+    if trace is not None:
+        trace.append(line)
+
+
+def _call(name: str, args: Sequence[object], options: dict[str, Any]) -> str:
+    said = [_argument(a) for a in args] + [f"{k}={_argument(a)}" for k, a in options.items()]
+    return f"{name}({', '.join(said)})"
+
+
+def _argument(value: object) -> str:
+    if isinstance(value, Var | Buffer):
+        return value.name
+    if isinstance(value, Load):
+        return value.source.name
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_argument, value))}]"
+    return str(value)

@@ -1,0 +1,30 @@
+"""`cache_write`: a tile of results in registers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...diagnostics import UsageError
+from ...tir.expr import Var
+from ..block import Block
+from ..forms import Reduction
+from .base import primitive
+
+
+@primitive
+def cache_write(b: Block, at: Var | str) -> Block:
+    """The loops from `at` inwards inside of the accumulator, which becomes an array in registers.
+
+    ::
+
+        for i: for j in 4: for l in 8:                 for i:
+          acc = 0                                        for j in 4: for l in 8: acc[j, l] = 0
+          for k: acc += x[i*4 + j, k] * w[k, l]    ⇒     for k: for j in 4: for l in 8: acc[j, l] += x[i*4 + j, k] * w[k, l]
+          out[i*4 + j, l] = acc                          for j in 4: for l in 8: out[i*4 + j, l] = acc[j, l]
+
+    Raises UsageError for a block that reduces nothing.
+    """
+    if not isinstance(b.form, Reduction):
+        raise UsageError("there is no accumulator: nothing is reduced")
+    depth = b.depth(at)
+    return replace(b, tile=b.loops[depth:], view=None)

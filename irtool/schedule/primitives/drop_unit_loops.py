@@ -1,0 +1,26 @@
+"""`drop_unit_loops`: no loops of one step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...tir.expr import const
+from ..block import Block
+from .base import primitive
+
+
+@primitive
+def drop_unit_loops(b: Block) -> Block:
+    """Without the loops that have one step; their variables are 0.
+
+    ::
+
+        for i in 1: for j in 8: out[i, j] = f(i, j)    ⇒    for j in 8: out[0, j] = f(0, j)
+
+    An accumulator keeps the axes that it has.
+    """
+    tile = b.tile
+    for v, extent in (*b.loops, *b.inner):
+        if extent == 1:
+            b = b.with_loop(v, (), const(0, v.dtype))
+    return replace(b, tile=tile)

@@ -1,0 +1,37 @@
+"""`loop_partition`: the range of a loop in several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...diagnostics import UsageError
+from ...tir.expr import Expr, Var
+from ..block import Block
+from .base import primitive
+
+
+@primitive
+def loop_partition(b: Block, loop: Var | str, ranges: Sequence[tuple[int, int]]) -> list[Block]:
+    """One block for each of the ranges `(begin, end)` of a loop's steps; in each, the loop begins at 0.
+
+    ::
+
+        for i in 19: out[i] = f(i)    ⇒    loop_partition(i, [(0, 16), (16, 19)])    for i in 16: out[i] = f(i)
+                                                                                     for i in 3: out[i + 16] = f(i + 16)
+
+    So tails are split off, and steps in which a condition holds from those in which it does not. The ranges may overlap, where
+    results may be made twice. Raises UsageError for a range that the loop does not have.
+    """
+    v, extent = b.find(loop)
+    for begin, end in ranges:
+        if not 0 <= begin < end:
+            raise UsageError(f"[{begin}, {end}) is not a range of {v.name}, which has {extent} steps")
+    return [_part(b, v, extent, begin, end) for begin, end in ranges]
+
+
+def _part(b: Block, v: Var, extent: int, begin: int, end: int) -> Block:
+    if (begin, end) == (0, extent):
+        return b
+    own = Var(v.name, v.dtype)
+    value: Expr = own + begin if begin else own
+    return b.with_loop(v, ((own, end - begin),), value)

@@ -1,0 +1,37 @@
+"""`reorder`: loops in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...diagnostics import UsageError
+from ...tir.expr import Var
+from ..block import Block
+from ..forms import Loop
+from .base import primitive
+
+
+@primitive
+def reorder(b: Block, loops: Sequence[Var | str]) -> Block:
+    """The loops named, in this order, in the places that they had; other loops stay where they are.
+
+    ::
+
+        for i: for j: for k: …    ⇒    reorder([k, i])    for k: for j: for i: …
+
+    Loops over results change places among each other, loops of a reduction among each other: the reduction is inside.
+    Raises UsageError for a loop named twice, or for both kinds in one call.
+    """
+    wanted = dict(b.find(x) for x in loops)
+    if len(wanted) < len(loops):
+        raise UsageError("a loop is named twice")
+    over = {v: n for v, n in b.loops if v in wanted}
+    if over and len(over) < len(wanted):
+        raise UsageError("loops over results and loops of the reduction cannot change places")
+
+    def placed(given: tuple[Loop, ...]) -> tuple[Loop, ...]:
+        mine = iter(wanted.items())
+        return tuple(next(mine) if x[0] in wanted else x for x in given)
+
+    return replace(b, loops=placed(b.loops), inner=placed(b.inner))

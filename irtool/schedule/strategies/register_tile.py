@@ -1,0 +1,168 @@
+"""Reductions with a tile of results in registers: convolutions, matrix products, pooling, sums over outer axes.
+
+    for spatial…:                      for blocks…:
+      acc = 0                            acc[a][b][lanes] = 0                   (registers)
+      for k…: acc += x[…] * w[…]   ⇒     for k…: acc[a][b][:] += x[a…] * w[b…]  (unrolled, vectors)
+      out[…] = f(acc)                    out[…] = f(acc[a][b][:])
+
+The vector axis is a spatial loop along which every operand is contiguous or constant; the tile's rows are another one.
+"""
+
+from __future__ import annotations
+
+from ...tir.expr import Var
+from ...tir.stmt import UNROLLED, Stmt, Store
+from ..affine import coefficients, depends, loads, simplifier
+from ..block import Block
+from ..forms import Reduction
+from ..guards import free_range
+from ..nest import is_decided_in_tile, lower_all, open_guards
+from ..plans import Plan, decided, is_padded
+from ..primitives import (
+    cache_write,
+    drop_unit_loops,
+    loop_partition,
+    parallel,
+    reorder,
+    sliding_window,
+    split,
+    store_tail,
+    store_transposed,
+    unroll,
+    vectorize,
+)
+from ..results import is_turned
+from ..sliding import WINDOW, choose_sliding
+
+_PARALLEL_WORK = 1 << 18
+
+_MANY_STEPS = 32
+"""Steps of a loop that several threads can share evenly."""
+
+
+Segment = tuple[int, int, int, int]
+"""A part of the vector axis: its first element, tiles, vectors of a tile, lanes of a vector."""
+
+
+def schedule(r: Reduction, p: Plan) -> Stmt:
+    """The tiled nest."""
+    block = Block.of(r)
+    v, x = r.loops[p.vector][0], r.loops[p.row][0] if p.row is not None else None
+    order = _order(r, p)
+    parts = []
+    for first, tiles, vectors, lanes in _vector_segments(r, p):
+        (column,) = loop_partition(block, v, [(first, first + tiles * vectors * lanes)])
+        for start, count, steps in _row_segments(r, p):
+            b = split(column, column.over(v)[0], [tiles, vectors, lanes], _names(v, "otv"))
+            rows: tuple[Var, ...] = ()
+            if x is not None:
+                (b,) = loop_partition(b, x, [(start, start + count * steps)])
+                b = split(b, b.over(x)[0], [count, steps], _names(x, "ot"))
+                rows = b.over(x)[1:]
+            tile = (*rows, *b.over(v)[1:])
+            b = reorder(b, [*(b.over(axis)[0] for axis in order), *tile])
+            b = drop_unit_loops(cache_write(b, tile[0]))
+            for loop in tile[:-1]:
+                b = unroll(b, loop) if b.has(loop) else b
+            b = vectorize(b, tile[-1]) if lanes > 1 else b
+            b = _share_reads(_decide_guards(b, r, p), r, p)
+            if is_turned([b.seen().store(s) for s in r.stores], tile[-1], b.tile[:-1], b.seen().simplify):
+                b = store_transposed(b)
+            if tiles == 1 and r.loops[p.vector][1] - first < vectors * lanes:
+                b = store_tail(b, r.loops[p.vector][1] - first)
+            if r.work >= _PARALLEL_WORK and b.outside:
+                b = parallel(b, b.outside[0][0])
+            parts.append(b)
+    outermost = parts[0].outside[:1]
+    return lower_all(parts, shared=1 if outermost and outermost[0][1] >= _MANY_STEPS else 0)
+
+
+def _names(v: Var, suffixes: str) -> list[str]:
+    """Names of the loops that a loop is split into: of blocks, of the tile's steps, of a vector's elements."""
+    return [f"{v.name}_{s}" for s in suffixes]
+
+
+def _vector_segments(r: Reduction, p: Plan) -> list[Segment]:
+    """The vector axis in tiles of whole vectors, then what is left over.
+
+    That is a narrower vector where there is one, or a whole one of which not all is stored, or one that overlaps the last.
+    """
+    v, extent = r.loops[p.vector]
+    whole, left = divmod(extent, p.lanes)
+    uneven = left & (left - 1)
+    padded = uneven and not (p.again and whole) and is_padded(r, v, (whole + 1) * p.lanes)
+    segments = [(0, whole // p.tile.vectors, p.tile.vectors, p.lanes)] if whole >= p.tile.vectors else []
+    done = whole // p.tile.vectors * p.tile.vectors
+    if padded or whole - done:
+        segments.append((done * p.lanes, 1, whole - done + bool(padded), p.lanes))
+    if left and not padded:
+        overlaps = p.again and whole and uneven
+        segments.append((extent - p.lanes, 1, 1, p.lanes) if overlaps else (whole * p.lanes, 1, 1, left))
+    return segments
+
+
+def _row_segments(r: Reduction, p: Plan) -> list[tuple[int, int, int]]:
+    """The row loop in parts (first step, tiles, steps of a tile), so that guards hold throughout or are those of a single
+    tile."""
+    if p.row is None:
+        return [(0, 1, 1)]
+    x, n = r.loops[p.row]
+    size = min(p.tile.rows, n)
+    first, last = free_range(simplifier(r.loops, r.inner), list(r.guards), x, n)
+    found: list[tuple[int, int, int]] = []
+    at = 0
+    while at < n:
+        count, steps = 1, min(size, n - at)
+        if at >= first and at + steps - 1 <= last:
+            count = max(1, (last + 1 - at) // steps)
+        found.append((at, count, steps))
+        at += count * steps
+    return found
+
+
+def _order(r: Reduction, p: Plan) -> list[Var]:
+    """The axes of results, outermost first: those that the vector operand moves with go outside, so that its part of it stays
+    in cache."""
+    simplify = simplifier(r.loops, r.inner)
+    v = r.loops[p.vector][0]
+    places = [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
+    vector_places = [i for i in places if coefficients(simplify, i, (v,))[0] != 0]
+    moves = {x: any(coefficients(simplify, i, (x,))[0] != 0 for i in vector_places) for x, _ in r.loops}
+    return sorted(moves, key=lambda x: not moves[x])
+
+
+def _decide_guards(b: Block, r: Reduction, p: Plan) -> Block:
+    """Loops that guards connect with the rows of the tile unrolled, so that each update is made or not."""
+    if open_guards(b):
+        for k, extent in decided(r, p.row, []):
+            b = unroll(b, k) if extent > 1 else b
+    return b
+
+
+def _share_reads(b: Block, r: Reduction, p: Plan) -> Block:
+    """A window that slides over the rows of the tile, or one whose steps are unrolled, where rows share nothing else."""
+    guards = open_guards(b)
+    written = {k for k, _ in b.inner if b.kind(k) == UNROLLED}
+    moving = [{k for k, _ in b.inner if depends(g, k)} for g in guards]
+    if p.shared or written or any(is_decided_in_tile(b, g) or len(m) > 1 for g, m in zip(guards, moving)):
+        return b
+    free = [x for x in b.inner if not any(x[0] in m for m in moving)]
+    view = b.seen()
+    rows = b.tile[0]
+    if p.row is not None and rows[1] > 1 and b.tile[-1][1] > 1:
+        step = Store(view.acc, view.place, view(r.update))
+        window = choose_sliding(step, rows, free, view.simplify)
+        if window is not None:
+            for k, _ in window.columns(rows, free, view.simplify):
+                b = unroll(b, k)
+            return sliding_window(b, window)
+    last, extent = r.inner[-1]
+    if 1 < extent <= WINDOW and any(last is k for k, _ in free):
+        b = unroll(b, last)
+    return b
+
+
+def plain(r: Reduction) -> Stmt:
+    """The nest as it was."""
+    b = Block.of(r)
+    return lower_all([parallel(b, b.loops[0][0]) if b.loops and r.work >= _PARALLEL_WORK else b])
