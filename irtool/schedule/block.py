@@ -16,7 +16,7 @@ from ..diagnostics import UsageError
 from ..tir.expr import Expr, Load, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import SERIAL, Buffer, Store
-from .forms import Loop, Map, Reduction
+from .forms import Loop, Map, Reduction, substituted
 from .sliding import Sliding
 
 
@@ -35,7 +35,7 @@ class Block:
         transposed: results lie side by side along the first axis of the tile, not along its last, and get to memory through
             an array.
         window: an inner loop along which the rows of the tile read the same elements; each is read once.
-        caches: operands read from a buffer of their own, filled inside of the first `Cache.depth` loops.
+        caches: operands read from a buffer of their own, filled right before the loops that read it.
     """
 
     form: Map | Reduction
@@ -113,6 +113,13 @@ class Block:
         """The block with a loop that runs in another way."""
         return replace(self, kinds={**self.kinds, self.find(loop)[0]: kind})
 
+    def result(self) -> Map | Reduction:
+        """The same computation, with the loops as its axes."""
+        form = self.form
+        if isinstance(form, Map):
+            return substituted(form, self.bindings, self.loops)
+        return substituted(replace(form, inner=self.inner), self.bindings, self.loops)
+
     def seen(self) -> View:
         """What is computed, in terms of the loops; kept, as long as these are the same."""
         if self.view is None:
@@ -134,14 +141,15 @@ def axes(form: Map | Reduction) -> tuple[Loop, ...]:
 class Cache:
     """A part of an operand that is copied before it is read.
 
-    `depth`: the number of loops outside of it. `buffer`: where it lies. `fill`: the copy. `reads`: what is read in place of
-    each load of the operand.
+    `within`: the number of loops over results that are inside of it. `buffer`: where the copy lies. `fill`: what makes it.
+    `operand`: the read that is replaced, and `read` by what.
     """
 
-    depth: int
+    within: int
     buffer: Buffer
     fill: Block
-    reads: Mapping[Expr, Expr]
+    operand: Load
+    read: Load
 
 
 class View:
@@ -151,7 +159,7 @@ class View:
         self.simplify = Simplifier({v: (0, n - 1) for v, n in (*b.loops, *b.inner)})
         self._memo: dict[Expr, Expr] = dict(b.bindings)
         for c in b.caches:
-            self._memo.update(c.reads)
+            self._memo[c.operand] = c.read
         self._acc: Buffer | None = None
         self._place: tuple[Expr, ...] = ()
         if isinstance(b.form, Reduction) and b.tile:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ..tir.expr import Const, Expr, Load, Var, post_order, rewrite
 from ..tir.simplify import Simplifier
@@ -41,6 +43,25 @@ class Reduction:
         for _, extent in (*self.loops, *self.inner):
             n *= extent
         return n
+
+
+Form = TypeVar("Form", Map, Reduction)
+
+
+def substituted(form: Form, values: Mapping[Expr, Expr], loops: Sequence[Loop]) -> Form:
+    """The form with variables replaced, over other loops of results; simplified with what is known of all its loops."""
+    inner = form.inner if isinstance(form, Reduction) else ()
+    simplify = Simplifier({v: (0, n - 1) for v, n in (*loops, *inner)})
+    memo = dict(values)
+
+    def change(e: Expr) -> Expr:
+        return simplify(rewrite(e, lambda x: x, memo))
+
+    stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in form.stores)
+    if isinstance(form, Map):
+        return Map(tuple(loops), stores)
+    guards = tuple(change(g) for g in form.guards)
+    return Reduction(tuple(loops), form.acc, change(form.init), inner, change(form.update), stores, guards)
 
 
 def peel(s: Stmt) -> tuple[tuple[Loop, ...], Stmt]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from ..tir.kernel import Choice, Kernel
 from ..tir.stmt import Allocate, Buffer, Seq, Stmt, seq
-from . import elementwise, flatten, rows
-from .strategies import register_tile
+from . import rows
+from .axes import fuse_axes, fuse_sums, split_groups, split_sums
+from .strategies import elementwise, register_tile
 from .affine import loads
 from .bands import Banded, choose_band, cut
 from .fusion import fuse_stages
@@ -81,8 +82,8 @@ class _Scheduler:
 
     def _stage(self, s: Stmt, form: Map | Reduction | None) -> Stmt:
         if isinstance(form, Reduction):
-            split = take_guards(flatten.split_groups(flatten.split_loops(form)))
-            return self._reduction(form, split, flatten.flatten_sums(flatten.flatten_loops(split)))
+            split = take_guards(split_groups(split_sums(form)))
+            return self._reduction(form, split, fuse_sums(fuse_axes(split)))
         if isinstance(form, Map):
             size = 1
             for _, n in form.loops:

@@ -32,7 +32,7 @@ def lower(b: Block) -> Stmt:
     body = _reduction(b) if isinstance(b.form, Reduction) else seq([b.seen().store(s) for s in b.form.stores])
     outside = b.outside
     for depth in range(len(outside), -1, -1):
-        caches = [c for c in b.caches if c.depth == depth]
+        caches = [c for c in b.caches if c.within == len(outside) - depth]
         if caches:
             body = seq([*(lower(c.fill) for c in caches), body])
             for c in caches:

@@ -16,7 +16,7 @@ from ..tir.expr import Binary, Expr, Load, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import PARALLEL, SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer, For, If, Stmt, Store, seq
 from .affine import depends, loads, stride
-from .flatten import flatten_sums
+from .axes import fuse_sums
 from .guards import bounded_loop
 from .machine import Machine
 from .forms import Map, Reduction
@@ -68,7 +68,7 @@ def row_count(forms: Sequence[Map | Reduction | None], machine: Machine) -> int:
     """
     found = set()
     for f in forms:
-        if f is None or (isinstance(f, Reduction) and applies(flatten_sums(f), machine) is None):
+        if f is None or (isinstance(f, Reduction) and applies(fuse_sums(f), machine) is None):
             return 0
         if isinstance(f, Reduction):
             found.add(math.prod(n for _, n in f.loops))

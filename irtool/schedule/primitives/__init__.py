@@ -5,6 +5,7 @@ Each one's docstring shows a nest before and after it. Strategies are made of th
 
 from .annotate import parallel, unroll, vectorize
 from .base import primitive, remark, tracing
+from .cache_read import cache_read
 from .cache_write import cache_write
 from .drop_unit_loops import drop_unit_loops
 from .fuse import fuse
@@ -15,6 +16,7 @@ from .split import split
 from .store_results import store_tail, store_transposed
 
 __all__ = [
+    "cache_read",
     "cache_write",
     "drop_unit_loops",
     "fuse",

@@ -1,0 +1,39 @@
+"""`cache_read`: a part of an operand in a buffer of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...diagnostics import UsageError
+from ...tir.expr import Expr, Load, Var, rewrite
+from ...tir.stmt import VECTORIZED, Buffer, Store
+from ..block import Block, Cache
+from ..forms import Map
+from .base import primitive
+
+
+@primitive
+def cache_read(b: Block, operand: Load, loops: Sequence[Var | str], name: str = "near") -> Block:
+    """What an operand has for the steps of some loops, the innermost ones, copied before they run.
+
+    ::
+
+        for i in 4: for j in 8: out[i, j] = x[j, i]    ⇒    cache_read(x, [j, i])    for j in 8: for i in 4: near[j, i] = x[j, i]
+                                                                                     for i in 4: for j in 8: out[i, j] = near[j, i]
+
+    The copy has an axis for each loop named, in that order, and is made in vectors along the last. It lies on the stack.
+    Raises UsageError unless the loops are the innermost ones over results.
+    """
+    chosen = [b.find(x) for x in loops]
+    inside = b.loops[len(b.loops) - len(chosen) :]
+    if {v for v, _ in inside} != {v for v, _ in chosen}:
+        raise UsageError("a copy is made for the innermost loops over results", help="reorder them first")
+    buffer = Buffer(name, [n for _, n in chosen], operand.dtype, "local")
+    own = [(Var(v.name, v.dtype), n) for v, n in chosen]
+    places: dict[Expr, Expr] = {v: x for (v, _), (x, _) in zip(chosen, own)}
+    source = rewrite(b.seen()(operand), lambda e: e, places)
+    at = tuple(x for x, _ in own)
+    fill = Block.of(Map(tuple(own), (Store(buffer, at, source),))).with_kind(own[-1][0], VECTORIZED)
+    cache = Cache(len(chosen), buffer, fill, operand, Load(buffer, tuple(v for v, _ in chosen)))
+    return replace(b, caches=(*b.caches, cache), view=None)

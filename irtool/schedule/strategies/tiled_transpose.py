@@ -1,0 +1,89 @@
+"""Element-by-element nests with a transposed operand, a square at a time.
+
+    for i, j: out[i, j] = f(x[j, i])
+
+    ⇒   for squares:
+          for j, i: near[j, i] = x[j, i]          (vectors along i)
+          for i, j: out[i, j] = f(near[j, i])     (vectors along j)
+
+Every line of memory is read and written at once, not one element of it at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from ...tir.expr import Load, Select, Var, post_order
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Stmt
+from ..affine import loads, simplifier, stride
+from ..block import Block
+from ..forms import Loop, Map
+from ..nest import lower_all
+from ..primitives import cache_read, loop_partition, parallel, reorder, split, vectorize
+from ..splitting import pieces
+
+_LEAST = 4
+"""Elements along an axis that are worth a square."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The loop along which results are contiguous, and the one along which some operand is that moves with both."""
+
+    written: Loop
+    read: Loop
+
+
+def choose_axes(m: Map) -> Axes | None:
+    """The axes that change places; None if there are none, or a condition decides what is read."""
+    values = [s.value for s in m.stores]
+    if any(isinstance(e, Select) and e.lazy for e in post_order(*values)):
+        return None
+    simplify = simplifier(m.loops)
+    for v, n in m.loops:
+        if n < _LEAST or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in m.stores):
+            continue
+        for w, k in m.loops:
+            if w is not v and k >= _LEAST and any(_is_transposed(simplify, e, v, w) for e in loads(*values)):
+                return Axes((v, n), (w, k))
+    return None
+
+
+def _is_transposed(simplify: Simplifier, e: Load, written: Var, read: Var) -> bool:
+    place = e.source.offset(e.indices)
+    step = stride(simplify, place, written)
+    return step is not None and step >= _LEAST and stride(simplify, place, read) == 1
+
+
+def schedule(m: Map, axes: Axes, lanes: int, shared: bool) -> Stmt:
+    """The nest in squares; `shared`: threads share its outermost loop."""
+    (v, n), (w, k) = axes.written, axes.read
+    simplify = simplifier(m.loops)
+    operands = [e for e in dict.fromkeys(loads(*(s.value for s in m.stores))) if _is_transposed(simplify, e, v, w)]
+    block = Block.of(m)
+    others = [x for x, _ in m.loops if x is not v and x is not w]
+    parts = []
+    for written, read in product(pieces(n, lanes), pieces(k, lanes)):
+        b, (v_o, v_v) = _split(block, v, written)
+        b, (w_o, w_v) = _split(b, w, read)
+        b = reorder(b, [*others, *v_o, *w_o, w_v, v_v])
+        if written[2] > 1 and read[2] > 1:
+            for e in operands:
+                b = cache_read(b, e, [v_v, w_v], name="turned")
+        b = vectorize(b, v_v) if written[2] > 1 else b
+        if shared and len(b.loops) > 2:
+            b = parallel(b, b.loops[0][0])
+        parts.append(b)
+    return lower_all(parts)
+
+
+def _split(b: Block, axis: Var, piece: tuple[int, int, int]) -> tuple[Block, tuple[list[Var], Var]]:
+    """A part of an axis in vectors: the loop over them, if there are several, and the one over the elements of one."""
+    first, count, width = piece
+    (b,) = loop_partition(b, axis, [(first, first + count * width)])
+    names = [f"{axis.name}_o", f"{axis.name}_v"]
+    b = split(b, b.over(axis)[0], [count, width] if count > 1 else [width], names if count > 1 else names[1:])
+    *blocks, lane = b.over(axis)
+    return b, (blocks, lane)
