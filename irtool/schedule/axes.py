@@ -22,9 +22,9 @@ def fuse_axes(form: Form) -> Form:
     convolution), and which nothing else uses."""
     at = len(form.loops) - 1
     while at > 0:
-        (outer, n), (inner, m) = form.loops[at - 1], form.loops[at]
+        (outer, _), (inner, m) = form.loops[at - 1], form.loops[at]
         if _moves_as_one(form, form.loops, outer, inner, m, _places(form)):
-            form = fuse(Block.of(form), outer, inner).result()  # type: ignore[assignment]
+            form = fuse(Block.of(form), outer, inner).result()
         at -= 1
     return form
 
@@ -33,9 +33,9 @@ def fuse_sums(r: Reduction) -> Reduction:
     """Fuses neighbouring axes of the reduction likewise (height and width of an image of which the mean is taken)."""
     at = len(r.inner) - 1
     while at > 0:
-        (outer, n), (inner, m) = r.inner[at - 1], r.inner[at]
+        (outer, _), (inner, m) = r.inner[at - 1], r.inner[at]
         if _moves_as_one(r, r.inner, outer, inner, m, _operands(r)):
-            r = fuse(Block.of(r), outer, inner).result()  # type: ignore[assignment]
+            r = fuse(Block.of(r), outer, inner).result()
         at -= 1
     return r
 
@@ -43,7 +43,7 @@ def fuse_sums(r: Reduction) -> Reduction:
 def _moves_as_one(
     form: Map | Reduction, loops: Sequence[Loop], outer: Var, inner: Var, m: int, places: Sequence[Expr]
 ) -> bool:
-    simplify = simplifier(form.loops, form.inner if isinstance(form, Reduction) else ())
+    simplify = simplifier(form.loops, form.inner)
     if isinstance(form, Reduction) and any(depends(g, v) for g in form.guards for v in (outer, inner)):
         return False
     moved = (coefficients(simplify, i, (outer, inner)) for i in places)
@@ -71,11 +71,13 @@ def split_blocks(m: Map) -> Map:
     """Splits every axis that some place divides by the size of a layout's blocks, which become the inner axis."""
     for v, extent in m.loops:
         simplify = simplifier(m.loops)
-        places = [e.source.offset(e.indices) for e in loads(*(s.value for s in m.stores)) if e.source.layout is not None]
+        places = [
+            e.source.offset(e.indices) for e in loads(*(s.value for s in m.stores)) if e.source.layout is not None
+        ]
         places += [s.buffer.offset(s.indices) for s in m.stores if s.buffer.layout is not None]
         factor = _divisor(simplify, places, v, extent)
         if factor:
-            m = split(Block.of(m), v, [extent // factor, factor], [f"{v.name}_b", f"{v.name}_i"]).result()  # type: ignore[assignment]
+            m = split(Block.of(m), v, [extent // factor, factor], [f"{v.name}_b", f"{v.name}_i"]).result()
     return m
 
 
@@ -86,7 +88,7 @@ def split_sums(r: Reduction) -> Reduction:
         if factor:
             b = split(Block.of(r), v, [extent // factor, factor], [f"{v.name}_b", f"{v.name}_i"])
             elements = b.over(v)[1]
-            r = reorder(b, [*(x for x, _ in b.inner if x is not elements), elements]).result()  # type: ignore[assignment]
+            r = reorder(b, [*(x for x, _ in b.inner if x is not elements), elements]).result()
     return r
 
 
@@ -96,7 +98,7 @@ def split_groups(r: Reduction) -> Reduction:
         indices = chain.from_iterable(e.indices for e in loads(r.update) if e.source is not r.acc)
         factor = _divisor(simplifier(r.loops, r.inner), list(indices), v, extent)
         if factor:
-            r = split(Block.of(r), v, [extent // factor, factor], [f"{v.name}_g", v.name]).result()  # type: ignore[assignment]
+            r = split(Block.of(r), v, [extent // factor, factor], [f"{v.name}_g", v.name]).result()
     return r
 
 

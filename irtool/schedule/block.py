@@ -12,16 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Generic
+
 from ..diagnostics import UsageError
 from ..tir.expr import Expr, Load, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import SERIAL, Buffer, Store
-from .forms import Loop, Map, Reduction, substituted
+from .forms import Form, Loop, Map, Reduction, substituted
 from .sliding import Sliding
 
 
 @dataclass(frozen=True)
-class Block:
+class Block(Generic[Form]):
     """One stage and its loops.
 
     Attributes:
@@ -35,10 +37,11 @@ class Block:
         transposed: results lie side by side along the first axis of the tile, not along its last, and get to memory through
             an array.
         window: an inner loop along which the rows of the tile read the same elements; each is read once.
+        factor: an inner loop that is spread over several accumulators.
         caches: operands read from a buffer of their own, filled right before the loops that read it.
     """
 
-    form: Map | Reduction
+    form: Form
     loops: tuple[Loop, ...]
     inner: tuple[Loop, ...] = ()
     bindings: Mapping[Expr, Expr] = field(default_factory=dict)
@@ -47,13 +50,14 @@ class Block:
     results: int = 0
     transposed: bool = False
     window: Sliding | None = None
+    factor: Factor | None = None
     caches: tuple[Cache, ...] = ()
     view: View | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(cls, form: Map | Reduction) -> Block:
+    def of(cls, form: Form) -> Block[Form]:
         """A stage with a loop for each of its axes, all of them serial."""
-        return cls(form, form.loops, form.inner if isinstance(form, Reduction) else ())
+        return cls(form, form.loops, form.inner)
 
     def find(self, loop: Var | str) -> Loop:
         """The loop with that variable, or of that name. Raises UsageError where there is none, or several."""
@@ -96,7 +100,7 @@ class Block:
         """How a loop runs: `serial`, `parallel`, `vectorized` or `unrolled`."""
         return self.kinds.get(v, SERIAL)
 
-    def with_loop(self, loop: Var, into: tuple[Loop, ...], value: Expr) -> Block:
+    def with_loop(self, loop: Var, into: tuple[Loop, ...], value: Expr) -> Block[Form]:
         """The block with other loops in the place of one, whose variable is `value` in terms of them."""
         v, _ = self.find(loop)
 
@@ -104,21 +108,18 @@ class Block:
             return tuple(y for x in loops for y in (into if x[0] is v else (x,)))
 
         bindings = {axis: rewrite(e, lambda x: x, {v: value}) for axis, e in self.bindings.items()}
-        if v not in bindings and any(v is x for x, _ in axes(self.form)):
+        if v not in bindings and any(v is x for x, _ in (*self.form.loops, *self.form.inner)):
             bindings[v] = value
         kinds = {x: k for x, k in self.kinds.items() if x is not v}
         return replace(self, loops=put(self.loops), inner=put(self.inner), bindings=bindings, kinds=kinds, view=None)
 
-    def with_kind(self, loop: Var | str, kind: str) -> Block:
+    def with_kind(self, loop: Var | str, kind: str) -> Block[Form]:
         """The block with a loop that runs in another way."""
         return replace(self, kinds={**self.kinds, self.find(loop)[0]: kind})
 
-    def result(self) -> Map | Reduction:
+    def result(self) -> Form:
         """The same computation, with the loops as its axes."""
-        form = self.form
-        if isinstance(form, Map):
-            return substituted(form, self.bindings, self.loops)
-        return substituted(replace(form, inner=self.inner), self.bindings, self.loops)
+        return substituted(self.form, self.bindings, self.loops, self.inner)
 
     def seen(self) -> View:
         """What is computed, in terms of the loops; kept, as long as these are the same."""
@@ -132,11 +133,6 @@ def _among(loop: Loop, loops: Sequence[Loop]) -> bool:
     return any(loop[0] is v for v, _ in loops)
 
 
-def axes(form: Map | Reduction) -> tuple[Loop, ...]:
-    """All variables of a form with their extents: those of results, then those that are reduced."""
-    return (*form.loops, *form.inner) if isinstance(form, Reduction) else form.loops
-
-
 @dataclass(frozen=True)
 class Cache:
     """A part of an operand that is copied before it is read.
@@ -147,15 +143,24 @@ class Cache:
 
     within: int
     buffer: Buffer
-    fill: Block
+    fill: Block[Map]
     operand: Load
     read: Load
+
+
+@dataclass(frozen=True)
+class Factor:
+    """The steps of an inner `loop` go to `vectors` vectors of `lanes` accumulators in turn, which are combined at the end."""
+
+    loop: Var
+    lanes: int
+    vectors: int
 
 
 class View:
     """The expressions of a block in terms of its loops."""
 
-    def __init__(self, b: Block) -> None:
+    def __init__(self, b: Block[Any]) -> None:
         self.simplify = Simplifier({v: (0, n - 1) for v, n in (*b.loops, *b.inner)})
         self._memo: dict[Expr, Expr] = dict(b.bindings)
         for c in b.caches:

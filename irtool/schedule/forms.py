@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ..tir.expr import Const, Expr, Load, Var, post_order, rewrite
@@ -19,6 +19,11 @@ class Map:
 
     loops: tuple[Loop, ...]
     stores: tuple[Store, ...]
+
+    @property
+    def inner(self) -> tuple[Loop, ...]:
+        """The loops of the reduction: there is none."""
+        return ()
 
 
 @dataclass(frozen=True)
@@ -48,10 +53,13 @@ class Reduction:
 Form = TypeVar("Form", Map, Reduction)
 
 
-def substituted(form: Form, values: Mapping[Expr, Expr], loops: Sequence[Loop]) -> Form:
-    """The form with variables replaced, over other loops of results; simplified with what is known of all its loops."""
-    inner = form.inner if isinstance(form, Reduction) else ()
-    simplify = Simplifier({v: (0, n - 1) for v, n in (*loops, *inner)})
+def substituted(
+    form: Form, values: Mapping[Expr, Expr], loops: Sequence[Loop], inner: Sequence[Loop] | None = None
+) -> Form:
+    """The form with variables replaced, over other loops of results, and other `inner` loops, if they are given; simplified
+    with what is known of all of them."""
+    inside: Sequence[Loop] = form.inner if inner is None else inner
+    simplify = Simplifier({v: (0, n - 1) for v, n in (*loops, *inside)})
     memo = dict(values)
 
     def change(e: Expr) -> Expr:
@@ -59,9 +67,11 @@ def substituted(form: Form, values: Mapping[Expr, Expr], loops: Sequence[Loop]) 
 
     stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in form.stores)
     if isinstance(form, Map):
-        return Map(tuple(loops), stores)
-    guards = tuple(change(g) for g in form.guards)
-    return Reduction(tuple(loops), form.acc, change(form.init), inner, change(form.update), stores, guards)
+        return replace(form, loops=tuple(loops), stores=stores)
+    init, update, guards = change(form.init), change(form.update), tuple(map(change, form.guards))
+    return replace(
+        form, loops=tuple(loops), inner=tuple(inside), stores=stores, init=init, update=update, guards=guards
+    )
 
 
 def peel(s: Stmt) -> tuple[tuple[Loop, ...], Stmt]:

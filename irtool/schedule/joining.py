@@ -26,10 +26,10 @@ from ..tir.program import (
 )
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, For, Stmt, Store, pre_order, seq
+from .forms import Map, buffers_read, recognise, with_buffers
 from .kernel import schedule_kernel
 from .machine import Machine
-from .forms import Map, buffers_read, recognise, with_buffers
-from .rows import row_count
+from .strategies.row_reduction import row_count
 from .wishes import stages
 
 

@@ -6,19 +6,18 @@ from collections.abc import Sequence
 
 from ..tir.kernel import Choice, Kernel
 from ..tir.stmt import Allocate, Buffer, Seq, Stmt, seq
-from . import rows
-from .axes import fuse_axes, fuse_sums, split_groups, split_sums
-from .strategies import elementwise, register_tile
 from .affine import loads
+from .axes import fuse_axes, fuse_sums, split_groups, split_sums
 from .bands import Banded, choose_band, cut
+from .forms import Map, Reduction, buffers_read, recognise
 from .fusion import fuse_stages
 from .guards import take_guards
 from .machine import Machine
-from .forms import Map, Reduction, buffers_read, recognise
 from .packing import pack
 from .parts import Part, reuse
 from .plans import Plan, plan
 from .separable import separate
+from .strategies import elementwise, register_tile, row_reduction
 from .threads import share_loops
 
 Note = tuple[int, str, str]
@@ -60,7 +59,7 @@ class _Scheduler:
             s = s.body
         stages = list(s.stmts) if isinstance(s, Seq) and recognise(s) is None else [s]
         forms = [recognise(x) for x in stages]
-        self.rows = max(0, rows.row_count(forms, self.machine)) if self.machine.vector_bytes else 0
+        self.rows = max(0, row_reduction.row_count(forms, self.machine)) if self.machine.vector_bytes else 0
         made: list[Stmt] = []
         at = 0
         while at < len(stages):
@@ -101,7 +100,7 @@ class _Scheduler:
         """`split` is the reduction `form` prepared for schedules, `flat` the same with loops fused."""
         machine = self.machine
         lanes = machine.lanes_of(flat.acc.dtype)
-        row = rows.applies(flat, machine)
+        row = row_reduction.applies(flat, machine)
         tiled = self._plan(flat)
         if row is not None and (tiled is None or tiled.lanes * tiled.tile.points < 4 * machine.lanes(4)):
             tiled = None
@@ -120,7 +119,7 @@ class _Scheduler:
             return nest
         if row is not None:
             self.notes.append((form.work, "row_reduction", f"vectors along the summed axis {flat.inner[row][0].name}"))
-            return rows.schedule(flat, row, machine)
+            return row_reduction.schedule(flat, row, machine)
         if tiled is not None:
             self.notes.append((form.work, "register_tile", tiled.reason))
             return register_tile.schedule(flat, tiled)

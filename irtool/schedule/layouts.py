@@ -12,8 +12,8 @@ from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, steps
 from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, blocked
-from .machine import Machine
 from .forms import with_buffers
+from .machine import Machine
 from .wishes import Wish, carried, is_elementwise, vectors_per_block, wishes
 
 

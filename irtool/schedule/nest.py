@@ -22,12 +22,13 @@ from ..tir.stmt import (
 )
 from .affine import depends
 from .block import Block
+from .factored import lower_factor
 from .forms import Loop, Reduction
 from .guards import bounded_loop
 from .results import partial, turned
 
 
-def lower(b: Block) -> Stmt:
+def lower(b: Block[Any]) -> Stmt:
     """The loops of a block around its stores, or around its accumulators."""
     body = _reduction(b) if isinstance(b.form, Reduction) else seq([b.seen().store(s) for s in b.form.stores])
     outside = b.outside
@@ -43,7 +44,7 @@ def lower(b: Block) -> Stmt:
     return body
 
 
-def lower_all(parts: list[Block], shared: int | None = None) -> Stmt:
+def lower_all(parts: list[Block[Any]], shared: int | None = None) -> Stmt:
     """The nests of blocks one after the other, inside of the outermost loops that all of them have (at most `shared`)."""
     common: list[tuple[Var, int, str]] = []
     for loops in zip(*(b.outside for b in parts)):
@@ -58,10 +59,12 @@ def lower_all(parts: list[Block], shared: int | None = None) -> Stmt:
     return body
 
 
-def _reduction(b: Block) -> Stmt:
+def _reduction(b: Block[Any]) -> Stmt:
     form = b.form
     assert isinstance(form, Reduction)
     view = b.seen()
+    if b.factor is not None:
+        return lower_factor(b, form, b.factor)
     if not b.tile:
         update: Stmt = Store(form.acc, (), view(form.update))
         for v, extent in reversed(b.inner):
@@ -83,7 +86,7 @@ def _reduction(b: Block) -> Stmt:
     return Allocate(view.acc, seq([_tile(b, Store(view.acc, view.place, view(form.init))), update, results]))
 
 
-def _tile(b: Block, s: Stmt) -> Stmt:
+def _tile(b: Block[Any], s: Stmt) -> Stmt:
     """What is done for each accumulator of a tile: a loop that nothing in it depends on is left out."""
     used = {e for x in pre_order(s) for e in post_order(*expressions(x)) if isinstance(e, Var)}
     for v, extent in reversed(b.inside):
@@ -92,7 +95,7 @@ def _tile(b: Block, s: Stmt) -> Stmt:
     return s
 
 
-def _updates(b: Block, form: Reduction) -> Stmt:
+def _updates(b: Block[Any], form: Reduction) -> Stmt:
     """The reduction's loops around the updates of a tile, each made where the guards are at least 0.
 
     A guard of one inner loop becomes that loop's bounds. One that depends on the tile, or on a loop that is unrolled, is
@@ -137,19 +140,19 @@ def _updates(b: Block, form: Reduction) -> Stmt:
     return update
 
 
-def open_guards(b: Block) -> list[Expr]:
+def open_guards(b: Block[Any]) -> list[Expr]:
     """The guards of a reduction that may be below 0 in some step."""
     assert isinstance(b.form, Reduction)
     view = b.seen()
     return [g for g in map(view, b.form.guards) if view.simplify.range(g)[0] < 0]
 
 
-def is_decided_in_tile(b: Block, guard: Expr) -> bool:
+def is_decided_in_tile(b: Block[Any], guard: Expr) -> bool:
     """True if a guard differs between the accumulators of a tile."""
     return any(depends(guard, v) for v, _ in b.inside)
 
 
-def _written_out(b: Block, step: Stmt, guards: list[Expr], unrolled: list[Loop]) -> Stmt:
+def _written_out(b: Block[Any], step: Stmt, guards: list[Expr], unrolled: list[Loop]) -> Stmt:
     """The updates one after the other, without those that a guard rules out."""
     simplify = b.seen().simplify
     places = [x for x in b.inside if any(depends(g, x[0]) for g in guards)]

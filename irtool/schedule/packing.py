@@ -20,8 +20,8 @@ from ..tir.expr import Binary, Cast, Const, Expr, Load, Var, all_of, const, if_t
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Store
 from .affine import depends, loads, stride
-from .guards import conditions_within
 from .forms import Loop, Map, Reduction
+from .guards import conditions_within
 from .parts import NEAREST, Part
 
 _BAND = 1 << 14

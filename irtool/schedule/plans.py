@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ..tir.expr import Expr, Select, Var, post_order
 from ..tir.simplify import Simplifier
 from .affine import coefficients, depends, loads, simplifier, stride
-from .machine import Machine
 from .forms import Loop, Reduction, substituted
+from .machine import Machine
 from .tiles import Tile, choose_tile, choose_window
 
 _LONGEST_TILE = 160

@@ -14,8 +14,8 @@ from ..tir.expr import Binary, Const, Expr, Load, Var, const, post_order, substi
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt
 from .affine import depends, loads
-from .machine import Machine
 from .forms import Map, Reduction, recognise
+from .machine import Machine
 
 _LEAST_WORK = 1 << 12
 

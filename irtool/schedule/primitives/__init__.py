@@ -11,6 +11,7 @@ from .drop_unit_loops import drop_unit_loops
 from .fuse import fuse
 from .loop_partition import loop_partition
 from .reorder import reorder
+from .rfactor import rfactor
 from .sliding_window import sliding_window
 from .split import split
 from .store_results import store_tail, store_transposed
@@ -25,6 +26,7 @@ __all__ = [
     "primitive",
     "remark",
     "reorder",
+    "rfactor",
     "sliding_window",
     "split",
     "store_tail",

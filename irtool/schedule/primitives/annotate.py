@@ -5,11 +5,12 @@ from __future__ import annotations
 from ...tir.expr import Var
 from ...tir.stmt import PARALLEL, UNROLLED, VECTORIZED
 from ..block import Block
+from ..forms import Form
 from .base import primitive
 
 
 @primitive
-def vectorize(b: Block, loop: Var | str) -> Block:
+def vectorize(b: Block[Form], loop: Var | str) -> Block[Form]:
     """All steps of a loop at once, in the elements of vectors.
 
     ::
@@ -20,7 +21,7 @@ def vectorize(b: Block, loop: Var | str) -> Block:
 
 
 @primitive
-def unroll(b: Block, loop: Var | str) -> Block:
+def unroll(b: Block[Form], loop: Var | str) -> Block[Form]:
     """The steps of a loop one after the other, without a loop.
 
     ::
@@ -31,7 +32,7 @@ def unroll(b: Block, loop: Var | str) -> Block:
 
 
 @primitive
-def parallel(b: Block, loop: Var | str) -> Block:
+def parallel(b: Block[Form], loop: Var | str) -> Block[Form]:
     """The steps of a loop shared among threads, which must be independent: loops over results are."""
     b.depth(loop)
     return b.with_kind(loop, PARALLEL)

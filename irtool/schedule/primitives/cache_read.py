@@ -9,12 +9,12 @@ from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, rewrite
 from ...tir.stmt import VECTORIZED, Buffer, Store
 from ..block import Block, Cache
-from ..forms import Map
+from ..forms import Form, Map
 from .base import primitive
 
 
 @primitive
-def cache_read(b: Block, operand: Load, loops: Sequence[Var | str], name: str = "near") -> Block:
+def cache_read(b: Block[Form], operand: Load, loops: Sequence[Var | str], name: str = "near") -> Block[Form]:
     """What an operand has for the steps of some loops, the innermost ones, copied before they run.
 
     ::

@@ -7,12 +7,12 @@ from dataclasses import replace
 from ...diagnostics import UsageError
 from ...tir.expr import Var
 from ..block import Block
-from ..forms import Reduction
+from ..forms import Form, Reduction
 from .base import primitive
 
 
 @primitive
-def cache_write(b: Block, at: Var | str) -> Block:
+def cache_write(b: Block[Form], at: Var | str) -> Block[Form]:
     """The loops from `at` inwards inside of the accumulator, which becomes an array in registers.
 
     ::

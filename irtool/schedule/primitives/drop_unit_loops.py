@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from ...tir.expr import const
 from ..block import Block
+from ..forms import Form
 from .base import primitive
 
 
 @primitive
-def drop_unit_loops(b: Block) -> Block:
+def drop_unit_loops(b: Block[Form]) -> Block[Form]:
     """Without the loops that have one step; their variables are 0.
 
     ::

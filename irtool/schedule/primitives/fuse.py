@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from ...diagnostics import UsageError
-from ...tir.expr import Var, rewrite
+from ...tir.expr import Expr, Var, rewrite
 from ..block import Block
-from ..forms import Loop
+from ..forms import Form, Loop
 from .base import primitive
 
 
 @primitive
-def fuse(b: Block, outer: Var | str, inner: Var | str, name: str = "") -> Block:
+def fuse(b: Block[Form], outer: Var | str, inner: Var | str, name: str = "") -> Block[Form]:
     """Two loops, one right inside of the other, as one.
 
     ::
@@ -22,19 +23,17 @@ def fuse(b: Block, outer: Var | str, inner: Var | str, name: str = "") -> Block:
     Where everything moves through both as through one loop, no quotient is left. Raises UsageError for loops that are not
     next to each other.
     """
-    (x, n), (y, m) = b.find(outer), b.find(inner)
+    (x, n_x), (y, n_y) = b.find(outer), b.find(inner)
     fused = Var(name or f"{x.name}{y.name}", x.dtype)
 
     def joined(loops: tuple[Loop, ...]) -> tuple[Loop, ...] | None:
-        for at, (u, w) in enumerate(zip(loops, loops[1:])):
-            if u[0] is x and w[0] is y:
-                return (*loops[:at], (fused, n * m), *loops[at + 2 :])
-        return None
+        at: int | None = next((n for n, (u, w) in enumerate(pairwise(loops)) if u[0] is x and w[0] is y), None)
+        return None if at is None else (*loops[:at], (fused, n_x * n_y), *loops[at + 2 :])
 
     over, inside = joined(b.loops), joined(b.inner)
     if over is None and inside is None:
         raise UsageError(f"{y.name} is not right inside of {x.name}")
-    values = {x: fused // m, y: fused % m}
+    values: dict[Expr, Expr] = {x: fused // n_y, y: fused % n_y}
     bindings = {axis: rewrite(e, lambda z: z, dict(values)) for axis, e in b.bindings.items()}
     bindings.update((axis, e) for axis, e in values.items() if axis not in bindings)
     kinds = {z: k for z, k in b.kinds.items() if z is not x and z is not y}

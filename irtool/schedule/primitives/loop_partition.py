@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Var
 from ..block import Block
+from ..forms import Form
 from .base import primitive
 
 
 @primitive
-def loop_partition(b: Block, loop: Var | str, ranges: Sequence[tuple[int, int]]) -> list[Block]:
+def loop_partition(b: Block[Form], loop: Var | str, ranges: Sequence[tuple[int, int]]) -> list[Block[Form]]:
     """One block for each of the ranges `(begin, end)` of a loop's steps; in each, the loop begins at 0.
 
     ::
@@ -29,7 +30,7 @@ def loop_partition(b: Block, loop: Var | str, ranges: Sequence[tuple[int, int]])
     return [_part(b, v, extent, begin, end) for begin, end in ranges]
 
 
-def _part(b: Block, v: Var, extent: int, begin: int, end: int) -> Block:
+def _part(b: Block[Form], v: Var, extent: int, begin: int, end: int) -> Block[Form]:
     if (begin, end) == (0, extent):
         return b
     own = Var(v.name, v.dtype)

@@ -8,12 +8,12 @@ from dataclasses import replace
 from ...diagnostics import UsageError
 from ...tir.expr import Var
 from ..block import Block
-from ..forms import Loop
+from ..forms import Form, Loop
 from .base import primitive
 
 
 @primitive
-def reorder(b: Block, loops: Sequence[Var | str]) -> Block:
+def reorder(b: Block[Form], loops: Sequence[Var | str]) -> Block[Form]:
     """The loops named, in this order, in the places that they had; other loops stay where they are.
 
     ::

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..block import Block
+from ..forms import Form
 from ..sliding import Sliding
 from .base import primitive
 
 
 @primitive
-def sliding_window(b: Block, window: Sliding) -> Block:
+def sliding_window(b: Block[Form], window: Sliding) -> Block[Form]:
     """The updates of a tile in the order of the elements that they read, each of which is read once, into a register.
 
     ::

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Var
 from ..block import Block
+from ..forms import Form
 from .base import primitive
 
 
 @primitive
-def split(b: Block, loop: Var | str, factors: Sequence[int], names: Sequence[str] = ()) -> Block:
+def split(b: Block[Form], loop: Var | str, factors: Sequence[int], names: Sequence[str] = ()) -> Block[Form]:
     """A loop as several, whose extents multiply to its own; the first is the outermost.
 
     ::
@@ -25,7 +26,9 @@ def split(b: Block, loop: Var | str, factors: Sequence[int], names: Sequence[str
     v, extent = b.find(loop)
     if math.prod(factors) != extent:
         raise UsageError(f"{v.name} has {extent} steps, and the factors multiply to {math.prod(factors)}")
-    called = list(names) or [f"{v.name}_{s}" for s in {1: ["o"], 2: ["o", "i"], 3: ["o", "t", "i"]}.get(len(factors), [])]
+    called = list(names) or [
+        f"{v.name}_{s}" for s in {1: ["o"], 2: ["o", "i"], 3: ["o", "t", "i"]}.get(len(factors), [])
+    ]
     called = called or [f"{v.name}_{n}" for n in range(len(factors))]
     loops = tuple((Var(name, v.dtype), n) for name, n in zip(called, factors, strict=True))
     value: Expr = loops[0][0]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..block import Block
+from ..forms import Form
 from .base import primitive
 
 
 @primitive
-def store_tail(b: Block, results: int) -> Block:
+def store_tail(b: Block[Form], results: int) -> Block[Form]:
     """Stores the first `results` elements along the last two axes of a tile; the others are computed in vain.
 
     ::
@@ -20,7 +21,7 @@ def store_tail(b: Block, results: int) -> Block:
 
 
 @primitive
-def store_transposed(b: Block) -> Block:
+def store_transposed(b: Block[Form]) -> Block[Form]:
     """Results by way of an array, from which they are stored along the first axis of a tile.
 
     ::

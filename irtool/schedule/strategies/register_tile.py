@@ -131,7 +131,7 @@ def _order(r: Reduction, p: Plan) -> list[Var]:
     return sorted(moves, key=lambda x: not moves[x])
 
 
-def _decide_guards(b: Block, r: Reduction, p: Plan) -> Block:
+def _decide_guards(b: Block[Reduction], r: Reduction, p: Plan) -> Block[Reduction]:
     """Loops that guards connect with the rows of the tile unrolled, so that each update is made or not."""
     if open_guards(b):
         for k, extent in decided(r, p.row, []):
@@ -139,7 +139,7 @@ def _decide_guards(b: Block, r: Reduction, p: Plan) -> Block:
     return b
 
 
-def _share_reads(b: Block, r: Reduction, p: Plan) -> Block:
+def _share_reads(b: Block[Reduction], r: Reduction, p: Plan) -> Block[Reduction]:
     """A window that slides over the rows of the tile, or one whose steps are unrolled, where rows share nothing else."""
     guards = open_guards(b)
     written = {k for k, _ in b.inner if b.kind(k) == UNROLLED}

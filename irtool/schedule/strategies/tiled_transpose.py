@@ -79,7 +79,7 @@ def schedule(m: Map, axes: Axes, lanes: int, shared: bool) -> Stmt:
     return lower_all(parts)
 
 
-def _split(b: Block, axis: Var, piece: tuple[int, int, int]) -> tuple[Block, tuple[list[Var], Var]]:
+def _split(b: Block[Map], axis: Var, piece: tuple[int, int, int]) -> tuple[Block[Map], tuple[list[Var], Var]]:
     """A part of an axis in vectors: the loop over them, if there are several, and the one over the elements of one."""
     first, count, width = piece
     (b,) = loop_partition(b, axis, [(first, first + count * width)])
