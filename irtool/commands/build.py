@@ -146,7 +146,7 @@ if TYPE_CHECKING:
 @click.option(
     "--cache/--no-cache", default=True, show_default=True, help="Reuse cached builds of the same input and options."
 )
-@click.option("--explain", is_flag=True, help="Print the scheduling strategy of each kernel, with the reason.")
+@click.option("--explain", is_flag=True, help="Print the scheduling strategy of each kernel, with the reason and its primitives.")
 @click.option(
     "--report", "report_file", type=kinds.WRITTEN, metavar="FILE.json", default=None, help="Write the build report."
 )
@@ -261,6 +261,8 @@ def command(
     if explain:
         for kernel in artifact.report["kernels"]:
             click.echo(f"{kernel['name']}: {kernel['strategy']} — {kernel['reason']}")
+            for line in kernel["schedule"]:
+                click.echo(f"  {line}")
     if to_output:
         printed_file = next(f for f in artifact.files if f.endswith(f"{name}.{options['emit']}"))
         with open(printed_file, encoding="utf-8") as printed_program:

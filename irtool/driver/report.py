@@ -45,6 +45,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
                 "operators": list(k.operators),
                 "strategy": k.choice.strategy,
                 "reason": k.choice.reason,
+                "schedule": list(k.choice.trace),
                 "macs": k.macs,
                 "calls": sum(r.kernel is k for rs in runs.values() for r in rs),
                 "workspace_bytes": k.workspace,

@@ -60,4 +60,4 @@ def run_stages(
     return program
 
 
-_VERIFIED = "ScheduleKernels"
+_VERIFIED = "ShareLoops"

@@ -15,7 +15,7 @@ from ..tir.expr import Const, Expr, Load, Var, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, Stmt, Store, seq
 from .forms import Map, Reduction
-from .parts import NEAREST
+from .strategies.parts import NEAREST
 
 _LARGE = 1 << 19
 """Bytes from which a copy is made in bands."""
@@ -106,10 +106,11 @@ def _is_split(b: Buffer, axis: int) -> bool:
 
 @dataclass(frozen=True)
 class Banded:
-    """A copy and its reader, cut into bands: `outer` runs over the bands, `parts` are the nests of one."""
+    """A copy and its reader, cut into bands: `outer` runs over `count` bands; `buffer` holds one of what `whole` held."""
 
     outer: Var
     count: int
+    whole: Buffer
     buffer: Buffer
     copy: Map
     reader: Reduction
@@ -165,4 +166,4 @@ def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
     stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in reader.stores)
     new_loops = tuple((inside, band.rows) if v is y else (v, n) for v, n in reader.loops)
     new_reader = Reduction(new_loops, reader.acc, change(reader.init), reader.inner, change(reader.update), stores)
-    return Banded(outer, extent // band.rows, new, new_copy, new_reader)
+    return Banded(outer, extent // band.rows, old, new, new_copy, new_reader)

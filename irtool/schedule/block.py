@@ -22,7 +22,7 @@ from .forms import Form, Loop, Map, Reduction, substituted
 from .sliding import Sliding
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block(Generic[Form]):
     """One stage and its loops.
 

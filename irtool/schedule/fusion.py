@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 
 from ..tir import dtypes
 from ..tir.expr import Const, Expr, Load, Var, post_order, rewrite
+from ..tir.kernel import Kernel
 from ..tir.simplify import Simplifier
 from ..tir.stmt import (
     PARALLEL,
@@ -51,6 +52,20 @@ _IN_CACHE = 1 << 21
 
 Access = tuple[Buffer, Expr, bool]
 """A buffer, the place of an element in it, and whether it is written."""
+
+
+def fuse_row_loops(kernel: Kernel) -> Kernel:
+    """The kernel with the loops over rows of its stages fused."""
+    temporaries: list[Buffer] = []
+    s = kernel.body
+    while isinstance(s, Allocate) and s.buffer.scope == "arena":
+        temporaries.append(s.buffer)
+        s = s.body
+    stages, kept = fuse_stages([s], temporaries, kernel.same_memory)
+    body = seq(stages)
+    for b in reversed(kept):
+        body = Allocate(b, body)
+    return kernel.replace(body=body)
 
 
 def fuse_stages(

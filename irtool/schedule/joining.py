@@ -27,6 +27,7 @@ from ..tir.program import (
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, For, Stmt, Store, pre_order, seq
 from .forms import Map, buffers_read, recognise, with_buffers
+from .fusion import fuse_row_loops
 from .kernel import schedule_kernel
 from .machine import Machine
 from .strategies.row_reduction import row_count
@@ -154,7 +155,7 @@ class _Joiner:
             macs=first.kernel.macs + second.kernel.macs,
         )
         made = made.replace(in_place=_in_place(made, parts))
-        return made if _is_one_loop(schedule_kernel(made, self.machine)) else None
+        return made if _is_one_loop(fuse_row_loops(schedule_kernel(made, self.machine))) else None
 
 
 def _name(a: Kernel, b: Kernel) -> str:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from ..tir.kernel import Kernel
 from ..tir.program import Program, RunKernel, constants_in_use, steps
+from .fusion import fuse_row_loops
 from .joining import join_kernels
 from .kernel import schedule_kernel
 from .layouts import assign_layouts
 from .machine import Machine
 from .phases import join_phases
+from .threads import share_loops
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,14 @@ def _schedule_kernels(program: Program, machine: Machine) -> None:
     _replace_kernels(program, lambda k: schedule_kernel(k, machine))
 
 
+def _fuse_row_loops(program: Program, machine: Machine) -> None:
+    _replace_kernels(program, fuse_row_loops)
+
+
+def _share_loops(program: Program, machine: Machine) -> None:
+    _replace_kernels(program, lambda k: k.replace(body=share_loops(k.body)))
+
+
 def _drop_constants(program: Program, machine: Machine) -> None:
     program.constants = constants_in_use(program)
 
@@ -63,8 +73,19 @@ SCHEDULE: tuple[Stage, ...] = (
     ),
     Stage(
         "ScheduleKernels",
-        "each kernel gets its strategy: tiles, vectors, packed operands, row loops, threads",
+        "each stage of a kernel gets its strategy: tiles, vectors, packed operands",
         _schedule_kernels,
+    ),
+    Stage(
+        "FuseRowLoops",
+        "stages that their strategies left in loops over the same rows share one; a row then stays in the nearest cache",
+        _fuse_row_loops,
+        vectors=True,
+    ),
+    Stage(
+        "ShareLoops",
+        "the loops that threads share get enough steps for all of them, now that no loop changes any more",
+        _share_loops,
     ),
     Stage(
         "DropUnusedConstants",

@@ -13,10 +13,14 @@ from .work import count_macs
 
 @dataclass(frozen=True)
 class Choice:
-    """The strategy of a kernel's main stage, and why it has this one."""
+    """The strategy of a kernel's main stage, and why it has this one.
+
+    `trace`: the schedule primitives that were applied to all stages, one call a line.
+    """
 
     strategy: str = "loops"
     reason: str = ""
+    trace: tuple[str, ...] = ()
 
 
 @dataclass
@@ -96,6 +100,11 @@ class Kernel(PrimFunc):
     def with_body(self, body: Stmt, **attrs: Any) -> Kernel:
         assert not attrs, "a kernel's facts have names"
         return self if body is self.body else self.replace(body=body)
+
+    @property
+    def same_memory(self) -> list[tuple[Buffer, Buffer]]:
+        """The buffers of `in_place`."""
+        return [(self.inputs[i], self.outputs[o]) for i, o in self.in_place]
 
     @property
     def has_workspace(self) -> bool:

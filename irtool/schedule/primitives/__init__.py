@@ -4,7 +4,7 @@ Each one's docstring shows a nest before and after it. Strategies are made of th
 """
 
 from .annotate import parallel, unroll, vectorize
-from .base import primitive, remark, tracing
+from .base import begin_part, primitive, remark, tracing
 from .cache_read import cache_read
 from .cache_write import cache_write
 from .drop_unit_loops import drop_unit_loops
@@ -17,6 +17,7 @@ from .split import split
 from .store_results import store_tail, store_transposed
 
 __all__ = [
+    "begin_part",
     "cache_read",
     "cache_write",
     "drop_unit_loops",

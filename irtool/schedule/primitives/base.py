@@ -18,6 +18,8 @@ from ...tir.stmt import Buffer
 P = ParamSpec("P")
 R = TypeVar("R")
 
+PART = "part:"
+
 _TRACE: ContextVar[list[str] | None] = ContextVar("trace", default=None)
 
 
@@ -29,9 +31,11 @@ def primitive(function: Callable[P, R]) -> Callable[P, R]:
         trace = _TRACE.get()
         if trace is None:
             return function(*args, **options)
-        trace.append(_call(function.__name__, args[1:], options))
         with tracing():  # what a primitive is made of does not show
-            return function(*args, **options)
+            result = function(*args, **options)
+        if result is not args[0] and result != [args[0]]:
+            trace.append(_call(function.__name__, args[1:], options))
+        return result
 
     return run
 
@@ -52,6 +56,12 @@ def remark(line: str) -> None:
     trace = _TRACE.get()
     if trace is not None:
         trace.append(line)
+
+
+def begin_part(parts: int) -> None:
+    """Says in the trace that what follows is for one of several parts of the stage; each begins with the whole stage."""
+    if parts > 1:
+        remark(PART)
 
 
 def _call(name: str, args: Sequence[object], options: dict[str, Any]) -> str:

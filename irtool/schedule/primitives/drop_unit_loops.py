@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...tir.expr import const
 from ..block import Block
 from ..forms import Form
@@ -20,8 +18,7 @@ def drop_unit_loops(b: Block[Form]) -> Block[Form]:
 
     An accumulator keeps the axes that it has.
     """
-    tile = b.tile
     for v, extent in (*b.loops, *b.inner):
         if extent == 1:
             b = b.with_loop(v, (), const(0, v.dtype))
-    return replace(b, tile=tile)
+    return b

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Var, rewrite
@@ -26,11 +25,7 @@ def fuse(b: Block[Form], outer: Var | str, inner: Var | str, name: str = "") -> 
     (x, n_x), (y, n_y) = b.find(outer), b.find(inner)
     fused = Var(name or f"{x.name}{y.name}", x.dtype)
 
-    def joined(loops: tuple[Loop, ...]) -> tuple[Loop, ...] | None:
-        at: int | None = next((n for n, (u, w) in enumerate(pairwise(loops)) if u[0] is x and w[0] is y), None)
-        return None if at is None else (*loops[:at], (fused, n_x * n_y), *loops[at + 2 :])
-
-    over, inside = joined(b.loops), joined(b.inner)
+    over, inside = _joined(b.loops, x, y, (fused, n_x * n_y)), _joined(b.inner, x, y, (fused, n_x * n_y))
     if over is None and inside is None:
         raise UsageError(f"{y.name} is not right inside of {x.name}")
     values: dict[Expr, Expr] = {x: fused // n_y, y: fused % n_y}
@@ -38,3 +33,11 @@ def fuse(b: Block[Form], outer: Var | str, inner: Var | str, name: str = "") -> 
     bindings.update((axis, e) for axis, e in values.items() if axis not in bindings)
     kinds = {z: k for z, k in b.kinds.items() if z is not x and z is not y}
     return replace(b, loops=over or b.loops, inner=inside or b.inner, bindings=bindings, kinds=kinds, view=None)
+
+
+def _joined(loops: tuple[Loop, ...], outer: Var, inner: Var, fused: Loop) -> tuple[Loop, ...] | None:
+    """The loops with one in the place of two; None where they are not next to each other."""
+    for n, (v, _) in enumerate(loops[:-1]):
+        if v is outer and loops[n + 1][0] is inner:
+            return (*loops[:n], fused, *loops[n + 2 :])
+    return None

@@ -13,7 +13,7 @@ from .base import primitive
 
 
 @primitive
-def reorder(b: Block[Form], loops: Sequence[Var | str]) -> Block[Form]:
+def reorder(b: Block[Form], order: Sequence[Var | str]) -> Block[Form]:
     """The loops named, in this order, in the places that they had; other loops stay where they are.
 
     ::
@@ -23,8 +23,8 @@ def reorder(b: Block[Form], loops: Sequence[Var | str]) -> Block[Form]:
     Loops over results change places among each other, loops of a reduction among each other: the reduction is inside.
     Raises UsageError for a loop named twice, or for both kinds in one call.
     """
-    wanted = dict(b.find(x) for x in loops)
-    if len(wanted) < len(loops):
+    wanted = dict(b.find(x) for x in order)
+    if len(wanted) < len(order):
         raise UsageError("a loop is named twice")
     over = {v: n for v, n in b.loops if v in wanted}
     if over and len(over) < len(wanted):
@@ -34,4 +34,7 @@ def reorder(b: Block[Form], loops: Sequence[Var | str]) -> Block[Form]:
         mine = iter(wanted.items())
         return tuple(next(mine) if x[0] in wanted else x for x in given)
 
-    return replace(b, loops=placed(b.loops), inner=placed(b.inner))
+    loops: tuple[Loop, ...] = placed(b.loops)
+    inner: tuple[Loop, ...] = placed(b.inner)
+    same = all(x[0] is y[0] for x, y in zip((*loops, *inner), (*b.loops, *b.inner)))
+    return b if same else replace(b, loops=loops, inner=inner)

@@ -7,54 +7,65 @@ Where conditions on that loop choose what is read (padding, concatenation), it i
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 from ...tir import dtypes
 from ...tir.expr import Expr, Load, Var, children
 from ...tir.stmt import Stmt
 from ..affine import loads, simplifier, stride
-from ..axes import fuse_axes, split_blocks
 from ..block import Block
 from ..forms import Map
 from ..guards import changes
-from ..machine import Machine
 from ..nest import lower, lower_all
-from ..primitives import loop_partition, parallel, reorder, split, vectorize
+from ..primitives import begin_part, loop_partition, parallel, reorder, split, vectorize
 from ..splitting import pieces
-from . import tiled_transpose
+from .base import Candidate, Stage, Strategy, strategy
 
-_PARALLEL_ELEMENTS = 1 << 15
+PARALLEL_ELEMENTS = 1 << 15
 
 
-def schedule(m: Map, machine: Machine, rows: int = 0) -> Stmt:
-    """Vectors along the loop in which the first store is contiguous; other loops outside, the outermost in parallel.
+@strategy("elementwise")
+class Elementwise(Strategy):
+    """Vectors along the loop in which the first store is contiguous; other loops outside, the outermost in parallel."""
 
-    `rows`: if there are so many elements, they are made one by one, each with the row that it belongs to.
-    """
-    m = fuse_axes(split_blocks(m))
-    elements = math.prod(n for _, n in m.loops)
-    shared = elements >= _PARALLEL_ELEMENTS
-    lanes = machine.lanes(_widest(m))
-    axes = tiled_transpose.choose_axes(m) if lanes > 1 and elements != rows else None
-    if axes is not None:
-        return tiled_transpose.schedule(m, axes, lanes, shared)
-    chosen = _vector_loop(m) if lanes > 1 and elements != rows else None
-    block = Block.of(m)
-    if chosen is None:
-        return lower(parallel(block, m.loops[0][0]) if shared and m.loops else block)
-    v, cuts = chosen
-    block = reorder(block, [*(x for x, _ in m.loops if x is not v), v])
-    parts = []
-    for part in loop_partition(block, v, list(pairwise(cuts))):
-        loop, extent = part.loops[-1]
-        for first, count, width in pieces(extent, lanes):
-            (b,) = loop_partition(part, loop, [(first, first + count * width)])
+    def choose(self, stage: Stage) -> Candidate | None:
+        if stage.map is None:
+            return None
+        lanes = vector_lanes(stage)
+        chosen = _vector_loop(stage.map) if lanes > 1 else None
+        how = "vectors along the contiguous axis" if stage.target.vector_bytes else "loops fused"
+        return Candidate(1 / lanes if chosen else 1, how, chosen)
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        m = stage.map
+        assert m is not None
+        shared = stage.work >= PARALLEL_ELEMENTS
+        block = Block.of(m)
+        if candidate.plan is None:
+            return lower(parallel(block, m.loops[0][0]) if shared and m.loops else block)
+        v, cuts = candidate.plan
+        block = reorder(block, [*(x for x, _ in m.loops if x is not v), v])
+        parts = []
+        segments = [
+            (begin + first, count, width)
+            for begin, end in pairwise(cuts)
+            for first, count, width in pieces(end - begin, vector_lanes(stage))
+        ]
+        for first, count, width in segments:
+            begin_part(len(segments))
+            (b,) = loop_partition(block, v, [(first, first + count * width)])
             names = [f"{v.name}_o", f"{v.name}_v"]
-            b = split(b, b.loops[-1][0], [count, width] if count > 1 else [width], names if count > 1 else names[1:])
+            loop = b.loops[-1][0]
+            b = split(b, loop, [count, width], names) if count > 1 else split(b, loop, [width], names[1:])
             b = vectorize(b, b.loops[-1][0]) if width > 1 else b
             parts.append(parallel(b, b.loops[0][0]) if shared and len(b.loops) > 1 else b)
-    return lower_all(parts)
+        return lower_all(parts)
+
+
+def vector_lanes(stage: Stage) -> int:
+    """Elements of a vector for a map; 1 where its elements are made one by one, each with the row that it belongs to."""
+    assert stage.map is not None
+    return 1 if stage.work == stage.rows else stage.target.lanes(_widest(stage.map))
 
 
 def _widest(m: Map) -> int:

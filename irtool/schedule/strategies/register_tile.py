@@ -19,6 +19,7 @@ from ..guards import free_range
 from ..nest import is_decided_in_tile, lower_all, open_guards
 from ..plans import Plan, decided, is_padded
 from ..primitives import (
+    begin_part,
     cache_write,
     drop_unit_loops,
     loop_partition,
@@ -33,6 +34,10 @@ from ..primitives import (
 )
 from ..results import is_turned
 from ..sliding import WINDOW, choose_sliding
+from .base import Candidate, Stage, Strategy, strategy
+
+LATENCY = 4
+"""Cycles until the result of a multiply-add can be used."""
 
 _PARALLEL_WORK = 1 << 18
 
@@ -44,16 +49,33 @@ Segment = tuple[int, int, int, int]
 """A part of the vector axis: its first element, tiles, vectors of a tile, lanes of a vector."""
 
 
-def schedule(r: Reduction, p: Plan) -> Stmt:
-    """The tiled nest."""
+@strategy("register_tile")
+class RegisterTile(Strategy):
+    """A tile of results in registers, vectors along an axis of results."""
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        if stage.tile is None:
+            return None
+        # With few accumulators an update waits for the one before.
+        return Candidate(LATENCY / (stage.tile.tile.points * stage.tile.lanes), stage.tile.reason, stage.tile)
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        assert stage.reduction is not None
+        return tiled(stage.reduction, candidate.plan)
+
+
+def tiled(r: Reduction, p: Plan) -> Stmt:
+    """A reduction in the tiles of a plan."""
     block = Block.of(r)
     v, x = r.loops[p.vector][0], r.loops[p.row][0] if p.row is not None else None
     order = _order(r, p)
     parts = []
-    for first, tiles, vectors, lanes in _vector_segments(r, p):
-        (column,) = loop_partition(block, v, [(first, first + tiles * vectors * lanes)])
-        for start, count, steps in _row_segments(r, p):
-            b = split(column, column.over(v)[0], [tiles, vectors, lanes], _names(v, "otv"))
+    segments, row_segments = _vector_segments(r, p), _row_segments(r, p)
+    for first, tiles, vectors, lanes in segments:
+        for start, count, steps in row_segments:
+            begin_part(len(segments) * len(row_segments))
+            (b,) = loop_partition(block, v, [(first, first + tiles * vectors * lanes)])
+            b = split(b, b.over(v)[0], [tiles, vectors, lanes], _names(v, "otv"))
             rows: tuple[Var, ...] = ()
             if x is not None:
                 (b,) = loop_partition(b, x, [(start, start + count * steps)])
@@ -160,9 +182,3 @@ def _share_reads(b: Block[Reduction], r: Reduction, p: Plan) -> Block[Reduction]
     if 1 < extent <= WINDOW and any(last is k for k, _ in free):
         b = unroll(b, last)
     return b
-
-
-def plain(r: Reduction) -> Stmt:
-    """The nest as it was."""
-    b = Block.of(r)
-    return lower_all([parallel(b, b.loops[0][0]) if b.loops and r.work >= _PARALLEL_WORK else b])

@@ -23,9 +23,22 @@ from ..machine import Machine
 from ..nest import lower
 from ..primitives import parallel, rfactor
 from ..primitives.rfactor import COMBINED
+from .base import Candidate, Stage, Strategy, strategy
+from .register_tile import LATENCY, RegisterTile
 
 _PARALLEL_WORK = 1 << 15
+
+_VECTORS = 4
+"""Vectors of accumulators: as many as a multiply-add takes cycles."""
+
 _EXTREMES = ("min", "max", "minimum", "maximum")
+
+
+def is_preferred(stage: Stage) -> bool:
+    """True if vectors along the summed axis are better than a tile of registers, which may be none."""
+    rows = RowReduction().choose(stage)
+    tile = RegisterTile().choose(stage)
+    return rows is not None and (tile is None or rows.cost < tile.cost)
 
 
 def applies(r: Reduction, machine: Machine) -> int | None:
@@ -77,9 +90,23 @@ def row_count(forms: Sequence[Map | Reduction | None], machine: Machine) -> int:
     return -1 if not found else found.pop() if len(found) == 1 else 0
 
 
-def schedule(r: Reduction, at: int, machine: Machine) -> Stmt:
-    """The nest with inner loop number `at` in vectors."""
-    v, extent = r.inner[at]
-    lanes = _width(extent, machine.lanes_of(r.acc.dtype))
-    b = rfactor(Block.of(r), v, lanes, vectors=next(n for n in (4, 2, 1) if extent // lanes >= n))
-    return lower(parallel(b, r.loops[0][0]) if r.loops and r.work >= _PARALLEL_WORK else b)
+@strategy("row_reduction")
+class RowReduction(Strategy):
+    """Vectors of accumulators along the summed axis, several of them at once."""
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        r = stage.reduction
+        at = applies(r, stage.target) if r is not None else None
+        if r is None or at is None:
+            return None
+        cost = LATENCY / (_VECTORS * stage.target.lanes(4))
+        return Candidate(cost, f"vectors along the summed axis {r.inner[at][0].name}", r.inner[at])
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        r = stage.reduction
+        assert r is not None
+        v, extent = candidate.plan
+        lanes = _width(extent, stage.lanes)
+        vectors = next(n for n in (_VECTORS, 2, 1) if extent // lanes >= n)
+        b = rfactor(Block.of(r), v, lanes, vectors)
+        return lower(parallel(b, r.loops[0][0]) if r.loops and r.work >= _PARALLEL_WORK else b)

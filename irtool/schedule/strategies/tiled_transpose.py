@@ -21,8 +21,10 @@ from ..affine import loads, simplifier, stride
 from ..block import Block
 from ..forms import Loop, Map
 from ..nest import lower_all
-from ..primitives import cache_read, loop_partition, parallel, reorder, split, vectorize
+from ..primitives import begin_part, cache_read, loop_partition, parallel, reorder, split, vectorize
 from ..splitting import pieces
+from .base import Candidate, Stage, Strategy, strategy
+from .elementwise import PARALLEL_ELEMENTS, vector_lanes
 
 _LEAST = 4
 """Elements along an axis that are worth a square."""
@@ -57,26 +59,41 @@ def _is_transposed(simplify: Simplifier, e: Load, written: Var, read: Var) -> bo
     return step is not None and step >= _LEAST and stride(simplify, place, read) == 1
 
 
-def schedule(m: Map, axes: Axes, lanes: int, shared: bool) -> Stmt:
-    """The nest in squares; `shared`: threads share its outermost loop."""
-    (v, n), (w, k) = axes.written, axes.read
-    simplify = simplifier(m.loops)
-    operands = [e for e in dict.fromkeys(loads(*(s.value for s in m.stores))) if _is_transposed(simplify, e, v, w)]
-    block = Block.of(m)
-    others = [x for x, _ in m.loops if x is not v and x is not w]
-    parts = []
-    for written, read in product(pieces(n, lanes), pieces(k, lanes)):
-        b, (v_o, v_v) = _split(block, v, written)
-        b, (w_o, w_v) = _split(b, w, read)
-        b = reorder(b, [*others, *v_o, *w_o, w_v, v_v])
-        if written[2] > 1 and read[2] > 1:
-            for e in operands:
-                b = cache_read(b, e, [v_v, w_v], name="turned")
-        b = vectorize(b, v_v) if written[2] > 1 else b
-        if shared and len(b.loops) > 2:
-            b = parallel(b, b.loops[0][0])
-        parts.append(b)
-    return lower_all(parts)
+@strategy("tiled_transpose")
+class TiledTranspose(Strategy):
+    """Squares of a vector's elements each way."""
+
+    plevel = 20
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        if stage.map is None or vector_lanes(stage) < 2:
+            return None
+        axes = choose_axes(stage.map)
+        return Candidate(1, "vectors along the contiguous axis", axes) if axes is not None else None
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        m, lanes = stage.map, vector_lanes(stage)
+        assert m is not None
+        (v, n), (w, k) = candidate.plan.written, candidate.plan.read
+        simplify = simplifier(m.loops)
+        operands = [e for e in dict.fromkeys(loads(*(s.value for s in m.stores))) if _is_transposed(simplify, e, v, w)]
+        block = Block.of(m)
+        others = [x for x, _ in m.loops if x is not v and x is not w]
+        parts = []
+        squares = list(product(pieces(n, lanes), pieces(k, lanes)))
+        for written, read in squares:
+            begin_part(len(squares))
+            b, (v_o, v_v) = _split(block, v, written)
+            b, (w_o, w_v) = _split(b, w, read)
+            b = reorder(b, [*others, *v_o, *w_o, w_v, v_v])
+            if written[2] > 1 and read[2] > 1:
+                for e in operands:
+                    b = cache_read(b, e, [v_v, w_v], name="turned")
+            b = vectorize(b, v_v) if written[2] > 1 else b
+            if stage.work >= PARALLEL_ELEMENTS and len(b.loops) > 2:
+                b = parallel(b, b.loops[0][0])
+            parts.append(b)
+        return lower_all(parts)
 
 
 def _split(b: Block[Map], axis: Var, piece: tuple[int, int, int]) -> tuple[Block[Map], tuple[list[Var], Var]]:

@@ -15,15 +15,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..tir.expr import Binary, Cast, Const, Expr, Load, Var, const, rewrite
-from ..tir.simplify import Simplifier
-from ..tir.stmt import Buffer, Store
-from .affine import depends, loads, stride
-from .forms import Loop, Map, Reduction
-from .parts import Part
+from ...tir.expr import Binary, Cast, Const, Expr, Load, Var, const, rewrite
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer, Stmt, Store
+from ..affine import depends, loads, stride
+from ..forms import Loop, Map, Reduction
+from .base import Candidate, Stage, Strategy, strategy
+from .parts import Part, explained, plans, schedule_parts
+from .register_tile import LATENCY
+from .row_reduction import is_preferred
 
 _BAND = 1 << 12
 """Bytes that the combined rows should not exceed."""
+
+
+@strategy("separable_windows")
+class SeparableWindows(Strategy):
+    """The rows of windows combined first, then their columns."""
+
+    plevel = 20
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        if stage.reduction is None or stage.lanes < 2 or is_preferred(stage):
+            return None
+        parts = separate(stage.windows, stage.lanes)
+        tiles = plans(stage, parts)
+        if not parts or tiles is None:
+            return None
+        return Candidate(LATENCY / (4 * stage.target.lanes(4)), explained(parts, tiles), (parts, tiles))
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        return schedule_parts(stage, *candidate.plan)
 
 
 def separate(r: Reduction, lanes: int) -> list[Part]:

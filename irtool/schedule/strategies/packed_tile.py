@@ -16,19 +16,49 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ..tir.expr import Binary, Cast, Const, Expr, Load, Var, all_of, const, if_then_else, rewrite
-from ..tir.simplify import Simplifier
-from ..tir.stmt import Buffer, Store
-from .affine import depends, loads, stride
-from .forms import Loop, Map, Reduction
-from .guards import conditions_within
-from .parts import NEAREST, Part
+from ...tir.expr import Binary, Cast, Const, Expr, Load, Var, all_of, const, if_then_else, rewrite
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer, Stmt, Store
+from ..affine import depends, loads, stride
+from ..forms import Loop, Map, Reduction
+from ..guards import conditions_within
+from .base import Candidate, Stage, Strategy, strategy
+from .parts import NEAREST, Part, explained, plans, reuse, schedule_parts
+from .register_tile import LATENCY
+from .row_reduction import is_preferred
 
 _BAND = 1 << 14
 """Bytes that a band of rows should not exceed."""
 
 _NEXT = 1 << 18
 """Bytes of a copy in the workspace."""
+
+
+_LEAST_REUSE = 1.5
+"""How often an element that is copied must be read."""
+
+_COPY = 8
+"""What copying an element costs, in updates of a reduction that is made in vectors as it is."""
+
+
+@strategy("packed_tile")
+class PackedTile(Strategy):
+    """A copy of the operand that keeps results from being made in vectors, and a tile of registers that reads it."""
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        r = stage.reduction
+        if r is None or stage.lanes < 2 or not (stage.tile is None or is_preferred(stage)):
+            return None
+        parts = pack(r, stage.lanes)
+        reads = reuse(r, parts)
+        tiles = plans(stage, parts) if reads >= _LEAST_REUSE else None
+        if not parts or tiles is None:
+            return None
+        cost = _COPY / reads * LATENCY / (4 * stage.target.lanes(4))
+        return Candidate(cost, explained(parts, tiles), (parts, tiles))
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        return schedule_parts(stage, *candidate.plan)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,144 @@
+"""Strategies: ways to schedule a stage of a kernel, which compete for it.
+
+A strategy says whether it can do a stage, at what cost and why, and does it, as a list of primitives. Of those that can, the
+one with the highest `plevel` gets the stage, as in TVM's OpStrategy; of several, the one that costs least.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from typing import Any, ClassVar
+
+from ...plugin.registry import Registry
+from ...tir.stmt import Buffer, Stmt
+from ..affine import loads
+from ..axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_sums
+from ..forms import Map, Reduction
+from ..guards import take_guards
+from ..machine import Machine
+from ..plans import Plan, plan
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What a strategy offers for a stage.
+
+    Attributes:
+        cost: processor cycles per update of a reduction, or per element of a map.
+        reason: why it is so, in a few words, for people.
+        plan: what `apply` needs to know.
+    """
+
+    cost: float
+    reason: str
+    plan: Any = None
+
+
+@dataclass
+class Stage:
+    """A stage of a kernel, and what strategies need to know of it.
+
+    Attributes:
+        statement: its nest, as it was lowered.
+        form: what it computes; None for a nest that is no map and no reduction.
+        target: the processor's vectors.
+        rows: the number of rows that the kernel's stages sum, or work on one after the other; 0 if they do not.
+        same: pairs of an input and an output of the kernel that may lie in the same memory.
+    """
+
+    statement: Stmt
+    form: Map | Reduction | None
+    target: Machine
+    rows: int = 0
+    same: list[tuple[Buffer, Buffer]] = field(default_factory=list)
+
+    @property
+    def work(self) -> int:
+        """Updates, or elements."""
+        if isinstance(self.form, Reduction):
+            return self.form.work
+        return math.prod(n for _, n in self.form.loops) if self.form is not None else 0
+
+    @property
+    def reduction(self) -> Reduction | None:
+        """The reduction, if it is one: guards apart, axes split where operands lie in blocks, and fused where they can be."""
+        return self._fused if isinstance(self.form, Reduction) else None
+
+    @cached_property
+    def map(self) -> Map | None:
+        """The map, if it is one, with axes split and fused likewise."""
+        return fuse_axes(split_blocks(self.form)) if isinstance(self.form, Map) else None
+
+    @cached_property
+    def windows(self) -> Reduction:
+        """The reduction before axes are fused."""
+        assert isinstance(self.form, Reduction)
+        return take_guards(split_groups(split_sums(self.form)))
+
+    @cached_property
+    def _fused(self) -> Reduction:
+        return fuse_sums(fuse_axes(self.windows))
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector of the reduction's accumulators; 1 where there are no vectors."""
+        return self.target.lanes_of(self.reduction.acc.dtype) if self.reduction is not None else 1
+
+    @cached_property
+    def tile(self) -> Plan | None:
+        """The best tile of registers for the reduction; None if there is none."""
+        return self.tile_for(self.reduction) if self.reduction is not None else None
+
+    def tile_for(self, r: Reduction) -> Plan | None:
+        """The best tile of registers for a reduction of this stage. Results may be made twice unless they may replace what
+        they are made from."""
+        written = {s.buffer for s in r.stores}
+        read = {e.source for e in loads(r.update, *(s.value for s in r.stores))}
+        again = not any(a in read and b in written for a, b in self.same)
+        return plan(r, self.target, again)
+
+    def inner(self, form: Map | Reduction) -> Stage:
+        """A stage that this one is made of."""
+        return Stage(self.statement, form, self.target, self.rows, self.same)
+
+
+class Strategy(ABC):
+    """A way to schedule a stage. Stateless.
+
+    `plevel`: what has a higher one is preferred, whatever it costs; 10 is usual.
+    """
+
+    name: ClassVar[str]
+    plevel: ClassVar[int] = 10
+
+    @abstractmethod
+    def choose(self, stage: Stage) -> Candidate | None:
+        """What it would cost, and why; None if the strategy is not for this stage."""
+
+    @abstractmethod
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        """The nest. Buffers of scope `arena` that are allocated outermost get a place in the kernel's workspace."""
+
+
+strategies: Registry[type[Strategy]] = Registry("strategy", "irtool.schedule.strategies")
+"""All strategies by name."""
+
+
+def strategy(name: str, override: bool = False) -> Callable[[type[Strategy]], type[Strategy]]:
+    """Class decorator that makes a strategy known."""
+    return strategies.register(name, override=override)
+
+
+def choose_strategy(stage: Stage) -> tuple[Strategy, Candidate]:
+    """The strategy that gets a stage, with what it offers. Every stage has one."""
+    every = sorted((cls() for cls in strategies), key=lambda s: (-s.plevel, s.name))
+    for _, level in groupby(every, key=lambda s: s.plevel):
+        offers = [(s, offer) for s in level if (offer := s.choose(stage)) is not None]
+        if offers:
+            return min(offers, key=lambda o: o[1].cost)
+    raise AssertionError("loops are for every stage")

@@ -1,0 +1,44 @@
+"""The loops as they are lowered, for what no other strategy is for."""
+
+from __future__ import annotations
+
+import math
+
+from ...tir.stmt import Stmt
+from ..block import Block
+from ..forms import Reduction
+from ..nest import lower
+from ..primitives import parallel
+from .base import Candidate, Stage, Strategy, strategy
+
+_PARALLEL_WORK = 1 << 18
+
+
+@strategy("scalar_reduction")
+class ScalarReduction(Strategy):
+    """One result after the other."""
+
+    plevel = 0
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        if not isinstance(stage.form, Reduction):
+            return None
+        return Candidate(math.inf, "no spatial axis along which all operands are contiguous or constant")
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        assert isinstance(stage.form, Reduction)
+        b = Block.of(stage.form)
+        return lower(parallel(b, b.loops[0][0]) if b.loops and stage.work >= _PARALLEL_WORK else b)
+
+
+@strategy("loops")
+class Loops(Strategy):
+    """What is neither a map nor a reduction: sorting, sampling, recurrences."""
+
+    plevel = 0
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        return Candidate(math.inf, "not a formula") if stage.form is None else None
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        return stage.statement
