@@ -1,23 +1,23 @@
-"""Schedules: loop nests to faster loop nests. They see nothing but nests and the machine.
+"""Schedules: loop nests to faster loop nests. Strategies choose, primitives transform.
 
-nests        the two forms of nest that lowering makes, recognised: element by element, and reduction
-phases       strided transposed convolutions              ⇒ a reduction for each phase, written where it belongs
-wishes       which blocks the largest reduction of a kernel wants its operands in
-layouts      those wishes                                 ⇒ a layout for every temporary and weight
-joining      kernels that work row by row                 ⇒ one kernel
-flatten      loops of a sum                               ⇒ fewer and longer ones
-kernel       every stage of a kernel                      ⇒ its schedule, of these:
-  contract     sums and extremes with a spatial axis for vectors: a tile of results in registers (`plans` and `tiles`
-               choose it, `sliding` and `results` say how it reads windows and where its results go)
-  packing      those whose operand is in the way of vectors: it is copied into the order in which it is read
-  separable    windows that are combined along one axis at a time
-  rows         sums and extremes of rows: vectors along the row
-  elementwise  formulas: loops fused, vectors along the contiguous axis
-  turning      those with a transposed operand: a square at a time
-bands        a padded copy and its reader, some rows at a time
-fusion       stages that work row by row, in one loop over the rows
-guards       conditions on what is read                   ⇒ bounds of loops
-threads      which loops threads share
+They see nothing but nests and the processor: what has the shape of a matrix product is tiled like one.
+
+pipeline      the stages between a lowered program and one whose memory is planned, each with the reason for its place:
+  subpixel            strided transposed convolutions   ⇒ a reduction for each phase, written where it belongs
+  layouts             what kernels prefer (`layout_preference`) ⇒ a layout for every temporary and weight
+  fuse_kernels        kernels that work row by row      ⇒ one kernel
+  kernel              every stage of a kernel           ⇒ the nest of the strategy that wins it
+  fuse_row_loops      stages that work row by row       ⇒ one loop over the rows
+  threads             loops that threads share
+forms         what stages compute: maps and reductions
+block         a form and the loops in which it is computed
+primitives/   split, fuse, reorder, cache_read …: pure functions from blocks to blocks
+strategies/   lists of primitives, with a cost and a reason
+axes          axes fused and split before a strategy is chosen
+tile_choice   which vector axis and tile of registers a reduction gets (`tiles` prices tiles)
+compute_at    a padded copy, made for some rows of its reader at a time
+guards        conditions on what is read                ⇒ bounds of loops
+nest          a block                                   ⇒ its loop nest (`factored`, `sliding`, `tile_stores`: parts of it)
 """
 
 from .kernel import schedule_kernel

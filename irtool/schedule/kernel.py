@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..tir.kernel import Choice, Kernel
 from ..tir.stmt import Allocate, Buffer, Seq, Stmt, seq
-from .bands import Banded, choose_band, cut
+from .compute_at import ComputedAt, choose_rows, compute_at
 from .forms import Map, Reduction, buffers_read, recognise
 from .machine import Machine
 from .primitives import tracing
@@ -65,14 +65,15 @@ class _Scheduler:
         made: list[Stmt] = []
         at = 0
         while at < len(stages):
-            banded = _banded(forms[at : at + 2], stages) if self.machine.vector_bytes else None
-            if banded is None:
+            with tracing() as trace:
+                computed = _computed_at(forms[at : at + 2], stages) if self.machine.vector_bytes else None
+            if computed is None:
                 made.append(self._stage(stages[at], forms[at]))
                 at += 1
                 continue
-            copy = self._stage(stages[at], banded.copy)
-            made.append(banded.assemble(copy, self._stage(stages[at + 1], banded.reader)))
-            self.buffers = [banded.buffer if b is banded.whole else b for b in self.buffers]
+            copy = self._stage(stages[at], computed.copy, trace)
+            made.append(computed.assemble(copy, self._stage(stages[at + 1], computed.reader)))
+            self.buffers = [computed.buffer if b is computed.whole else b for b in self.buffers]
             at += 2
         body = seq(made)
         for b in reversed(self.buffers):
@@ -85,23 +86,23 @@ class _Scheduler:
             s = s.body
         return s
 
-    def _stage(self, s: Stmt, form: Map | Reduction | None) -> Stmt:
+    def _stage(self, s: Stmt, form: Map | Reduction | None, before: Sequence[str] = ()) -> Stmt:
         stage = Stage(s, form, self.machine, self.rows, self.same)
         with tracing() as trace:
             strategy, candidate = choose_strategy(stage)
             body = strategy.apply(stage, candidate)
-        self.notes.append(Note(stage.work, strategy.name, candidate.reason, tuple(trace)))
+        self.notes.append(Note(stage.work, strategy.name, candidate.reason, (*before, *trace)))
         return self._take_buffers(body)
 
 
-def _banded(pair: list[Map | Reduction | None], stages: list[Stmt]) -> Banded | None:
+def _computed_at(pair: list[Map | Reduction | None], stages: list[Stmt]) -> ComputedAt | None:
     """A copy and the reduction behind it in bands, if that is of use and nothing else reads the copy."""
     if len(pair) != 2 or not isinstance(pair[0], Map) or not isinstance(pair[1], Reduction):
         return None
-    band = choose_band(pair[0], pair[1])
+    band = choose_rows(pair[0], pair[1])
     if band is None:
         return None
     copied = pair[0].stores[0].buffer
     if sum(1 for x in stages if copied in buffers_read(x)) != 1:
         return None
-    return cut(pair[0], pair[1], band)
+    return compute_at(pair[0], pair[1], band)

@@ -1,7 +1,7 @@
 """Layouts of temporaries and weights, so that kernels read and write whole vectors.
 
 Kernels address elements by their indices; where an element lies is the buffer's affair. So a layout is chosen here for
-every slot, after the wishes of the kernels that write and read it, and no kernel needs to transform anything: a
+every slot, after the preferences of the kernels that write and read it, and no kernel needs to transform anything: a
 convolution writes its channels in blocks, the pooling after it reads and writes blocks, and what leaves the program is
 row-major again because its last kernel writes it so. Weights are packed when the program is built.
 """
@@ -13,30 +13,36 @@ from ..tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, step
 from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, blocked
 from .forms import with_buffers
+from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate, vectors_per_block
 from .machine import Machine
-from .wishes import Wish, carried, is_elementwise, vectors_per_block, wishes
 
 
 def assign_layouts(program: Program, machine: Machine) -> None:
     """Chooses layouts and gives each kernel a variant for the layouts that it meets."""
     plain = _row_major_slots(program)
-    chosen: dict[Slot, Wish] = {}
+    chosen: dict[Slot, LayoutPreference] = {}
     calls = [s for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)]
-    wished = {s: _wishes_of(s, machine) for s in calls}
+    preferred = {s: _preferences_of(s, machine) for s in calls}
     maps = {s.outputs[0].resolve() for s in calls if len(s.outputs) == 1 and is_elementwise(s.kernel)}
-    # A slot has the layout that its producer gives it; an element-by-element producer gives what its readers wish.
+    # A slot has the layout that its producer gives it; an element-by-element producer gives what its readers preference.
     for s in calls:
         for slot, b in zip(s.inputs, s.kernel.inputs):
             slot = slot.resolve()
-            wish = wished[s].get(b)
-            if wish is not None and slot in maps and slot.kind == TEMP and slot not in plain and _worthwhile(b, wish):
-                chosen.setdefault(slot, wish)
+            preference = preferred[s].get(b)
+            if (
+                preference is not None
+                and slot in maps
+                and slot.kind == TEMP
+                and slot not in plain
+                and _worthwhile(b, preference)
+            ):
+                chosen.setdefault(slot, preference)
     for s in calls:
-        _choose(s, wished[s], chosen, plain)
+        _choose(s, preferred[s], chosen, plain)
     variants: dict[tuple, Kernel] = {}
     packed: dict[tuple[Slot, Layout], Slot] = {}
     for s in calls:
-        _specialise(s, wished[s], chosen, variants, packed)
+        _specialise(s, preferred[s], chosen, variants, packed)
     used: dict[int, Kernel] = {}
     constants: dict[Slot, None] = {}
     for f in program.functions.values():
@@ -53,9 +59,9 @@ def assign_layouts(program: Program, machine: Machine) -> None:
     program.constants = list(constants)
 
 
-def _wishes_of(s: RunKernel, machine: Machine) -> dict[Buffer, Wish]:
+def _preferences_of(s: RunKernel, machine: Machine) -> dict[Buffer, LayoutPreference]:
     constants = frozenset(b for slot, b in zip(s.inputs, s.kernel.inputs) if slot.resolve().kind == CONSTANT)
-    return wishes(s.kernel, machine, constants)
+    return layout_preferences(s.kernel, machine, constants)
 
 
 def _row_major_slots(program: Program) -> set[Slot]:
@@ -74,47 +80,49 @@ def _row_major_slots(program: Program) -> set[Slot]:
     return found
 
 
-def _choose(s: RunKernel, wished: dict[Buffer, Wish], chosen: dict[Slot, Wish], plain: set[Slot]) -> None:
-    held: dict[Buffer, Wish] = {}
+def _choose(
+    s: RunKernel, preferred: dict[Buffer, LayoutPreference], chosen: dict[Slot, LayoutPreference], plain: set[Slot]
+) -> None:
+    held: dict[Buffer, LayoutPreference] = {}
     for slot, b in zip(s.inputs, s.kernel.inputs):
         if slot.resolve() in chosen:
             held[b] = chosen[slot.resolve()]
     for b in s.kernel.outputs:
-        if b in wished:
-            held[b] = wished[b]
-    after = carried(s.kernel, held)
+        if b in preferred:
+            held[b] = preferred[b]
+    after = propagate(s.kernel, held)
     for slot, b in zip(s.outputs, s.kernel.outputs):
         slot = slot.resolve()
-        wish = after.get(b)
-        if wish is None or slot in chosen or slot.kind != TEMP or slot in plain or not _worthwhile(b, wish):
+        preference = after.get(b)
+        if preference is None or slot in chosen or slot.kind != TEMP or slot in plain or not _worthwhile(b, preference):
             continue
-        chosen[slot] = wish
+        chosen[slot] = preference
 
 
-def _worthwhile(b: Buffer, wish: Wish) -> bool:
+def _worthwhile(b: Buffer, preference: LayoutPreference) -> bool:
     """False where the blocks lie as row-major order has them: the axis is the last that has more than one step."""
-    if wish.padded:
+    if preference.padded:
         return True
     rest = 1
-    for d in b.shape[wish.axis + 1 :]:
+    for d in b.shape[preference.axis + 1 :]:
         rest *= d
     return rest > 1
 
 
 def _specialise(
     s: RunKernel,
-    wished: dict[Buffer, Wish],
-    chosen: dict[Slot, Wish],
+    preferred: dict[Buffer, LayoutPreference],
+    chosen: dict[Slot, LayoutPreference],
     variants: dict[tuple, Kernel],
     packed: dict[tuple[Slot, Layout], Slot],
 ) -> None:
     kernel = s.kernel
-    held: dict[Buffer, Wish] = {}
+    held: dict[Buffer, LayoutPreference] = {}
     for n, (slot, b) in enumerate(zip(s.inputs, kernel.inputs)):
         slot = slot.resolve()
-        if slot.kind == CONSTANT and b in wished and slot.shape == b.shape:
-            if _worthwhile(b, wished[b]):
-                held[b] = _grouped(b, wished[b], any(o in wished for o in kernel.outputs))
+        if slot.kind == CONSTANT and b in preferred and slot.shape == b.shape:
+            if _worthwhile(b, preferred[b]):
+                held[b] = _grouped(b, preferred[b], any(o in preferred for o in kernel.outputs))
                 layout = blocked(_shape(b, held[b]), held[b].axis, held[b].factor)
                 s.inputs[n] = packed.setdefault(
                     (slot, layout), _packed(slot, _shape(b, held[b]), layout, _packed_name(slot, packed))
@@ -131,25 +139,27 @@ def _specialise(
     s.kernel = variants[key]
 
 
-def _grouped(b: Buffer, wish: Wish, spatial: bool) -> Wish:
+def _grouped(b: Buffer, preference: LayoutPreference, spatial: bool) -> LayoutPreference:
     """Blocks of as many vectors as a tile takes, along an axis of the results."""
-    if not spatial and not wish.padded:
-        return wish
-    extent = _shape(b, wish)[wish.axis]
-    return Wish(wish.axis, wish.factor * vectors_per_block(extent // wish.factor), wish.padded)
+    if not spatial and not preference.padded:
+        return preference
+    extent = _shape(b, preference)[preference.axis]
+    return LayoutPreference(
+        preference.axis, preference.factor * vectors_per_block(extent // preference.factor), preference.padded
+    )
 
 
-def _shape(b: Buffer, wish: Wish) -> tuple[int, ...]:
-    return tuple(wish.padded or d if n == wish.axis else d for n, d in enumerate(b.shape))
+def _shape(b: Buffer, preference: LayoutPreference) -> tuple[int, ...]:
+    return tuple(preference.padded or d if n == preference.axis else d for n, d in enumerate(b.shape))
 
 
-def _inner_layouts(kernel: Kernel, held: dict[Buffer, Wish]) -> dict[Buffer, Wish]:
-    after = carried(kernel, held)
+def _inner_layouts(kernel: Kernel, held: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
+    after = propagate(kernel, held)
     params = set(kernel.params)
     return {b: w for b, w in after.items() if b not in params and b.scope == "arena" and _worthwhile(b, w)}
 
 
-def _variant(kernel: Kernel, layouts: dict[Buffer, Wish], number: int) -> Kernel:
+def _variant(kernel: Kernel, layouts: dict[Buffer, LayoutPreference], number: int) -> Kernel:
     if not layouts and not number:
         return kernel
     replaced = {

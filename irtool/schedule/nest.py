@@ -25,7 +25,7 @@ from .block import Block
 from .factored import lower_factor
 from .forms import Loop, Reduction
 from .guards import bounded_loop
-from .results import partial, turned
+from .tile_stores import partial, transposed
 
 
 def lower(b: Block[Any]) -> Stmt:
@@ -78,7 +78,7 @@ def _reduction(b: Block[Any]) -> Stmt:
     valid = b.results or whole
     if b.transposed:
         assert isinstance(written, Store)
-        results = turned(written, inside, lane, lanes, valid, lambda s: _tile(b, s), view.simplify)
+        results = transposed(written, inside, lane, lanes, valid, lambda s: _tile(b, s), view.simplify)
     elif valid < whole:
         results = partial(written, inside, inside[-1][0], lane, lanes, valid)
     else:

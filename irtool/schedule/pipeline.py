@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from ..tir.kernel import Kernel
 from ..tir.program import Program, RunKernel, constants_in_use, steps
-from .fusion import fuse_row_loops
-from .joining import join_kernels
+from .fuse_kernels import fuse_kernels
+from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .layouts import assign_layouts
 from .machine import Machine
-from .phases import join_phases
+from .subpixel import decompose_subpixels
 from .threads import share_loops
 
 
@@ -34,7 +34,7 @@ class Stage:
 
 
 def _decompose_phases(program: Program, machine: Machine) -> None:
-    _replace_kernels(program, join_phases)
+    _replace_kernels(program, decompose_subpixels)
 
 
 def _schedule_kernels(program: Program, machine: Machine) -> None:
@@ -68,7 +68,7 @@ SCHEDULE: tuple[Stage, ...] = (
     Stage(
         "FuseKernels",
         "kernels that work row by row on the same rows become one; layouts, which decide what a row is, are known",
-        join_kernels,
+        fuse_kernels,
         vectors=True,
     ),
     Stage(

@@ -84,7 +84,7 @@ OTHERS = {
     "length": ("nn.l2_normalize(%x, eps=0.001, axis=[1])", [(6, 40)]),
     "larger image": ("nn.upsampling(%x, scale_h=2f, scale_w=2f)", [(1, 3, 5, 20)]),
     "mean of any form": ("nn.adaptive_avg_pool2d(%x, output_size=[3, 5])", [(1, 4, 10, 17)]),
-    "pieces": ("split(%x, indices_or_sections=[5, 21], axis=1)", [(3, 40)]),
+    "vector_segments": ("split(%x, indices_or_sections=[5, 21], axis=1)", [(3, 40)]),
     "many joined": ("concatenate((%x, %w, nn.relu(%w)), axis=1)", [(1, 4, 6, 6), (1, 8, 6, 6)]),
     "stacked": ("stack((%x, %w), axis=1)", [(3, 20), (3, 20)]),
     "repeated": ("tile(%x, reps=[2, 3])", [(3, 7)]),

@@ -7,7 +7,7 @@ import pytest
 import irtool
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
-from irtool.schedule.phases import _steps, join_phases
+from irtool.schedule.subpixel import _steps, decompose_subpixels
 from irtool.tir.expr import Var
 from irtool.tir.stmt import Allocate, pre_order
 
@@ -42,7 +42,7 @@ def @main(%x: Tensor[(1, 2, 4, 5), float32], %w: Tensor[(2, 3, 4, 4), float32]) 
 """
     (kernel,) = lower_module(prepare(irtool.parse(text))).kernels
     assert any(isinstance(s, Allocate) for s in pre_order(kernel.body))
-    joined = join_phases(kernel)
+    joined = decompose_subpixels(kernel)
     assert not [s for s in pre_order(joined.body) if isinstance(s, Allocate) and s.buffer.scope == "arena"]
 
 
@@ -51,4 +51,4 @@ def test_a_nest_without_phases_stays() -> None:
 def @main(%x: Tensor[(1, 2, 4, 5), float32], %w: Tensor[(3, 2, 3, 3), float32]) { nn.conv2d(%x, %w, padding=[1, 1]) }
 """
     (kernel,) = lower_module(prepare(irtool.parse(text))).kernels
-    assert join_phases(kernel) is kernel
+    assert decompose_subpixels(kernel) is kernel

@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from ...tir.expr import Load, Var
 from ...tir.stmt import Buffer
+from ..forms import Map, Reduction
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,6 +75,8 @@ def _argument(value: object) -> str:
         return value.name
     if isinstance(value, Load):
         return value.source.name
+    if isinstance(value, Map | Reduction):
+        return value.stores[0].buffer.name
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_argument, value))}]"
     return str(value)

@@ -21,7 +21,7 @@ from ..axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_sums
 from ..forms import Map, Reduction
 from ..guards import take_guards
 from ..machine import Machine
-from ..plans import Plan, plan
+from ..tile_choice import TileChoice, choose_register_tile
 
 
 @dataclass(frozen=True)
@@ -90,17 +90,17 @@ class Stage:
         return self.target.lanes_of(self.reduction.acc.dtype) if self.reduction is not None else 1
 
     @cached_property
-    def tile(self) -> Plan | None:
+    def tile(self) -> TileChoice | None:
         """The best tile of registers for the reduction; None if there is none."""
         return self.tile_for(self.reduction) if self.reduction is not None else None
 
-    def tile_for(self, r: Reduction) -> Plan | None:
+    def tile_for(self, r: Reduction) -> TileChoice | None:
         """The best tile of registers for a reduction of this stage. Results may be made twice unless they may replace what
         they are made from."""
         written = {s.buffer for s in r.stores}
         read = {e.source for e in loads(r.update, *(s.value for s in r.stores))}
         again = not any(a in read and b in written for a, b in self.same)
-        return plan(r, self.target, again)
+        return choose_register_tile(r, self.target, again)
 
     def inner(self, form: Map | Reduction) -> Stage:
         """A stage that this one is made of."""

@@ -18,7 +18,7 @@ from ..forms import Map
 from ..guards import changes
 from ..nest import lower, lower_all
 from ..primitives import begin_part, loop_partition, parallel, reorder, split, vectorize
-from ..splitting import pieces
+from ..segments import vector_segments
 from .base import Candidate, Stage, Strategy, strategy
 
 PARALLEL_ELEMENTS = 1 << 15
@@ -49,7 +49,7 @@ class Elementwise(Strategy):
         segments = [
             (begin + first, count, width)
             for begin, end in pairwise(cuts)
-            for first, count, width in pieces(end - begin, vector_lanes(stage))
+            for first, count, width in vector_segments(end - begin, vector_lanes(stage))
         ]
         for first, count, width in segments:
             begin_part(len(segments))

@@ -255,7 +255,7 @@ class _Packing:
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def parts(self) -> Iterator[Part]:
-        """One part for the pieces that have the same size, one for what is left over."""
+        """One part for the vector_segments that have the same size, one for what is left over."""
         if self.cut is None:
             yield self._part(None, 0, 1)
             return

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Stmt, rewrite_stmt, seq
 from ..forms import Loop, Map, Reduction
-from ..plans import Plan
 from ..primitives import remark
+from ..tile_choice import TileChoice
 from .base import Stage, choose_strategy
 from .register_tile import tiled
 
@@ -48,9 +48,9 @@ def _serial(s: Stmt) -> Stmt:
     return For(s.var, s.extent, s.body) if isinstance(s, For) and s.kind == PARALLEL else s
 
 
-def plans(stage: Stage, parts: Sequence[Part]) -> list[Plan] | None:
+def plans(stage: Stage, parts: Sequence[Part]) -> list[TileChoice] | None:
     """The tiles of the reductions in the parts, in order; None if one of them has none."""
-    found: list[Plan] = []
+    found: list[TileChoice] = []
     for p in parts:
         for form in (*p.fill, p.reader):
             if isinstance(form, Reduction):
@@ -61,13 +61,13 @@ def plans(stage: Stage, parts: Sequence[Part]) -> list[Plan] | None:
     return found
 
 
-def explained(parts: Sequence[Part], tiles: Sequence[Plan]) -> str:
+def explained(parts: Sequence[Part], tiles: Sequence[TileChoice]) -> str:
     """What the first part is like, for people."""
     own = sum(isinstance(f, Reduction) for f in parts[0].fill)
     return f"a buffer of {parts[0].buffer.nbytes} bytes, {tiles[own].reason}"
 
 
-def schedule_parts(stage: Stage, parts: Sequence[Part], tiles: Sequence[Plan]) -> Stmt:
+def schedule_parts(stage: Stage, parts: Sequence[Part], tiles: Sequence[TileChoice]) -> Stmt:
     """The parts one after the other: buffers that are not near are allocated around all of them."""
     waiting = iter(tiles)
     made: list[Stmt] = []

@@ -17,7 +17,6 @@ from ..block import Block
 from ..forms import Reduction
 from ..guards import free_range
 from ..nest import is_decided_in_tile, lower_all, open_guards
-from ..plans import Plan, decided, is_padded
 from ..primitives import (
     begin_part,
     cache_write,
@@ -32,8 +31,9 @@ from ..primitives import (
     unroll,
     vectorize,
 )
-from ..results import is_turned
 from ..sliding import WINDOW, choose_sliding
+from ..tile_choice import TileChoice, decided, is_padded
+from ..tile_stores import is_transposed
 from .base import Candidate, Stage, Strategy, strategy
 
 LATENCY = 4
@@ -64,7 +64,7 @@ class RegisterTile(Strategy):
         return tiled(stage.reduction, candidate.plan)
 
 
-def tiled(r: Reduction, p: Plan) -> Stmt:
+def tiled(r: Reduction, p: TileChoice) -> Stmt:
     """A reduction in the tiles of a plan."""
     block = Block.of(r)
     v, x = r.loops[p.vector][0], r.loops[p.row][0] if p.row is not None else None
@@ -88,7 +88,7 @@ def tiled(r: Reduction, p: Plan) -> Stmt:
                 b = unroll(b, loop) if b.has(loop) else b
             b = vectorize(b, tile[-1]) if lanes > 1 else b
             b = _share_reads(_decide_guards(b, r, p), r, p)
-            if is_turned([b.seen().store(s) for s in r.stores], tile[-1], b.tile[:-1], b.seen().simplify):
+            if is_transposed([b.seen().store(s) for s in r.stores], tile[-1], b.tile[:-1], b.seen().simplify):
                 b = store_transposed(b)
             if tiles == 1 and r.loops[p.vector][1] - first < vectors * lanes:
                 b = store_tail(b, r.loops[p.vector][1] - first)
@@ -104,7 +104,7 @@ def _names(v: Var, suffixes: str) -> list[str]:
     return [f"{v.name}_{s}" for s in suffixes]
 
 
-def _vector_segments(r: Reduction, p: Plan) -> list[Segment]:
+def _vector_segments(r: Reduction, p: TileChoice) -> list[Segment]:
     """The vector axis in tiles of whole vectors, then what is left over.
 
     That is a narrower vector where there is one, or a whole one of which not all is stored, or one that overlaps the last.
@@ -123,7 +123,7 @@ def _vector_segments(r: Reduction, p: Plan) -> list[Segment]:
     return segments
 
 
-def _row_segments(r: Reduction, p: Plan) -> list[tuple[int, int, int]]:
+def _row_segments(r: Reduction, p: TileChoice) -> list[tuple[int, int, int]]:
     """The row loop in parts (first step, tiles, steps of a tile), so that guards hold throughout or are those of a single
     tile."""
     if p.row is None:
@@ -142,7 +142,7 @@ def _row_segments(r: Reduction, p: Plan) -> list[tuple[int, int, int]]:
     return found
 
 
-def _order(r: Reduction, p: Plan) -> list[Var]:
+def _order(r: Reduction, p: TileChoice) -> list[Var]:
     """The axes of results, outermost first: those that the vector operand moves with go outside, so that its part of it stays
     in cache."""
     simplify = simplifier(r.loops, r.inner)
@@ -153,7 +153,7 @@ def _order(r: Reduction, p: Plan) -> list[Var]:
     return sorted(moves, key=lambda x: not moves[x])
 
 
-def _decide_guards(b: Block[Reduction], r: Reduction, p: Plan) -> Block[Reduction]:
+def _decide_guards(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Reduction]:
     """Loops that guards connect with the rows of the tile unrolled, so that each update is made or not."""
     if open_guards(b):
         for k, extent in decided(r, p.row, []):
@@ -161,7 +161,7 @@ def _decide_guards(b: Block[Reduction], r: Reduction, p: Plan) -> Block[Reductio
     return b
 
 
-def _share_reads(b: Block[Reduction], r: Reduction, p: Plan) -> Block[Reduction]:
+def _share_reads(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Reduction]:
     """A window that slides over the rows of the tile, or one whose steps are unrolled, where rows share nothing else."""
     guards = open_guards(b)
     written = {k for k, _ in b.inner if b.kind(k) == UNROLLED}

@@ -22,7 +22,7 @@ from ..block import Block
 from ..forms import Loop, Map
 from ..nest import lower_all
 from ..primitives import begin_part, cache_read, loop_partition, parallel, reorder, split, vectorize
-from ..splitting import pieces
+from ..segments import vector_segments
 from .base import Candidate, Stage, Strategy, strategy
 from .elementwise import PARALLEL_ELEMENTS, vector_lanes
 
@@ -80,7 +80,7 @@ class TiledTranspose(Strategy):
         block = Block.of(m)
         others = [x for x, _ in m.loops if x is not v and x is not w]
         parts = []
-        squares = list(product(pieces(n, lanes), pieces(k, lanes)))
+        squares = list(product(vector_segments(n, lanes), vector_segments(k, lanes)))
         for written, read in squares:
             begin_part(len(squares))
             b, (v_o, v_v) = _split(block, v, written)
@@ -88,7 +88,7 @@ class TiledTranspose(Strategy):
             b = reorder(b, [*others, *v_o, *w_o, w_v, v_v])
             if written[2] > 1 and read[2] > 1:
                 for e in operands:
-                    b = cache_read(b, e, [v_v, w_v], name="turned")
+                    b = cache_read(b, e, [v_v, w_v], name="transposed")
             b = vectorize(b, v_v) if written[2] > 1 else b
             if stage.work >= PARALLEL_ELEMENTS and len(b.loops) > 2:
                 b = parallel(b, b.loops[0][0])

@@ -16,7 +16,7 @@ _LONGEST_TILE = 160
 
 
 @dataclass(frozen=True)
-class Plan:
+class TileChoice:
     """Which loop is vectorized with how many lanes, which is tiled, and the tile."""
 
     vector: int
@@ -31,12 +31,12 @@ class Plan:
     """Whether results may be made twice: the last vector then overlaps the one before."""
 
 
-def plan(r: Reduction, machine: Machine, again: bool = False) -> Plan | None:
+def choose_register_tile(r: Reduction, machine: Machine, again: bool = False) -> TileChoice | None:
     """How to schedule a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice."""
     lanes = machine.lanes_of(r.acc.dtype)
     if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32"):
         return None
-    best: tuple[float, Plan] | None = None
+    best: tuple[float, TileChoice] | None = None
     for n in range(len(r.loops)):
         made = None
         width = lanes
@@ -48,7 +48,7 @@ def plan(r: Reduction, machine: Machine, again: bool = False) -> Plan | None:
     return best[1] if best is not None else None
 
 
-def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine, again: bool) -> tuple[float, Plan] | None:
+def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine, again: bool) -> tuple[float, TileChoice] | None:
     v, extent = r.loops[n]
     padded = is_padded(r, v, -(-extent // lanes) * lanes)
     if not padded and (extent < lanes or (not again and extent % lanes * 4 > extent)):
@@ -93,7 +93,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine, again: bool)
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
     cost += scattered * 2 / max(1, inner_steps) + apart
     reason = f"vector axis {v.name} of {extent}, tile {tile.rows} x {tile.vectors} x {lanes}"
-    return cost, Plan(n, lanes, row, tile, reason, shared, again)
+    return cost, TileChoice(n, lanes, row, tile, reason, shared, again)
 
 
 def is_padded(r: Reduction, v: Var, extent: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def pieces(extent: int, lanes: int) -> list[tuple[int, int, int]]:
+def vector_segments(extent: int, lanes: int) -> list[tuple[int, int, int]]:
     """The steps of a loop as `(first, vectors, lanes)`: narrower vectors for what is left over, then one by one."""
     found: list[tuple[int, int, int]] = []
     first = 0

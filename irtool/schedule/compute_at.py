@@ -15,6 +15,7 @@ from ..tir.expr import Const, Expr, Load, Var, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, Stmt, Store, seq
 from .forms import Map, Reduction
+from .primitives import primitive
 from .strategies.parts import NEAREST
 
 _LARGE = 1 << 19
@@ -37,8 +38,11 @@ class Band:
     stride: int
     height: int
 
+    def __str__(self) -> str:
+        return f"{self.rows} rows"
 
-def choose_band(copy: Map, reader: Reduction) -> Band | None:
+
+def choose_rows(copy: Map, reader: Reduction) -> Band | None:
     """How to cut the copy that the reduction reads; None where it cannot be cut or is small anyway."""
     if len(copy.stores) != 1:
         return None
@@ -105,7 +109,7 @@ def _is_split(b: Buffer, axis: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Banded:
+class ComputedAt:
     """A copy and its reader, cut into bands: `outer` runs over `count` bands; `buffer` holds one of what `whole` held."""
 
     outer: Var
@@ -120,7 +124,8 @@ class Banded:
         return For(self.outer, self.count, seq([copy, reader]))
 
 
-def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
+@primitive
+def compute_at(copy: Map, reader: Reduction, band: Band) -> ComputedAt:
     """The two nests for one band, in terms of the variable that runs over bands."""
     old = copy.stores[0].buffer
     shape = [band.height if n == band.axis else d for n, d in enumerate(old.shape)]
@@ -166,4 +171,4 @@ def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
     stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in reader.stores)
     new_loops = tuple((inside, band.rows) if v is y else (v, n) for v, n in reader.loops)
     new_reader = Reduction(new_loops, reader.acc, change(reader.init), reader.inner, change(reader.update), stores)
-    return Banded(outer, extent // band.rows, old, new, new_copy, new_reader)
+    return ComputedAt(outer, extent // band.rows, old, new, new_copy, new_reader)

@@ -34,9 +34,9 @@ Limits = dict[Expr, tuple[int, Expr, int, int]]
 to it before it is divided."""
 
 
-def join_phases(kernel: Kernel) -> Kernel:
+def decompose_subpixels(kernel: Kernel) -> Kernel:
     """The kernel with its phases written straight to where they belong; itself if it has none."""
-    from .wishes import stages
+    from .layout_preference import stages
 
     parts = stages(kernel.body)
     forms = [recognise(s) for s in parts]

@@ -27,14 +27,14 @@ from ..tir.program import (
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, For, Stmt, Store, pre_order, seq
 from .forms import Map, buffers_read, recognise, with_buffers
-from .fusion import fuse_row_loops
+from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
+from .layout_preference import stages
 from .machine import Machine
 from .strategies.row_reduction import row_count
-from .wishes import stages
 
 
-def join_kernels(program: Program, machine: Machine) -> None:
+def fuse_kernels(program: Program, machine: Machine) -> None:
     """Joins what can be joined in every function of the program."""
     joiner = _Joiner(machine)
     for f in program.functions.values():

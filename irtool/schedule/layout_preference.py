@@ -29,7 +29,7 @@ def vectors_per_block(vectors: int) -> int:
 
 
 @dataclass(frozen=True)
-class Wish:
+class LayoutPreference:
     """Blocks of `factor` along `axis` of a parameter's buffer. `padded`: so long is the axis made with zeros, where it is
     no multiple of the factor (of constants only; 0: it is)."""
 
@@ -46,8 +46,10 @@ def stages(body: Stmt) -> list[Stmt]:
     return list(s.stmts) if isinstance(s, Seq) and recognise(s) is None else [s]
 
 
-def wishes(kernel: PrimFunc, machine: Machine, constants: frozenset[Buffer]) -> dict[Buffer, Wish]:
-    """What the kernel's largest reduction wishes of the buffers that it touches; `constants` are those that can be packed
+def layout_preferences(
+    kernel: PrimFunc, machine: Machine, constants: frozenset[Buffer]
+) -> dict[Buffer, LayoutPreference]:
+    """The layouts that the kernel's largest reduction prefers for the buffers that it touches; `constants` are those that can be packed
     when the program is built."""
     forms = [f for f in map(recognise, stages(kernel.body)) if isinstance(f, Reduction)]
     if not forms:
@@ -58,7 +60,7 @@ def wishes(kernel: PrimFunc, machine: Machine, constants: frozenset[Buffer]) -> 
     full = machine.lanes(dtypes.itemsize(r.acc.dtype))
     if _sums_rows(r, 2 * full):
         return {}
-    best: tuple[tuple[int, ...], dict[Buffer, Wish]] | None = None
+    best: tuple[tuple[int, ...], dict[Buffer, LayoutPreference]] | None = None
     for v, extent in r.loops:
         factor = full
         made = None
@@ -90,31 +92,33 @@ def _is_product(r: Reduction, v: Var) -> bool:
     return len(operands) > 1 and all(any(not any(depends(i, x) for i in e.indices) for x in others) for e in operands)
 
 
-def _filled(found: dict[Buffer, Wish] | None) -> dict[Buffer, Wish] | None:
-    """The wishes, None where a buffer ends within a block: a kernel may read less of it than its loop has steps."""
+def _filled(found: dict[Buffer, LayoutPreference] | None) -> dict[Buffer, LayoutPreference] | None:
+    """The preferences, None where a buffer ends within a block: a kernel may read less of it than its loop has steps."""
     if found is not None and any(b.shape[w.axis] % w.factor for b, w in found.items()):
         return None
     return found
 
 
-def _padded(r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, Wish]:
+def _padded(
+    r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]
+) -> dict[Buffer, LayoutPreference]:
     """Constants alone in blocks, the last of which is filled up with zeros; only the results that exist are stored."""
     made = _along(r, v, factor) or {}
     moving = {e.source for e in _operands(r) if e.source in made}
     if not moving or not moving <= constants:
         return {}
-    return {b: Wish(made[b].axis, factor, -(-extent // factor) * factor) for b in made if b in moving}
+    return {b: LayoutPreference(made[b].axis, factor, -(-extent // factor) * factor) for b in made if b in moving}
 
 
-def _summed(r: Reduction, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, Wish]:
+def _summed(r: Reduction, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, LayoutPreference]:
     """Blocks along a summed axis, where there are too few results beside each other for a vector: an image of three channels
     made from many."""
     for v, extent in r.inner:
-        found: dict[Buffer, Wish] = {}
+        found: dict[Buffer, LayoutPreference] = {}
         for e in _operands(r):
             moving = [n for n, i in enumerate(e.indices) if depends(i, v)]
             if len(moving) == 1 and e.indices[moving[0]] is v:
-                found[e.source] = Wish(moving[0], factor)
+                found[e.source] = LayoutPreference(moving[0], factor)
             elif moving:
                 found = {}
                 break
@@ -139,27 +143,27 @@ def _operands(r: Reduction) -> list[Load]:
     return [e for e in loads(r.update) if e.source is not r.acc]
 
 
-def _along(r: Reduction, v: Var, factor: int) -> dict[Buffer, Wish] | None:
-    """The wishes that make `v` the vector axis; None where it cannot be."""
-    found: dict[Buffer, Wish] = {}
+def _along(r: Reduction, v: Var, factor: int) -> dict[Buffer, LayoutPreference] | None:
+    """The preferences that make `v` the vector axis; None where it cannot be."""
+    found: dict[Buffer, LayoutPreference] = {}
     for e in _operands(r):
         moving = [n for n, i in enumerate(e.indices) if _moves(i, v, factor)]
         if not moving:
             continue
         if len(moving) > 1 or e.indices[moving[0]] is not v:
             return None
-        found[e.source] = Wish(moving[0], factor)
+        found[e.source] = LayoutPreference(moving[0], factor)
     if not found:
         return None
     for s in r.stores:
         moving = [n for n, i in enumerate(s.indices) if depends(i, v)]
         if len(moving) != 1 or s.indices[moving[0]] is not v:
             return None
-        found[s.buffer] = Wish(moving[0], factor)
+        found[s.buffer] = LayoutPreference(moving[0], factor)
         for e in loads(s.value):
             at = [n for n, i in enumerate(e.indices) if i is v]
             if e.source is not r.acc and len(at) == 1 and e.source.shape == s.buffer.shape:
-                found.setdefault(e.source, Wish(at[0], factor))
+                found.setdefault(e.source, LayoutPreference(at[0], factor))
     return found
 
 
@@ -177,7 +181,7 @@ def _moves(index: Expr, v: Var, factor: int) -> bool:
     return depends(substitute(index, whole), v)
 
 
-def carried(kernel: PrimFunc, layouts: dict[Buffer, Wish]) -> dict[Buffer, Wish]:
+def propagate(kernel: PrimFunc, layouts: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
     """Layouts of the results and inner buffers that follow from those of the operands: an element-by-element stage gives
     its result the blocks that an operand has along the same loop."""
     found = dict(layouts)
@@ -190,28 +194,28 @@ def carried(kernel: PrimFunc, layouts: dict[Buffer, Wish]) -> dict[Buffer, Wish]
             if store.buffer in found or not store.buffer.shape:
                 continue
             for e in loads(*value):
-                wish = found.get(e.source)
-                if wish is None:
+                preference = found.get(e.source)
+                if preference is None:
                     continue
-                v = e.indices[wish.axis]
+                v = e.indices[preference.axis]
                 same = [n for n, i in enumerate(store.indices) if i is v and isinstance(v, Var)]
-                if same and store.buffer.shape[same[0]] % wish.factor == 0:
-                    found[store.buffer] = Wish(same[0], wish.factor)
+                if same and store.buffer.shape[same[0]] % preference.factor == 0:
+                    found[store.buffer] = LayoutPreference(same[0], preference.factor)
                     break
-                joined = _shifted_axis(e, wish, store.indices, store.buffer)
+                joined = _shifted_axis(e, preference, store.indices, store.buffer)
                 if joined is not None:
                     found[store.buffer] = joined
                     break
     return found
 
 
-def _shifted_axis(e: Load, wish: Wish, indices: tuple, buffer: Buffer) -> Wish | None:
+def _shifted_axis(e: Load, preference: LayoutPreference, indices: tuple, buffer: Buffer) -> LayoutPreference | None:
     """The axis of the result that the blocked axis of an operand goes to with an offset (concatenation)."""
-    terms, offset = Simplifier().linear(e.indices[wish.axis])
-    if len(terms) != 1 or offset % wish.factor:
+    terms, offset = Simplifier().linear(e.indices[preference.axis])
+    if len(terms) != 1 or offset % preference.factor:
         return None
     (v, k), *_ = terms.items()
     at = [n for n, i in enumerate(indices) if i is v]
-    if k != 1 or len(at) != 1 or buffer.shape[at[0]] % wish.factor:
+    if k != 1 or len(at) != 1 or buffer.shape[at[0]] % preference.factor:
         return None
-    return Wish(at[0], wish.factor)
+    return LayoutPreference(at[0], preference.factor)

@@ -10,10 +10,10 @@ from ..tir.simplify import Simplifier
 from ..tir.stmt import SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer, For, Stmt, Store, seq, substitute_stmt
 from .affine import stride
 from .forms import Loop
-from .splitting import pieces
+from .segments import vector_segments
 
 
-def is_turned(stores: Sequence[Store], lane: Var, inside: Sequence[Loop], simplify: Simplifier) -> bool:
+def is_transposed(stores: Sequence[Store], lane: Var, inside: Sequence[Loop], simplify: Simplifier) -> bool:
     """True if results lie side by side along the tile's rows, not along its vectors."""
     if len(stores) != 1 or len(inside) < 2 or inside[0][1] < 4:
         return False
@@ -21,7 +21,7 @@ def is_turned(stores: Sequence[Store], lane: Var, inside: Sequence[Loop], simpli
     return stride(simplify, place, lane) not in (0, 1) and stride(simplify, place, inside[0][0]) == 1
 
 
-def turned(
+def transposed(
     store: Store,
     inside: Sequence[Loop],
     lane: Var,
@@ -33,11 +33,11 @@ def turned(
     """Results by way of an array, from which they are stored along the rows: single elements of a vector, each in a line of
     its own, would take longer than the sums. The first `valid` elements along the vector axis are results."""
     (row, steps), (vector, vectors) = inside
-    array = Buffer("turned", (steps, vectors * lanes), store.buffer.dtype, "local")
+    array = Buffer("transposed", (steps, vectors * lanes), store.buffer.dtype, "local")
     filled = tile(Store(array, (row, vector * lanes + lane if vectors > 1 else lane), store.value))
     column = Var("col")
     copies: list[Stmt] = []
-    for first, count, width in pieces(steps, lanes):
+    for first, count, width in vector_segments(steps, lanes):
         outer, x = Var(f"{row.name}_o"), Var(f"{row.name}_v")
         at = simplify((outer * width if count > 1 else const(0)) + x + first)
         here: dict[Any, Expr] = {row: at, vector: const(0), lane: column}
