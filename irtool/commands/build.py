@@ -146,7 +146,9 @@ if TYPE_CHECKING:
 @click.option(
     "--cache/--no-cache", default=True, show_default=True, help="Reuse cached builds of the same input and options."
 )
-@click.option("--explain", is_flag=True, help="Print the scheduling strategy of each kernel, with the reason and its primitives.")
+@click.option(
+    "--explain", is_flag=True, help="Print the scheduling strategy of each kernel, with the reason and its primitives."
+)
 @click.option(
     "--report", "report_file", type=kinds.WRITTEN, metavar="FILE.json", default=None, help="Write the build report."
 )
