@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from .notes import conversions_as_notes, say_constants
 from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments
 from .print_options import PrintChoice, print_options
+from .tables import drawer
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
@@ -217,6 +219,7 @@ def command(
     watching = [*chosen.instruments, *printed.instruments(stages=tuple(s.name for s in STAGES))]
     if time_passes:
         timing = Timing()
+        timing.draw = drawer(sys.stderr)
         timing.import_all()
         watching.append(timing)
     unfiled: list[str] = []

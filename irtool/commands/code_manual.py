@@ -28,7 +28,7 @@ def example_command(cls: type[Code]) -> str:
 
 def list_codes() -> str:
     """One line for each code: its name, what it stands for."""
-    return show_table([(cls.name, title(cls)) for cls in codes], (5,))
+    return show_table([(cls.name, title(cls)) for cls in codes], (5,), head=False)
 
 
 def explain_code(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 
@@ -9,6 +10,7 @@ import click
 
 from . import kinds
 from .pass_options import loads_files
+from .tables import drawer
 
 
 @click.command(name="info", short_help="Print functions and operator counts of modules.")
@@ -39,5 +41,9 @@ def _describe(file: str) -> Iterator[str]:
         size = sum(c.data.nbytes for c in constants if not isinstance(c.data, MissingData))
         yield f"@{name}: {f.checked_type!r}"
         yield f"  {len(nodes)} nodes, {sum(calls.values())} operators, {len(constants)} constants ({size} bytes)"
-        for op, count in sorted(calls.items(), key=lambda item: (-item[1], item[0])):
-            yield f"  {count:6d}  {op}"
+        rows = [(f"{count:6d}", op) for op, count in sorted(calls.items(), key=lambda item: (-item[1], item[0]))]
+        draw = drawer(sys.stdout)
+        if draw is not None and rows:
+            yield draw([(f"{'calls':>6s}", "operator"), *rows])
+        else:
+            yield from (f"  {count}  {op}" for count, op in rows)

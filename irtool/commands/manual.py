@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
+import textwrap
+from itertools import groupby
+
+from .tables import is_terminal
 
 _BLOCK = re.compile(
     r"^(?P<before>[^\n]*?)::[ ]*\n(?P<gap>\s*\n)?(?P<code>(?:[ ]{4,}[^\n]*(?:\n|$)|[ ]*\n)+)", re.MULTILINE
@@ -10,8 +15,23 @@ _BLOCK = re.compile(
 
 
 def for_terminal(manual: str) -> str:
-    """A docstring without the `::` that announce its blocks of code; these stay indented."""
-    return _replace(manual, lambda code: code)
+    """A docstring without the `::` that announce its blocks of code; these stay indented.
+
+    On a terminal that is too narrow for its lines, its paragraphs are wrapped; what is indented is left as it is.
+    """
+    text = _replace(manual, lambda code: code)
+    return wrap(text, shutil.get_terminal_size().columns) if is_terminal() else text
+
+
+def wrap(text: str, width: int) -> str:
+    """Paragraphs with lines of at most `width`; those without longer ones, and what is indented, stay as they are."""
+    lines: list[str] = []
+    for is_prose, found in groupby(text.split("\n"), lambda line: line[:1].strip() != ""):
+        part = list(found)
+        if is_prose and max(map(len, part)) > width:
+            part = textwrap.wrap(" ".join(part), width, break_long_words=False, break_on_hyphens=False)
+        lines += part
+    return "\n".join(lines)
 
 
 def for_markdown(manual: str) -> str:

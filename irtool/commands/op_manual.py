@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 from ..ops import Operator, operators
 from ..passes.option_text import show_value
 from ..plugin import type_hints
 from .manual import for_markdown, for_terminal
-from .tables import show_table
+from .tables import drawer, show_table
 
 FIRST = Operator.since
 """The version that stands for all that come before the first later one."""
@@ -79,8 +80,12 @@ def explain_operator(name: str) -> str:
     out = [*_calls(cls), *([origin] if origin else []), "", for_terminal(cls.manual()), ""]
     rows = _attributes(cls)
     if rows:
-        wide = max(len(r[0]) for r in rows)
-        out += ["attributes:", *[f"  {n:{wide}s}  {kind}  ({default})" for n, kind, default in rows], ""]
+        draw = drawer(sys.stdout)
+        if draw is not None:
+            out += [draw([("attribute", "kind", "default"), *rows]), ""]
+        else:
+            wide = max(len(r[0]) for r in rows)
+            out += ["attributes:", *[f"  {n:{wide}s}  {kind}  ({default})" for n, kind, default in rows], ""]
     rule = cls.explain_rule().splitlines()
     out += ["type rule:", *["  " + line for line in rule or ["none is explained"]], ""]
     out.append(f"fusion pattern: {_pattern(cls)}" + (", stateful" if cls.stateful else ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from .pass_options import PassChoice, pass_options, report_instruments
 from .print_options import PrintChoice, print_options
 from .printing import printing_options
 from .source import file_or_stdin
+from .tables import drawer
 
 
 @click.command(name="opt", cls=OptionalValues, short_help="Run passes on a module and print it.")
@@ -139,6 +141,7 @@ def command(
 
     timing = Timing(time_passes or "table")
     if time_passes:
+        timing.draw = drawer(sys.stderr)
         timing.import_all()
     with timing.stage("parse"):
         module = read_module(file)

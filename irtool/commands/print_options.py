@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,8 +27,12 @@ class PrintChoice:
         if not (self.before or self.after or self.changed):
             return []
         from ..passes.instruments.printing import Printing
+        from .colour import is_coloured, paint_diff
 
-        write = functools.partial(click.echo, err=True, nl=False)
+        def write(text: str) -> None:
+            is_painted = self.changed == "diff" and is_coloured(sys.stderr)
+            click.echo(paint_diff(text) if is_painted else text, err=True, nl=False, color=is_painted or None)
+
         return [Printing(self.before, self.after, self.changed, write, show, stages)]
 
 

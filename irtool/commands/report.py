@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
+
+from .tables import drawer
 
 
 def summarize(report: dict[str, Any]) -> str:
     """Kernels, memory and weights of a build, one line each."""
-    lines = [f"kernels: {len(report.get('kernels', ()))}"]
-    for k in report.get("kernels", ()):
-        macs = f"  {k['macs'] / 1e6:10.2f} MMAC" if k.get("macs") else ""
-        lines.append(f"  {k['name']:72s} {k.get('strategy', ''):24s}{macs}")
+    kernels = report.get("kernels", ())
+    lines = [f"kernels: {len(kernels)}"]
+    draw = drawer(sys.stdout)
+    if draw is not None and kernels:
+        rows = [
+            (k["name"], f"{k['macs'] / 1e6:10.2f}" if k.get("macs") else "", k.get("strategy", "")) for k in kernels
+        ]
+        lines.append(draw([("kernel", f"{'MMAC':>10s}", "strategy"), *rows]))
+    else:
+        for k in kernels:
+            macs = f"  {k['macs'] / 1e6:10.2f} MMAC" if k.get("macs") else ""
+            lines.append(f"  {k['name']:72s} {k.get('strategy', ''):24s}{macs}")
     lines.append(f"arena: {report.get('arena_bytes', 0)} bytes (lower bound {report.get('arena_lower_bound', '?')})")
     lines.append(f"weights: {report.get('weight_bytes', 0)} bytes")
     return "\n".join(lines)

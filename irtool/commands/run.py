@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from .known_types import Given, type_options
 from .notes import say_constants, say_random
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
+from .tables import drawer
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -233,6 +235,7 @@ def _run(
     timing = Timing()
     watched = [*chosen.instruments]
     if verbose:
+        timing.draw = drawer(sys.stdout)
         timing.import_all()
         watched.append(timing)
     start = time.perf_counter()

@@ -1,30 +1,41 @@
-"""Tables: aligned text in pipes and files; on a terminal the last column wraps within the window."""
+"""Tables: aligned text in pipes and files; on a terminal rich draws them, and the last column wraps within the window."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .colour import is_coloured
 
 _NARROWEST = 24
 """Columns that the last one needs beside the others; where they are not there, it stands below them."""
 
 
-def is_terminal() -> bool:
-    """Whether somebody reads along."""
-    return sys.stdout.isatty()
+def is_terminal(stream: Any = None) -> bool:
+    """Whether somebody reads along; the stream is standard output unless it is given."""
+    return bool((stream or sys.stdout).isatty())
 
 
-def show_table(rows: Sequence[Sequence[str]], widths: Sequence[int], width: int | None = None) -> str:
+def show_table(
+    rows: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    width: int | None = None,
+    *,
+    head: bool = True,
+    stream: Any = None,
+) -> str:
     """Rows of cells in columns of at least these widths, two spaces between them; the last column has none.
 
     `width` is that of the window, by default the terminal's; 0 stands for no limit, as where the output is no terminal. In a
     window, columns are as wide as what they hold, a cell wider than a third of it stands on a line of its own, and
-    the last column wraps.
+    the last column wraps. `head` says that the first row has titles; `stream` is where the table goes, standard output
+    unless it is given.
     """
     if width is None:
-        width = shutil.get_terminal_size().columns if is_terminal() else 0
+        width = shutil.get_terminal_size().columns if is_terminal(stream) else 0
     if not width:
         return "\n".join("  ".join([*(f"{c:{w}s}" for c, w in zip(row, widths)), row[-1]]).rstrip() for row in rows)
     fitting = [max((len(r[i]) for r in rows if len(r[i]) <= width // 3), default=0) for i in range(len(widths))]
@@ -32,22 +43,19 @@ def show_table(rows: Sequence[Sequence[str]], widths: Sequence[int], width: int 
     room = width - indent
     if room < _NARROWEST:
         return "\n".join(line for row in rows for line in _stacked(row, width))
-    lines: list[str] = []
-    for row in rows:
-        wrapped = textwrap.wrap(row[-1], room) or [""]
-        head = ""
-        for cell, w in zip(row, fitting):
-            if len(cell) > w:
-                lines.append((head + cell).rstrip())
-                head = " " * (len(head) + w + 2)
-            else:
-                head += f"{cell:{w}s}  "
-        lines.append((head + wrapped[0]).rstrip())
-        lines += [" " * indent + rest for rest in wrapped[1:]]
-    return "\n".join(lines)
+    from .drawing import draw_table
+
+    return draw_table(rows, fitting, width, head=head, coloured=is_coloured(stream or sys.stdout))
 
 
 def _stacked(row: Sequence[str], width: int) -> list[str]:
     """A row whose last cell stands below the others: for windows in which not all columns have room."""
     head = textwrap.wrap("  ".join(c.strip() for c in row[:-1] if c.strip()), width, subsequent_indent="  ")
     return [*head, *textwrap.wrap(row[-1], width, initial_indent="    ", subsequent_indent="    ")]
+
+
+def drawer(stream: Any) -> Callable[[Sequence[Sequence[str]]], str] | None:
+    """What draws rows of cells, their titles first, on a stream that is a terminal; None for any other."""
+    if not is_terminal(stream):
+        return None
+    return lambda rows: show_table(rows, [0] * (len(rows[0]) - 1), stream=stream)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from irtool.commands.colour import choose, is_coloured, paint_message, paint_relay
-from irtool.commands.manual import for_markdown, for_terminal
+from irtool.commands.manual import for_markdown, for_terminal, wrap
 from irtool.commands.tables import show_table
 from tests.command_line import irtool
 
@@ -87,12 +90,67 @@ def test_tables_wrap_their_last_column_in_a_window_and_nowhere_else() -> None:
 )
 def test_lists_fit_a_terminal_of_80_columns(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     wide = irtool(*command)[1]
-    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: __import__("os").terminal_size((80, 24)))
-    monkeypatch.setattr("irtool.commands.tables.is_terminal", lambda: True)
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((80, 24)))
+    monkeypatch.setattr("irtool.commands.tables.is_terminal", lambda *_: True)
     narrow = irtool(*command)[1]
     table = [line for line in narrow.splitlines() if "`irtool passes" not in line and "a pipeline, " not in line]
     assert [line for line in table if len(line) > 80] == []
     assert wide.split() and sorted(wide.split()) == sorted(narrow.split())
+
+
+def test_tables_on_a_terminal_are_drawn_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((100, 24)))
+    monkeypatch.setattr("irtool.commands.tables.is_terminal", lambda *_: True)
+    monkeypatch.setattr("irtool.commands.manual.is_terminal", lambda *_: True)
+    commands = (
+        (["ops"], "nn.conv2d", "broadcast"),
+        (["passes"], "FuseOps", "level"),
+        (["ops", "nn.conv2d"], "attribute", "tuple[int, ...]"),
+        (["info", LET], "operator", "sum"),
+        (["opt", LET, "--passes=FastMath", "--time-passes", "-o", os.devnull], "FastMath", "infer ms"),
+    )
+    for words, *said in commands:
+        drawn = [text for text in irtool("--color=always", *words)[1:] if text]
+        assert any("\x1b[1m" in text and "\x1b[36m" in text for text in drawn), words
+        without = "".join(irtool("--color=never", *words)[1:])
+        assert "\x1b" not in without and all(word in without for word in said)
+        if "opt" not in words:  # its numbers differ
+            assert [line.rstrip() for line in plain("".join(drawn)).splitlines()] == without.splitlines()
+        prose = [line for line in without.splitlines() if not line.startswith((" ", "@"))]
+        assert max(map(len, prose), default=0) <= 100 or words == ["passes"]
+
+
+@pytest.mark.parametrize("words", [["ops"], ["passes"], ["ops", "nn.conv2d"], ["info", LET]])
+def test_pipes_get_the_same_plain_text_whatever_is_set(words: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    want = irtool(*words)
+    for name, value in (("COLUMNS", "40"), ("FORCE_COLOR", "1"), ("TERM", "dumb")):
+        monkeypatch.setenv(name, value)
+        assert irtool(*words) == want
+    assert "\x1b" not in want[1]
+
+
+def test_differences_after_passes_are_coloured() -> None:
+    words = ("opt", LET, "--passes=FuseOps", "--print-changed=diff")
+    code, _, err = irtool("--color=always", *words)
+    assert code == 0 and "\x1b[32m+" in err and "\x1b[31m-" in err
+    assert "\x1b" not in irtool(*words)[2] and plain(err) == irtool(*words)[2]
+    assert "\x1b" not in irtool("--color=always", "opt", LET, "--passes=FuseOps", "--print-changed")[2]
+
+
+def test_nothing_imports_rich_or_pygments_where_nothing_is_drawn() -> None:
+    code = (
+        "import sys; from irtool.commands.shell import execute\n"
+        "codes = [execute([w]) for w in ('ops', 'passes')]\n"
+        "sys.exit(any(codes) or 'rich' in sys.modules or 'pygments' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def test_paragraphs_of_manuals_are_wrapped_on_terminals() -> None:
+    text = "One two three four five\nsix seven.\n\n  what is indented stays as long as it is\n\nShort.\nLines."
+    assert wrap(text, 12) == (
+        "One two\nthree four\nfive six\nseven.\n\n  what is indented stays as long as it is\n\nShort.\nLines."
+    )
 
 
 def test_blocks_of_code_in_manuals() -> None:

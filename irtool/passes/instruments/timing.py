@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -28,8 +28,16 @@ _SMALL = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) { add(%x, 1f
 """A text whose reading loads tables."""
 
 
-def _stage_line(name: str, seconds: float) -> str:
-    return f"{name:42s} {seconds * 1e3:9.2f}"
+Cells = tuple[str, str, str, str]
+
+
+def _cells(name: str, seconds: float, infer_seconds: float | None = None, operators: str = "") -> Cells:
+    """A row of the table: numbers are aligned already."""
+    return name, _milliseconds(seconds), "" if infer_seconds is None else _milliseconds(infer_seconds), operators
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:9.2f}"
 
 
 @dataclass(eq=False)
@@ -65,6 +73,8 @@ class Timing(PassInstrument):
     """
 
     style: str = "table"
+    draw: Callable[[Sequence[Cells]], str] | None = field(default=None, init=False)
+    """What draws the table where plain text will not do."""
     stages: dict[str, float] = field(default_factory=dict, init=False)
     rows: list[Row] = field(default_factory=list, init=False)
     _open: list[_Open] = field(default_factory=list, init=False)
@@ -141,28 +151,35 @@ class Timing(PassInstrument):
         ]
 
     def table(self) -> str:
-        """The rows as text, milliseconds; those below 1 % of all time that changed nothing are one row."""
+        """The rows as text, milliseconds."""
+        cells = self.cells()
+        if self.draw is not None:
+            return self.draw(cells)
+        return "\n".join(f"{name:42s} {own:>9s} {infer:>9s} {ops:>15s}".rstrip() for name, own, infer, ops in cells)
+
+    def cells(self) -> list[Cells]:
+        """The table, its titles first; rows below 1 % of all time that changed nothing are one."""
         whole = sum(r.seconds + (r.infer_seconds if r.depth == 0 else 0.0) for r in self.rows) + sum(
             self.stages.values()
         )
-        lines = [f"{'pass':42s} {'ms':>9s} {'infer ms':>9s} {'operators':>15s}"]
+        cells = [("pass", f"{'ms':>9s}", f"{'infer ms':>9s}", "operators")]
         if "parse" in self.stages:
-            lines.append(_stage_line("(parse)", self.stages["parse"]))
+            cells.append(_cells("(parse)", self.stages["parse"]))
         folded = [r for r in self.rows if r.seconds + r.infer_seconds < _LEAST * whole and not r.changed]
         kept = [r for r in self.rows if r not in folded] if len(folded) > 1 else self.rows
         for r in kept:
             name = "  " * r.depth + r.name
             ops = f"{r.operators_before} → {r.operators_after}" if r.changed else str(r.operators_after)
-            lines.append(f"{name:42s} {r.seconds * 1e3:9.2f} {r.infer_seconds * 1e3:9.2f} {ops:>15s}")
+            cells.append(_cells(name, r.seconds, r.infer_seconds, ops))
         if len(kept) < len(self.rows):
             name = f"({len(folded)} others, each below 1 %)"
             inferring = sum(r.infer_seconds for r in folded if r.depth == 0)
-            lines.append(f"{name:42s} {sum(r.seconds for r in folded) * 1e3:9.2f} {inferring * 1e3:9.2f}")
-        lines += [_stage_line(f"({name})", seconds) for name, seconds in self.stages.items() if name != "parse"]
+            cells.append(_cells(name, sum(r.seconds for r in folded), inferring))
+        cells += [_cells(f"({name})", seconds) for name, seconds in self.stages.items() if name != "parse"]
         total = sum(r.seconds for r in self.rows) + sum(self.stages.values())
         infer = sum(r.infer_seconds for r in self.rows if r.depth == 0)
-        lines.append(f"{'total':42s} {total * 1e3:9.2f} {infer * 1e3:9.2f}")
-        return "\n".join(lines)
+        cells.append(_cells("total", total, infer))
+        return cells
 
 
 class _Watched(PassInstrument):

@@ -1,0 +1,67 @@
+"""Tables as rich draws them, for terminals."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+Row = Sequence[str]
+
+_HEAD, _FIRST, _MIDDLE = "bold", "cyan", "dim"
+
+
+def draw_table(rows: Sequence[Row], columns: Sequence[int], width: int, *, head: bool, coloured: bool) -> str:
+    """Rows of cells as lines of at most `width`, of which the last column wraps.
+
+    Args:
+        rows: the cells; the first row has the titles of the columns if `head`.
+        columns: the width of each column but the last; a wider cell stands on a line of its own.
+        coloured: whether escapes for colours are written; without them the lines are plain text.
+    """
+    written = io.StringIO()
+    console = Console(
+        file=written,
+        width=width,
+        color_system="standard" if coloured else None,
+        force_terminal=coloured,
+        highlight=False,
+        emoji=False,
+        _environ={},
+    )
+    with console:  # one write at the end
+        for part in _parts(rows, columns, width, head):
+            console.print(part, soft_wrap=isinstance(part, Text))
+    return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
+
+
+def _parts(rows: Sequence[Row], columns: Sequence[int], width: int, head: bool) -> Iterator[Table | Text]:
+    """Tables of the same columns one below the other, and between them the cells that are too wide for theirs."""
+    table = _table(columns, width)
+    for n, row in enumerate(rows):
+        style = _HEAD if head and n == 0 else ""
+        wide = next((i for i, w in enumerate(columns) if len(row[i]) > w), None)
+        if wide is None:
+            table.add_row(*map(Text, row), style=style)
+            continue
+        if table.row_count:
+            yield table
+        table = _table(columns, width)
+        before = [f"{cell:{w}s}  " for cell, w in zip(row[:wide], columns)]
+        line = Text("".join(before))
+        yield line.append(row[wide], style=style or (_FIRST if wide == 0 else _MIDDLE))
+        rest = [Text("") if i <= wide else Text(cell) for i, cell in enumerate(row)]
+        table.add_row(*rest, style=style)
+    if table.row_count:
+        yield table
+
+
+def _table(columns: Sequence[int], width: int) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False, collapse_padding=False)
+    for n, w in enumerate(columns):
+        table.add_column(width=w, no_wrap=True, style=_FIRST if n == 0 else _MIDDLE)
+    table.add_column(width=width - sum(columns) - 2 * len(columns))
+    return table
