@@ -43,18 +43,20 @@ def _parts(rows: Sequence[Row], columns: Sequence[int], width: int, head: bool) 
     table = _table(columns, width)
     for n, row in enumerate(rows):
         style = _HEAD if head and n == 0 else ""
-        wide = next((i for i, w in enumerate(columns) if len(row[i]) > w), None)
-        if wide is None:
-            table.add_row(*map(Text, row), style=style)
-            continue
-        if table.row_count:
-            yield table
-        table = _table(columns, width)
-        before = [f"{cell:{w}s}  " for cell, w in zip(row[:wide], columns)]
-        line = Text("".join(before))
-        yield line.append(row[wide], style=style or (_FIRST if wide == 0 else _MIDDLE))
-        rest = [Text("") if i <= wide else Text(cell) for i, cell in enumerate(row)]
-        table.add_row(*rest, style=style)
+        cells = [Text(cell) for cell in row]
+        for i, w in enumerate(columns):
+            if len(row[i]) <= w:
+                continue
+            if table.row_count:
+                yield table
+            table = _table(columns, width)
+            line = Text()
+            for k in range(i):  # what stands before it stands on its line, each time once
+                line.append(f"{cells[k].plain:{columns[k]}s}  ", style=style or (_FIRST if k == 0 else _MIDDLE))
+                cells[k] = Text("")
+            yield line.append(row[i], style=style or (_FIRST if i == 0 else _MIDDLE))
+            cells[i] = Text("")
+        table.add_row(*cells, style=style)
     if table.row_count:
         yield table
 
@@ -63,5 +65,5 @@ def _table(columns: Sequence[int], width: int) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False, collapse_padding=False)
     for n, w in enumerate(columns):
         table.add_column(width=w, no_wrap=True, style=_FIRST if n == 0 else _MIDDLE)
-    table.add_column(width=width - sum(columns) - 2 * len(columns))
+    table.add_column(width=width - sum(columns) - 2 * len(columns), overflow="fold")
     return table

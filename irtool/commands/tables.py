@@ -30,22 +30,33 @@ def show_table(
     """Rows of cells in columns of at least these widths, two spaces between them; the last column has none.
 
     `width` is that of the window, by default the terminal's; 0 stands for no limit, as where the output is no terminal. In a
-    window, columns are as wide as what they hold, a cell wider than a third of it stands on a line of its own, and
-    the last column wraps. `head` says that the first row has titles; `stream` is where the table goes, standard output
-    unless it is given.
+    window, columns are as wide as what they hold, and the last column wraps; where that leaves it no room, the widest
+    cells stand on lines of their own. `head` says that the first row has titles; `stream` is where the table goes,
+    standard output unless it is given.
     """
     if width is None:
         width = shutil.get_terminal_size().columns if is_terminal(stream) else 0
     if not width:
         return "\n".join("  ".join([*(f"{c:{w}s}" for c, w in zip(row, widths)), row[-1]]).rstrip() for row in rows)
-    fitting = [max((len(r[i]) for r in rows if len(r[i]) <= width // 3), default=0) for i in range(len(widths))]
-    indent = sum(fitting) + 2 * len(fitting)
-    room = width - indent
-    if room < _NARROWEST:
+    columns = _fit(rows, len(widths), width)
+    if columns is None:
         return "\n".join(line for row in rows for line in _stacked(row, width))
     from .drawing import draw_table
 
-    return draw_table(rows, fitting, width, head=head, coloured=is_coloured(stream or sys.stdout))
+    return draw_table(rows, columns, width, head=head, coloured=is_coloured(stream or sys.stdout))
+
+
+def _fit(rows: Sequence[Sequence[str]], count: int, width: int) -> list[int] | None:
+    """Widths of the first `count` columns that leave the last one room: all that they need, or less for their widest cells.
+
+    None where there is no room for that.
+    """
+    for share in (1, 3, 4, 5):
+        columns = [max((len(r[i]) for r in rows if len(r[i]) <= width // share), default=0) for i in range(count)]
+        room = width - sum(columns) - 2 * count
+        if room >= (_NARROWEST if share > 1 else min(width // 2, max(len(r[-1]) for r in rows))):
+            return columns
+    return None
 
 
 def _stacked(row: Sequence[str], width: int) -> list[str]:
