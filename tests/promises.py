@@ -17,6 +17,7 @@ PROMISES = {
     "value checks": "`--check-values` knows which passes are meant to change results",
     "Python API": "programs written against TVM's Python API have close counterparts",
     "backends": "backends are plug-ins: found by name, their fields are their flags, and a target without one is refused",
+    "LLVM": "the LLVM backend gives what C gives, bit for bit with math=strict, and needs no C compiler",
     "plug-ins": "operators, passes and instruments from outside reach every command and the Python API",
     "partial inference": "shapes and dtypes are inferred apart, forwards and backwards, with hints from outside",
     "normal forms": "the check of the basic-block normal form names the expression that violates it",

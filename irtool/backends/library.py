@@ -12,7 +12,7 @@ from typing import Any
 
 from ..diagnostics import ToolError
 
-_ERRORS = {
+ERRORS = {
     1: "the workspace is too small (a recursion went too deep?)",
     2: "the weights are not set",
     3: "the weights file cannot be opened or read",
@@ -39,7 +39,7 @@ class Library:
             code = load(os.fsencode(weights))
             if code:
                 raise ToolError(
-                    f"{weights}: {_ERRORS[code] if code != 2 else 'not the weights of this library, or damaged'}"
+                    f"{weights}: {ERRORS[code] if code != 2 else 'not the weights of this library, or damaged'}"
                 )
 
     def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
@@ -48,7 +48,7 @@ class Library:
         entry.restype = ctypes.c_int
         code = entry(*[ctypes.c_void_p(a.ctypes.data) for a in (*inputs, *outputs)])
         if code:
-            raise ToolError(f"the compiled program failed: {_ERRORS.get(code, f'error {code}')}")
+            raise ToolError(f"the compiled program failed: {ERRORS.get(code, f'error {code}')}")
 
 
 def open_library(path: Path) -> ctypes.CDLL:

@@ -35,7 +35,7 @@ class CSources(Sources):
     main: str = ""
 
 
-@backend("c", "llvm")
+@backend("c")
 @dataclass(frozen=True)
 class C(Backend):
     """Portable C99 that needs libc and libm only, compiled by the system's C compiler.

@@ -78,7 +78,7 @@ class Compiler:
     def processor(self) -> str:
         """What code is made for, in the compiler's words: `x86_64, x86-64-v4`; empty where there is no compiler."""
         target = _target(tuple(self.command)).split("-")[0]
-        macros = _macros((*self.command, *self.flags))[0] if target == "x86_64" else ""
+        macros = read_macros((*self.command, *self.flags))[0] if target == "x86_64" else ""
         level = next((name for name, needed in _LEVELS if macros and all(f" {m} " in macros for m in needed)), "")
         known = self.mcpu if self.mcpu not in ("", "none", "native") else level
         return ", ".join(filter(None, [target, known]))
@@ -90,7 +90,7 @@ class Compiler:
         if found is None:
             return f"missing {self.command}"
         about = os.stat(found)
-        macros = _macros((*self.command, *self.flags))[0] if self.mcpu == "native" else ""
+        macros = read_macros((*self.command, *self.flags))[0] if self.mcpu == "native" else ""
         return repr((os.path.realpath(found), about.st_size, about.st_mtime_ns, self.command, self.flags, macros))
 
     def machine(self) -> Machine:
@@ -100,9 +100,9 @@ class Compiler:
         """
         if shutil.which(self.command[0]) is None:
             return Machine(16, 16)
-        macros, complaint = _macros((*self.command, *self.flags))
-        if complaint and not _macros((*self.command, *DEFAULT_FLAGS, *self.processor_flags))[0]:
-            if _macros((*self.command, *DEFAULT_FLAGS))[0]:
+        macros, complaint = read_macros((*self.command, *self.flags))
+        if complaint and not read_macros((*self.command, *DEFAULT_FLAGS, *self.processor_flags))[0]:
+            if read_macros((*self.command, *DEFAULT_FLAGS))[0]:
                 said = complaint.splitlines()[0]
                 raise UsageError(f"{self.command[0]} does not know the processor {self.mcpu!r}: {said}")
         if "__AVX512F__" in macros:
@@ -181,7 +181,7 @@ def _target(command: tuple[str, ...]) -> str:
 
 
 @cache
-def _macros(full: tuple[str, ...]) -> tuple[str, str]:
+def read_macros(full: tuple[str, ...]) -> tuple[str, str]:
     """The macros that the compiler defines, or none and what it complains of."""
     done = _ask([*full, "-dM", "-E", "-x", "c", os.devnull])
     if isinstance(done, OSError):

@@ -23,7 +23,7 @@ from .scalars import literal, value_type
 _DEEPEST = 40
 """Nested parentheses before a variable is introduced; compilers need accept no more than 63."""
 
-_LIBM = {
+LIBM = {
     "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
     "sqrt": "sqrt", "erf": "erf", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos",
     "atan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh", "acosh": "acosh",
@@ -70,7 +70,7 @@ class Writer:
         text: dict[Expr, str] = dict(outer)
         depth: dict[Expr, int] = {}
         lines: list[str] = []
-        order, uses = _strict(roots, text)
+        order, uses = strict_order(roots, text)
         # What a select reads is read before it, unconditionally: compilers turn `c ? a : x[i]` into masked loads, which
         # gcc 12 gets wrong (-O3, AVX2, a short inner loop), and plain loads are faster anyway.
         early = any(isinstance(e, Select) and not e.lazy for e in order)
@@ -222,8 +222,8 @@ class Writer:
             text = f"pow{suffix}(10.0{suffix}, {_bare(kids[0])})"
         elif name == "sigmoid":
             text = self._helper(f"irt_sigmoid_{'float32' if single else 'float64'}", kids[0])
-        elif name in _LIBM:
-            text = f"{_LIBM[name]}{suffix}({', '.join(_bare(k) for k in kids)})"
+        elif name in LIBM:
+            text = f"{LIBM[name]}{suffix}({', '.join(_bare(k) for k in kids)})"
         else:
             raise IrError(f"no C for the intrinsic {name}")
         return text if name in WHOLE else self._rounded(text, dtype)
@@ -240,7 +240,7 @@ class Writer:
         return f"({value_type(target)}){value}"
 
 
-def _strict(roots: Sequence[Expr], known: dict[Expr, str]) -> tuple[list[Expr], dict[Expr, int]]:
+def strict_order(roots: Sequence[Expr], known: dict[Expr, str]) -> tuple[list[Expr], dict[Expr, int]]:
     """Nodes that are evaluated whenever the roots are, children first, and how often each node is used in all."""
     seen: set[Expr] = set()
     order: list[Expr] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -53,7 +53,7 @@ class KernelWriter:
         self.name = name
         self.strict = strict
         self.names = Names(name, "ws")
-        wide = any(b.size >= _INDEX_LIMIT for b in _buffers(kernel))
+        wide = any(b.size >= _INDEX_LIMIT for b in all_buffers(kernel))
         self.index_type = "int64_t" if wide else "int32_t"
         self.simplify = Simplifier(loop_bounds(kernel))
         self.expressions = Writer(self.names, self.simplify, self._load, support, self.index_type)
@@ -67,22 +67,6 @@ class KernelWriter:
         self.spilled: dict[str, str] = {}
         self.shared: dict[For, None] = {}
         self.has_workspace = kernel.has_workspace
-
-    def _flat(self, body: Stmt) -> Stmt:
-        """The nest with every element addressed by one offset; equal parts of an expression become one node."""
-        memo: dict[Expr, Expr] = {}
-
-        def change(e: Expr) -> Expr:
-            if isinstance(e, Load) and not self._is_variable(e.source):
-                return Load(e.source, (e.source.offset(e.indices),))
-            return e
-
-        def change_store(s: Stmt) -> Stmt:
-            if isinstance(s, Store) and not self._is_variable(s.buffer):
-                return Store(s.buffer, (self.simplify(s.buffer.offset(s.indices)),), s.value)
-            return s
-
-        return rewrite_stmt(body, change_store, lambda e: self.simplify(rewrite(e, change, memo)))
 
     @property
     def signature(self) -> str:
@@ -108,12 +92,12 @@ class KernelWriter:
             self.places[b] = self.names.fresh(b.name or f"p{n}")
         if any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(self.kernel.body)):
             self.vector = True
-            self._body(self._flat(unroll(self.kernel.body)))
+            self._body(flat(unroll(self.kernel.body), self.simplify, self._is_variable))
             vector, self.lines, self.vector = self.lines, [], False
-            self._body(self._flat(self.kernel.body))
+            self._body(flat(self.kernel.body, self.simplify, self._is_variable))
             lines = ["#if IRT_VECTOR", *vector, "#else", *self.lines, "#endif"]
         else:
-            self._body(self._flat(self.kernel.body))
+            self._body(flat(self.kernel.body, self.simplify, self._is_variable))
             lines = self.lines
         kept = ""
         if _reads_under_conditions(self.kernel.body):
@@ -211,7 +195,7 @@ class KernelWriter:
     def _variable(self, b: Buffer, indices: Sequence[Expr]) -> str:
         if b.scope != "register":
             return self.places[b]
-        name = self.registers[b, _constants(indices[:-1])]
+        name = self.registers[b, constant_indices(indices[:-1])]
         return name if b.shape[-1] == 1 else f"{self.spilled[name]}[{self.expressions.variables[indices[-1]]}]"
 
     def _declare_registers(self, b: Buffer, name: str, depth: int) -> None:
@@ -228,7 +212,7 @@ class KernelWriter:
         """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
         stores = [x for x in pre_order(s.body) if isinstance(x, Store)]
         count = int(s.extent.value)  # type: ignore[attr-defined]
-        lanes = max([width_for(count), *(width_for(b.shape[-1]) for b in _registers(stores))])
+        lanes = max([width_for(count), *(width_for(b.shape[-1]) for b in vector_registers(stores))])
         lowering = Lowering(
             self.simplify,
             lambda x: self._register(x, s.var, lanes),
@@ -255,7 +239,7 @@ class KernelWriter:
             return None
         if x.indices[-1] is not lane or width_for(b.shape[-1]) != lanes:
             raise Scalar
-        return b, _constants(x.indices[:-1])
+        return b, constant_indices(x.indices[:-1])
 
     def _as_loop(self, s: For, stores: Sequence[Store], count: int, depth: int) -> None:
         """The loop over lanes; registers that it touches are put into arrays for its time."""
@@ -265,7 +249,7 @@ class KernelWriter:
         for x in accesses:
             b = x.source if isinstance(x, Load) else x.buffer
             if b.scope == "register" and b.shape[-1] > 1:
-                name = self.registers[b, _constants(x.indices[:-1])]
+                name = self.registers[b, constant_indices(x.indices[:-1])]
                 written = isinstance(x, Store) or (name in touched and touched[name][2])
                 touched[name] = (b.dtype, width_for(b.shape[-1]), written)
         self._block(["{"], depth)
@@ -311,6 +295,24 @@ class KernelWriter:
         return text
 
 
+def flat(body: Stmt, simplify: Simplifier, is_variable: Callable[[Buffer], bool]) -> Stmt:
+    """The nest with every element addressed by one offset, but for those of variables; equal parts of an expression become
+    one node."""
+    memo: dict[Expr, Expr] = {}
+
+    def change(e: Expr) -> Expr:
+        if isinstance(e, Load) and not is_variable(e.source):
+            return Load(e.source, (e.source.offset(e.indices),))
+        return e
+
+    def change_store(s: Stmt) -> Stmt:
+        if isinstance(s, Store) and not is_variable(s.buffer):
+            return Store(s.buffer, (simplify(s.buffer.offset(s.indices)),), s.value)
+        return s
+
+    return rewrite_stmt(body, change_store, lambda e: simplify(rewrite(e, change, memo)))
+
+
 def unroll(body: Stmt) -> Stmt:
     """The nest with unrolled loops written out."""
 
@@ -322,7 +324,7 @@ def unroll(body: Stmt) -> Stmt:
     return rewrite_stmt(body, change)
 
 
-def _registers(stores: Sequence[Store]) -> list[Buffer]:
+def vector_registers(stores: Sequence[Store]) -> list[Buffer]:
     """Buffers in vector registers that the stores read or write."""
     found: dict[Buffer, None] = {}
     for s in stores:
@@ -340,7 +342,7 @@ def _pragma(loops: Sequence[For]) -> str:
     return f"#pragma omp parallel for{collapse} schedule(dynamic, {share_size(loops)})"
 
 
-def _constants(indices: Sequence[Expr]) -> tuple[int, ...]:
+def constant_indices(indices: Sequence[Expr]) -> tuple[int, ...]:
     """The values of indices that are literals."""
     return tuple(int(i.value) for i in indices if isinstance(i, Const))
 
@@ -357,5 +359,6 @@ def _reads_under_conditions(body: Stmt) -> bool:
     return False
 
 
-def _buffers(kernel: Kernel) -> list[Buffer]:
+def all_buffers(kernel: Kernel) -> list[Buffer]:
+    """Its parameters and what it allocates."""
     return [*kernel.params, *(s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate))]

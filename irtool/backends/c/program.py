@@ -19,7 +19,7 @@ from .names import Names, sanitize
 from .nest import KernelWriter
 from .support import definitions
 
-_GENERIC_PREFIX = "tvmgen_default_"
+GENERIC_PREFIX = "tvmgen_default_"
 
 
 @dataclass(frozen=True)
@@ -188,8 +188,8 @@ class _Writer:
                     uses.setdefault(s.kernel, []).append(s)
         for k in self.program.kernels:
             called = k.name
-            if called.startswith(_GENERIC_PREFIX):
-                called = f"tvmgen_{self.name}_{called[len(_GENERIC_PREFIX) :]}"
+            if called.startswith(GENERIC_PREFIX):
+                called = f"tvmgen_{self.name}_{called[len(GENERIC_PREFIX) :]}"
             writer = KernelWriter(k, self.names.fresh(called), self.support, self.math == "strict")
             self.kernels[k] = writer
             text = _with_unused(writer, without_needless_braces(writer.write()))

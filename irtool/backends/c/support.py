@@ -190,6 +190,11 @@ def define(name: str) -> str:
     return _to_int(source, target)
 
 
+def calls(text: str) -> list[str]:
+    """The support functions that a text names, its own among them; those of vectors are not meant."""
+    return re.findall(r"\birt_(?!v[a-z]+_|[fiu]\d+x\d)\w+", text)
+
+
 def definitions(names: Iterable[str]) -> list[str]:
     """Definitions of the functions and of what they call, in an order in which C accepts them."""
     done: dict[str, str] = {}
@@ -203,6 +208,5 @@ def definitions(names: Iterable[str]) -> list[str]:
             done[name] = text
             continue
         stack.append((name, True))
-        inner = [n for n in re.findall(r"\birt_\w+", text) if n != name and n not in done]
-        stack.extend((n, False) for n in inner)
+        stack.extend((n, False) for n in calls(text) if n != name and n not in done)
     return list(done.values())

@@ -1,0 +1,155 @@
+"""The LLVM backend as a plug-in: its flags, the files that it writes, and what compiles them."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ... import __version__
+from ...diagnostics import ToolError, UsageError
+from ...tir.program import Program
+from ..base import Backend, Built, Machine, Request, Runnable, Sources, backend, flag
+from ..c.compiler import split_words
+from ..c.names import Names
+from .program import ProgramWriter
+from .tools import HOW, NEITHER, Clang, InProcess, ObjectLibrary, has_llvmlite, linker
+
+_NARROW = ("i386", "i486", "i586", "i686", "arm", "thumb", "riscv32", "mips-", "mipsel", "ppc-", "powerpc-", "wasm32")
+
+
+@backend("llvm")
+@dataclass(frozen=True)
+class Llvm(Backend):
+    """LLVM IR text of the same loop nests as C, compiled by clang, or by llvmlite where there is no compiler.
+
+    It writes `NAME.ll` and `NAME.h`; the functions of `NAME.h` are those of the C backend. LLVM 15 and later read it.
+    There are no threads, no sanitizers and no programs: `--emit=obj` makes an object file that a C program may be linked with.
+    Where nothing links shared libraries, `NAME.o` is made instead, which `irtool.load` loads by llvmlite.
+    """
+
+    emits = ("ll", "obj", "so")
+    name_rule = "it must be a C identifier, and not a word of C"
+    target_kind = "llvm"
+
+    math: str = flag("fast", "own vectorized exp, tanh, erf … (4 ULP), or those of libm", ("fast", "strict"))
+    vector: str = flag("auto", "vectors, or scalar code only", ("auto", "none"))
+    mcpu: str = flag("native", "processor, as LLVM calls it; `none` is the least of its kind")
+    mtriple: str = flag("", "what code is made for, such as aarch64-linux-gnu; by default this machine")
+    mattr: str = flag("", "features of the processor, such as +neon,+dotprod")
+    weights: str = flag(
+        "auto",
+        "where weights are kept: in NAME.ll, or in NAME.bin; auto goes by their size",
+        ("auto", "inline", "file"),
+    )
+    verify_weights: bool = flag(True, "check NAME.bin against its digest when it is loaded")
+    cc: str = flag(
+        "", "the clang to compile with, 15 or later; by default $CC where that is one, else clang, else llvmlite"
+    )
+    cflags: str = flag("", "further flags for clang")
+
+    def fit_name(self, text: str) -> str:
+        return Names().fresh(text)
+
+    def check(self, entries: Sequence[str], emit: str) -> None:
+        split_words(self.cflags, "the compiler's flags")
+        if self.mtriple.startswith(_NARROW):
+            raise UsageError(f"the LLVM backend makes code for 64-bit processors, and {self.mtriple} is none")
+        if self.mattr and any(not w.startswith(("+", "-")) for w in self.mattr.split(",")):
+            raise UsageError(f"mattr={self.mattr!r} is not a list like +neon,-dotprod")
+
+    @property
+    def clang(self) -> Clang | None:
+        """The clang of this build, if there is one."""
+        return Clang.find(self.cc, self.mcpu, self.mtriple, self.math == "strict", self.cflags)
+
+    def identity(self) -> str:
+        clang = self.clang
+        return clang.compiler.identity if clang is not None else f"llvmlite {has_llvmlite()} {linker()}"
+
+    def machine(self) -> Machine:
+        if self.vector == "none":
+            return Machine(0)
+        clang = self.clang
+        if clang is not None:
+            return clang.machine()
+        return InProcess(self.mcpu, self.mtriple, self.mattr).machine() if has_llvmlite() else Machine(16, 16)
+
+    @property
+    def _attributes(self) -> str:
+        named = self.mcpu not in ("", "none", "native")
+        words = [f'"target-cpu"="{self.mcpu}"'] if named else []
+        return " ".join([*words, *([f'"target-features"="{self.mattr}"'] if self.mattr else [])])
+
+    def emit(self, program: Program, request: Request) -> Sources:
+        name, clang = request.name, self.clang
+        width = 8 * self.machine().vector_bytes
+        vectors = f"vectors of {width} bits" if width else "no vectors"
+        command = [*(clang.compiler.command if clang else ["clang"]), *(clang.flags if clang else ["-O3", "-fPIC"])]
+        line = shlex.join([*command, "-c", f"{name}.ll"])
+        made_for = (
+            ", ".join(filter(None, [self.mtriple, "" if self.mcpu == "native" else self.mcpu])) or "this processor"
+        )
+        banner = [f"Written by irtool {__version__} for {made_for}; {vectors}."]
+        writer = ProgramWriter(
+            program,
+            name,
+            self.weights,
+            self.math == "strict",
+            self.verify_weights,
+            self.mtriple,
+            self._attributes,
+            banner,
+        )
+        text = writer.write()
+        files = {f"{name}.h": [text.header.encode()], f"{name}.ll": [text.source.encode()]}
+        if text.weights:
+            files[f"{name}.bin"] = text.weights
+        return Sources(
+            files,
+            text.entries,
+            text.arena_bytes,
+            text.identifiers,
+            text.kernel_names,
+            f"{name}.bin" if text.weights else "",
+            {"compile": line},
+        )
+
+    def build(self, sources: Sources, request: Request, folder: Path) -> Built:
+        if request.emit == "ll":
+            return Built()
+        name, clang = request.name, self.clang
+        source, compiled = f"{name}.ll", f"{name}.o"
+        (folder / source).write_bytes(b"".join(sources.files[source]))
+        if clang is not None:
+            clang.compile(source, compiled, folder)
+        elif has_llvmlite():
+            text = (folder / source).read_text(encoding="utf-8")
+            InProcess(self.mcpu, self.mtriple, self.mattr).compile(text, folder / compiled, self.math == "strict")
+        else:
+            raise ToolError(NEITHER, help=HOW)
+        if request.emit == "obj":
+            return Built({compiled: folder / compiled})
+        library = f"{name}.so"
+        if clang is not None:
+            clang.link(compiled, library, folder)
+        elif self.mtriple or not _link(compiled, library, folder):
+            return Built({compiled: folder / compiled}, compiled)
+        return Built({library: folder / library}, library)
+
+    @classmethod
+    def load(cls, library: Path, name: str, weights: Path | None) -> Runnable:
+        if library.suffix == ".o":
+            return ObjectLibrary(library, name, weights)
+        return super().load(library, name, weights)
+
+
+def _link(source: str, target: str, folder: Path) -> bool:
+    """Links a shared library with what this machine has; False where it has nothing, or that fails."""
+    words = linker()
+    if not words:
+        return False
+    done = subprocess.run([*words, "-o", target, source, "-lm"], cwd=folder, capture_output=True, check=False)
+    return done.returncode == 0

@@ -1,0 +1,105 @@
+"""Text of one LLVM function: values by name, blocks, stack slots in front."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Sequence
+
+
+def float_bits(value: float, single: bool) -> str:
+    """A literal of type float or double: the bits of a double, which LLVM takes for both."""
+    if single and value == value and abs(value) != float("inf"):
+        try:
+            value = struct.unpack("<f", struct.pack("<f", value))[0]
+        except OverflowError:
+            value = float("inf") if value > 0 else float("-inf")
+    if value != value:
+        return "0x7FF8000000000000"
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+class Builder:
+    """Collects the lines of a function. Values are operands as text (`%x`, `3`), without their types."""
+
+    def __init__(self, *taken: str) -> None:
+        self.slots: list[str] = []
+        self.lines: list[str] = []
+        self._counts: dict[str, int] = dict.fromkeys(taken, 0)
+        self.block = "entry"
+        self.is_open = True
+        """False behind an instruction that ends a block."""
+
+    def fresh(self, hint: str) -> str:
+        """A new name for a value or a block, without its mark."""
+        stem = re.sub(r"[^A-Za-z0-9_]", "_", hint) or "v"
+        if stem[0].isdigit():
+            stem = f"v{stem}"
+        count = self._counts.get(stem)
+        self._counts[stem] = 0 if count is None else count + 1
+        if count is None:
+            return stem
+        return (
+            self.fresh(f"{stem}.{count + 1}".replace(".", "_"))
+            if f"{stem}_{count + 1}" in self._counts
+            else self._put(f"{stem}_{count + 1}")
+        )
+
+    def _put(self, name: str) -> str:
+        self._counts[name] = 0
+        return name
+
+    def value(self, text: str, hint: str = "v") -> str:
+        """The operand that names the result of an instruction."""
+        name = self.fresh(hint)
+        self.do(f"%{name} = {text}")
+        return f"%{name}"
+
+    def do(self, text: str) -> None:
+        """An instruction without a result."""
+        self.lines.append(f"  {text}")
+
+    def slot(self, type: str, hint: str, align: int = 0) -> str:
+        """Room on the stack for a value, made when the function begins."""
+        name = self.fresh(hint)
+        self.slots.append(f"  %{name} = alloca {type}" + (f", align {align}" if align else ""))
+        return f"%{name}"
+
+    def start(self, label: str) -> None:
+        """Begins a block; one that is open goes on in it."""
+        if self.is_open:
+            self.do(f"br label %{label}")
+        self.lines.append(f"{label}:")
+        self.block = label
+        self.is_open = True
+
+    def jump(self, label: str) -> None:
+        """Goes to a block, if this one has not ended yet."""
+        if self.is_open:
+            self.do(f"br label %{label}")
+        self.is_open = False
+
+    def branch(self, cond: str, then: str, other: str) -> None:
+        """Goes to one of two blocks."""
+        self.do(f"br i1 {cond}, label %{then}, label %{other}")
+        self.is_open = False
+
+    def ret(self, text: str) -> None:
+        """Returns: `void`, or a type and a value."""
+        if self.is_open:
+            self.do(f"ret {text}")
+        self.is_open = False
+
+    def element(self, type: str, place: str, index: str, index_type: str = "i64") -> str:
+        """The address of an element."""
+        if index == "0":
+            return place
+        return self.value(f"getelementptr inbounds {type}, ptr {place}, {index_type} {index}", "p")
+
+    def text(self, head: str) -> list[str]:
+        """The whole function behind its head."""
+        return [f"{head} {{", "entry:", *self.slots, *self.lines, "}"]
+
+
+def joined(items: Sequence[str]) -> str:
+    return ", ".join(items)

@@ -1,0 +1,161 @@
+"""Functions of the network as LLVM functions: kernel calls, branches, loops, copies and calls of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...tir.kernel import Kernel
+from ...tir.program import (
+    CONSTANT,
+    Again,
+    Branch,
+    CallFunction,
+    CopySlot,
+    HostFunction,
+    Loop,
+    RunKernel,
+    Slot,
+    Step,
+    steps,
+)
+from .builder import Builder
+from .library import Library
+
+MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+
+
+class HostWriter:
+    """Writes one function. `constant` gives the operand of a constant's address."""
+
+    def __init__(
+        self,
+        function: HostFunction,
+        symbols: Mapping[str, str],
+        kernels: Mapping[Kernel, str],
+        constant: Callable[[Slot, Builder], str],
+        library: Library,
+        checks_frame: bool,
+    ) -> None:
+        self.function = function
+        self.symbols = symbols
+        self.kernels = kernels
+        self.constant = constant
+        self.library = library
+        self.checks_frame = checks_frame
+        self.b = Builder("arena", "arena_end", "entry")
+        self.places: dict[Slot, str] = {}
+
+    def write(self) -> list[str]:
+        """The whole function. It returns 0, or 1 where the workspace is too small."""
+        f, b = self.function, self.b
+        params = []
+        for s in (*f.params, *f.results):
+            self.places[s] = f"%{b.fresh(s.name)}"
+            params.append(f"ptr {self.places[s]}")
+        params += ["ptr %arena", "ptr %arena_end"]
+        if f.frame_bytes and self.checks_frame:
+            begin, end = (b.value(f"ptrtoint ptr %{n} to i64") for n in ("arena", "arena_end"))
+            small = b.value(f"icmp ult i64 {b.value(f'sub i64 {end}, {begin}')}, {f.frame_bytes}", "small")
+            refuse, enough = b.fresh("refuse"), b.fresh("enough")
+            b.branch(small, refuse, enough)
+            b.start(refuse)
+            b.ret("i32 1")
+            b.start(enough)
+        self._temporaries()
+        if any(isinstance(s, Loop) for s in steps(f.body)):
+            self.turn = b.slot("i32", "turn")
+        self._steps()
+        b.ret("i32 0")
+        return b.text(f"define internal i32 @{self.symbols[f.name]}({', '.join(params)}) nounwind")
+
+    def _temporaries(self) -> None:
+        """Addresses in the frame, in front of everything: any block may use them."""
+        for s in steps(self.function.body):
+            for slot in (*s.reads, *s.writes):
+                slot = slot.resolve()
+                if slot not in self.places and slot.kind != CONSTANT:
+                    self.places[slot] = self._inside(slot.offset or 0, slot.name)
+
+    def _inside(self, offset: int, hint: str = "at") -> str:
+        return self.b.value(f"getelementptr inbounds i8, ptr %arena, i64 {offset}", hint) if offset else "%arena"
+
+    def _place(self, slot: Slot) -> str:
+        slot = slot.resolve()
+        return self.constant(slot, self.b) if slot.kind == CONSTANT else self.places[slot]
+
+    def _steps(self) -> None:
+        """By an explicit stack; what is to be done after a part is a function on it."""
+        b = self.b
+        stack: list[Step | Callable[[], Any]] = list(reversed(self.function.body))
+        heads: list[tuple[str, int]] = []
+        while stack:
+            s = stack.pop()
+            if callable(s):
+                s()
+            elif isinstance(s, RunKernel):
+                args = self._arguments(s)
+                if s.kernel.has_workspace:
+                    args.append(f"ptr {self._inside(s.workspace)}")
+                b.do(f"call void @{self.kernels[s.kernel]}({', '.join(args)})")
+            elif isinstance(s, CallFunction):
+                args = [*self._arguments(s), f"ptr {self._inside(s.frame)}", "ptr %arena_end"]
+                error = b.value(f"call i32 @{self.symbols[s.function]}({', '.join(args)})", "error")
+                failed, fine = b.fresh("failed"), b.fresh("fine")
+                b.branch(b.value(f"icmp ne i32 {error}, 0"), failed, fine)
+                b.start(failed)
+                b.ret(f"i32 {error}")
+                b.start(fine)
+            elif isinstance(s, CopySlot):
+                source, target = self._place(s.source), self._place(s.target)
+                if s.target.nbytes and source != target:
+                    self.library.outside(MEMCPY)
+                    b.do(
+                        f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {s.target.nbytes}, i1 false)"
+                    )
+            elif isinstance(s, Branch):
+                self._branch(s, stack)
+            elif isinstance(s, Loop):
+                self._loop(s, stack, heads)
+            else:
+                assert isinstance(s, Again)
+                b.do(f"store i32 {s.body}, ptr {self.turn}")
+                b.jump(heads[-1][0])
+                b.start(b.fresh("after"))
+
+    def _arguments(self, s: RunKernel | CallFunction) -> list[str]:
+        return [f"ptr {self._place(x)}" for x in (*s.inputs, *s.outputs)]
+
+    def _branch(self, s: Branch, stack: list[Any]) -> None:
+        b = self.b
+        then, other, end = (b.fresh(n) for n in ("then", "else", "end"))
+        byte = b.value(f"load i8, ptr {self._place(s.cond)}")
+        b.branch(b.value(f"icmp ne i8 {byte}, 0"), then, other)
+        b.start(then)
+
+        def turn() -> None:
+            b.jump(end)
+            b.start(other)
+
+        stack += [lambda: b.start(end), *reversed(s.other), turn, *reversed(s.then)]
+
+    def _loop(self, s: Loop, stack: list[Any], heads: list[tuple[str, int]]) -> None:
+        """Each turn is of the body whose number the last one left behind."""
+        b = self.b
+        head, end = b.fresh("loop"), b.fresh("end")
+        bodies = [b.fresh("turn") for _ in s.bodies]
+        b.do(f"store i32 0, ptr {self.turn}")
+        b.start(head)
+        number = b.value(f"load i32, ptr {self.turn}")
+        cases = " ".join(f"i32 {n}, label %{label}" for n, label in enumerate(bodies))
+        b.do(f"switch i32 {number}, label %{end} [ {cases} ]")
+        b.is_open = False
+        heads.append((head, len(bodies)))
+
+        def leave() -> None:
+            heads.pop()
+            b.start(end)
+
+        stack.append(leave)
+        for label, body in reversed(list(zip(bodies, s.bodies, strict=True))):
+            stack += [lambda: b.jump(end), *reversed(body), lambda label=label: b.start(label)]

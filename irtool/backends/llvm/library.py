@@ -1,0 +1,58 @@
+"""The functions that generated code calls: compiled from the same texts that the C backend prints, each once."""
+
+from __future__ import annotations
+
+from ..c import support, vector_math
+from .small_c import compile_function, declare
+
+
+class Library:
+    """Collects functions by name; `lines` gives their definitions, and `declarations` what is outside."""
+
+    def __init__(self, contract: bool) -> None:
+        self.contract = contract
+        self._texts: dict[str, str] = {}
+        self._declared: dict[str, None] = {}
+
+    def scalar(self, name: str) -> str:
+        """The symbol of a support function, `irt_floordiv_int32`."""
+        self._add(name, support.define(name))
+        return f"@{name}"
+
+    def vector(self, name: str, dtype: str, lanes: int) -> str:
+        """The symbol of a function of vectors, with what it calls."""
+        symbol = ""
+        for _, text in vector_math.define(name, dtype, lanes):
+            symbol = declare(text)
+            self._texts.setdefault(symbol, text)
+        return f"@{symbol}"
+
+    def outside(self, declaration: str) -> None:
+        """Notes a function of libm, or one of LLVM's own."""
+        self._declared[declaration] = None
+
+    def _add(self, name: str, text: str) -> None:
+        declare(text)
+        self._texts[name] = text
+
+    def lines(self) -> list[str]:
+        """The definitions, in alphabetical order."""
+        done: dict[str, list[str]] = {}
+        waiting = list(self._texts)
+        while waiting:
+            name = waiting.pop()
+            if name in done:
+                continue
+            for other in support.calls(self._texts[name]):
+                if other not in self._texts:
+                    self.scalar(other)
+                    waiting.append(other)
+            made = compile_function(self._texts[name], self.contract)
+            done[name] = made.lines
+            self._declared.update(made.declares)
+            waiting += [c for c in made.calls if c not in done]
+        return [line for name in sorted(done) for line in (*done[name], "")]
+
+    def declarations(self) -> list[str]:
+        """What is declared: once each function, sorted."""
+        return sorted(self._declared)

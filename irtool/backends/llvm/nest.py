@@ -1,0 +1,241 @@
+"""Loop nests as LLVM functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+from ...tir.expr import Const, Expr, Load
+from ...tir.kernel import Kernel
+from ...tir.sharing import loop_bounds
+from ...tir.simplify import Simplifier
+from ...tir.stmt import VECTORIZED, Allocate, Buffer, For, If, Let, Seq, Stmt, Store, While, pre_order
+from ..c.nest import all_buffers, constant_indices, flat, unroll, vector_registers
+from ..c.vector_math import function_for
+from ..vectors import ir
+from ..vectors.lower import Lowering
+from ..vectors.types import HALVES, Scalar, held, width_for
+from .builder import Builder
+from .expression import Expressions
+from .library import Library
+from .types import stored_type, value_type, vector_type
+from .vectors import VectorPrinter
+
+_INDEX_LIMIT = 1 << 31
+_LINE = 64
+"""Bytes of a cache line."""
+
+
+class KernelWriter:
+    """Writes one kernel: `write()` gives its lines. `symbol` is what it is called by."""
+
+    def __init__(self, kernel: Kernel, symbol: str, library: Library, strict: bool) -> None:
+        self.kernel = kernel
+        self.symbol = symbol
+        self.strict = strict
+        self.library = library
+        self.b = Builder()
+        self.simplify = Simplifier(loop_bounds(kernel))
+        wide = any(b.size >= _INDEX_LIMIT for b in all_buffers(kernel))
+        self.expressions = Expressions(self.b, library, self.simplify, self._load, wide, not strict)
+        self.places: dict[Buffer, str] = {}
+        self.registers: dict[ir.Register, str] = {}
+        self.vector = any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(kernel.body))
+
+    def write(self) -> list[str]:
+        """The whole function."""
+        k = self.kernel
+        placement = k.placement
+        pairs = [*k.in_place, *(placement.overlapping if placement else ())]
+        shared = {k.inputs[i] for i, _ in pairs} | {k.outputs[o] for _, o in pairs}
+        params = []
+        for n, buffer in enumerate(k.params):
+            self.places[buffer] = f"%{self.b.fresh(buffer.name or f'p{n}')}"
+            alone = "" if buffer in shared else " noalias"
+            params.append(f"ptr{alone}{' readonly' if n < len(k.inputs) else ''} {self.places[buffer]}")
+        if k.has_workspace:
+            self.workspace = f"%{self.b.fresh('ws')}"
+            params.append(f"ptr noalias {self.workspace}")
+        body = unroll(k.body) if self.vector else k.body
+        self._statements(flat(body, self.simplify, self._is_variable))
+        self.b.ret("void")
+        return self.b.text(f"define internal void @{self.symbol}({', '.join(params)}) nounwind")
+
+    # -- statements ----------------------------------------------------------------------------------------------------
+
+    def _statements(self, root: Stmt) -> None:
+        """Statements by an explicit stack; what is to be done after a part is a function on it."""
+        stack: list[Stmt | Callable[[], None]] = [root]
+        while stack:
+            s = stack.pop()
+            if not isinstance(s, Stmt):
+                s()
+            elif isinstance(s, Seq):
+                stack.extend(reversed(s.stmts))
+            elif isinstance(s, Store):
+                self._store(s)
+            elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
+                self._vectorized(s)
+            elif isinstance(s, For):
+                stack += [self._for(s), s.body]
+            elif isinstance(s, If):
+                self._if(s, stack)
+            elif isinstance(s, While):
+                head, body, end = (self.b.fresh(n) for n in ("while", "do", "done"))
+                self.b.start(head)
+                self.b.branch(self.expressions.write(s.cond), body, end)
+                self.b.start(body)
+                stack += [lambda head=head, end=end: self._close(head, end), s.body]  # type: ignore[misc]
+            elif isinstance(s, Let):
+                self.expressions.variables[s.var] = self.expressions.write(s.value)
+                stack.append(s.body)
+            else:
+                assert isinstance(s, Allocate)
+                self._allocate(s.buffer)
+                stack.append(s.body)
+
+    def _close(self, head: str, end: str) -> None:
+        self.b.jump(head)
+        self.b.start(end)
+
+    def _for(self, s: For) -> Callable[[], None]:
+        """Begins a loop; what is given back ends it."""
+        b, t = self.b, self.expressions.type(s.var.dtype)
+        extent = self.expressions.write(s.extent)
+        head, body, end = (b.fresh(f"{s.var.name}_{n}") for n in ("loop", "body", "end"))
+        before = b.block
+        var, after = b.fresh(s.var.name), b.fresh(f"{s.var.name}_next")
+        b.start(head)
+        at = len(b.lines)
+        b.branch(b.value(f"icmp slt {t} %{var}, {extent}", "more"), body, end)
+        b.start(body)
+        self.expressions.variables[s.var] = f"%{var}"
+
+        def close() -> None:
+            b.do(f"%{after} = add nsw {t} %{var}, 1")
+            last = b.block
+            b.jump(head)
+            phis[at] = f"  %{var} = phi {t} [ 0, %{before} ], [ %{after}, %{last} ]"
+            b.lines[at] = f"{phis[at]}\n{b.lines[at]}"
+            b.start(end)
+
+        phis: dict[int, str] = {}
+        return close
+
+    def _if(self, s: If, stack: list[Stmt | Callable[[], None]]) -> None:
+        b = self.b
+        then, end = b.fresh("then"), b.fresh("end")
+        other = b.fresh("else") if s.other is not None else end
+        b.branch(self.expressions.write(s.cond), then, other)
+        b.start(then)
+        if s.other is None:
+            stack += [lambda: b.start(end), s.then]
+            return
+
+        def turn() -> None:
+            b.jump(end)
+            b.start(other)
+
+        stack += [lambda: b.start(end), s.other, turn, s.then]
+
+    def _allocate(self, buffer: Buffer) -> None:
+        if buffer.scope == "arena":
+            placement = self.kernel.placement
+            offset = placement.offsets.get(buffer, 0) if placement else 0
+            self.places[buffer] = self.b.element("i8", self.workspace, str(offset))
+        elif buffer.scope == "register" and self.vector:
+            lanes = width_for(buffer.shape[-1])
+            t = vector_type(held(buffer.dtype), lanes) if lanes > 1 else value_type(buffer.dtype)
+            for at in product(*map(range, buffer.shape[:-1])):
+                self.registers[buffer, at] = self.b.slot(t, "_".join([buffer.name, *map(str, at)]))
+        elif buffer.ndim == 0:
+            self.places[buffer] = self.b.slot(value_type(buffer.dtype), buffer.name)
+        else:
+            align = _LINE if buffer.nbytes >= _LINE else 0
+            self.places[buffer] = self.b.slot(
+                f"[{max(1, buffer.size)} x {stored_type(buffer.dtype)}]", buffer.name, align
+            )
+
+    # -- elements ------------------------------------------------------------------------------------------------------
+
+    def _is_variable(self, b: Buffer) -> bool:
+        """True for a buffer whose elements have stack slots of their own."""
+        return (b.scope == "local" and b.ndim == 0) or (b.scope == "register" and self.vector)
+
+    def _slot(self, b: Buffer, indices: Sequence[Expr]) -> str:
+        """The place of an element of such a buffer."""
+        if b.scope != "register":
+            return self.places[b]
+        place = self.registers[b, constant_indices(indices[:-1])]
+        return (
+            place
+            if b.shape[-1] == 1
+            else self.b.element(value_type(b.dtype), place, self.expressions.index(indices[-1]))
+        )
+
+    def _store(self, s: Store) -> None:
+        b, x = s.buffer, self.expressions
+        value = x.write(s.value)
+        t = value_type(b.dtype)
+        if x.type(s.value.dtype) != t and t != "i1":
+            value = self.b.value(f"trunc i64 {value} to {t}")
+        if self._is_variable(b):
+            self.b.do(f"store {t} {value}, ptr {self._slot(b, s.indices)}")
+            return
+        if b.dtype in HALVES:
+            t, value = "i16", x.helper("irt_f2h" if b.dtype == "float16" else "irt_f2b", "i16", ("float", value))
+        elif t == "i1":
+            t, value = "i8", self.b.value(f"zext i1 {value} to i8")
+        place = self.b.element(stored_type(b.dtype), self.places[b], x.index(s.indices[0]))
+        self.b.do(f"store {t} {value}, ptr {place}")
+
+    def _load(self, e: Load, indices: Sequence[str]) -> str:
+        b, x = e.source, self.expressions
+        t = value_type(b.dtype)
+        if self._is_variable(b):
+            made = self.b.value(f"load {t}, ptr {self._slot(b, e.indices)}")
+            return self._widened(made, b)
+        index_type = x.type(e.indices[0].dtype)
+        place = self.b.element(stored_type(b.dtype), self.places[b], indices[0], index_type)
+        made = self.b.value(f"load {stored_type(b.dtype)}, ptr {place}")
+        if b.dtype in HALVES:
+            return x.helper("irt_h2f" if b.dtype == "float16" else "irt_b2f", "float", ("i16", made))
+        return self.b.value(f"icmp ne i8 {made}, 0") if t == "i1" else self._widened(made, b)
+
+    def _widened(self, value: str, b: Buffer) -> str:
+        t = self.expressions.type(b.dtype)
+        return value if t == value_type(b.dtype) else self.b.value(f"sext i32 {value} to {t}")
+
+    # -- vectors -------------------------------------------------------------------------------------------------------
+
+    def _vectorized(self, s: For) -> None:
+        """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
+        stores = [x for x in pre_order(s.body) if isinstance(x, Store)]
+        assert isinstance(s.extent, Const)
+        count = int(s.extent.value)
+        lanes = max([width_for(count), *(width_for(b.shape[-1]) for b in vector_registers(stores))])
+        lowering = Lowering(
+            self.simplify,
+            lambda x: self._register(x, s.var, lanes),
+            lambda call: function_for(call, self.strict),
+            s.var,
+            count,
+            lanes,
+        )
+        try:
+            body = lowering.run(stores)
+        except Scalar:
+            close = self._for(s)
+            for store in stores:
+                self._store(store)
+            close()
+            return
+        VectorPrinter(self.expressions, self.places.__getitem__, self.registers).print(body)
+
+    def _register(self, x: Load | Store, lane: Expr, lanes: int) -> ir.Register | None:
+        b = x.source if isinstance(x, Load) else x.buffer
+        if b.scope != "register":
+            return None
+        if x.indices[-1] is not lane or width_for(b.shape[-1]) != lanes:
+            raise Scalar
+        return b, constant_indices(x.indices[:-1])

@@ -1,0 +1,219 @@
+"""A program as LLVM IR text, and the header of its entry points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...tir.kernel import Kernel
+from ...tir.program import Program, RunKernel, Slot, steps
+from ..c import weights as kept
+from ..c.interface import ALIGNMENT, EntryPoint, entry_points, write_header
+from ..c.kernel_comment import describe
+from ..c.names import Names, sanitize
+from ..c.program import GENERIC_PREFIX, arena_bytes
+from ..c.room import STATIC_LIMIT
+from . import weights
+from .builder import Builder
+from .hosting import HostWriter
+from .library import Library
+from .nest import KernelWriter
+
+
+@dataclass(frozen=True)
+class LlvmText:
+    """What the backend writes: `NAME.ll`, `NAME.h`, the buffers of `NAME.bin`, and what things are called."""
+
+    source: str
+    header: str
+    weights: list[Any]
+    entries: list[EntryPoint]
+    arena_bytes: int
+    kernel_names: dict[str, str] = field(default_factory=dict)
+    identifiers: dict[str, str] = field(default_factory=dict)
+
+
+class ProgramWriter:
+    """Writes one program, scheduled and with its memory planned.
+
+    Args:
+        keep: where constants are kept: `auto`, `inline` or `file`.
+        strict: no own functions in the place of libm's, no products and sums that are rounded once.
+        verified: weights that are loaded from a file are checked against their digest.
+        triple: what code is made for; empty: whatever the compiler makes code for.
+        attributes: of every function, such as `"target-cpu"="x86-64-v3"`.
+        banner: lines of the comments at the beginning of the files.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        name: str,
+        keep: str,
+        strict: bool,
+        verified: bool,
+        triple: str,
+        attributes: str,
+        banner: list[str],
+    ) -> None:
+        self.program = program
+        self.name = name
+        self.strict = strict
+        self.verified = verified
+        self.triple = triple
+        self.attributes = attributes
+        self.banner = banner
+        self.keep = kept.choose(program.constants, keep)
+        own = (
+            "run",
+            "run_with",
+            "set_weights",
+            "load_weights",
+            "weights",
+            "storage",
+            "identity",
+            "mode",
+            *kept.INTERNAL,
+        )
+        self.names = Names("arena", "arena_end", *(f"{name}_{x}" for x in own))
+        self.library = Library(not strict)
+        self.arena_bytes = arena_bytes(program)
+        self.functions = {n: self.names.fresh(f"{name}_{n}") for n in program.functions}
+        self.kernels: dict[Kernel, str] = {}
+        self.constants: dict[Slot, str] = {}
+        self.offsets = kept.offsets(program.constants) if self.keep == kept.FILE else {}
+
+    def write(self) -> LlvmText:
+        """The text of everything."""
+        kernels = self._kernels()
+        stored = kept.file_parts(self.program.constants) if self.keep == kept.FILE else []
+        constants = self._constants(stored)
+        entries = entry_points(self.program, self.name, self.names)
+        host = [line for f in self.program.functions.values() for line in (*self._function(f), "")]
+        runs = [line for e in entries for line in self._run(e)]
+        library = self.library.lines()
+        size = sum(len(p) for p in stored)
+        total = sum(c.nbytes for c in self.program.constants)
+        summary = [
+            f"{self.name}: a network of {len(self.kernels)} kernels, {self.arena_bytes} bytes of workspace, "
+            f"{total} bytes of weights.",
+            "",
+            *(f"  in   {p.name}: {p.slot.dtype}[{p.shape}]" for p in entries[0].inputs),
+            *(f"  out  {p.name}: {p.slot.dtype}[{p.shape}]" for p in entries[0].outputs),
+            "",
+            *self.banner,
+        ]
+        lines = [
+            *(f"; {line}".rstrip() for line in summary),
+            *([f'target triple = "{self.triple}"'] if self.triple else []),
+            "",
+            *self.library.declarations(),
+            "",
+            *constants,
+            *self._storage(),
+            "",
+            *library,
+            *kernels,
+            *host,
+            *runs,
+        ]
+        deep = any(f.recursive for f in self.program.functions.values())
+        return LlvmText(
+            self._with_attributes(lines),
+            write_header(self.name, entries, self.arena_bytes, size, summary, deep),
+            stored,
+            entries,
+            self.arena_bytes,
+            {k.name: symbol for k, symbol in self.kernels.items()},
+            {p.slot.name: p.name for p in entries[0].inputs},
+        )
+
+    def _with_attributes(self, lines: list[str]) -> str:
+        if self.attributes:
+            lines = [f"{line[:-2]} {self.attributes} {{" if line.startswith("define ") else line for line in lines]
+        return "\n".join([*lines, ""])
+
+    def _kernels(self) -> list[str]:
+        uses: dict[Kernel, list[RunKernel]] = {}
+        for f in self.program.functions.values():
+            for s in steps(f.body):
+                if isinstance(s, RunKernel):
+                    uses.setdefault(s.kernel, []).append(s)
+        lines: list[str] = []
+        for k in self.program.kernels:
+            called = k.name
+            if called.startswith(GENERIC_PREFIX):
+                called = f"tvmgen_{self.name}_{called[len(GENERIC_PREFIX) :]}"
+            symbol = self.kernels[k] = self.names.fresh(called)
+            lines += [f"; {line}" for line in describe(k, uses.get(k, []))]
+            lines += [*KernelWriter(k, symbol, self.library, self.strict).write(), ""]
+        return lines
+
+    def _constants(self, stored: list[Any]) -> list[str]:
+        for c in self.program.constants:
+            between = "weight_" if sanitize(c.name).startswith("run") else ""
+            self.constants[c] = self.names.fresh(f"{self.name}_{between}{c.name}")
+        if not stored:
+            return [weights.definition(c, symbol) for c, symbol in self.constants.items()]
+        digest = f"{self.name}_digest" if self.verified else ""
+        lines = weights.digest_function(digest) if digest else []
+        return [*lines, *weights.accessors(self.name, sum(map(len, stored)), bytes(stored[0]), digest and f"@{digest}")]
+
+    def _constant(self, c: Slot, b: Builder) -> str:
+        if not self.offsets:
+            return f"@{self.constants[c]}"
+        base = b.value(f"load ptr, ptr @{self.name}_weights", "weights")
+        return b.value(f"getelementptr inbounds i8, ptr {base}, i64 {self.offsets[c]}", c.name)
+
+    def _function(self, f: Any) -> list[str]:
+        entries = self.program.entries or [self.program.entry]
+        checks = f.deep or f.name in entries
+        return HostWriter(f, self.functions, self.kernels, self._constant, self.library, checks).write()
+
+    def _storage(self) -> list[str]:
+        size = self.arena_bytes + ALIGNMENT
+        if self.arena_bytes <= STATIC_LIMIT:
+            return [f"@{self.name}_storage = internal global [{size} x i8] zeroinitializer, align {ALIGNMENT}"]
+        malloc = [] if self.offsets else ["declare ptr @malloc(i64)"]
+        return [f"@{self.name}_storage = internal global ptr null ; too large for a static array", *malloc]
+
+    def _run(self, e: EntryPoint) -> list[str]:
+        """`NAME_run_with` and `NAME_run`."""
+        size = self.arena_bytes + ALIGNMENT
+        tensors = [f"ptr %{p.name}" for p in e.tensors]
+        b = Builder("arena", "size", "entry", *(p.name for p in e.tensors))
+        if self.offsets:
+            missing = b.value(f"icmp eq ptr {b.value(f'load ptr, ptr @{self.name}_weights')}, null")
+            _refuse(b, missing, 2)
+        _refuse(b, b.value("icmp eq ptr %arena, null"), 1)
+        _refuse(b, b.value(f"icmp ult i64 %size, {size}"), 1)
+        end = b.value("getelementptr inbounds i8, ptr %arena, i64 %size", "end")
+        begin = b.value("ptrtoint ptr %arena to i64")
+        over = b.value(f"add i64 {begin}, {ALIGNMENT - 1}")
+        skipped = b.value(f"sub i64 {b.value(f'and i64 {over}, {-ALIGNMENT}')}, {begin}")
+        base = b.value(f"getelementptr inbounds i8, ptr %arena, i64 {skipped}", "base")
+        arguments = ", ".join([*tensors, f"ptr {base}", f"ptr {end}"])
+        b.ret(f"i32 {b.value(f'call i32 @{self.functions[e.function.name]}({arguments})', 'code')}")
+        lines = b.text(f"define i32 @{e.run_with}({', '.join(['ptr %arena', 'i64 %size', *tensors])}) nounwind")
+        b = Builder("entry", *(p.name for p in e.tensors))
+        storage = f"@{self.name}_storage"
+        if self.arena_bytes > STATIC_LIMIT:
+            first = b.value(f"load ptr, ptr {storage}")
+            take, run = b.fresh("take"), b.fresh("run")
+            b.branch(b.value(f"icmp eq ptr {first}, null"), take, run)
+            b.start(take)
+            b.do(f"store ptr {b.value(f'call ptr @malloc(i64 {size})')}, ptr {storage}")
+            b.start(run)
+            storage = b.value(f"load ptr, ptr {storage}")
+        arguments = ", ".join([f"ptr {storage}", f"i64 {size}", *tensors])
+        b.ret(f"i32 {b.value(f'call i32 @{e.run_with}({arguments})', 'code')}")
+        return [*lines, "", *b.text(f"define i32 @{e.run}({', '.join(tensors)}) nounwind"), ""]
+
+
+def _refuse(b: Builder, cond: str, code: int) -> None:
+    """Returns an error where the condition holds."""
+    refuse, go = b.fresh("refuse"), b.fresh("go")
+    b.branch(cond, refuse, go)
+    b.start(refuse)
+    b.ret(f"i32 {code}")
+    b.start(go)

@@ -1,0 +1,186 @@
+"""What compiles LLVM IR text: clang, or llvmlite in this process; and what links it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...diagnostics import ToolError, UsageError
+from ...schedule.machine import Machine
+from ..c.compiler import Compiler, split_words
+from ..library import ERRORS
+
+OLDEST = 15
+"""The first clang whose opaque pointers are more than an experiment: 14 crashes on loops."""
+
+NEITHER = f"LLVM IR is compiled by clang {OLDEST} or later, or by the Python package llvmlite, and neither is here"
+HOW = "install clang, name it with --cc, or run: pip install 'irtool[llvm]'; or build with --target=c"
+
+_LEVELS = {"x86-64-v4": Machine(64, 32), "x86-64-v3": Machine(32, 16)}
+
+
+def has_llvmlite() -> bool:
+    """True if llvmlite can be imported."""
+    import importlib.util
+
+    return importlib.util.find_spec("llvmlite") is not None
+
+
+@dataclass(frozen=True)
+class Clang:
+    """clang as a compiler of `.ll` files."""
+
+    compiler: Compiler
+    triple: str
+
+    @classmethod
+    def find(cls, cc: str, mcpu: str, triple: str, strict: bool, cflags: str) -> Clang | None:
+        """The clang that is named, that of CC, or the one on the PATH; None where there is none that is new enough.
+
+        Raises UsageError for a command that is named and is no clang, or an old one.
+        """
+        more = [*([f"--target={triple}"] if triple else []), *split_words(cflags, "the compiler's flags")]
+        compiler = Compiler(cc, mcpu, False, strict, tuple(more))
+        if cc:
+            version = _version(tuple(compiler.command))
+            if shutil.which(compiler.command[0]) is not None and version < OLDEST:
+                what = f"clang {version}" if version else "no clang"
+                raise UsageError(f"{cc} is {what}: LLVM IR is compiled by clang {OLDEST} or later")
+            return cls(compiler, triple)
+        for name in filter(None, (os.environ.get("CC", ""), "clang")):
+            found = Compiler(name, mcpu, False, strict, tuple(more))
+            if shutil.which(found.command[0]) is not None and _version(tuple(found.command)) >= OLDEST:
+                return cls(found, triple)
+        return None
+
+    @property
+    def flags(self) -> list[str]:
+        """What a `.ll` file is compiled with."""
+        more = [f for f in self.compiler.more if not f.startswith("--target=")]
+        cross = [f"--target={self.triple}"] if self.triple else []
+        return ["-O3", "-fPIC", *cross, *self.compiler.processor_flags, "-Wno-override-module", *more]
+
+    def machine(self) -> Machine:
+        return self.compiler.machine()
+
+    def compile(self, source: str, target: str, folder: Path) -> None:
+        """An object file of a `.ll` file. Raises ToolError."""
+        self.compiler.run([*self.flags, "-c", "-o", target, source], folder)
+
+    def link(self, source: str, target: str, folder: Path) -> None:
+        """A shared library of an object file. Raises ToolError."""
+        cross = [f"--target={self.triple}"] if self.triple else []
+        self.compiler.run(["-shared", *cross, "-o", target, source, "-lm"], folder)
+
+
+@functools.cache
+def _version(command: tuple[str, ...]) -> int:
+    """The major version of a clang; 0 for what is none."""
+    from ..c.compiler import read_macros
+
+    match = re.search(r"#define __clang_major__ (\d+)", read_macros(command)[0])
+    return int(match[1]) if match else 0
+
+
+class InProcess:
+    """llvmlite as a compiler. Raises ToolError where it cannot be loaded, UsageError for a triple that it has no code for."""
+
+    def __init__(self, mcpu: str, triple: str, attributes: str = "") -> None:
+        try:
+            import llvmlite.binding as llvm
+        except (ImportError, OSError) as error:
+            raise ToolError(f"llvmlite cannot be loaded: {error}", help=HOW) from None
+        self.llvm: Any = llvm
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        self.triple = triple or llvm.get_process_triple()
+        self.is_native = not triple or triple.split("-")[0] == llvm.get_process_triple().split("-")[0]
+        native = mcpu == "native" and self.is_native
+        self.cpu = llvm.get_host_cpu_name() if native else "" if mcpu in ("native", "none", "") else mcpu
+        self.features = llvm.get_host_cpu_features().flatten() if native else attributes
+
+    def machine(self) -> Machine:
+        """The width and number of vector registers, as far as they follow from the processor's features."""
+        known = dict(self.llvm.get_host_cpu_features()) if self.cpu and self.features and self.is_native else {}
+        if self.cpu in _LEVELS:
+            return _LEVELS[self.cpu]
+        if known.get("avx512f"):
+            return Machine(64, 32)
+        if known.get("avx"):
+            return Machine(32, 16)
+        return Machine(16, 32 if self.triple.startswith(("aarch64", "arm64")) else 16)
+
+    def compile(self, text: str, target: Path, strict: bool) -> None:
+        """An object file of LLVM IR text. Raises ToolError."""
+        llvm = self.llvm
+        try:
+            module = llvm.parse_assembly(text)
+            module.verify()
+            kind = llvm.Target.from_triple(self.triple)
+            machine = kind.create_target_machine(self.cpu, self.features, opt=3, reloc="pic", codemodel="default")
+            module.triple = self.triple
+            module.data_layout = str(machine.target_data)
+            options = llvm.create_pipeline_tuning_options(speed_level=3)
+            builder = llvm.create_pass_builder(machine, options)
+            builder.getModulePassManager().run(module, builder)
+            target.write_bytes(machine.emit_object(module))
+        except RuntimeError as error:
+            raise ToolError(f"llvmlite cannot compile the program: {str(error).strip()[:4000]}") from None
+
+
+class ObjectLibrary:
+    """An object file that llvmlite has loaded: no linker is needed. `run` is that of `backends.library.Library`."""
+
+    def __init__(self, path: Path, name: str, weights: Path | None) -> None:
+        self._name = name
+        compiler = InProcess("native", "")
+        llvm = compiler.llvm
+        if platform.system() == "Linux":
+            llvm.load_library_permanently("libm.so.6")
+        try:
+            machine = llvm.Target.from_triple(compiler.triple).create_target_machine(
+                compiler.cpu, compiler.features, opt=0
+            )
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+            self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_path(str(path)))
+            self._engine.finalize_object()
+        except (RuntimeError, OSError) as error:
+            raise ToolError(f"the compiled object file could not be loaded: {error}") from None
+        if weights is not None:
+            load = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(self._address(f"{name}_load_weights"))
+            code = load(os.fsencode(weights))
+            if code:
+                raise ToolError(
+                    f"{weights}: {ERRORS[code] if code != 2 else 'not the weights of this library, or damaged'}"
+                )
+
+    def _address(self, symbol: str) -> int:
+        found = self._engine.get_function_address(symbol)
+        if not found:
+            raise ToolError(f"the compiled object file has no function {symbol}")
+        return found
+
+    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
+        """Runs an entry point. Raises ToolError where it reports an error."""
+        tensors = [*inputs, *outputs]
+        kind = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * len(tensors))
+        entry = kind(self._address(function or f"{self._name}_run"))
+        code = entry(*[a.ctypes.data for a in tensors])
+        if code:
+            raise ToolError(f"the compiled program failed: {ERRORS.get(code, f'error {code}')}")
+
+
+def linker() -> list[str]:
+    """A command that makes a shared library of an object file; empty where there is none."""
+    for words in (["cc", "-shared"], ["gcc", "-shared"], ["ld", "-shared"], ["ld.lld", "-shared"]):
+        if shutil.which(words[0]) is not None:
+            return words
+    return []

@@ -1,0 +1,274 @@
+"""Prints the bodies of vectorized loops (`backends.vectors`) as instructions on LLVM's vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ...tir import dtypes
+from ...tir.expr import Const
+from ...tir.stmt import Buffer
+from ..vectors import ir
+from ..vectors.types import VectorType
+from .builder import Builder, float_bits
+from .expression import Expressions
+from .types import literal, value_type, vector_type
+
+_ROUNDING = {"floor", "ceil", "trunc", "round", "nearbyint", "sqrt", "fabs", "copysign"}
+"""Functions that LLVM has itself, for vectors too."""
+
+
+class VectorPrinter:
+    """Prints one body; `registers` are the stack slots of vectors."""
+
+    def __init__(
+        self,
+        scalars: Expressions,
+        place: Callable[[Buffer], str],
+        registers: Mapping[ir.Register, str],
+    ) -> None:
+        self.scalars = scalars
+        self.b: Builder = scalars.b
+        self.place = place
+        self.registers = registers
+        self.made: dict[ir.Value, str] = {}
+
+    def print(self, body: ir.Body) -> None:
+        """The instructions of a body and of what it has inside."""
+        for s in body.steps:
+            if isinstance(s, ir.Assign):
+                self.b.do(f"store {_t(s.value)} {self.made[s.value]}, ptr {self.registers[s.register]}")
+            elif isinstance(s, ir.StoreVector):
+                self._store(s)
+            else:
+                self.made[s] = self._value(s)
+
+    def _v(self, text: str) -> str:
+        return self.b.value(text)
+
+    def _typed(self, *values: ir.Value) -> str:
+        return f"{_t(values[0])} {', '.join(self.made[v] for v in values)}"
+
+    # -- memory --------------------------------------------------------------------------------------------------------
+
+    def _address(self, buffer: Buffer, type: VectorType, base: str, more: int = 0) -> str:
+        place = self.b.element(value_type(type.dtype), self.place(buffer), base)
+        return self.b.element(value_type(type.dtype), place, str(more))
+
+    def _store(self, s: ir.StoreVector) -> None:
+        t, value = s.value.type, self.made[s.value]
+        base = self.scalars.index(s.base)
+        align = f"align {dtypes.itemsize(t.dtype)}"
+        if s.stride == 1:
+            first = self._some(value, t, range(s.count))
+            self.b.do(f"store {vector_type(t.dtype, s.count)} {first}, ptr {self._address(s.buffer, t, base)}, {align}")
+            return
+        for n in range(s.count):
+            one = self._v(f"extractelement {vector_type(*t)} {value}, i32 {n}")
+            place = self._address(s.buffer, t, base, n * s.stride)
+            self.b.do(f"store {value_type(t.dtype)} {one}, ptr {place}, {align}")
+
+    def _load(self, v: ir.LoadVector) -> str:
+        base = self.scalars.index(v.base)
+        t = v.type
+        if v.stride == 1:
+            part = self._read(v, base, 0, v.count)
+            if v.is_whole:
+                return part
+            lanes = [n if n < v.count else v.count for n in range(t.lanes)]
+            return self._shuffled(VectorType(t.dtype, v.count), part, "zeroinitializer", lanes)
+        if v.is_whole and v.stride == 2:
+            a, b = self._read(v, base, 0, t.lanes), self._read(v, base, t.lanes - 1, t.lanes)
+            return self._shuffled(t, a, b, [2 * k if 2 * k < t.lanes else 2 * k + 1 for k in range(t.lanes)])
+        if v.is_whole and v.stride == 3:
+            a, b, c = (self._read(v, base, at, t.lanes) for at in (0, t.lanes, 2 * t.lanes - 2))
+            first = self._shuffled(t, a, b, [3 * k if 3 * k < 2 * t.lanes else 0 for k in range(t.lanes)])
+            rest = [k if 3 * k < 2 * t.lanes else 3 * k - t.lanes + 2 for k in range(t.lanes)]
+            return self._shuffled(t, first, c, rest)
+        made = "zeroinitializer"
+        e = value_type(t.dtype)
+        for n in range(v.count):
+            place = self._address(v.buffer, t, base, n * v.stride)
+            one = self._v(f"load {e}, ptr {place}, align {dtypes.itemsize(t.dtype)}")
+            made = self._v(f"insertelement {vector_type(*t)} {made}, {e} {one}, i32 {n}")
+        return made
+
+    def _read(self, v: ir.LoadVector, base: str, at: int, count: int) -> str:
+        place = self._address(v.buffer, v.type, base, at)
+        t = vector_type(v.type.dtype, count)
+        return self._v(f"load {t}, ptr {place}, align {dtypes.itemsize(v.type.dtype)}")
+
+    def _shuffled(self, t: VectorType, a: str, b: str, lanes: Sequence[int]) -> str:
+        mask = f"<{len(lanes)} x i32> <{', '.join(f'i32 {n}' for n in lanes)}>"
+        return self._v(f"shufflevector {vector_type(*t)} {a}, {vector_type(*t)} {b}, {mask}")
+
+    def _some(self, value: str, t: VectorType, lanes: Sequence[int]) -> str:
+        return value if len(lanes) == t.lanes else self._shuffled(t, value, "poison", lanes)
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def _value(self, v: ir.Value) -> str:
+        t = _t(v)
+        if isinstance(v, ir.Read):
+            return self._v(f"load {t}, ptr {self.registers[v.register]}")
+        if isinstance(v, ir.Lanes):
+            return _listed(v.type, range(v.type.lanes))
+        if isinstance(v, ir.Splat):
+            return self._splat(v)
+        if isinstance(v, ir.LoadVector):
+            return self._load(v)
+        if isinstance(v, ir.Pick):
+            return self._pick(v)
+        if isinstance(v, ir.Same):
+            return self.made[v.value]
+        if isinstance(v, ir.Bitcast):
+            return self.made[v.value] if _t(v.value) == t else self._v(f"bitcast {self._typed(v.value)} to {t}")
+        if isinstance(v, ir.Convert):
+            return self._convert(v)
+        if isinstance(v, ir.Compare):
+            return self._mask(self._compare(v.op, v.a, v.b), v.type)
+        if isinstance(v, ir.Arithmetic):
+            return self._arithmetic(v)
+        if isinstance(v, ir.Shift):
+            names = {"<<": "shl", ">>": "lshr" if dtypes.is_unsigned(v.type.dtype) else "ashr", "&": "and"}
+            return self._v(f"{names[v.op]} {self._typed(v.value)}, {_listed(v.type, [v.amount] * v.type.lanes)}")
+        if isinstance(v, ir.Logic):
+            return self._logic(v)
+        if isinstance(v, ir.Unary):
+            return self._unary(v)
+        assert isinstance(v, ir.Apply)
+        return self._apply(v)
+
+    def _splat(self, v: ir.Splat) -> str:
+        t, e = _t(v), value_type(v.type.dtype)
+        if isinstance(v.scalar, Const) and v.scalar.dtype != "bool":
+            return _listed(v.type, [v.scalar.value] * v.type.lanes)
+        one = self.scalars.write(self.scalars.simplify(v.scalar))
+        if v.scalar.dtype == "bool":
+            one = self._v(f"sext i1 {one} to {e}")
+        elif self.scalars.type(v.scalar.dtype) != e:
+            one = self._v(f"trunc i64 {one} to {e}")
+        first = self._v(f"insertelement {t} poison, {e} {one}, i32 0")
+        return self._v(f"shufflevector {t} {first}, {t} poison, <{v.type.lanes} x i32> zeroinitializer")
+
+    def _compare(self, op: str, a: ir.Value, b: ir.Value) -> str:
+        """The bits of a comparison."""
+        word = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne"}[op]
+        if dtypes.is_float(a.type.dtype):
+            return self._v(f"fcmp {'une' if op == '!=' else 'o' + word} {self._typed(a, b)}")
+        sign = "" if op in ("==", "!=") else "u" if dtypes.is_unsigned(a.type.dtype) else "s"
+        return self._v(f"icmp {sign}{word} {self._typed(a, b)}")
+
+    def _mask(self, bits: str, t: VectorType) -> str:
+        return self._v(f"sext <{t.lanes} x i1> {bits} to {vector_type(*t)}")
+
+    def _holds(self, mask: ir.Value) -> str:
+        """The bits of a mask."""
+        return self._v(f"icmp ne {self._typed(mask)}, zeroinitializer")
+
+    def _arithmetic(self, v: ir.Arithmetic) -> str:
+        if dtypes.is_float(v.type.dtype):
+            name = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}[v.op]
+            return self._v(f"{name} {self.scalars.flags}{self._typed(v.a, v.b)}")
+        name = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}[v.op]
+        return self._v(f"{name} {self._typed(v.a, v.b)}")
+
+    def _logic(self, v: ir.Logic) -> str:
+        if v.op == "choose":
+            return self._v(f"select <{v.type.lanes} x i1> {self._holds(v.values[0])}, {self._both(*v.values[1:])}")
+        if v.op in ("==", "!="):
+            return self._mask(self._compare(v.op, *v.values), v.type)
+        return self._v(f"{ {'&': 'and', '|': 'or', '^': 'xor'}[v.op] } {self._typed(*v.values)}")
+
+    def _both(self, a: ir.Value, b: ir.Value) -> str:
+        return f"{_t(a)} {self.made[a]}, {_t(b)} {self.made[b]}"
+
+    def _unary(self, v: ir.Unary) -> str:
+        t, lanes = v.type, v.type.lanes
+        if v.op == "not":
+            return self._v(f"xor {self._typed(v.value)}, {_listed(t, [-1] * lanes)}")
+        if v.op == "is_set":
+            return self._mask(self._holds(v.value), t)
+        if v.op == "byte":
+            return self._v(f"and {self._typed(v.value)}, {_listed(t, [1] * lanes)}")
+        one, zero = (f"{_t(v)} {_listed(t, [n] * lanes)}" for n in (1, 0))
+        return self._v(f"select <{lanes} x i1> {self._holds(v.value)}, {one}, {zero}")
+
+    def _convert(self, v: ir.Convert) -> str:
+        s, t = v.value.type, v.type
+        if dtypes.is_float(s.dtype):
+            if dtypes.is_float(t.dtype):
+                how = "fpext" if t.bits > s.bits else "fptrunc"
+            else:
+                how = "fptoui" if dtypes.is_unsigned(t.dtype) else "fptosi"
+        elif dtypes.is_float(t.dtype):
+            how = "uitofp" if dtypes.is_unsigned(s.dtype) else "sitofp"
+        elif s.bits == t.bits:
+            return self.made[v.value]
+        else:
+            how = "trunc" if t.bits < s.bits else "zext" if dtypes.is_unsigned(s.dtype) else "sext"
+        return self._v(f"{how} {self._typed(v.value)} to {_t(v)}")
+
+    def _apply(self, v: ir.Apply) -> str:
+        name, dtype, lanes = v.function
+        t, bits = vector_type(dtype, lanes), f"<{lanes} x i1>"
+        if name == "select":
+            return self._v(f"select {bits} {self._holds(v.args[0])}, {self._both(*v.args[1:])}")
+        if name in ("min", "max", "minimum", "maximum"):
+            return self._extreme(name, dtype, bits, *v.args)
+        if name in _ROUNDING:
+            return self._intrinsic(name, t, dtype, lanes, v.args)
+        if name == "rsqrt":
+            root = self._intrinsic("sqrt", t, dtype, lanes, v.args)
+            return self._v(f"fdiv {t} {_listed(VectorType(dtype, lanes), [1.0] * lanes)}, {root}")
+        if name == "isnan":
+            return self._mask(self._v(f"fcmp uno {self._typed(v.args[0], v.args[0])}"), v.type)
+        if name in ("isinf", "isfinite"):
+            size = self._intrinsic("fabs", t, dtype, lanes, v.args)
+            infinite = _listed(VectorType(dtype, lanes), [float("inf")] * lanes)
+            return self._mask(self._v(f"fcmp {'oeq' if name == 'isinf' else 'olt'} {t} {size}, {infinite}"), v.type)
+        symbol = self.scalars.library.vector(name, dtype, lanes)
+        return self._v(f"call {_t(v)} {symbol}({', '.join(f'{_t(a)} {self.made[a]}' for a in v.args)})")
+
+    def _extreme(self, name: str, dtype: str, bits: str, a: ir.Value, b: ir.Value) -> str:
+        least = name.startswith("min")
+        if dtypes.is_float(dtype):
+            first = self._v(f"fcmp {'olt' if least else 'ogt'} {self._typed(a, b)}")
+            if name.endswith("imum"):
+                nan = self._v(f"fcmp uno {self._typed(a, a)}")
+                first = self._v(f"or {bits} {first}, {nan}")
+        else:
+            sign = "u" if dtypes.is_unsigned(dtype) else "s"
+            first = self._v(f"icmp {sign}{'lt' if least else 'gt'} {self._typed(a, b)}")
+        return self._v(f"select {bits} {first}, {self._both(a, b)}")
+
+    def _intrinsic(self, name: str, t: str, dtype: str, lanes: int, args: Sequence[ir.Value]) -> str:
+        symbol = f"llvm.{name}.v{lanes}f{dtypes.bits(dtype)}"
+        self.scalars.library.outside(f"declare {t} @{symbol}({', '.join([t] * len(args))})")
+        return self._v(f"call {t} @{symbol}({', '.join(f'{t} {self.made[a]}' for a in args)})")
+
+    def _pick(self, v: ir.Pick) -> str:
+        b = self.b
+        then, other, end = (b.fresh(n) for n in ("then", "else", "end"))
+        b.branch(self.scalars.write(self.scalars.simplify(v.cond)), then, other)
+        ends = []
+        for label, part in ((then, v.then), (other, v.other)):
+            assert part.result is not None
+            b.start(label)
+            self.print(part)
+            ends.append(f"[ {self.made[part.result]}, %{b.block} ]")
+            b.jump(end)
+        b.start(end)
+        return self._v(f"phi {_t(v)} {', '.join(ends)}")
+
+
+def _t(v: ir.Value) -> str:
+    return vector_type(*v.type)
+
+
+def _listed(t: VectorType, values: Sequence[int | float]) -> str:
+    """A constant vector."""
+    e = value_type(t.dtype)
+    if all(v == 0 and str(v)[0] != "-" for v in values):
+        return "zeroinitializer"
+    texts = [float_bits(float(v), e == "float") if dtypes.is_float(t.dtype) else literal(v, t.dtype) for v in values]
+    return f"<{', '.join(f'{e} {x}' for x in texts)}>"

@@ -1,0 +1,196 @@
+"""Constants of a program: in its text, or in the file `NAME.bin` that the C backend writes as well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...tir.program import Slot
+from ..c import weights
+from ..c.interface import ALIGNMENT
+from ..vectors.types import HALVES
+from .types import literal, stored_type
+
+
+def definition(c: Slot, symbol: str) -> str:
+    """A constant in the text."""
+    shape = ", ".join(map(str, c.shape))
+    t = stored_type(c.dtype)
+    values = _numbers(c) or ["0"]
+    inside = f"[{', '.join(f'{t} {v}' for v in values)}]"
+    return f"@{symbol} = internal constant [{len(values)} x {t}] {inside}, align {ALIGNMENT} ; {c.dtype}[{shape}]"
+
+
+def _numbers(c: Slot) -> list[str]:
+    data: Any = c.data.reshape(-1)
+    if c.dtype in HALVES:
+        return [str(v) for v in data.view("uint16").tolist()]
+    if c.dtype == "bool":
+        return [str(int(v)) for v in data.tolist()]
+    return [literal(v, c.dtype) for v in data.tolist()]
+
+
+def accessors(name: str, size: int, head: bytes, digest: str) -> list[str]:
+    """`NAME_set_weights` and `NAME_load_weights`, with the meaning that `NAME.h` gives them. The file is read into memory.
+
+    Args:
+        size: bytes of the file.
+        head: its first bytes.
+        digest: symbol of the function that gives the digest of the contents; empty if they are not checked.
+    """
+    identity = ", ".join(f"i8 {b}" for b in head[:32])
+    check = ["  br label %take"]
+    if digest:
+        check = [
+            f"  %contents = getelementptr inbounds i8, ptr %bytes, i64 {ALIGNMENT}",
+            f"  %found = call i64 {digest}(ptr %contents, i64 {size - ALIGNMENT})",
+            f"  %same = icmp eq i64 %found, {weights.stored_digest(head)}",
+            "  br i1 %same, label %take, label %damaged",
+        ]
+    return f"""\
+@{name}_weights = internal global ptr null
+@{name}_loaded = internal global ptr null
+@{name}_identity = internal constant [32 x i8] [{identity}]
+@{name}_mode = internal constant [3 x i8] c"rb\\00"
+declare i32 @memcmp(ptr, ptr, i64)
+declare ptr @fopen(ptr, ptr)
+declare i64 @fread(ptr, i64, i64, ptr)
+declare i32 @fgetc(ptr)
+declare i32 @ferror(ptr)
+declare i32 @fclose(ptr)
+declare ptr @malloc(i64)
+declare void @free(ptr)
+
+define internal i1 @{name}_are_own(ptr %bytes) nounwind {{
+entry:
+  %none = icmp eq ptr %bytes, null
+  br i1 %none, label %no, label %look
+look:
+  %differ = call i32 @memcmp(ptr %bytes, ptr @{name}_identity, i64 32)
+  %own = icmp eq i32 %differ, 0
+  ret i1 %own
+no:
+  ret i1 false
+}}
+
+define i32 @{name}_set_weights(ptr %bytes) nounwind {{
+entry:
+  %own = call i1 @{name}_are_own(ptr %bytes)
+  br i1 %own, label %take, label %refuse
+take:
+  store ptr %bytes, ptr @{name}_weights
+  ret i32 0
+refuse:
+  ret i32 2
+}}
+
+define i32 @{name}_load_weights(ptr %path) nounwind {{
+entry:
+  %unnamed = icmp eq ptr %path, null
+  br i1 %unnamed, label %unread, label %open
+open:
+  %file = call ptr @fopen(ptr %path, ptr @{name}_mode)
+  %missing = icmp eq ptr %file, null
+  br i1 %missing, label %unread, label %room
+room:
+  %room_at = call ptr @malloc(i64 {size + ALIGNMENT})
+  %full = icmp eq ptr %room_at, null
+  br i1 %full, label %close, label %read
+close:
+  %closed = call i32 @fclose(ptr %file)
+  br label %unread
+read:
+  %begin = ptrtoint ptr %room_at to i64
+  %over = add i64 %begin, {ALIGNMENT - 1}
+  %aligned = and i64 %over, {-ALIGNMENT}
+  %bytes = inttoptr i64 %aligned to ptr
+  %got = call i64 @fread(ptr %bytes, i64 1, i64 {size}, ptr %file)
+  %more = call i32 @fgetc(ptr %file)
+  %error = call i32 @ferror(ptr %file)
+  %ended = call i32 @fclose(ptr %file)
+  %failed = icmp ne i32 %error, 0
+  br i1 %failed, label %giveup, label %measure
+measure:
+  %all = icmp eq i64 %got, {size}
+  %last = icmp eq i32 %more, -1
+  %fits = and i1 %all, %last
+  br i1 %fits, label %compare, label %damaged
+compare:
+  %own = call i1 @{name}_are_own(ptr %bytes)
+  br i1 %own, label %verify, label %damaged
+verify:
+{chr(10).join(check)}
+take:
+  %old = load ptr, ptr @{name}_loaded
+  call void @free(ptr %old)
+  store ptr %room_at, ptr @{name}_loaded
+  store ptr %bytes, ptr @{name}_weights
+  ret i32 0
+damaged:
+  call void @free(ptr %room_at)
+  ret i32 2
+giveup:
+  call void @free(ptr %room_at)
+  br label %unread
+unread:
+  ret i32 3
+}}
+""".split("\n")
+
+
+def digest_function(symbol: str) -> list[str]:
+    """The digest of `backends.c.weights_digest` as a function of bytes and their number."""
+    from ..c.weights_digest import CHUNK, FACTOR, LANES
+
+    t, row = f"<{LANES} x i64>", 8 * LANES
+    half = f"<{', '.join(['i64 32'] * LANES)}>"
+    factor = FACTOR - (1 << 64) if FACTOR >> 63 else FACTOR
+    factors = f"<{', '.join([f'i64 {factor}'] * LANES)}>"
+    first = f"<{', '.join(f'i64 {n}' for n in range(1, LANES + 1))}>"
+    tail = []
+    result = "%result"
+    for n in range(LANES):
+        tail += [
+            f"  %lane{n} = extractelement {t} %lanes, i32 {n}",
+            f"  %x{n} = xor i64 {result}, %lane{n}",
+            f"  %m{n} = mul i64 %x{n}, {factor}",
+            f"  %s{n} = lshr i64 %m{n}, 32",
+            f"  %r{n} = xor i64 %m{n}, %s{n}",
+        ]
+        result = f"%r{n}"
+    return f"""\
+define internal i64 @{symbol}(ptr %bytes, i64 %size) nounwind {{
+entry:
+  br label %chunks
+chunks:
+  %at = phi i64 [ 0, %entry ], [ %behind, %end ]
+  %result = phi i64 [ 0, %entry ], [ {result}, %end ]
+  %any = icmp ult i64 %at, %size
+  br i1 %any, label %chunk, label %done
+chunk:
+  %left = sub i64 %size, %at
+  %short = icmp ult i64 %left, {CHUNK}
+  %length = select i1 %short, i64 %left, i64 {CHUNK}
+  br label %rows
+rows:
+  %row = phi i64 [ 0, %chunk ], [ %next, %mix ]
+  %lanes = phi {t} [ {first}, %chunk ], [ %mixed, %mix ]
+  %inside = icmp ult i64 %row, %length
+  br i1 %inside, label %mix, label %end
+mix:
+  %offset = add i64 %at, %row
+  %place = getelementptr inbounds i8, ptr %bytes, i64 %offset
+  %words = load {t}, ptr %place, align 1
+  %xored = xor {t} %lanes, %words
+  %product = mul {t} %xored, {factors}
+  %shifted = lshr {t} %product, {half}
+  %mixed = xor {t} %product, %shifted
+  %next = add i64 %row, {row}
+  br label %rows
+end:
+{chr(10).join(tail)}
+  %behind = add i64 %at, %length
+  br label %chunks
+done:
+  ret i64 %result
+}}
+""".split("\n")

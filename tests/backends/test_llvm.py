@@ -1,0 +1,321 @@
+"""The LLVM backend: the same results as C, text that reads well, and a machine without a C compiler."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.backends.llvm import Llvm, tools
+from irtool.diagnostics import IrError, ToolError, UsageError
+from irtool.ir import Module, TensorType
+from irtool.ir.values import value_leaves
+
+pytestmark = [
+    pytest.mark.promise("LLVM"),
+    pytest.mark.skipif(not tools.has_llvmlite(), reason="llvmlite is not installed"),
+]
+
+ROOT = Path(__file__).parent.parent.parent
+CORPUS = ROOT.parent / "shared" / "corpus" / "run.jsonl.gz"
+V = '#[version = "0.0.5"]\n'
+
+
+def arrays(module: Module, seed: int = 0) -> list[Any]:
+    """Random values for the parameters of @main."""
+    random = np.random.default_rng(seed)
+    made = []
+    for p in module["main"].params:  # type: ignore[union-attr]
+        t = p.checked_type
+        assert isinstance(t, TensorType)
+        shape = [int(d) for d in t.shape]
+        if t.dtype == "bfloat16":
+            ml_dtypes = pytest.importorskip("ml_dtypes")
+            made.append(random.standard_normal(shape).astype(ml_dtypes.bfloat16))
+        elif t.dtype.startswith("float"):
+            made.append(random.standard_normal(shape).astype(t.dtype))
+        else:
+            made.append(random.integers(0, 2 if t.dtype == "bool" else 100, shape).astype(t.dtype))
+    return made
+
+
+def both(module: Module, flags: str, seed: int = 0, **options: Any) -> tuple[list[Any], list[Any]]:
+    """The outputs of C and of LLVM."""
+    given = arrays(module, seed)
+    c = irtool.build(module, target=f"c{{{flags}}}", **options).run(given)
+    llvm = irtool.build(module, target=f"llvm{{{flags}}}", **options).run(given)
+    return [np.asarray(x) for x in value_leaves(c)], [np.asarray(x) for x in value_leaves(llvm)]
+
+
+def assert_same(c: list[Any], llvm: list[Any]) -> None:
+    """Bit for bit, but for the bits of NaN."""
+    assert len(c) == len(llvm)
+    for x, y in zip(c, llvm):
+        assert x.dtype == y.dtype and x.shape == y.shape
+        if x.dtype.kind == "f":
+            nan = np.isnan(x)
+            assert (nan == np.isnan(y)).all()
+            x, y = np.where(nan, 0, x), np.where(nan, 0, y)
+        assert x.tobytes() == y.tobytes()
+
+
+SAMPLES = sorted((ROOT / "samples").glob("*.relay"))
+
+
+@pytest.mark.parametrize("flags", ["math=strict", "math=strict,vector=none"])
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)
+def test_samples_are_the_same_to_the_bit(path: Path, flags: str, quick_compiles: None) -> None:
+    module = irtool.infer_types(irtool.parse(path.read_text(encoding="utf-8")))
+    assert_same(*both(module, flags))
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)
+def test_samples_are_close_with_fast_functions(path: Path, quick_compiles: None) -> None:
+    """Products and sums may be rounded once, or twice: that is for the compiler to choose."""
+    module = irtool.infer_types(irtool.parse(path.read_text(encoding="utf-8")))
+    for x, y in zip(*both(module, "math=fast")):
+        np.testing.assert_allclose(y, x, rtol=1e-5, atol=1e-5)
+
+
+UNARY = [
+    "exp",
+    "log",
+    "log2",
+    "log10",
+    "sqrt",
+    "rsqrt",
+    "tanh",
+    "sigmoid",
+    "erf",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "sign",
+    "abs",
+    "negative",
+    "isnan",
+    "isinf",
+    "isfinite",
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("math", ["fast", "strict"])
+def test_functions(math: str, dtype: str, quick_compiles: None) -> None:
+    """Every function of numbers of all sizes, NaN and infinities among them, vectors and a tail."""
+    calls = "".join(f"  %{n} = {name}(%x);\n" for n, name in enumerate(UNARY))
+    result = ", ".join(f"%{n}" for n in range(len(UNARY)))
+    module = irtool.infer_types(irtool.parse(f"{V}def @main(%x: Tensor[(83,), {dtype}]) {{\n{calls}  ({result})\n}}\n"))
+    special = [0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.0, 0.5, 2.5, -2.5, 1e-6, 300.0, -300.0]
+    x = np.concatenate([special, np.linspace(-12, 12, 70)]).astype(dtype)
+    with np.errstate(all="ignore"):
+        c = irtool.build(module, target=f"c{{math={math}}}").run([x])
+        llvm = irtool.build(module, target=f"llvm{{math={math}}}").run([x])
+    for name, a, b in zip(UNARY, c, llvm):
+        if math == "strict":
+            assert_same([np.asarray(a)], [np.asarray(b)])
+        else:
+            tolerance = {"float16": 2e-3, "float32": 1e-6, "float64": 1e-14}[dtype]
+            np.testing.assert_allclose(
+                np.asarray(b).astype("float64"),
+                np.asarray(a).astype("float64"),
+                rtol=tolerance,
+                atol=1e-7,
+                err_msg=name,
+            )
+
+
+INTEGERS = [
+    "add",
+    "subtract",
+    "multiply",
+    "floor_divide",
+    "floor_mod",
+    "divide",
+    "mod",
+    "minimum",
+    "maximum",
+    "less",
+    "equal",
+    "bitwise_and",
+    "bitwise_xor",
+    "left_shift",
+    "right_shift",
+]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64"])
+def test_integers(dtype: str, quick_compiles: None) -> None:
+    """They wrap, and divisions round as they should, at the ends of the range as well."""
+    calls = "".join(f"  %{n} = {name}(%x, %y);\n" for n, name in enumerate(INTEGERS))
+    result = ", ".join(f"%{n}" for n in range(len(INTEGERS)))
+    head = f"{V}def @main(%x: Tensor[(41,), {dtype}], %y: Tensor[(41,), {dtype}])"
+    module = irtool.infer_types(irtool.parse(f"{head} {{\n{calls}  ({result})\n}}\n"))
+    about, random = np.iinfo(dtype), np.random.default_rng(1)
+    x, y = (random.integers(about.min, about.max, 41, dtype=dtype, endpoint=True) for _ in range(2))
+    x[:4], y[:4] = (about.min, about.max, about.min, 7), (about.max, about.min, 1, 0)
+    y[4:20] = random.integers(1, 9, 16)
+    c = irtool.build(module, target="c").run([x, y])
+    llvm = irtool.build(module, target="llvm").run([x, y])
+    for name, a, b in zip(INTEGERS, c, llvm):
+        assert np.array_equal(a, b), name
+
+
+@pytest.mark.parametrize("pair", [("float32", "int8"), ("float32", "uint8"), ("float64", "int64"), ("int8", "float16"),
+                                  ("uint8", "float32"), ("int64", "float32"), ("bool", "float32"), ("float32", "bfloat16"),
+                                  ("float16", "float32"), ("int32", "uint8"), ("uint16", "int64")], ids="-".join)  # fmt: skip
+def test_casts(pair: tuple[str, str], quick_compiles: None) -> None:
+    source, target = pair
+    module = irtool.infer_types(
+        irtool.parse(f'{V}def @main(%x: Tensor[(37,), {source}]) {{ cast(%x, dtype="{target}") }}\n')
+    )
+    for x, y in zip(*both(module, "math=strict")):
+        assert x.tobytes() == y.tobytes()
+
+
+NETWORK = (
+    V
+    + """def @main(%x: Tensor[(1, 3, 17, 17), float32], %w: Tensor[(8, 3, 3, 3), float32], %d: Tensor[(5, 8), float32]) {
+  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=8, kernel_size=[3, 3]);
+  %1 = nn.relu(%0);
+  %2 = nn.max_pool2d(%1, pool_size=[2, 2], strides=[2, 2]);
+  %3 = nn.global_avg_pool2d(%2);
+  %4 = nn.batch_flatten(%3);
+  %5 = nn.dense(%4, %d, units=5);
+  nn.softmax(%5)
+}
+"""
+)
+
+
+@pytest.mark.parametrize("weights", ["inline", "file"])
+def test_weights(weights: str, tmp_path: Path, quick_compiles: None) -> None:
+    module = irtool.infer_types(irtool.parse(NETWORK))
+    x, w, d = arrays(module)
+    options: dict = {"params": {"w": w, "d": d}, "weights": weights}
+    built = irtool.build(module, target="llvm{math=strict}", out_dir=tmp_path / "out", **options)
+    want = irtool.build(module, target="c{math=strict}", **options).run([x])
+    assert_same([want], [built.run([x])])
+    assert ((tmp_path / "out" / "model.bin").exists()) == (weights == "file")
+    loaded = irtool.load(tmp_path / "out")
+    assert_same([want], [loaded.run([x])])
+    if weights == "file":
+        data = bytearray((tmp_path / "out" / "model.bin").read_bytes())
+        data[100] ^= 1
+        (tmp_path / "damaged.bin").write_bytes(bytes(data))
+        library = next(p for p in (tmp_path / "out").iterdir() if p.suffix in (".so", ".o"))
+        with pytest.raises(ToolError, match="not the weights of this library, or damaged"):
+            Llvm.load(library, "model", tmp_path / "damaged.bin")
+
+
+def test_a_machine_without_compiler_and_linker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing on the PATH: llvmlite compiles, and loads the object file."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    module = irtool.infer_types(irtool.parse(NETWORK))
+    built = irtool.build(module, target="llvm", out_dir=tmp_path / "out")
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "model.h",
+        "model.irtool.json",
+        "model.ll",
+        "model.o",
+    ]
+    given = arrays(module)
+    want = irtool.evaluate(module, given)
+    np.testing.assert_allclose(built.run(given), want, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(irtool.load(tmp_path / "out").run(given), want, rtol=1e-4, atol=1e-6)
+
+
+def test_neither_clang_nor_llvmlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setattr("irtool.backends.llvm.backend.has_llvmlite", lambda: False)
+    module = irtool.parse(NETWORK)
+    with pytest.raises(ToolError, match="compiled by clang 15 or later, or by the Python package llvmlite") as caught:
+        irtool.build(module, target="llvm")
+    assert caught.value.exit_code == 4 and "irtool[llvm]" in caught.value.diagnostics[0].help
+    text = irtool.build(module, target="llvm", emit="ll", out_dir=tmp_path / "out")
+    assert [Path(f).name for f in text.files] == ["model.h", "model.ll"]
+
+
+def test_the_text_names_kernels_and_is_the_same_each_time(tmp_path: Path) -> None:
+    module = irtool.parse(NETWORK, filename="net.relay")
+    texts = []
+    for n in range(2):
+        irtool.build(module, target="llvm{mcpu=x86-64-v3}", emit="ll", out_dir=tmp_path / str(n))
+        texts.append((tmp_path / str(n) / "model.ll").read_text())
+    assert texts[0] == texts[1]
+    assert re.search(r"^; nn\.conv2d, nn\.relu.*: \w+_tile$", texts[0], re.MULTILINE)
+    assert "net.relay:3:8" in texts[0]
+    assert '"target-cpu"="x86-64-v3"' in texts[0] and "<8 x float>" in texts[0]
+    assert "ptr" in texts[0] and "float*" not in texts[0]
+    assert str(tmp_path) not in texts[0]
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "message"),
+    [
+        ("llvm", {"openmp": True}, "the backend llvm has no flag openmp"),
+        ("llvm{sanitize=address}", {}, "the backend llvm has no flag sanitize"),
+        ("llvm", {"emit": "exe"}, "emit='exe' is not one of tir, ll, obj, so, which the backend llvm makes"),
+        ("llvm", {"emit": "c"}, "emit='c' is not one of tir, ll, obj, so"),
+        ("llvm -mtriple=armv7-linux-gnueabihf", {}, "makes code for 64-bit processors"),
+        ("llvm{mattr=neon}", {}, "is not a list like"),
+        ("llvm", {"weights": "split"}, "weights='split' is not one of auto, inline, file"),
+    ],
+)
+def test_what_it_does_not_do_is_refused(target: str, options: dict, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        irtool.build(irtool.parse(NETWORK), target=target, **options)
+    assert message in str(caught.value)
+
+
+def test_another_processor(tmp_path: Path) -> None:
+    target = "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"
+    irtool.build(irtool.parse(NETWORK), target=target, emit="obj", out_dir=tmp_path)
+    assert (tmp_path / "model.o").read_bytes()[18:20] == b"\xb7\x00"  # AArch64, in the header of ELF
+    assert 'target triple = "aarch64-linux-gnu"' in (tmp_path / "model.ll").read_text()
+
+
+def cases(count: int) -> list[str]:
+    if not CORPUS.exists():
+        return []
+    with gzip.open(CORPUS, "rt") as lines:
+        sources = [json.loads(line)["source"] for line in lines]
+    return sources[:: max(1, len(sources) // count)][:count]
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="there is no corpus beside this checkout")
+@pytest.mark.parametrize("part", range(8))
+def test_corpus(part: int, quick_compiles: None) -> None:
+    """Every eighth of 200 programs: what C builds LLVM builds, and both give the same."""
+    compared = 0
+    for n, source in enumerate(cases(200)[part::8]):
+        try:
+            module = irtool.infer_types(irtool.parse(source))
+            given = arrays(module, n)
+            want = irtool.build(module, target="c{math=strict}").run(given)
+        except (IrError, AssertionError):
+            continue  # it takes tuples, or nothing that is random
+        found = irtool.build(module, target="llvm{math=strict}").run(given)
+        assert_same([np.asarray(x) for x in value_leaves(want)], [np.asarray(x) for x in value_leaves(found)])
+        compared += 1
+    assert compared >= 15
