@@ -18,7 +18,7 @@ from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, opera
 from .binary import pick
 from .dtypes import is_half
 from .partial import meet
-from .relations import broadcast_shape, require_dtype
+from .relations import broadcast_shape, require_dtype, show_shape
 from .shapes import tensor
 
 
@@ -41,6 +41,8 @@ def collapsed_axes(shape: Sequence[int], target: Sequence[int]) -> tuple[int, ..
 
 def collapse(x: np.ndarray, target: Sequence[int]) -> np.ndarray:
     """`x` summed to the shape `target`; 16-bit floats are summed in float32."""
+    if len(target) > x.ndim or any(n not in (1, d) for d, n in zip(x.shape[::-1], target[::-1], strict=False)):
+        raise RelationError(f"a tensor of shape {show_shape(x.shape)} does not collapse to {show_shape(target)}")
     axes = collapsed_axes(x.shape, target)
     total = np.sum(x, axis=axes, dtype="float32" if is_half(x.dtype) else x.dtype)
     return np.asarray(total).astype(x.dtype).reshape(tuple(target))

@@ -67,9 +67,9 @@ class SimulatedQuantize(Operator):
         x, scale, low, high = inputs
         if self.kind == _IDENTITY:
             return te.compute(x.shape, lambda *i: x[i], tag="elemwise")
-        return te.compute(
-            x.shape,
-            lambda *i: te.round(te.maximum(te.minimum(x[i] / scale[()], high[()]), low[()])) * scale[()],
-            name="simulated_quantize",
-            tag="elemwise",
-        )
+
+        def element(*i: Any) -> Any:
+            clipped = te.maximum(te.minimum(x[i] / scale[()], high[()]), low[()])
+            return te.cast(te.round(clipped) * scale[()], x.dtype)
+
+        return te.compute(x.shape, element, name="simulated_quantize", tag="elemwise")

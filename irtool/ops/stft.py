@@ -12,6 +12,7 @@ from ..deferred import np
 from ..diagnostics import IrError
 from ..ir import TensorType, Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
+from .nn.window_expression import wide_dtype
 from .shapes import add, floordiv, require_floats, require_rank, sub, tensor
 from .waves import wave_expressions, waves
 
@@ -75,7 +76,7 @@ class Stft(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         x, window = inputs
-        dtype = x.dtype
+        dtype = wide_dtype(x.dtype)
         k = te.reduce_axis(self.win_length, name="k")
         scale = te.const(1 / math.sqrt(self.n_fft) if self.normalized else 1.0, dtype)
 
@@ -84,7 +85,10 @@ class Stft(Operator):
             steps = te.cast(frequency, "int64") * te.cast(k, "int64")
             cos, sin = wave_expressions(steps, self.win_length, dtype)
             wave = te.select(part == 0, cos, te.const(0.0, dtype) - sin)
-            return te.sum(window[k] * x[(*batch, frame * self.hop_length + k)] * wave, axis=k)
+            sample = te.cast(x[(*batch, frame * self.hop_length + k)], dtype)
+            return te.sum(te.cast(window[k], dtype) * sample * wave, axis=k)
 
         total = te.compute(out_type.shape, element, name="stft")
-        return te.compute(out_type.shape, lambda *i: total[i] * scale) if self.normalized else total
+        if not self.normalized and dtype == x.dtype:
+            return total
+        return te.compute(out_type.shape, lambda *i: te.cast(total[i] * scale, x.dtype))

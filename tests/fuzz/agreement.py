@@ -144,6 +144,8 @@ def _try(text: str, inputs: Sequence[Any] | None, weights: Mapping[str, Any], op
         ran = irtool.evaluate(module, _inputs(module) if inputs is None else inputs)
     except IrError as error:
         run = _placed("interpreter", error)
+        if isinstance(error.__cause__, MemoryError):
+            return "large", run  # which says so, with a place
         deliberate = isinstance(error.__cause__, IrError | RelationError | NotImplementedError | None)
         if not deliberate and not is_dynamic(module):
             raise _Wrong(f"interpreter: {type(error.__cause__).__name__}: {run}") from error

@@ -68,6 +68,8 @@ def test_arithmetic_on_every_dtype(dtype: str) -> None:
     "case",
     [
         "%x: Tensor[(2, 3), float16], %w: Tensor[(4, 3), float32] | nn.dense(multiply(%x, %x), %w, units=None)",
+        "%x: Tensor[(9), float32], %w: Tensor[(4), float64] | stft(%x, %w, n_fft=4, hop_length=2, win_length=4)",
+        "%x: Tensor[(3), float16] | relay.op.annotation.simulated_quantize(%x, 1f, -8f, 8f, kind=1)",
         '%x: Tensor[(1, 3, 4, 4), int8], %w: Tensor[(4, 3, 1, 1), int16] | nn.conv2d(multiply(%x, %x), %w, out_dtype="int32")',
     ],
 )

@@ -10,11 +10,12 @@ from typing import Any
 from ... import te
 from ...deferred import np
 from ...ir import Type
-from ..base import Operator, Pattern, Reporter, operator
+from ...ir.dims import Dim
+from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import require_dtype
-from ..shapes import require_compatible, require_numbers, require_rank, tensor
+from ..shapes import add, require_compatible, require_numbers, require_rank, tensor
 from .convolve import pad_spatial, tap_view
-from .geometry import pad_amounts, per_axis
+from .geometry import pad_amounts, per_axis, positions
 from .pool import spatial_axes
 from .pool_reference import lowest, window_counts
 from .precision import narrow, widen
@@ -50,7 +51,16 @@ class PoolGrad(Operator):
             for i, (a, b) in enumerate(zip(grad.shape, data.shape, strict=True)):
                 if i not in axes:
                     require_compatible(a, b, f"axis {i} of gradient and data")
+            self.require_windows([grad.shape[a] for a in axes], [data.shape[a] for a in axes])
         return data
+
+    def require_windows(self, given: Sequence[Dim], sizes: Sequence[Dim]) -> None:
+        """RelationError where the gradient has another number of windows than the data, by `ceil_mode` or without it."""
+        for axis, (n, size, pad) in enumerate(zip(given, sizes, pad_amounts(self.padding, 2), strict=True)):
+            k, s = self.pool_size[axis], self.strides[axis]
+            known = [positions(size, add(*pad), k, s), positions(size, add(add(*pad), s - 1), k, s)]
+            if isinstance(n, int) and all(isinstance(d, int) for d in known) and n not in known:
+                raise RelationError(f"the gradient has {n} windows along spatial axis {axis}, the data has {known[0]}")
 
     def evaluate(self, gradient: np.ndarray, data: np.ndarray) -> np.ndarray:
         axes = spatial_axes(self.layout, "HW", data.ndim)

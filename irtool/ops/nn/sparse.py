@@ -52,6 +52,8 @@ def require_columns(data: TensorType, columns: Dim) -> None:
     """RelationError where there are elements and no column for them."""
     if columns == 0 and data.shape[0] != 0:
         raise RelationError(f"a sparse matrix without columns has no elements, and {data} are given")
+    if any(d == 0 for d in data.shape[1:]):
+        raise RelationError(f"blocks have elements, those of {data} have none")
 
 
 def sparse_product(dense: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
@@ -286,7 +288,7 @@ class SparseTranspose(Operator):
         values, into = np.zeros_like(data), np.zeros(indices.shape, indices.dtype)
         values[: len(order)], into[: len(order)] = data[place[order]], row[order]
         ends = np.minimum(np.cumsum(np.bincount(column, minlength=rows)[:rows]), count)
-        starts = np.concatenate([[0], ends[:-1], [count]])
+        starts = np.concatenate([np.concatenate([[0], ends])[:rows], [count]])
         return values, into, starts.astype(indptr.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:

@@ -128,6 +128,8 @@ class BitPack(Operator):
         require_integers(data, "the data")
         if not 0 <= self.pack_axis < rank:
             raise RelationError(f"pack_axis {self.pack_axis} is out of range for a tensor of rank {rank}")
+        if self.bit_axis > rank:
+            raise RelationError(f"bit_axis {self.bit_axis} is out of range for a tensor of rank {rank}")
         shape: list[Dim] = []
         for i, d in enumerate(data.shape):
             if i == self.bit_axis:

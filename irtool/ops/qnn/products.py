@@ -130,6 +130,9 @@ class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
         zero = tensor(types[3])
         assert zero is not None
         require_dtype(zero, ("int32",), "the zero point of the weights")
+        outputs = self.kernel_layout.find("O")
+        if zero.shape not in ((), (1,)) and 0 <= outputs < len(weight.shape):
+            assign_parameter(types, 3, "int32", weight.shape[outputs], reporter, "the zero point of the weights")
         if not (is_scalar(types[2], one_element=True) and is_scalar(types[4], one_element=True)):
             raise RelationError("scale and zero point of the data must have one element")
         assign_parameter(types, 2, "int32", 1, reporter, "the zero point of the data")

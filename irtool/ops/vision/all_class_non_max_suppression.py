@@ -14,7 +14,7 @@ from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import ANY, Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import mul, require_floats, require_one_number, require_rank, tensor
+from ..shapes import mul, require_compatible, require_floats, require_one_number, require_rank, tensor
 from ..sorting import merge_sort, outranks
 from .overlap import overlap, overlap_of
 
@@ -52,6 +52,9 @@ class AllClassNonMaxSuppression(Operator):
         require_rank(scores, 3, "scores")
         require_floats(boxes, "boxes")
         require_floats(scores, "scores")
+        require_compatible(boxes.shape[0], scores.shape[0], "the batches of boxes and scores")
+        require_compatible(boxes.shape[1], scores.shape[2], "the numbers of boxes of boxes and scores")
+        require_compatible(boxes.shape[2], 4, "axis 2 of boxes and the number of coordinates")
         for type, name in zip(
             types[2:], ("max_output_boxes_per_class", "iou_threshold", "score_threshold"), strict=True
         ):

@@ -109,9 +109,10 @@ def conv2d_transpose(s: Site) -> Expr:
     data, weight, data_zero, weight_zero = s.args[:4]
 
     def shifted(e: Expr, zero: Expr, index: int) -> Expr:
-        if not s.tensor(index).shape:
+        if s.tensor(index).shape in ((), (1,)):
             return subtract(cast(e, "int16"), cast(zero, "int16"))
-        return call("nn.bias_add", cast(e, "int16"), call("negative", cast(zero, "int16")), axis=1)
+        axis = s.attrs.kernel_layout.index("O")
+        return call("nn.bias_add", cast(e, "int16"), call("negative", cast(zero, "int16")), axis=axis)
 
     at = attributes_of(s.attrs)
     return call("nn.conv2d_transpose", shifted(data, data_zero, 2), shifted(weight, weight_zero, 3), **at)
