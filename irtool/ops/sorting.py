@@ -194,8 +194,10 @@ class Topk(Operator):
             raise IrError(f"topk of {kept} elements along an axis of extent {x.shape[axis]}")
         positions = np.take(order(x, axis, self.is_ascend), np.arange(kept), axis)
         values = np.take_along_axis(x, positions, axis)
-        found = {"values": values, "indices": positions.astype(numpy_dtype(self.dtype))}
-        return (found["values"], found["indices"]) if self.ret_type == "both" else found[self.ret_type]
+        if self.ret_type == "values":
+            return values
+        indices = positions.astype(numpy_dtype(self.dtype))
+        return (values, indices) if self.ret_type == "both" else indices
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (x,) = inputs

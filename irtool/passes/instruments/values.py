@@ -162,7 +162,8 @@ def distance(want: Any, got: Any, tolerance: float, path: str = "") -> str | Non
             return f"result{where} had the shape {list(a.shape)} and has {list(b.shape)}"
         x, y = a.astype(np.float64), b.astype(np.float64)
         same = (x == y) | (np.isnan(x) & np.isnan(y))
-        gap = np.where(same, 0.0, np.abs(x - y))
+        with np.errstate(invalid="ignore"):  # of equal infinities, which are the same
+            gap = np.where(same, 0.0, np.abs(x - y))
         largest = float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x)))
         if np.all(gap <= tolerance * max(largest, 1e-3)):
             return None
