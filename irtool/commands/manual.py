@@ -39,7 +39,7 @@ def for_markdown(manual: str) -> str:
     return _replace(manual, lambda code: "```\n" + re.sub(r"^ {4}", "", code, flags=re.MULTILINE) + "\n```")
 
 
-def _replace(manual: str, write) -> str:  # type: ignore[no-untyped-def]
+def _replace(manual: str, write) -> str:
     def block(m: re.Match[str]) -> str:
         before = m["before"].rstrip()
         code = m["code"].rstrip()

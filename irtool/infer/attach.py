@@ -80,7 +80,7 @@ class _Attach:
         if new is None:
             if e.__class__ is Var:
                 # A binder is reached by what it binds before it is reached itself only if nothing uses it.
-                new = self.new[e] = self.variable(e) if e in self.found.types else e  # type: ignore[arg-type]
+                new = self.new[e] = self.variable(e) if e in self.found.types else e
             else:
                 new = e
         return new

@@ -133,7 +133,7 @@ class Constraints:
                 self.solver.diagnostics.extend(error.diagnostics)
         if t.__class__ is TensorType:
             # Joins follow the object: two variables must not share one, though their text was the same.
-            return TensorType(t.shape, t.dtype, t.span)  # type: ignore[attr-defined]
+            return TensorType(t.shape, t.dtype, t.span)
         return t
 
     def _bind(self, v: Var) -> None:
@@ -372,7 +372,7 @@ class Constraints:
     def _call(self, e: Call) -> None:
         stack = self._stack
         if e.op.__class__ is Op:
-            self.types[e.op] = e.op.checked_type or OperatorType(e.op.operator)  # type: ignore[attr-defined]
+            self.types[e.op] = e.op.checked_type or OperatorType(e.op.operator)
             stack.append((Constraints._leave_operator_call, e))
         else:
             stack += [(Constraints._leave_call, e), e.op]

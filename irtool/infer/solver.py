@@ -113,10 +113,10 @@ class Solver:
             bound = self._bound
             seen: list[IncompleteType] = []
             while t.__class__ is IncompleteType:
-                known = bound.get(t)  # type: ignore[call-overload]
+                known = bound.get(t)
                 if known is None:
                     break
-                seen.append(t)  # type: ignore[arg-type]
+                seen.append(t)
                 t = known
             for s in seen[:-1]:
                 bound[s] = t
@@ -191,11 +191,11 @@ class Solver:
         if a is b:
             return a
         if a.__class__ is IncompleteType:
-            return self._bind(a, b)  # type: ignore[arg-type]
+            return self._bind(a, b)
         if b.__class__ is IncompleteType:
-            return self._bind(b, a)  # type: ignore[arg-type]
+            return self._bind(b, a)
         if a.__class__ is TensorType and b.__class__ is TensorType:
-            joined: Type = self._join(a, b)  # type: ignore[arg-type]
+            joined: Type = self._join(a, b)
         elif not a.is_open and a.__class__ is not TupleType and a == b:
             return a  # of tuples, the fields are joined one by one, so that what follows one follows the other
         else:
@@ -215,11 +215,11 @@ class Solver:
         if self.on_bind is not None:
             self.on_bind(unknown, t)
         if t.__class__ is IncompleteType and unknown in self.poisoned:
-            self.poisoned.add(t)  # type: ignore[arg-type]
+            self.poisoned.add(t)
         waiting = self._waiting.pop(unknown, None)
         if waiting:
             if t.__class__ is IncompleteType:
-                self._waiting.setdefault(t, []).extend(waiting)  # type: ignore[arg-type]
+                self._waiting.setdefault(t, []).extend(waiting)
             else:
                 self._enqueue(waiting)
         return t
@@ -387,7 +387,7 @@ class Solver:
             if t.is_open:
                 for leaf in type_leaves(t):
                     if leaf.__class__ is IncompleteType:
-                        self._waiting.setdefault(leaf, []).append(rule)  # type: ignore[arg-type]
+                        self._waiting.setdefault(leaf, []).append(rule)
 
     def refuse(self, rule: Rule, reason: str) -> None:
         """Reports that a rule does not hold."""
@@ -412,7 +412,7 @@ class Solver:
         for t in (*rule.types, rule.out):
             for leaf in type_leaves(self.resolve(t)):
                 if leaf.__class__ is IncompleteType:
-                    self.poisoned.add(leaf)  # type: ignore[arg-type]
+                    self.poisoned.add(leaf)
 
 
 class RuleReporter:

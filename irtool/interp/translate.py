@@ -128,7 +128,7 @@ class _Writer:
     def _set_tail(self, block: Block, root: Expr) -> None:
         """Notes which expression, evaluated last in the block, gives the function's result."""
         while root.__class__ is Let and self.uses[root] == 1:
-            root = root.body  # type: ignore[attr-defined]
+            root = root.body
         if self.uses[root] == 1:
             block.tail = root
 
@@ -154,8 +154,8 @@ class _Writer:
         if slot is not None:
             return slot
         if e.__class__ is Var:
-            if self.places.binds_here(e, self.body):  # type: ignore[arg-type]
-                raise IrError(f"the variable %{e.name} is used before it is bound", e.span)  # type: ignore[attr-defined]
+            if self.places.binds_here(e, self.body):
+                raise IrError(f"the variable %{e.name} is used before it is bound", e.span)
             return self._capture(e)
         slot = self.slots[e] = self._new_slot(self._leaf_value(e))
         return slot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import overload
 
 from ..diagnostics import IrError, UsageError
 from .adt import Clause, Pattern, PatternConstructor, PatternTuple, PatternVar
@@ -15,14 +16,21 @@ Leave = Callable[[Expr, Expr], Expr]
 Enter = Callable[[Expr], "Expr | None"]
 
 
+@overload
+def rewrite(
+    root: Function, leave: Leave, enter: Enter | None = None, memo: dict[Expr, Expr] | None = None
+) -> Function: ...
+@overload
+def rewrite(root: Expr, leave: Leave, enter: Enter | None = None, memo: dict[Expr, Expr] | None = None) -> Expr: ...
 def rewrite(root: Expr, leave: Leave, enter: Enter | None = None, memo: dict[Expr, Expr] | None = None) -> Expr:
     """Rewrites `root` in post-order.
 
-    `leave(old, new)` is called once for each node: `new` is `old` over its rewritten children (the very same object where
-    none changed), and what it returns takes the node's place. `enter(old)`, called before the children are looked at,
-    may return a replacement, and then nothing below `old` is visited. What takes a node's place and has no `span` gets
-    that of the node, and so does an error of `leave` or `enter` that has none. `memo` maps old nodes to new ones and may
-    be shared between calls. Binders are left as they are: see `substitute` and `with_binders`.
+    A function becomes a function: `leave` gives no other kind of expression for a root that is one. `leave(old, new)` is
+    called once for each node: `new` is `old` over its rewritten children (the very same object where none changed), and
+    what it returns takes the node's place. `enter(old)`, called before the children are looked at, may return a
+    replacement, and then nothing below `old` is visited. What takes a node's place and has no `span` gets that of the node,
+    and so does an error of `leave` or `enter` that has none. `memo` maps old nodes to new ones and may be shared between
+    calls. Binders are left as they are: see `substitute` and `with_binders`.
     """
     memo = {} if memo is None else memo
     stack: list[Expr | None] = [root]
@@ -69,6 +77,10 @@ def rewrite(root: Expr, leave: Leave, enter: Enter | None = None, memo: dict[Exp
     return memo[root]
 
 
+@overload
+def substitute(root: Function, values: Mapping[Var, Expr]) -> Function: ...
+@overload
+def substitute(root: Expr, values: Mapping[Var, Expr]) -> Expr: ...
 def substitute(root: Expr, values: Mapping[Var, Expr]) -> Expr:
     """Replaces free occurrences of variables. No capture can happen: variables are objects, not names."""
     if not values:
@@ -114,6 +126,10 @@ def _rename(pattern: Pattern, renamed: Mapping[Var, Var]) -> Pattern:
     return done[pattern]
 
 
+@overload
+def refresh(root: Function, annotate: Callable[[Var], Type | None] | None = None) -> Function: ...
+@overload
+def refresh(root: Expr, annotate: Callable[[Var], Type | None] | None = None) -> Expr: ...
 def refresh(root: Expr, annotate: Callable[[Var], Type | None] | None = None) -> Expr:
     """A copy of `root` in which every bound variable is a new object of the same name.
 

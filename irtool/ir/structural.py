@@ -220,7 +220,7 @@ class _Writer:
         else:
             words = self.attributes(attrs)
         if op.__class__ is Op:
-            return [f"call {op.name} {len(e.args)}", *words, *e.args]  # type: ignore[attr-defined]
+            return [f"call {op.name} {len(e.args)}", *words, *e.args]
         return [f"call {len(e.args)}", op, *words, *e.args]
 
     def attributes(self, attrs: Any) -> list[Any]:

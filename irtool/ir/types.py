@@ -50,15 +50,15 @@ class Type:
             if a is b:
                 continue
             if isinstance(a, Type):
-                if type(a) is not type(b) or isinstance(a, _BY_IDENTITY) or a._hash != b._hash:  # type: ignore[union-attr]
+                if type(a) is not type(b) or isinstance(a, _BY_IDENTITY) or a._hash != b._hash:
                     return False
                 if type(a) in _HOLDERS:
-                    a, b = _first_twin(a), _first_twin(b)  # type: ignore[arg-type]
+                    a, b = _first_twin(a), _first_twin(b)
                     if a is b or (id(a), id(b)) in held:
                         continue
                     held.add((id(a), id(b)))
                     pairs.append((a, b))
-                pa, pb = a._parts(), b._parts()  # type: ignore[union-attr]
+                pa, pb = a._parts(), b._parts()
                 if len(pa) != len(pb):
                     return False
                 stack.extend(zip(pa, pb, strict=True))

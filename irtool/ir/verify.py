@@ -67,7 +67,7 @@ class _Checker:
             item = stack.pop()
             if isinstance(item, Expr):
                 if item.__class__ is Var:
-                    self.use(item)  # type: ignore[arg-type]
+                    self.use(item)
                 elif item not in seen:
                     seen.add(item)
                     stack.extend(reversed(self.visit(item)))

@@ -104,7 +104,7 @@ def make(grammar: str) -> dict[str, Any]:
     from lark.parsers.lalr_analysis import Shift
 
     made = Lark(grammar, parser="lalr", start=list(STARTS), maybe_placeholders=False)
-    table = made.parser.parser._parse_table  # type: ignore[attr-defined]
+    table = made.parser.parser._parse_table
     number: dict[int, int] = {}
     queue: list[int] = []
 

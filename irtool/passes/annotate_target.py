@@ -57,7 +57,7 @@ class AnnotateTarget(FunctionPass):
         known = known_targets(context)
         names = (self.targets,) if isinstance(self.targets, str) else self.targets
         annotator = _Annotator(names, known, self.include_non_call_ops)
-        return rewrite(function, annotator.leave, enter=_skip_composite)  # type: ignore[return-value]
+        return rewrite(function, annotator.leave, enter=_skip_composite)
 
 
 def _skip_composite(e: Expr) -> Expr | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import overload
 
 from ..ir import Call, Expr, Function, binders, children, post_order, rebuild, refresh, substitute, use_counts
 from ..ir.places import spread_place
@@ -26,7 +27,7 @@ class BetaReducer:
         if function not in self._used:
             self._used.add(function)
             return function
-        return refresh(function)  # type: ignore[return-value]
+        return refresh(function)
 
     def _own(self, function: Function) -> Function:
         if function not in self._used:
@@ -39,14 +40,21 @@ class BetaReducer:
         )
 
 
+@overload
+def reduce_literals(root: Function) -> Function: ...
+@overload
+def reduce_literals(root: Expr) -> Expr: ...
 def reduce_literals(root: Expr) -> Expr:
     """`root` with the bodies of function literals in the place of calls of them, where a literal is nothing but called, once.
 
     One walk does it, the arguments before the body: of calls inside the bodies of others each body is looked at once.
     """
     counts = use_counts(root)
-    once = [e for e in counts if isinstance(e, Call) and isinstance(e.op, Function) and counts[e.op] == 1]
-    literals: dict[Expr, Function] = {e: e.op for e in once if not e.op.type_params}  # type: ignore[attr-defined]
+    literals: dict[Expr, Function] = {
+        e: e.op
+        for e in counts
+        if isinstance(e, Call) and isinstance(e.op, Function) and counts[e.op] == 1 and not e.op.type_params
+    }
     if not literals:
         return root
     memo: dict[Expr, Expr] = {}

@@ -36,7 +36,7 @@ class CanonicalizeCast(FunctionPass):
             args = tuple(_copy(a) if i in repeated[old] else a for i, a in enumerate(new.args))
             return Call(new.op, args, new.attrs, new.type_args, new.span)
 
-        return rewrite(function, leave)  # type: ignore[return-value]
+        return rewrite(function, leave)
 
 
 def _copy(e: Expr) -> Expr:

@@ -31,7 +31,7 @@ class CombineParallelBatchMatmul(FunctionPass):
     min_num_branches: int = 3
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return combine_parallel(function, _BatchMatmul(), self.min_num_branches)  # type: ignore[return-value]
+        return combine_parallel(function, _BatchMatmul(), self.min_num_branches)
 
 
 class _BatchMatmul(Combiner):

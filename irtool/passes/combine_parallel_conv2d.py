@@ -31,7 +31,7 @@ class CombineParallelConv2D(FunctionPass):
     min_num_branches: int = 3
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return combine_parallel(function, _Conv2D(), self.min_num_branches)  # type: ignore[return-value]
+        return combine_parallel(function, _Conv2D(), self.min_num_branches)
 
 
 _SAME = ("strides", "padding", "dilation", "groups", "data_layout", "kernel_layout", "out_dtype", "out_layout")

@@ -34,7 +34,7 @@ class CombineParallelDense(FunctionPass):
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         combiner = _ToBatch() if self.to_batch else _ToDense()
-        return combine_parallel(function, combiner, self.min_num_branches)  # type: ignore[return-value]
+        return combine_parallel(function, combiner, self.min_num_branches)
 
 
 class _ToBatch(Combiner):

@@ -68,7 +68,7 @@ class Conv2dToSparse2(FunctionPass):
             raise UsageError(f"blocksize is a height and a width, not {list(self.blocksize)}")
         if self.layout not in ("NCHW", "NHWC"):
             raise UsageError(f"layout is NCHW or NHWC, not {self.layout}")
-        return rewrite(function, lambda old, new: self._convert(new))  # type: ignore[return-value]
+        return rewrite(function, lambda old, new: self._convert(new))
 
     def _convert(self, new: Expr) -> Expr:
         if not is_call_to(new, "nn.conv2d") or not isinstance(new, Call):

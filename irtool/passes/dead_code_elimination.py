@@ -48,4 +48,4 @@ class DeadCodeElimination(ModulePass):
                 return None
             return value if uses[var] == 0 or (self.inline_once and uses[var] == 1) else None
 
-        return rewrite_lets(function, replace)  # type: ignore[return-value]
+        return rewrite_lets(function, replace)

@@ -95,7 +95,7 @@ class MutateOpsForTraining(FunctionPass):
     momentum: float = 0.1
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return rewrite(function, self._leave)  # type: ignore[return-value]
+        return rewrite(function, self._leave)
 
     def _leave(self, old: Expr, new: Expr) -> Expr:
         if not isinstance(new, Call) or not isinstance(old, Call):
@@ -143,7 +143,7 @@ class DecomposeOps(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return rewrite(function, _Decomposer().leave)  # type: ignore[return-value]
+        return rewrite(function, _Decomposer().leave)
 
 
 class _Decomposer:

@@ -28,4 +28,4 @@ class DefuseOps(FunctionPass):
                 return reducer.body(new.op, new.args, old)
             return new
 
-        return rewrite(reduce_literals(function), leave)  # type: ignore[return-value]
+        return rewrite(reduce_literals(function), leave)

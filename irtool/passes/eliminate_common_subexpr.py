@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from ..ir import Call, Constant, Expr, Function, Module, Op, TupleGetItem, rewrite
 from ..ops.base import is_call_to
@@ -35,13 +35,17 @@ class EliminateCommonSubexpr(FunctionPass):
         skip: Callable[[Expr], bool] = self.fskip or (lambda e: False)
         if self.skip_int32_casts:
             skip = _is_int32_cast
-        return eliminate(function, skip)  # type: ignore[return-value]
+        return eliminate(function, skip)
 
 
 def _is_int32_cast(e: Expr) -> bool:
     return is_call_to(e, "cast") and e.attrs.dtype == "int32"  # type: ignore[attr-defined]
 
 
+@overload
+def eliminate(root: Function, skip: Callable[[Expr], bool] = ...) -> Function: ...
+@overload
+def eliminate(root: Expr, skip: Callable[[Expr], bool] = ...) -> Expr: ...
 def eliminate(root: Expr, skip: Callable[[Expr], bool] = lambda e: False) -> Expr:
     """`root` with equal nodes shared; the first in post-order stands for all."""
     first: dict[Any, Expr] = {}

@@ -51,7 +51,7 @@ class EtaExpand(ModulePass):
                 return Call(old.op, new.args, new.attrs, new.type_args, new.span)
             return new
 
-        return rewrite(function, leave)  # type: ignore[return-value]
+        return rewrite(function, leave)
 
 
 def _around_global(e: GlobalVar, module: Module) -> Expr:

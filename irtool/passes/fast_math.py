@@ -30,7 +30,7 @@ class FastMath(FunctionPass):
     tolerance: ClassVar[float] = 1e-2
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return rewrite(function, _leave)  # type: ignore[return-value]
+        return rewrite(function, _leave)
 
 
 def _leave(old: Expr, new: Expr) -> Expr:

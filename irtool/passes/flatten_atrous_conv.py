@@ -25,7 +25,7 @@ class FlattenAtrousConv(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return rewrite(function, _Flattener().leave)  # type: ignore[return-value]
+        return rewrite(function, _Flattener().leave)
 
 
 _STAGES = (("nn.space_to_batch_nd",), ("nn.conv2d", "qnn.conv2d"), ("nn.batch_to_space_nd",))

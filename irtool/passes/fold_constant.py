@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from ..deferred import np
 from ..diagnostics import IrError, Span
@@ -65,9 +65,13 @@ class FoldConstant(FunctionPass):
     fold_qnn: bool = False
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return fold_constants(function, module, self.fold_qnn)  # type: ignore[return-value]
+        return fold_constants(function, module, self.fold_qnn)
 
 
+@overload
+def fold_constants(e: Function, module: Module | None = None, fold_qnn: bool = False) -> Function: ...
+@overload
+def fold_constants(e: Expr, module: Module | None = None, fold_qnn: bool = False) -> Expr: ...
 def fold_constants(e: Expr, module: Module | None = None, fold_qnn: bool = False) -> Expr:
     """`e` with what can be evaluated evaluated. Needs types only for the shapes of what is not constant."""
     return ConstantFolder(module, fold_qnn).run(e)

@@ -29,7 +29,7 @@ class FoldExplicitPadding(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return rewrite_patterns((_rule(),), function, module)  # type: ignore[return-value]
+        return rewrite_patterns((_rule(),), function, module)
 
 
 _CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")

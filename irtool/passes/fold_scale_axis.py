@@ -30,7 +30,7 @@ class ForwardFoldScaleAxis(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return fold_forward(function)  # type: ignore[return-value]
+        return fold_forward(function)
 
 
 @register_pass("BackwardFoldScaleAxis", level=3, required=("InferType",))
@@ -48,7 +48,7 @@ class BackwardFoldScaleAxis(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return fold_backward(function)  # type: ignore[return-value]
+        return fold_backward(function)
 
 
 @register_pass("FoldScaleAxis", level=0)

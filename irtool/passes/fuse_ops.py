@@ -114,7 +114,7 @@ class _Fuser:
         self.kernels: dict[int, _Kernel] = {}
 
     def run(self, function: Function) -> Function:
-        return rewrite(function, self.leave, self.enter)  # type: ignore[return-value]
+        return rewrite(function, self.leave, self.enter)
 
     def enter(self, e: Expr) -> Expr | None:
         return e if is_finished(e) else None

@@ -78,7 +78,7 @@ def _inlined(function: Function, inlinable: dict[str, Function], reducer: BetaRe
             return reducer.body(target, new.args, old)
         return new
 
-    return rewrite(function, leave)  # type: ignore[return-value]
+    return rewrite(function, leave)
 
 
 def _called_only(root: Expr) -> set[GlobalVar]:

@@ -68,7 +68,7 @@ def _without_composites(function: Function) -> Function:
             return reducer.body(new.op, new.args, new)
         return new
 
-    return rewrite(function, leave)  # type: ignore[return-value]
+    return rewrite(function, leave)
 
 
 def _check_gone(functions: Mapping[str, Any], removed: Sequence[str]) -> None:

@@ -38,7 +38,7 @@ class LabelOps(FunctionPass):
             number = tvm_hash(new) if keys is None or depths[old] <= DEEPEST else keys.digest[old]
             return with_function(new, attrs={**new.attrs, "hash": f"{number:016x}", **_layouts(new)})
 
-        return rewrite(function, leave)  # type: ignore[return-value]
+        return rewrite(function, leave)
 
 
 def _layouts(function: Function) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class _Lifter:
                 memo[plan.own_name] = plan.own_name
             return plan.value()
 
-        return rewrite(function, leave, enter, memo)  # type: ignore[return-value]
+        return rewrite(function, leave, enter, memo)
 
     def _define(self, plan: _Plan, old: Function, new: Function) -> None:
         if plan.name in self.lifted:

@@ -26,7 +26,7 @@ def legalize(function: Function, map_name: str, context: PassContext) -> Functio
         replaced = rule(Site(new, types, old.checked_type, context.target))  # type: ignore[arg-type]
         return new if replaced is None else replaced
 
-    return rewrite(function, leave)  # type: ignore[return-value]
+    return rewrite(function, leave)
 
 
 @register_pass("Legalize", level=1, required=("InferType",))

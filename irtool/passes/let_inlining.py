@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import overload
 
-from ..ir import Expr, Let, Var, post_order, rewrite
+from ..ir import Expr, Function, Let, Var, post_order, rewrite
 
 Replace = Callable[[Var, Expr], "Expr | None"]
 Leave = Callable[[Expr, Expr], Expr]
 Enter = Callable[[Expr], "Expr | None"]
 
 
+@overload
+def rewrite_lets(
+    root: Function, replace: Replace, leave: Leave | None = None, enter: Enter | None = None
+) -> Function: ...
+@overload
+def rewrite_lets(root: Expr, replace: Replace, leave: Leave | None = None, enter: Enter | None = None) -> Expr: ...
 def rewrite_lets(root: Expr, replace: Replace, leave: Leave | None = None, enter: Enter | None = None) -> Expr:
     """`ir.rewrite`, with `let`s whose variable is replaced by something else.
 

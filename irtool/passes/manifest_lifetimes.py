@@ -86,7 +86,7 @@ def _without_second_names(function: Function) -> Function:
                 value = value.args[0]
         return value if isinstance(value, Var) else None
 
-    function = rewrite_lets(function, first_name)  # type: ignore[assignment]
+    function = rewrite_lets(function, first_name)
     names: dict[Var, Expr] = {}
     for e in post_order(function):
         if isinstance(e, Match):
@@ -95,9 +95,9 @@ def _without_second_names(function: Function) -> Function:
                 names.update({c.pattern.var: data for c in e.clauses if isinstance(c.pattern, PatternVar)})
     for var, first in names.items():
         while first in names:
-            first = names[first]  # type: ignore[index]
+            first = names[first]
         names[var] = first
-    return substitute(function, names)  # type: ignore[return-value]
+    return substitute(function, names)
 
 
 Steps = Generator[Any, Any, None]
@@ -199,7 +199,7 @@ def _with_kills(function: Function, kills: dict[Let, list[Var]]) -> Function:
             body = Let(name, call("memory.kill", var), body)
         return Let(new.var, new.value, body, new.span)
 
-    return rewrite(function, leave) if names else function  # type: ignore[return-value]
+    return rewrite(function, leave) if names else function
 
 
 def _named(function: Function, kills: dict[Let, list[Var]]) -> dict[Let, list[tuple[Var, Var]]]:

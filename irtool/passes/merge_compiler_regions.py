@@ -41,7 +41,7 @@ class MergeCompilerRegions(FunctionPass):
                 return new.args[0].args[0]  # type: ignore[attr-defined]
             return new
 
-        return rewrite(function, leave)  # type: ignore[return-value]
+        return rewrite(function, leave)
 
 
 class _Merger:
@@ -113,7 +113,7 @@ def _ends_above(regions: Regions) -> dict[Expr, tuple[Call, ...]]:
         ends: tuple[Call, ...] = ()
         for c in (bound[e],) if isinstance(e, Var) and e in bound else children(e):
             if is_begin(c):  # a region that hands on what enters
-                c = c.args[0]  # type: ignore[attr-defined]
+                c = c.args[0]
             more = (c,) if is_end(c) else found.get(c, ())
             ends = ends if more is ends else tuple(dict.fromkeys((*ends, *more))) if ends and more else ends or more
         if ends:

@@ -48,13 +48,13 @@ class _Outliner:
         }
 
     def run(self) -> Function:
-        return rewrite(self.root, self._leave)  # type: ignore[return-value]
+        return rewrite(self.root, self._leave)
 
     def _leave(self, old: Expr, new: Expr) -> Expr:
         if isinstance(new, Let) and new.var in self.bound:
             return new.body
         if old in self.bound:
-            return self.bound[old]  # type: ignore[index]
+            return self.bound[old]
         if isinstance(new, Call) and is_compiler_function(new.op, self.compiler):
             name = self._outlined(new.op)
             return Call(GlobalVar(name, new.op.span), new.args, new.attrs, new.type_args, new.span)

@@ -8,8 +8,9 @@ one call, the calls behind them become wider too as far as they agree, and each 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import overload
 
-from ..ir import Call, Dim, Expr, Op, TensorType, Tuple, children, post_order, rebuild
+from ..ir import Call, Dim, Expr, Function, Op, TensorType, Tuple, children, post_order, rebuild
 from ..ops.base import Pattern, call, is_call_to
 
 Branch = list[Call]
@@ -46,6 +47,10 @@ class Combiner:
         raise NotImplementedError
 
 
+@overload
+def combine_parallel(root: Function, combiner: Combiner, min_num_branches: int) -> Function: ...
+@overload
+def combine_parallel(root: Expr, combiner: Combiner, min_num_branches: int) -> Expr: ...
 def combine_parallel(root: Expr, combiner: Combiner, min_num_branches: int) -> Expr:
     """`root`, typed, with groups of at least `min_num_branches` parallel branches combined."""
     replaced: dict[Expr, Expr] = {}

@@ -76,7 +76,7 @@ def _prepared(function: object, module: Module) -> object:
     an annotated tuple is annotated itself, so that the field is copied and not the tuple; and everything may be copied
     before and after the call of a lowered kernel.
     """
-    if not is_planned(function) or is_primitive(function):  # type: ignore[arg-type]
+    if not isinstance(function, Function) or not is_planned(function) or is_primitive(function):
         return function
 
     def leave(old: Expr, new: Expr) -> Expr:
@@ -95,7 +95,7 @@ def _prepared(function: object, module: Module) -> object:
             return _may_be_copied(rebuild(new, (new.op, new.args[0], Tuple(fields, new.args[1].span))))
         return new
 
-    return rewrite(function, leave, lambda e: e if is_primitive(e) else None)  # type: ignore[arg-type]
+    return rewrite(function, leave, lambda e: e if is_primitive(e) else None)
 
 
 def _is_open(e: Expr) -> bool:

@@ -33,4 +33,4 @@ def separate_primitives(root: Function) -> Function:
         seen |= inside
     if not shared:
         return root
-    return rewrite(root, lambda old, new: new, lambda e: refresh(e) if e in shared else None)  # type: ignore[return-value]
+    return rewrite(root, lambda old, new: new, lambda e: refresh(e) if e in shared else None)

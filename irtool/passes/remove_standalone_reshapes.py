@@ -75,7 +75,7 @@ def _without_reshapes(function: Function, module: Module) -> Function:
         extents = Constant(np.array(shape, np.int64))
         return call("vm.reshape_tensor", source, extents, newshape=shape, span=old.span)
 
-    return rewrite(function, leave)  # type: ignore[return-value]
+    return rewrite(function, leave)
 
 
 def _is_kernel_result(value: Expr) -> bool:

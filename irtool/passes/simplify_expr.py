@@ -34,7 +34,7 @@ class SimplifyExpr(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return rewrite_patterns(rules(), function, module)  # type: ignore[return-value]
+        return rewrite_patterns(rules(), function, module)
 
 
 @lru_cache(maxsize=1)

@@ -35,7 +35,7 @@ class SimplifyInference(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return rewrite(function, _leave)  # type: ignore[return-value]
+        return rewrite(function, _leave)
 
 
 def _leave(old: Expr, new: Expr) -> Expr:
@@ -117,7 +117,7 @@ def _group_norm(e: Call, data_type: TensorType) -> Expr:
         return e.args[0]
     shape, rank = data_type.shape, len(data_type.shape)
     axis, groups = e.attrs.axis % rank, e.attrs.num_groups
-    grouped = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])  # type: ignore[operator]
+    grouped = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
     axes = tuple(range(axis + 1, rank + 1))
     out = _normalised(reshape_to(e.args[0], grouped), axes, e.attrs.epsilon, data_type.dtype)
     return _scale_and_shift(reshape_to(out, shape), e, rank, axis)

@@ -31,7 +31,7 @@ class ToGraphNormalForm(FunctionPass):
         def replace(var: Var, value: Expr) -> Expr:
             return Let(var, value, var) if var in recursive else value
 
-        return rewrite_lets(function, replace)  # type: ignore[return-value]
+        return rewrite_lets(function, replace)
 
 
 def recursive_variables(root: Expr) -> set[Var]:
@@ -43,7 +43,7 @@ def recursive_variables(root: Expr) -> set[Var]:
     while stack:
         step, e = stack.pop()
         if step == "bound":
-            bound_now.discard(e)  # type: ignore[arg-type]
+            bound_now.discard(e)
         elif isinstance(e, Var):
             if e in bound_now:
                 found.add(e)

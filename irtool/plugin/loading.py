@@ -189,7 +189,7 @@ def plugin_identity() -> str | None:
     for path in found:
         try:
             with open(path, "rb") as file:
-                found[path] = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+                found[path] = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
             return None
     return repr(sorted(found.items()))

@@ -69,7 +69,7 @@ class Bindings:
         cls = e.__class__
         if cls in IN_PLACE:
             if cls is Var and e in self.free:
-                self.lines.append(f"free_var {self.free.pop(e)};\n{' ' * indent}")  # type: ignore[call-overload]
+                self.lines.append(f"free_var {self.free.pop(e)};\n{' ' * indent}")
             return text
         if e in self._bound:
             return text

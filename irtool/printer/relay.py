@@ -119,8 +119,8 @@ class RelayPrinter(Bindings):
         """
         uses = count_uses(root)
         for e in uses:
-            if e.__class__ is Constant and isinstance(e.data, MissingData):  # type: ignore[attr-defined]
-                self.references.reserve(e.data.key, e.data.index)  # type: ignore[attr-defined]
+            if e.__class__ is Constant and isinstance(e.data, MissingData):
+                self.references.reserve(e.data.key, e.data.index)
         return uses
 
     def type_definition(self, t: TypeData) -> str:
@@ -152,8 +152,8 @@ class RelayPrinter(Bindings):
         known = e.checked_type
         if self.types == "none":
             known = None
-        elif known is None and self.elsewhere and e.__class__ is Call and e.args and e.args[0].__class__ is GlobalVar:  # type: ignore[attr-defined]
-            known = self.elsewhere.get(e.args[0].name)  # type: ignore[attr-defined]
+        elif known is None and self.elsewhere and e.__class__ is Call and e.args and e.args[0].__class__ is GlobalVar:
+            known = self.elsewhere.get(e.args[0].name)
         elif known is not None and not self.brevity.admits(known):
             return f" {self.brevity.left_out(known)}"
         words = "" if known is None or known.__class__ is IncompleteType else f" ty={self.type_text(known)}"
@@ -272,8 +272,8 @@ class RelayPrinter(Bindings):
         if e.attrs is not None:
             args += self._attributes(e.attrs, op)
         if op.__class__ is Constructor:
-            name = op.name  # type: ignore[attr-defined]
-            return f"{name}({', '.join(args)})" if op.inputs else name  # type: ignore[attr-defined]
+            name = op.name
+            return f"{name}({', '.join(args)})" if op.inputs else name
         return f"{place(op, False, indent)}({', '.join(args)})"
 
     def _attributes(self, attrs: Any, op: Expr) -> list[str]:
@@ -347,13 +347,13 @@ class RelayPrinter(Bindings):
         scope = indent
         link: Expr = e
         while link.__class__ is Let and (link is e or self.uses.get(link, 0) <= 1):
-            value = link.value  # type: ignore[attr-defined]
-            name = self.declare(link.var, told=value.checked_type)  # type: ignore[attr-defined]
+            value = link.value
+            name = self.declare(link.var, told=value.checked_type)
             yield self._visit(value, scope, inner if self.stands_in_place(value) else None)
             chain.append([f"let {name} = ", self.place(value, True, scope), ";", newline])
             self.lines = chain
             scope = inner
-            link = link.body  # type: ignore[attr-defined]
+            link = link.body
         chain.append((yield self._scope(link, inner)))
         self.lines = outer
         if at is None:
@@ -417,8 +417,8 @@ class RelayPrinter(Bindings):
 def _arguments(e: Call) -> tuple[Expr, ...]:
     """What a call needs before it: its arguments; for a lowered call the fields of its argument tuple come first."""
     op = e.op
-    if op.__class__ is Op and op.name == "call_lowered" and len(e.args) == 2 and e.args[1].__class__ is Tuple:  # type: ignore[attr-defined]
-        return (e.args[0], *e.args[1].fields)  # type: ignore[attr-defined]
+    if op.__class__ is Op and op.name == "call_lowered" and len(e.args) == 2 and e.args[1].__class__ is Tuple:
+        return (e.args[0], *e.args[1].fields)
     return e.args
 
 

@@ -33,7 +33,7 @@ class TypeText:
         if t.__class__ is TensorType:
             return self._tensor(t)
         if t.__class__ is TypeVar and t in self.renamed:
-            return self.renamed[t]  # type: ignore[index]
+            return self.renamed[t]
         return show_leaf(t)
 
     def _tensor(self, t: Any) -> str:

@@ -65,7 +65,7 @@ def _axis_names(fcompute: Callable[..., Any], rank: int) -> list[str]:
     """The names of the function's parameters; where it takes any number of indices, `ax0`, `ax1`, …"""
     code = getattr(fcompute, "__code__", None)
     if code is not None:
-        count = code.co_argcount - len(fcompute.__defaults__ or ())  # type: ignore[attr-defined]
+        count = code.co_argcount - len(fcompute.__defaults__ or ())
         if count == rank:
             return list(code.co_varnames[:count])
     return [f"ax{n}" for n in range(rank)]

@@ -10,7 +10,7 @@ from .stmt import Buffer, For, PrimFunc, Store, expressions, pre_order
 def loop_bounds(f: PrimFunc) -> dict[Expr, tuple[float, float]]:
     """The ranges (inclusive) of the variables of loops with constant extents."""
     return {
-        s.var: (0, int(s.extent.value) - 1)  # type: ignore[attr-defined]
+        s.var: (0, int(s.extent.value) - 1)
         for s in pre_order(f.body)
         if isinstance(s, For) and hasattr(s.extent, "value")
     }

@@ -97,7 +97,7 @@ class _Verifier:
                 if isinstance(over, Buffer):
                     self.buffers.discard(over)
                 else:
-                    self.bound.discard(over)  # type: ignore[arg-type]
+                    self.bound.discard(over)
                 continue
             for e in expressions(s):
                 yield from self.expression(e, guarded or isinstance(s, While))

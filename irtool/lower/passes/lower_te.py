@@ -173,7 +173,7 @@ class _Lowering:
                 callee = self._kernel(e.value)
                 if callee is not None:
                     self.bound[e.var] = callee
-        return rewrite(f, self._leave, lambda e: e if _is_kernel(e) else None)  # type: ignore[return-value]
+        return rewrite(f, self._leave, lambda e: e if _is_kernel(e) else None)
 
     def _kernel(self, e: Expr) -> Function | None:
         if isinstance(e, GlobalVar):

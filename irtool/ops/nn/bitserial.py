@@ -176,7 +176,7 @@ class BitserialConv2D(Operator):
             kernel_layout=Layout.parse(kernel_layout),
             out_layout=Layout.parse(self.data_layout),
             strides=self.strides,
-            pads=pad_amounts(self.padding, 2),  # type: ignore[arg-type]
+            pads=pad_amounts(self.padding, 2),
             dilation=(1, 1),
             groups=1,
         )

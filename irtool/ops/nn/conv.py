@@ -203,7 +203,7 @@ class Convolution(Operator):
             kernel_layout=kernel_layout,
             out_layout=out_layout,
             strides=self.strides,
-            pads=pad_amounts(self.padding, self.rank),  # type: ignore[arg-type]
+            pads=pad_amounts(self.padding, self.rank),
             dilation=self.dilation,
             groups=self.groups,
         )
@@ -213,7 +213,7 @@ class Convolution(Operator):
         if self.groups > 1 and self.groups == x.shape[1] == w.shape[0]:
             w = w.reshape(w.shape[0] * w.shape[1], 1, *w.shape[2:])  # one filter per channel and multiplier
         pads = pad_amounts(self.padding, self.rank)
-        return convolve(x, w, self.strides, pads, self.dilation, self.groups, out_dtype)  # type: ignore[arg-type]
+        return convolve(x, w, self.strides, pads, self.dilation, self.groups, out_dtype)
 
 
 def exactly(values: Sequence[int], rank: int, what: str) -> Sequence[int]:

@@ -137,7 +137,7 @@ def weight_gradient(
     kernel: Any = convert_shape(out_type.shape, out_layout, "OIHW")[2:]
     reach = [
         (o - 1) * s + (k - 1) * d + 1 for o, s, k, d in zip(gradient.shape[2:], strides, kernel, dilation, strict=True)
-    ]  # type: ignore[operator]
+    ]
     short = [(a, max(b, r - n - a)) for (a, b), r, n in zip(pads, reach, data.shape[2:], strict=True)]
     x = padded_data(data.tensor, data.stored, "NCHW", short)
     over = [te.reduce_axis(n, name=f"r{i}") for i, n in enumerate((gradient.shape[0], *gradient.shape[2:]))]

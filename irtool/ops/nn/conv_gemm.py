@@ -178,7 +178,7 @@ class Conv2DGemm(PackedConvolution, Conv2D):
             kernel_layout=Layout.parse("OIHW"),
             out_layout=out_layout,
             strides=self.strides,
-            pads=pad_amounts(self.padding, 2),  # type: ignore[arg-type]
+            pads=pad_amounts(self.padding, 2),
             dilation=self.dilation,
             groups=self.groups,
         )

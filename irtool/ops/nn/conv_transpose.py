@@ -113,7 +113,7 @@ class TransposedConvolution(Convolution):
             kernel_layout=kernel_layout,
             out_layout=out_layout,
             strides=self.strides,
-            pads=pad_amounts(self.padding, self.rank),  # type: ignore[arg-type]
+            pads=pad_amounts(self.padding, self.rank),
             dilation=self.dilation,
             groups=self.groups,
         )

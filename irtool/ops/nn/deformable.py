@@ -72,7 +72,7 @@ class DeformableConv2D(Operator):
         else:
             if weight is None:
                 return None
-            held = in_layout(weight.shape, kernel_layout, "OIHW", "the weights")  # type: ignore[assignment]
+            held = in_layout(weight.shape, kernel_layout, "OIHW", "the weights")
             for i, k in enumerate(exactly(self.kernel_size, 2, "kernel_size") if self.kernel_size is not None else ()):
                 if not compatible(k, held[2 + i]):
                     raise RelationError(f"kernel_size[{i}] is {k}, and the weights are {held[2 + i]} wide there")

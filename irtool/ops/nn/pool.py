@@ -110,7 +110,7 @@ class Pool(Operator):
             with_padding = getattr(self, "count_include_pad", False)
             y = average_windows(x, self.pool_size, self.strides, pads, self.dilation, out, extra, with_padding)  # type: ignore[arg-type]
         else:
-            reached = [(before, after + e) for (before, after), e in zip(pads, extra, strict=True)]  # type: ignore[operator]
+            reached = [(before, after + e) for (before, after), e in zip(pads, extra, strict=True)]
             y = max_windows(x, self.pool_size, self.strides, reached, self.dilation, out)  # type: ignore[arg-type]
         return np.ascontiguousarray(np.moveaxis(y, last, axes))
 

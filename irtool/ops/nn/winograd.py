@@ -191,7 +191,7 @@ class WinogradConvolution(PackedConvolution):
             form=self.data_form,
             data_layout=data_layout,
             out_layout=out_layout,
-            pads=pad_amounts(self.padding, self.rank),  # type: ignore[arg-type]
+            pads=pad_amounts(self.padding, self.rank),
             kernel=self.kernel_size,
             tile=self.tile_size,
             transformed=self.transformed(),

@@ -54,7 +54,7 @@ class QuantizedDensePack(DensePack, Quantized):
         assign_parameter(types, 5, "float32", units, reporter, "the scale of the weights")
         return TensorType((data.shape[0], units), self.out_dtype)
 
-    def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:  # type: ignore[override]
+    def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:
         zero = np.asarray(rest[1], np.int64)
         if zero.size > 1:
             zero = zero.reshape(weight.shape[0], 1, weight.shape[2], 1)

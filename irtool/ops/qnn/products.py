@@ -98,7 +98,7 @@ class QuantizedConv2D(Conv2D, Quantized):
         relate_weight_scale(types, reporter, self.kernel_layout, weight, self.groups, self.channels)
         return super().relate(types[:2], reporter)
 
-    def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:  # type: ignore[override]
+    def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:
         x = less_zero_point(data, np.asarray(rest[0], np.int64))
         w = convert(weight, self.kernel_layout, self.kernel_canonical())
         w = less_zero_point(w, weight_zero_point(rest[1], w, 0))
@@ -140,7 +140,7 @@ class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
         relate_weight_scale(types, reporter, self.kernel_layout, weight, self.groups, self.channels)
         return super().relate(types[:2], reporter)
 
-    def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:  # type: ignore[override]
+    def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:
         x = less_zero_point(data, np.asarray(rest[0], np.int64).reshape(()))
         w = convert(weight, self.kernel_layout, self.kernel_canonical())
         w = less_zero_point(w, weight_zero_point(rest[1], w, 1))
@@ -175,7 +175,7 @@ class QuantizedDense(Dense, Quantized):
         assign_parameter(types, 5, "float32", units, reporter, "the scale of the weights")
         return super().relate(types[:2], reporter)
 
-    def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:  # type: ignore[override]
+    def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:
         x = less_zero_point(data, np.asarray(rest[0], np.int64))
         return super().evaluate(x, less_zero_point(weight, weight_zero_point(rest[1], weight, 0)))
 
@@ -214,6 +214,6 @@ class QuantizedBatchMatmul(BatchMatmul, Quantized):
             require_scalar(types[i], dtype, f"argument {i}")
         return super().relate(types[:2], reporter)
 
-    def evaluate(self, x: np.ndarray, y: np.ndarray, *rest: np.ndarray) -> np.ndarray:  # type: ignore[override]
+    def evaluate(self, x: np.ndarray, y: np.ndarray, *rest: np.ndarray) -> np.ndarray:
         left = less_zero_point(x, np.asarray(rest[0], np.int64))
         return super().evaluate(left, less_zero_point(y, np.asarray(rest[1], np.int64)))

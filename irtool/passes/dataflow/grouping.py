@@ -167,7 +167,7 @@ def _extract(root: Expr, inputs: dict[Expr, Var]) -> tuple[dict[Expr, Expr], str
         names.append(_name(old))
         return new
 
-    memo: dict[Expr, Expr] = dict(inputs)  # type: ignore[arg-type]
+    memo: dict[Expr, Expr] = dict(inputs)
     rewrite(root, leave, memo=memo)
     return memo, "".join(names)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from ...diagnostics import IrError
-from ...ir import Expr, Module, Op, post_order, rewrite
+from ...ir import Expr, Function, Module, Op, post_order, rewrite
 from .grouping import find_groups
 from .matching import Match
 from .patterns import DFPattern
@@ -35,6 +36,10 @@ class Rule:
     once: bool = False
 
 
+@overload
+def rewrite_patterns(rules: Sequence[Rule], root: Function, module: Module | None = None) -> Function: ...
+@overload
+def rewrite_patterns(rules: Sequence[Rule], root: Expr, module: Module | None = None) -> Expr: ...
 def rewrite_patterns(rules: Sequence[Rule], root: Expr, module: Module | None = None) -> Expr:
     """`root` with the rules applied in order, in rounds, until a round changes nothing.
 

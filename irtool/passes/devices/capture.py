@@ -28,7 +28,7 @@ class Capture:
             if isinstance(e, Function) and not is_primitive(e):
                 for p in e.params:
                     self.memo[p] = self._parameter(p)
-        return rewrite(function, self._leave, lambda e: e if is_primitive(e) else None, self.memo)  # type: ignore[return-value]
+        return rewrite(function, self._leave, lambda e: e if is_primitive(e) else None, self.memo)
 
     def _parameter(self, p: Var) -> Var:
         device = self.constraints.device(p)

@@ -50,7 +50,7 @@ class _Rewriter:
         made = rewrite(function, self.leave)
         # Calls are written anew wherever layouts are known; where none was changed, the program may be the same.
         same = not self.transforms and structural_equal(made, function)
-        return function if same else made  # type: ignore[return-value]
+        return function if same else made
 
     def leave(self, old: Expr, new: Expr) -> Expr:
         if isinstance(old, Call) and isinstance(new, Call):

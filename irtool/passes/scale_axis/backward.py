@@ -7,9 +7,9 @@ lies between; then each multiplication that finds such a producer gives its scal
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, overload
 
-from ...ir import Call, Expr, Op, post_order, rewrite, use_counts
+from ...ir import Call, Expr, Function, Op, post_order, rewrite, use_counts
 from ...ops.base import call
 from ...trampoline import trampoline
 from ..axes import broadcasts_on_axes, expand_to_axis, squeeze
@@ -17,6 +17,10 @@ from ..constants import never_negative
 from .message import Message, conv_axes, operand_types, reshape_to_axes, to_axes
 
 
+@overload
+def fold_backward(root: Function) -> Function: ...
+@overload
+def fold_backward(root: Expr) -> Expr: ...
 def fold_backward(root: Expr) -> Expr:
     """`root` with the scales behind convolutions and dense layers moved into their weights."""
     messages = _offer(root)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
-from ...ir import Call, Expr, Op, Tuple, TupleGetItem, children, post_order, rewrite
+from ...ir import Call, Expr, Function, Op, Tuple, TupleGetItem, children, post_order, rewrite
 from ...ops.base import call
 from ..axes import broadcasts_on_axes, expand_to_axis, squeeze
 from ..constants import never_negative
@@ -29,6 +29,10 @@ class Scaled:
 Operand = Expr | Scaled
 
 
+@overload
+def fold_forward(root: Function) -> Function: ...
+@overload
+def fold_forward(root: Expr) -> Expr: ...
 def fold_forward(root: Expr) -> Expr:
     """`root` with the scales in front of convolutions and dense layers moved into their weights."""
     messages = _ask(root)

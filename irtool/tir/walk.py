@@ -1,0 +1,105 @@
+"""Walking and rewriting expressions, without recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from .build import cast, if_then_else, logical_not, select
+from .nodes import BUILDERS, Axis, Binary, Call, Cast, Const, Expr, Load, Not, Reduce, Select, Var
+
+
+def _no_children(e: Any) -> tuple[Expr, ...]:
+    return ()
+
+
+_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Const: _no_children,
+    Var: _no_children,
+    Axis: _no_children,
+    Binary: lambda e: (e.a, e.b),
+    Not: lambda e: (e.value,),
+    Cast: lambda e: (e.value,),
+    Select: lambda e: (e.cond, e.then, e.other),
+    Call: lambda e: e.args,
+    Load: lambda e: e.indices,
+    Reduce: lambda e: e.sources if e.condition is None else (*e.sources, e.condition),
+}
+
+
+def children(e: Expr) -> tuple[Expr, ...]:
+    """The expressions directly below."""
+    return _CHILDREN[e.__class__](e)
+
+
+_REBUILD: dict[type, Callable[[Any, Sequence[Expr]], Expr]] = {
+    Binary: lambda e, k: BUILDERS[e.op](k[0], k[1]),
+    Not: lambda e, k: logical_not(k[0]),
+    Cast: lambda e, k: cast(k[0], e.dtype),
+    Select: lambda e, k: if_then_else(*k) if e.lazy else select(*k),
+    Call: lambda e, k: Call(e.name, tuple(k), e.dtype),
+    Load: lambda e, k: Load(e.source, tuple(k)),
+    Reduce: lambda e, k: Reduce(
+        e.reducer, tuple(k[: len(e.sources)]), e.axes, k[-1] if e.condition is not None else None, e.index
+    ),
+}
+
+
+def rebuild(e: Expr, kids: Sequence[Expr]) -> Expr:
+    """`e` over other children, folded again; `e` itself if they are the same objects."""
+    for old, new in zip(children(e), kids):
+        if old is not new:
+            return _REBUILD[e.__class__](e, kids)
+    return e
+
+
+def post_order(*roots: Expr, known: Iterable[Expr] = ()) -> list[Expr]:
+    """Every node below the roots, once, children first; nothing of what is `known`, or only below that."""
+    seen: set[Expr] = set(known)
+    order: list[Expr] = []
+    stack: list[Expr | None] = list(reversed(roots))
+    while stack:
+        e = stack.pop()
+        if e is None:
+            order.append(stack.pop())  # type: ignore[arg-type]
+            continue
+        if e in seen:
+            continue
+        seen.add(e)
+        kids = _CHILDREN[e.__class__](e)
+        if not kids:
+            order.append(e)
+            continue
+        stack.append(e)
+        stack.append(None)
+        stack.extend(kids[::-1])
+    return order
+
+
+def rewrite(root: Expr, change: Callable[[Expr], Expr], memo: dict[Expr, Expr] | None = None) -> Expr:
+    """`root` with `change(node)` applied to every node after its children; sharing is kept. `memo` gives fixed results."""
+    done: dict[Expr, Expr] = {} if memo is None else memo
+    stack: list[tuple[Expr, bool]] = [(root, False)]
+    while stack:
+        e, ready = stack.pop()
+        if e in done:
+            continue
+        kids = _CHILDREN[e.__class__](e)
+        if not ready and kids:
+            stack.append((e, True))
+            stack.extend((k, False) for k in kids if k not in done)
+            continue
+        done[e] = change(rebuild(e, [done[k] for k in kids]) if kids else e)
+    return done[root]
+
+
+def substitute(root: Expr, values: dict[Any, Expr]) -> Expr:
+    """`root` with variables replaced."""
+    if not values:
+        return root
+    return rewrite(root, lambda e: e, memo=dict(values))
+
+
+def variables(*roots: Expr) -> list[Var]:
+    """Variables used below the roots, in order of first use."""
+    return [e for e in post_order(*roots) if isinstance(e, Var)]
