@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,13 @@ def _read(path: Path, shown: str) -> list[tuple[str, DFPattern]]:
         raise UsageError(f"cannot read {shown}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {shown}: it is not UTF-8 ({error.reason})") from None
-    return read_patterns(text, shown)
+    return list(_understood(text, shown))
+
+
+@functools.lru_cache(maxsize=16)
+def _understood(text: str, shown: str) -> tuple[tuple[str, DFPattern], ...]:
+    """The patterns of a text: a pass asks for them anew for each function."""
+    return tuple(read_patterns(text, shown))
 
 
 def _entry(item: Any) -> Entry:
