@@ -178,6 +178,8 @@ def _share_reads(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Redu
             for k, _ in window.columns(rows, free, view.simplify):
                 b = unroll(b, k)
             return sliding_window(b, window)
+    if not r.inner:  # nothing is summed: the axes of the reduction have extent 1
+        return b
     last, extent = r.inner[-1]
     if 1 < extent <= WINDOW and any(last is k for k, _ in free):
         b = unroll(b, last)
