@@ -21,7 +21,7 @@ def main():
     print(mod)
 
     with irtool.PassContext(opt_level=4):
-        lib = irtool.build(mod, target="llvm")
+        lib = irtool.build(mod, target="c")
 
     rng = np.random.default_rng(0)
     inputs = {t["name"]: rng.uniform(-1, 1, t["shape"]).astype(t["dtype"]) for t in lib.inputs}

@@ -92,7 +92,8 @@ class Sources:
 
 @dataclass(frozen=True)
 class Built:
-    """What compiling made: files to copy by name, which of them `Backend.load` takes, and which is a program."""
+    """What compiling made: files to copy by name, which of them `Backend.load` takes, which is a program, and what the user is to
+    be told of them."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
     library: str = ""

@@ -183,7 +183,7 @@ def build(
                 if is_run and isinstance(error, DependsOnValues):
                     return _deferred(source, options)
                 raise type(error)(located(d, source, options.entries[0]) for d in error.diagnostics) from error
-            made.report["warnings"] = list(warnings)
+            made.report["warnings"] = [*warnings, *made.notes]
             if key and made.failure is None and not any(f.gives_data for f in made.entries.values()):
                 _keep(key, made)
         return _deliver(made, options, out_dir, also)

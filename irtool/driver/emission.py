@@ -73,7 +73,7 @@ def emit_files(
             made.files |= sources.units  # the compiler's message speaks of these
             return made
         made.files |= built.files
-        made.library, made.program = built.library, built.program
+        made.library, made.program, made.notes = built.library, built.program, built.notes
     made.report["storage"] = storage_report(prepared, options.entries)
     made.report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
     return made

@@ -34,6 +34,7 @@ class Emission:
         program: name of the executable, if there is one.
         failure: what the C compiler had to say, if it failed; `files` are the sources then.
         cached: an earlier build, from the cache.
+        notes: what the backend has to say of it.
     """
 
     files: dict[str, Content]
@@ -45,6 +46,7 @@ class Emission:
     failure: ToolError | None = None
     cached: bool = False
     prepared: Module | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
 
 
 def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable[str] = ()) -> list[Path]:

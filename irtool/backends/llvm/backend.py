@@ -136,7 +136,9 @@ class Llvm(Backend):
         if clang is not None:
             clang.link(compiled, library, folder)
         elif self.mtriple or not _link(compiled, library, folder):
-            return Built({compiled: folder / compiled}, compiled)
+            why = "it is for another machine" if self.mtriple else "nothing here links shared libraries"
+            note = f"note: {compiled} instead of {library}: {why}; irtool.load loads it with llvmlite"
+            return Built({compiled: folder / compiled}, compiled, notes=(note,))
         return Built({library: folder / library}, library)
 
     @classmethod
