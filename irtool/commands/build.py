@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 @click.option("--name", default=None, metavar="NAME", help="Prefix of files and C names. Default: the file's name.")
 @click.option(
     "--emit",
+    type=kinds.OUTPUT,
     metavar="tir|c|obj|so|exe|mlf",
     default="",
     show_default="so",

@@ -145,6 +145,17 @@ def _backends(ctx: click.Context) -> Iterator[tuple[str, str]]:
     return ((name, backends.get(name).summary()) for name in backends.names())
 
 
+def _outputs(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    from ..backends.base import backends
+
+    return ((name, "") for name in dict.fromkeys(["tir", *(e for cls in backends for e in cls.emits)]))
+
+
+def _ways(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    yield "interp", "the interpreter"
+    yield from _backends(ctx)
+
+
 def _functions(ctx: click.Context) -> Iterator[tuple[str, str]]:
     """The functions of the files that stand on the command line, before the cursor or behind it."""
     typed = [v for v in ctx.params.values() if isinstance(v, str)]
@@ -167,9 +178,12 @@ OPERATOR = Names(_operators)
 OPTION = Names(_options, ending="=")
 TARGET = Names(_targets)
 BACKEND = Names(_backends)
+OUTPUT = Names(_outputs)
+WAY = Names(_ways)
+WAYS = Names(_ways, are_many=True)
 FUNCTION = Names(_functions)
 
 __all__ = [
-    "BACKEND", "BUILD", "FOLDER", "FUNCTION", "INSTRUMENT", "MANUAL", "MODULE", "NAMED", "OPERATOR", "OPTION", "PASS", "PASSES", "PIPELINE",
-    "READ", "TARGET", "WRITTEN", "Names", "Path",
+    "BACKEND", "BUILD", "FOLDER", "FUNCTION", "INSTRUMENT", "MANUAL", "MODULE", "NAMED", "OPERATOR", "OPTION", "OUTPUT", "PASS", "PASSES",
+    "PIPELINE", "READ", "TARGET", "WAY", "WAYS", "WRITTEN", "Names", "Path",
 ]  # fmt: skip

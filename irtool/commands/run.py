@@ -54,6 +54,7 @@ def _check_way(ctx: click.Context, option: click.Parameter, value: str) -> str:
 @click.argument("file", type=kinds.MODULE)
 @click.option(
     "--via",
+    type=kinds.WAY,
     default="interp",
     show_default=True,
     callback=_check_way,
@@ -62,6 +63,7 @@ def _check_way(ctx: click.Context, option: click.Parameter, value: str) -> str:
 )
 @click.option(
     "--compare",
+    type=kinds.WAYS,
     default="",
     callback=_ways,
     metavar="interp,c",
