@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
 import math
+import signal
 import tempfile
 import time
 import tracemalloc
@@ -26,6 +28,12 @@ from tests.passes.test_every_pass import ALL, TARGET, pipelines
 SIZES = (1_000, 10_000, 100_000)
 PATIENCE = 2.0
 """Seconds that a stage may take, by what it took before, at the next size; `--patience` says another number."""
+
+BUDGET = 1800.0
+"""Seconds for all shapes together, shared out evenly; `--budget` says another number."""
+
+_TIMES = 10
+"""A stage is stopped when it takes so many times its patience: what explodes would never end."""
 
 _MEASURED = 4_000
 """Up to this size memory is measured: that takes several times as long."""
@@ -85,42 +93,97 @@ def exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
     return sum((x - mx) * (y - my) for x, y in zip(xs, ys, strict=True)) / sum((x - mx) ** 2 for x in xs)
 
 
-def measure(shape: Shape, sizes: Sequence[int], stages: Sequence[str], patience: float) -> Iterator[dict[str, Any]]:
+class _Late(BaseException):
+    """What is measured takes too long. No Exception: what irtool catches of its own must not catch this."""
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raises _Late in the main thread when so many seconds have passed by the clock; does nothing where there are no timers."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise _Late
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def measure(
+    shape: Shape, sizes: Sequence[int], stages: Sequence[str], patience: float, budget: float = math.inf
+) -> Iterator[dict[str, Any]]:
     """For each stage: `sizes`, `seconds` and `bytes` (the peak of what Python allocates, at small sizes), the exponents of
-    both (None for a single size), or why it is `refused`."""
+    both (None for a single size), or why it is `refused`. `left_out` are the sizes that would have taken longer than
+    `patience`, or that the `budget` of seconds for the whole shape did not reach, with the reason."""
     found: dict[str, dict[str, Any]] = {}
+    end = time.monotonic() + budget
     for size in sizes:
-        for stage, ready in work_of(shape, size).items():
-            entry = found.setdefault(
-                stage, {"shape": shape.__name__, "stage": stage, "sizes": [], "seconds": [], "bytes": []}
-            )
-            if (stages and stage not in stages) or "refused" in entry or not _is_worth(entry, size, patience):
+        try:
+            with at_most(min(end - time.monotonic(), _TIMES * patience)):
+                ready_by_stage = work_of(shape, size)
+        except _Late:
+            for entry in found.values():
+                _leave_out(entry, size, "the module itself takes too long")
+            continue
+        for stage, ready in ready_by_stage.items():
+            if stages and stage not in stages:
                 continue
+            entry = found.setdefault(
+                stage,
+                {"shape": shape.__name__, "stage": stage, "sizes": [], "seconds": [], "bytes": [], "left_out": {}},
+            )
+            if "refused" in entry or not _is_worth(entry, size, patience):
+                continue
+            left = end - time.monotonic()
+            if left <= 0:
+                _leave_out(entry, size, "the budget is used up")
+                continue
+            limit = min(left, _TIMES * patience)
             try:
-                action = ready()
-                gc.collect()
-                start = time.process_time()
-                action()
-                entry["seconds"].append(round(time.process_time() - start, 4))
-                entry["sizes"].append(size)
-                if size <= _MEASURED:
-                    entry["bytes"].append(_peak(action))
+                with at_most(limit):
+                    _measure_once(entry, ready, size)
+            except _Late:
+                if size not in entry["sizes"]:
+                    _leave_out(entry, size, f"stopped after {limit:.0f} s")
             except IrError as error:
                 entry["refused"] = error.diagnostics[0].message
     for entry in found.values():
-        if entry["sizes"] or "refused" in entry:
-            entry["time"] = _fit(entry["sizes"], entry["seconds"])
-            entry["memory"] = _fit(entry["sizes"], entry["bytes"])
-            yield entry
+        entry["time"] = _fit(entry["sizes"], entry["seconds"])
+        entry["memory"] = _fit(entry["sizes"], entry["bytes"])
+        yield entry
+
+
+def _measure_once(entry: dict[str, Any], ready: Callable[[], Action], size: int) -> None:
+    action = ready()
+    gc.collect()
+    start = time.process_time()
+    action()
+    entry["seconds"].append(round(time.process_time() - start, 4))
+    entry["sizes"].append(size)
+    if size <= _MEASURED:
+        entry["bytes"].append(_peak(action))
 
 
 def _is_worth(entry: dict[str, Any], size: int, patience: float) -> bool:
     """Whether a stage that grows as its input does would be done in time; one that was left out once stays out."""
-    if not entry["sizes"]:
-        return "late" not in entry
-    if entry["seconds"][-1] * size / entry["sizes"][-1] > patience:
-        entry["late"] = True
-    return "late" not in entry
+    if entry["left_out"]:
+        _leave_out(entry, size, "a smaller size was left out")
+    elif entry["sizes"]:
+        expected = entry["seconds"][-1] * size / entry["sizes"][-1]
+        if expected > patience:
+            _leave_out(entry, size, f"would take {expected:.1f} s or more")
+    return not entry["left_out"]
+
+
+def _leave_out(entry: dict[str, Any], size: int, reason: str) -> None:
+    entry["left_out"][size] = reason
 
 
 def _fit(sizes: Sequence[int], costs: Sequence[float]) -> float | None:
@@ -145,6 +208,7 @@ def run(arguments: Sequence[str] = ()) -> None:
     options.add_argument("--shapes", default=",".join(names), help=f"some of {', '.join(names)}")
     options.add_argument("--stages", default="", help="parse, print, infer, compare, build, default<O3>, and passes")
     options.add_argument("--patience", type=float, default=PATIENCE, help="seconds that a stage may take")
+    options.add_argument("--budget", type=float, default=BUDGET, help="seconds for all of it; shapes share them evenly")
     chosen = options.parse_args(list(arguments))
     wanted = chosen.shapes.split(",")
     if unknown := [n for n in wanted if n not in names]:
@@ -158,7 +222,7 @@ def run(arguments: Sequence[str] = ()) -> None:
     for shape in SHAPES:
         if shape.__name__ not in wanted:
             continue
-        for entry in measure(shape, sizes, stages, chosen.patience):
+        for entry in measure(shape, sizes, stages, chosen.patience, chosen.budget / len(wanted)):
             rows.append(entry)
             print(f"  {shape.__name__:22s} {entry['stage']:24s} {_shown(entry)}", flush=True)
     if chosen.json:
@@ -168,6 +232,9 @@ def run(arguments: Sequence[str] = ()) -> None:
 def _shown(entry: dict[str, Any]) -> str:
     if "refused" in entry:
         return f"refused: {entry['refused'][:70]}"
+    left_out = "".join(f"; {size} left out: {why}" for size, why in list(entry["left_out"].items())[:1])
+    if not entry["sizes"]:
+        return left_out.removeprefix("; ")
     time_, memory = ("   - " if x is None else f"{x:5.2f}" for x in (entry["time"], entry["memory"]))
     peak = f"{entry['bytes'][-1] / 1e6:8.1f} MB" if entry["bytes"] else ""
-    return f"time {time_} memory {memory}   {entry['seconds'][-1]:8.2f} s at {entry['sizes'][-1]} {peak}"
+    return f"time {time_} memory {memory}   {entry['seconds'][-1]:8.2f} s at {entry['sizes'][-1]} {peak}{left_out}"

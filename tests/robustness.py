@@ -41,8 +41,9 @@ GROWTH = """
 
 For each shape of module in `benchmarks/shapes.py`, how many stages are measured: every pass that takes it, parsing, inference,
 printing, comparison, building. While the module doubles, calls are counted; a test fails where they grow faster than
-size^1.15. What grows faster stands in `tests/steep.py` with its reason. `python -m benchmarks growth` measures time and
-memory at full size.
+size^1.15. What grows faster stands in `tests/steep.py` with its reason; so do results that TVM makes larger than the input, whose
+work is measured by their size. `python -m benchmarks growth` measures time and memory at full size, as far as its `--budget`
+of seconds goes, and says what it left out.
 
 | module | stages | faster, with a reason |
 | --- | --- | --- |

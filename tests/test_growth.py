@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks import shapes
-from benchmarks.growth import exponent, work_of
+from benchmarks.growth import exponent, measure, work_of
 from benchmarks.shapes import SHAPES
 from irtool.diagnostics import IrError
 from irtool.ir import Function, Module, post_order
@@ -115,3 +115,16 @@ def test_what_grows_faster_is_seen():
             len("")
 
     assert growth([calls(lambda n=n: quadratic(n)) for n in SIZES]) == pytest.approx(2, abs=0.05)
+
+
+def test_what_would_never_end_is_stopped_and_said_to_be(monkeypatch):
+    def endless() -> None:
+        while True:
+            pass
+
+    work = {"short": lambda: lambda: None, "endless": lambda: endless}
+    monkeypatch.setattr("benchmarks.growth.work_of", lambda shape, size: work)
+    short, stopped = measure(shapes.chain, (10, 20), [], patience=0.02, budget=5)
+    assert short["sizes"] == [10, 20] and not short["left_out"]
+    assert stopped["sizes"] == []
+    assert stopped["left_out"] == {10: "stopped after 0 s", 20: "a smaller size was left out"}
