@@ -82,7 +82,7 @@ class Hardswish(_Elementwise):
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         t = x.dtype.type
-        return x * (np.clip(x + t(3), t(0), t(6)) / t(6))
+        return np.asarray(x * (np.clip(x + t(3), t(0), t(6)) / t(6))).astype(x.dtype, copy=False)
 
     def element(self, x: Any) -> Any:
         zero, three, six = (te.const(v, x.dtype) for v in (0, 3, 6))

@@ -19,7 +19,7 @@ from .conversion import convert
 from .dtypes import is_float, is_half, is_real, largest, smallest
 from .relations import reduce_axes, reduce_shape
 from .shape.partly_known import reduced_known
-from .shapes import compatible, dim_dtype, tensor
+from .shapes import compatible, dim_dtype, require_numbers, tensor
 
 Function = Callable[..., Any]
 
@@ -225,6 +225,8 @@ class Variance(Reduction):
             return None
         if not x.shape:
             raise RelationError("a scalar has no variance")
+        require_numbers(x, "data")
+        require_numbers(mean, "mean")
         if len(x.shape) != len(mean.shape):
             raise RelationError(f"mean must have the rank of data: {mean} beside {x}")
         if any(m != 1 and not compatible(m, d) for m, d in zip(mean.shape, x.shape, strict=True)):

@@ -119,6 +119,7 @@ class Conv2DGemm(PackedConvolution, Conv2D):
             return found
         assert self.kernel_size is not None and self.channels is not None
         require_rank(weight, 4, "the packed weights")
+        per_group(self.channels, self.groups, "output")
         depth = per_group(in_layout(data.shape, self.layouts()[0], "NCHW", "the data")[1], self.groups, "input")
         held = product(weight.shape)
         needed = mul(self.channels, product((depth, *self.kernel_size)))

@@ -53,6 +53,8 @@ def positions(size: Dim, pad: Dim, kernel: Dim, stride: Dim) -> Dim:
 
     RelationError where the window is wider than the axis by more than a stride, so that the number would be negative.
     """
+    if isinstance(kernel, int) and kernel < 0:
+        raise RelationError("the taps of a kernel without extent cannot be dilated")
     if size is ANY:
         return ANY
     found = add(floordiv(sub(add(size, pad), kernel), stride), 1)

@@ -60,6 +60,15 @@ def relate_weight_scale(
     assign_parameter(types, 5, "float32", size, reporter, "the scale of the weights")
 
 
+def relate_weight_zero(types: Sequence[Type], reporter: Reporter, channels: Dim) -> None:
+    """The zero point of weights: one number, or one for each channel of the result."""
+    found = tensor(types[3], "the zero point of the weights")
+    if found is not None and found.shape == (1,):
+        require_dtype(found, ("int32",), "the zero point of the weights")
+    else:
+        assign_parameter(types, 3, "int32", channels, reporter, "the zero point of the weights")
+
+
 def weight_zero_point(zero_point: np.ndarray, weights: np.ndarray, out_axis: int) -> np.ndarray:
     """A zero point of weights shaped to be subtracted: along the channels of the result where it is a vector."""
     zero_point = np.asarray(zero_point, np.int64)
@@ -96,6 +105,7 @@ class QuantizedConv2D(Conv2D, Quantized):
         require_scalar(types[2], "int32", "the zero point of the data")
         require_scalar(types[4], "float32", "the scale of the data")
         relate_weight_scale(types, reporter, self.kernel_layout, weight, self.groups, self.channels)
+        relate_weight_zero(types, reporter, weight.shape[self.kernel_layout.find("O")])
         return super().relate(types[:2], reporter)
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:
@@ -127,17 +137,12 @@ class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
         require_out_dtype(self.out_dtype, ("int16", "int32", "int64"))
         if not known(types, (2, 3, 4, 5)):
             return None
-        zero = tensor(types[3])
-        assert zero is not None
-        require_dtype(zero, ("int32",), "the zero point of the weights")
-        outputs = self.kernel_layout.find("O")
-        if zero.shape not in ((), (1,)) and 0 <= outputs < len(weight.shape):
-            assign_parameter(types, 3, "int32", weight.shape[outputs], reporter, "the zero point of the weights")
         if not (is_scalar(types[2], one_element=True) and is_scalar(types[4], one_element=True)):
             raise RelationError("scale and zero point of the data must have one element")
         assign_parameter(types, 2, "int32", 1, reporter, "the zero point of the data")
         assign_parameter(types, 4, "float32", 1, reporter, "the scale of the data")
         relate_weight_scale(types, reporter, self.kernel_layout, weight, self.groups, self.channels)
+        relate_weight_zero(types, reporter, weight.shape[self.kernel_layout.find("O")])
         return super().relate(types[:2], reporter)
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:
@@ -173,6 +178,7 @@ class QuantizedDense(Dense, Quantized):
         require_scalar(types[4], "float32", "the scale of the data")
         units: Dim = self.units if self.units is not None else (weight.shape or (1,))[0]
         assign_parameter(types, 5, "float32", units, reporter, "the scale of the weights")
+        relate_weight_zero(types, reporter, units)
         return super().relate(types[:2], reporter)
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray, *rest: np.ndarray) -> np.ndarray:

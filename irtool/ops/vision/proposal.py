@@ -92,6 +92,11 @@ class Proposal(Operator):
         count = len(self.scales) * len(self.ratios)
         if not count:
             raise RelationError("scales and ratios must not be empty")
+        for value in (*self.scales, *self.ratios):
+            if not 0 < value < math.inf:
+                raise RelationError(f"scales and ratios must be positive and finite, not {value}")
+        if not 0 < self.feature_stride < 2**31 or self.rpn_post_nms_top_n < 0:
+            raise RelationError("feature_stride must be positive, and rpn_post_nms_top_n must not be negative")
         require_compatible(prob.shape[1], 2 * count, "axis 1 of cls_prob and twice the number of anchors")
         require_compatible(pred.shape[1], 4 * count, "axis 1 of bbox_pred and four times the number of anchors")
         for axis, name in ((0, "the batch"), (2, "the height"), (3, "the width")):
