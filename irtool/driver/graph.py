@@ -154,7 +154,7 @@ class _Graph:
         """Where the tensors of a value are, behind devices and variables that a `let` binds."""
         while e not in self.at:
             if is_call_to(e, "on_device"):
-                e = e.args[0]  # type: ignore[attr-defined]
+                e = e.args[0]
             else:
                 e = e.body if isinstance(e, Let) else self.bound[e]
         return self.at[e]
@@ -170,7 +170,7 @@ class _Graph:
         self.nodes.append(node)
         self.rows.append(self.rows[-1] + len(tensors))
         self.dtypes += [t.dtype for t in tensors]
-        self.shapes += [[int(d) for d in t.shape] for t in tensors]  # type: ignore[arg-type]
+        self.shapes += [[int(d) for d in t.shape] for t in tensors]  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
         self.storage += stored[e].ids if tensors else ()
         self.at[e] = [(len(self.nodes) - 1, k) for k in range(len(tensors))]
 

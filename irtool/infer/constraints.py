@@ -379,7 +379,7 @@ class Constraints:
         stack.extend(e.args[::-1])
 
     def _leave_operator_call(self, e: Call) -> None:
-        self._apply_rule(e, e.op.operator)  # type: ignore[attr-defined]
+        self._apply_rule(e, e.op.operator)  # type: ignore[attr-defined]  # the callee is an operator
 
     def _apply_rule(self, e: Call, operator: type[Operator]) -> None:
         if not operator.takes(len(e.args)):

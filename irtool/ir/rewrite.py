@@ -85,7 +85,7 @@ def substitute(root: Expr, values: Mapping[Var, Expr]) -> Expr:
     """Replaces free occurrences of variables. No capture can happen: variables are objects, not names."""
     if not values:
         return root
-    memo: dict[Expr, Expr] = dict(values)  # type: ignore[arg-type]
+    memo: dict[Expr, Expr] = dict(values.items())
     return rewrite(root, lambda old, new: new, memo=memo)
 
 
@@ -140,5 +140,5 @@ def refresh(root: Expr, annotate: Callable[[Var], Type | None] | None = None) ->
         for v in binders(e):
             ty = annotate(v) if annotate is not None else v.type_annotation
             renamed[v] = Var(v.name, ty, v.span, None, v.virtual_device)
-    memo: dict[Expr, Expr] = dict(renamed)  # type: ignore[arg-type]
+    memo: dict[Expr, Expr] = dict(renamed.items())
     return rewrite(root, lambda old, new: with_binders(new, renamed), memo=memo)

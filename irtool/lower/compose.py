@@ -52,7 +52,7 @@ def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
     """The tensor types in `t`, tuples flattened. Raises IrError where there is another type, or, listing all of them, where
     dimensions are not known."""
     found: list[TensorType] = []
-    for x in tuple_leaves(t):  # type: ignore[arg-type]
+    for x in tuple_leaves(t):  # type: ignore[arg-type]  # types have been inferred
         if not isinstance(x, TensorType):
             raise IrError(
                 f"a value of type {x} cannot be represented in C",
@@ -71,7 +71,7 @@ def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
         raise IrError(
             [
                 _dynamic(x, path, what)
-                for x, path in leaf_paths(t)  # type: ignore[arg-type]
+                for x, path in leaf_paths(t)  # type: ignore[arg-type]  # types have been inferred
                 if isinstance(x, TensorType) and not x.is_static
             ]
         )
@@ -198,7 +198,7 @@ def _open_composites(order: list[Expr]) -> tuple[list[Expr], dict[Expr, Expr]]:
 
 
 def _extents(t: TensorType) -> list[int]:
-    return [int(d) for d in t.shape]  # type: ignore[arg-type]
+    return [int(d) for d in t.shape]  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
 
 
 def _constant(e: Constant, inputs: list[te.Tensor], constants: list[Constant]) -> te.Tensor:

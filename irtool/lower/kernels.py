@@ -34,10 +34,10 @@ class Kernels:
         except IrError as error:
             self.problems += error.diagnostics
             return None
-        name = kernel_name(c.op.name for c in graph.operators)  # type: ignore[attr-defined]
+        name = kernel_name(c.op.name for c in graph.operators)  # type: ignore[attr-defined]  # the callee is an operator
         seen = self._names[name] = self._names.get(name, -1) + 1
         nest = lower_function(graph, f"{name}_{seen}" if seen else name)
-        operators = [c.op.name for c in graph.operators]  # type: ignore[attr-defined]
+        operators = [c.op.name for c in graph.operators]  # type: ignore[attr-defined]  # the callee is an operator
         kernel = Kernel.of(nest, operators, [described_call(c) for c in graph.operators])
         self.all.append(kernel)
         self._by_hash.setdefault(key, []).append((function, kernel, graph))

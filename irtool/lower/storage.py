@@ -175,7 +175,7 @@ def type_bytes(t: Type | None) -> int:
 
 def _tensors(t: Type | None) -> list[TensorType]:
     found: list[TensorType] = []
-    for x in tuple_leaves(t):  # type: ignore[arg-type]
+    for x in tuple_leaves(t):  # type: ignore[arg-type]  # types have been inferred
         if isinstance(x, TensorType):
             found.append(x)
         elif not isinstance(x, FuncType):
@@ -188,7 +188,7 @@ def _tensor_bytes(t: TensorType) -> int:
         raise IrError(f"the shape {t} is not static: its storage cannot be planned", code=DynamicShape)
     n = -(-dtypes.bits(t.dtype) // 8)
     for d in t.shape:
-        n *= int(d)  # type: ignore[arg-type]
+        n *= int(d)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
     return n
 
 

@@ -31,7 +31,7 @@ import types as pytypes
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, NewType, Protocol, TypeVar
+from typing import Any, ClassVar, NewType, Protocol, TypeGuard, TypeVar
 
 from ..diagnostics import IrError, Span, nearest
 from ..ir import Call, Expr, FuncType, Op, Type
@@ -253,7 +253,7 @@ class Operator(Plugin):
             raise IrError(f"{cls.name} needs the attribute {missing[0]}", span, code=MissingAttribute)
         made = cls(**values)
         if not attributes:
-            cls._default_instance = made  # type: ignore[attr-defined]
+            cls._default_instance = made  # type: ignore[attr-defined]  # noted on the class
         return made
 
 
@@ -349,7 +349,7 @@ def call(name: str, *args: Expr, span: Span | None = None, **attributes: Any) ->
     return Call(node, args, node.operator.make(attributes), (), span)
 
 
-def is_call_to(e: Expr, *names: str) -> bool:
+def is_call_to(e: Expr, *names: str) -> TypeGuard[Call]:
     """True if `e` is a call of one of these operators."""
     return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name in names
 

@@ -139,7 +139,7 @@ def _missing_in(f: Function) -> list[Constant]:
 
 def _as_params(module: Module, missing: Mapping[str, list[Constant]]) -> Module:
     """The module with missing constants as further parameters, and further arguments of the calls of such functions."""
-    needed = {n: {e.data.index: e for e in reversed(found)} for n, found in missing.items()}  # type: ignore[union-attr]
+    needed = {n: {e.data.index: e for e in reversed(found)} for n, found in missing.items()}  # type: ignore[union-attr]  # the data of the constant is there
     callees = {n: [e.name for e in post_order(module.functions[n]) if isinstance(e, GlobalVar)] for n in needed}
     growing = True
     while growing:
@@ -207,7 +207,7 @@ def _filled(e: Constant, how: str, seed: int) -> Constant:
     if not isinstance(ty, TensorType) or not ty.is_static:
         raise IrError(f"the data of {where} is missing and its type is not known", e.span, code=MissingConstant)
     if how == "zeros":
-        data = np.zeros(tuple(map(int, ty.shape)), ty.dtype)  # type: ignore[arg-type]
+        data = np.zeros(tuple(map(int, ty.shape)), ty.dtype)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
     else:
         place = f"constant{e.data.index}"
         data = random_value(ty, place, seed, place)

@@ -83,5 +83,5 @@ def _merges_casts(e: Expr) -> bool:
 def _is_widening(e: Expr) -> bool:
     if not is_call_to(e, "cast"):
         return False
-    source = e.args[0].checked_type  # type: ignore[attr-defined]
-    return isinstance(source, TensorType) and kind_and_bits(source.dtype)[1] < kind_and_bits(e.attrs.dtype)[1]  # type: ignore[attr-defined]
+    source = e.args[0].checked_type
+    return isinstance(source, TensorType) and kind_and_bits(source.dtype)[1] < kind_and_bits(e.attrs.dtype)[1]

@@ -31,5 +31,5 @@ def _leave(old: Expr, new: Expr) -> Expr:
     data_type = old.args[0].checked_type  # type: ignore[attr-defined]
     assert isinstance(data_type, TensorType)
     rank = len(data_type.shape)
-    data, bias = new.args  # type: ignore[attr-defined]
-    return call("add", data, expand_to_axis(bias, rank, [new.attrs.axis % rank]))  # type: ignore[attr-defined]
+    data, bias = new.args
+    return call("add", data, expand_to_axis(bias, rank, [new.attrs.axis % rank]))

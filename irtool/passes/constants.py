@@ -68,7 +68,7 @@ def same_scalar(a: Expr, b: Expr) -> bool:
     """True if both are constants of rank 0 with the same type and the same bits (a NaN equals itself)."""
     if not (isinstance(a, Constant) and isinstance(b, Constant) and a.is_scalar and b.is_scalar):
         return False
-    return a.dtype == b.dtype and a.data.tobytes() == b.data.tobytes()  # type: ignore[union-attr]
+    return a.dtype == b.dtype and a.data.tobytes() == b.data.tobytes()  # type: ignore[union-attr]  # the data of the constant is there
 
 
 def never_negative(e: Expr) -> bool:
@@ -77,7 +77,7 @@ def never_negative(e: Expr) -> bool:
     Answers no for the types that TVM does not look into (float16, bfloat16, 16 and 64-bit integers).
     """
     while is_call_to(e, "expand_dims", "reshape", "transpose", "squeeze"):
-        e = e.args[0]  # type: ignore[attr-defined]
+        e = e.args[0]
     if not isinstance(e, Constant) or isinstance(e.data, MissingData):
         return False
     if e.dtype not in ("float32", "float64", "int8", "int32", "uint8", "uint32"):

@@ -85,5 +85,5 @@ def fresh_variables(root: Expr) -> Expr:
         # What was not rebuilt may still be typed with the old type variables.
         return untyped(new) if types and new is old else new
 
-    memo: dict[Expr, Expr] = dict(fresh)  # type: ignore[arg-type]
+    memo: dict[Expr, Expr] = dict(fresh.items())
     return rewrite(root, leave, memo=memo)

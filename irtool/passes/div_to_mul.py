@@ -36,7 +36,7 @@ class DivToMul(FunctionPass):
 def _leave(old: Expr, new: Expr) -> Expr:
     if not is_call_to(new, "divide"):
         return new
-    numerator, divisor = new.args  # type: ignore[attr-defined]
+    numerator, divisor = new.args
     reciprocal = _reciprocal(divisor)
     return new if reciprocal is None else call("multiply", numerator, reciprocal, span=new.span)
 

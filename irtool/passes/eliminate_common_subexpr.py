@@ -39,7 +39,7 @@ class EliminateCommonSubexpr(FunctionPass):
 
 
 def _is_int32_cast(e: Expr) -> bool:
-    return is_call_to(e, "cast") and e.attrs.dtype == "int32"  # type: ignore[attr-defined]
+    return is_call_to(e, "cast") and e.attrs.dtype == "int32"
 
 
 @overload
@@ -70,7 +70,7 @@ def _key(e: Expr) -> Any:
 
 def _argument(e: Expr) -> Any:
     if isinstance(e, Constant) and e.is_scalar:
-        return (e.dtype, e.data.tobytes())  # type: ignore[union-attr]
+        return (e.dtype, e.data.tobytes())  # type: ignore[union-attr]  # the data of the constant is there
     return e
 
 

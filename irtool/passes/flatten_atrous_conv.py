@@ -45,7 +45,7 @@ class _Flattener:
         if self.stage < len(_STAGES):
             return new
         self.stage = 0
-        return _flattened(old, new)  # type: ignore[arg-type]
+        return _flattened(old, new)
 
 
 def _flattened(old: Call, new: Call) -> Expr:
@@ -56,7 +56,7 @@ def _flattened(old: Call, new: Call) -> Expr:
     split, split_was = conv.args[0], was.args[0]
     if not is_call_to(split, *_STAGES[0]) or not is_call_to(split_was, *_STAGES[0]):
         return new
-    attrs, data_type = conv.attrs, split_was.args[0].checked_type  # type: ignore[attr-defined]
+    attrs, data_type = conv.attrs, split_was.args[0].checked_type
     if attrs.data_layout != "NHWC" or attrs.kernel_size is None or not isinstance(data_type, TensorType):
         return new
     height, width = data_type.shape[1:3]
@@ -66,7 +66,7 @@ def _flattened(old: Call, new: Call) -> Expr:
     top, bottom = _same_padding(attrs.kernel_size[0], dilation[0])
     left, right = _same_padding(attrs.kernel_size[1], dilation[1])
     dilated = replace(attrs, strides=(1, 1), padding=(top, left, bottom, right), dilation=dilation)
-    return Call(conv.op, (split.args[0], *conv.args[1:]), dilated)  # type: ignore[attr-defined]
+    return Call(conv.op, (split.args[0], *conv.args[1:]), dilated)
 
 
 def _same_padding(kernel: int, dilation: int) -> tuple[int, int]:

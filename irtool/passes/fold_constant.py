@@ -85,7 +85,7 @@ class ConstantFolder:
         self.fold_qnn = fold_qnn
 
     def run(self, root: Expr) -> Expr:
-        self.inside = {e for f in post_order(root) if is_primitive(f) for e in post_order(f.body)}  # type: ignore[attr-defined]
+        self.inside = {e for f in post_order(root) if is_primitive(f) for e in post_order(f.body)}
         return rewrite_lets(root, lambda var, value: value if is_constant(value) else None, self.fold)
 
     def fold(self, old: Expr, new: Expr) -> Expr:
@@ -144,7 +144,7 @@ def _named(args: Sequence[Expr]) -> Span | None:
             stack.extend(reversed(e.fields))
         elif isinstance(e, Constant) and e.span is not None and e.span.name:
             found.append(e)
-    return max(found, key=lambda e: e.data.size).span if found else None  # type: ignore[union-attr]
+    return max(found, key=lambda e: e.data.size).span if found else None  # type: ignore[union-attr]  # the data of the constant is there
 
 
 def is_constant(e: Expr) -> bool:
@@ -167,7 +167,7 @@ def is_constant_tree(root: Expr) -> bool:
 
 def _is_quantized(e: Call) -> bool:
     """Whether the operator belongs to the quantized dialect and has a meaning in ordinary arithmetic."""
-    return e.op.name.startswith("qnn.") and e.op.operator.name in operators  # type: ignore[attr-defined]
+    return e.op.name.startswith("qnn.") and e.op.operator.name in operators  # type: ignore[attr-defined]  # the callee is an operator
 
 
 def _static_shape_query(old: Call) -> Expr | None:
@@ -189,7 +189,7 @@ def _static_shape_query(old: Call) -> Expr | None:
 
 def _can_be_constant(t: Type | None) -> bool:
     """Whether constants of the type can be written, and are worth making as far as its shape is known."""
-    tensors = (x for x in distinct_leaves(t) if isinstance(x, TensorType))  # type: ignore[arg-type]
+    tensors = (x for x in distinct_leaves(t) if isinstance(x, TensorType))  # type: ignore[arg-type]  # types have been inferred
     return all(
         has_arrays(x.dtype) and (not x.is_static or math.prod(x.shape) <= _LARGEST)  # type: ignore[arg-type]
         for x in tensors

@@ -69,7 +69,7 @@ def _any_of(names: tuple[str, ...]) -> DFPattern:
 
 def _folded(e: Call, pad: Call) -> Any:
     """The attributes of `e` with the padding of `pad` added to its own; None if they do not go together."""
-    name = e.op.name  # type: ignore[attr-defined]
+    name = e.op.name  # type: ignore[attr-defined]  # the callee is an operator
     fill = pad.args[1]
     value = single_value(fill)
     if value is None or not isinstance(fill, Constant):

@@ -39,7 +39,7 @@ def instantiate(
         for e in post_order(root)
         for v in binders(e)
     }
-    memo: dict[Expr, Expr] = dict(renamed)  # type: ignore[arg-type]
+    memo: dict[Expr, Expr] = dict(renamed.items())
 
     def leave(old: Expr, new: Expr) -> Expr:
         new = with_binders(new, renamed)

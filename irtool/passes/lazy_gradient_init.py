@@ -133,14 +133,14 @@ class _Lazy:
                 new = None if old is None else self.cell_type(old)
                 if new is not old or e is f:  # parameters are those of the function around it, too
                     renamed[v] = Var(v.name, new, v.span, None, v.virtual_device)
-        memo: dict[Expr, Expr] = dict(renamed)  # type: ignore[arg-type]
+        memo: dict[Expr, Expr] = dict(renamed.items())
 
         def leave(old: Expr, new: Expr) -> Expr:
             # Each use of a constant gets a cell of its own: cells are cheap, and sharing them would make a graph of a tree.
-            kids = [self.raw(k, o.checked_type) if isinstance(k, Constant) else k for k, o in self._pairs(old, new)]  # type: ignore[arg-type]
+            kids = [self.raw(k, o.checked_type) if isinstance(k, Constant) else k for k, o in self._pairs(old, new)]  # type: ignore[arg-type]  # types have been inferred
             new = with_binders(rebuild(new, kids), renamed)
             if isinstance(new, If) and isinstance(old, If):
-                cond = self.unwrapped(new.cond, old.cond.checked_type)  # type: ignore[arg-type]
+                cond = self.unwrapped(new.cond, old.cond.checked_type)  # type: ignore[arg-type]  # types have been inferred
                 return If(cond, new.true_branch, new.false_branch, new.span)
             if isinstance(new, Function) and new.ret_type is not None:
                 return with_function(new, ret_type=self.cell_type(new.ret_type))
@@ -188,7 +188,7 @@ class _Lazy:
 
     def wrap(self, f: Function, inner: Function) -> Function:
         lets = LetList(self.names)
-        arguments = tuple(_each(p, p.checked_type or p.type_annotation, self.raw, lets.push) for p in f.params)  # type: ignore[arg-type]
+        arguments = tuple(_each(p, p.checked_type or p.type_annotation, self.raw, lets.push) for p in f.params)  # type: ignore[arg-type]  # types have been inferred
         result = lets.push(Call(inner, arguments))
         assert f.ret_type is not None
         body = lets.wrap(_each(result, f.ret_type, self.plain, lets.push))

@@ -23,7 +23,7 @@ def legalize(function: Function, map_name: str, context: PassContext) -> Functio
         if rule is None:
             return new
         types = tuple(a.checked_type for a in old.args)
-        replaced = rule(Site(new, types, old.checked_type, context.target))  # type: ignore[arg-type]
+        replaced = rule(Site(new, types, old.checked_type, context.target))  # type: ignore[arg-type]  # types have been inferred
         return new if replaced is None else replaced
 
     return rewrite(function, leave)

@@ -20,13 +20,13 @@ def known(device: Device) -> Device:
 def without_device(e: Expr) -> Expr:
     """What `e` is without the annotations around it that say where it is."""
     while is_call_to(e, "on_device"):
-        e = e.args[0]  # type: ignore[attr-defined]
+        e = e.args[0]
     return e
 
 
 def is_fixed(e: Expr) -> bool:
     """Whether `e` is an `on_device` that says where both its body and its value are."""
-    return is_call_to(e, "on_device") and e.attrs.constrain_body and e.attrs.constrain_result  # type: ignore[attr-defined]
+    return is_call_to(e, "on_device") and e.attrs.constrain_body and e.attrs.constrain_result
 
 
 def fix_device(e: Expr, device: Device) -> Expr:
@@ -69,7 +69,7 @@ class LexicalDevices:
     def of(self, e: Expr) -> Device:
         """The device of `e` at this point of the walk."""
         if is_fixed(e):
-            return known(e.attrs.virtual_device)  # type: ignore[attr-defined]
+            return known(e.attrs.virtual_device)  # type: ignore[attr-defined]  # attributes of the operator that was asked for
         if isinstance(e, Var):
             return self._bound.get(e)
         if isinstance(e, Function) and not e.attrs.get("Primitive"):

@@ -123,7 +123,7 @@ class _Allocator:
             value = e.value
             device = self.devices.of(value)
             self.devices.bind(e.var, device)
-            inner = value.args[0] if is_call_to(value, "on_device") else value  # type: ignore[attr-defined]
+            inner = value.args[0] if is_call_to(value, "on_device") else value
             if is_primitive(inner):
                 self.kernels[e.var] = inner
             new = yield self.visit(value)

@@ -100,7 +100,7 @@ def _prepared(function: object, module: Module) -> object:
 
 def _is_open(e: Expr) -> bool:
     """Whether `e` is an `on_device` that leaves the device of its value open."""
-    return is_call_to(e, "on_device") and e.attrs.constrain_body and not e.attrs.constrain_result  # type: ignore[attr-defined]
+    return is_call_to(e, "on_device") and e.attrs.constrain_body and not e.attrs.constrain_result
 
 
 def _fixed(e: Expr) -> Expr:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from ..ir import Expr, Function, binders, children, post_order, refresh, rewrite
 
 
-def is_primitive(e: Expr) -> bool:
+def is_primitive(e: Expr) -> TypeGuard[Function]:
     """Whether `e` is a kernel: a function that becomes one loop nest, and whose inside is on one device."""
     return isinstance(e, Function) and bool(e.attrs.get("Primitive"))
 

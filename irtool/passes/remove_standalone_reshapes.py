@@ -79,4 +79,4 @@ def _without_reshapes(function: Function, module: Module) -> Function:
 
 
 def _is_kernel_result(value: Expr) -> bool:
-    return is_call_to(value, "on_device") and is_call_to(value.args[0], "call_lowered")  # type: ignore[attr-defined]
+    return is_call_to(value, "on_device") and is_call_to(value.args[0], "call_lowered")

@@ -56,7 +56,7 @@ def _first_result(old: TupleGetItem, new: TupleGetItem) -> Expr:
     if made.op.name == "nn.dropout":
         return made.args[0]
     if made.op.name == "nn.batch_norm":
-        return _batch_norm(made, was.args[0].checked_type)  # type: ignore[arg-type]
+        return _batch_norm(made, was.args[0].checked_type)  # type: ignore[arg-type]  # types have been inferred
     return new
 
 

@@ -60,5 +60,5 @@ def type_hints(cls: type) -> dict[str, Any]:
             if is_outside(cls):
                 raise blame(cls, error) from error
             raise
-        cls._resolved_hints = hints  # type: ignore[attr-defined]
+        cls._resolved_hints = hints  # type: ignore[attr-defined]  # noted on the class
     return hints

@@ -93,7 +93,7 @@ def _guarded(method: Any, complaint: Complaint, passed: tuple[type[BaseException
             raise refuse(type(self), f"{method.__name__} {wrong}")
         return result
 
-    guarded._guarded = True  # type: ignore[attr-defined]
+    guarded._guarded = True  # type: ignore[attr-defined]  # noted on the class
     return guarded
 
 

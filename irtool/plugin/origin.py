@@ -27,7 +27,7 @@ def mark_place(cls: type) -> None:
     while frame is not None and _is_own(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
     if frame is not None and frame.f_globals.get("__name__") == cls.__module__:
-        cls._place = (frame.f_code.co_filename, frame.f_lineno)  # type: ignore[attr-defined]
+        cls._place = (frame.f_code.co_filename, frame.f_lineno)  # type: ignore[attr-defined]  # noted on the class
 
 
 def place_of(cls: Any) -> str:

@@ -57,10 +57,10 @@ class Registry(Generic[T]):
         def file(cls: T) -> T:
             if self._owns(cls):
                 self._file_own(cls, name, *aliases)
-                cls.name = name  # type: ignore[attr-defined]
+                cls.name = name  # type: ignore[attr-defined]  # noted on the class
                 return cls
-            cls._kind = self.kind  # type: ignore[attr-defined]
-            cls.name = name  # type: ignore[attr-defined]
+            cls._kind = self.kind  # type: ignore[attr-defined]  # noted on the class
+            cls.name = name  # type: ignore[attr-defined]  # noted on the class
             taken = {key: old for key in (name, *aliases) if (old := self._find_loaded(key)) is not None}
             own = [old for old in taken.values() if self._owns(old) or getattr(old, "_overrides", None) is not None]
             for key, old in taken.items():
@@ -75,7 +75,7 @@ class Registry(Generic[T]):
                     help="a file named with --load can: then whoever runs the command knows of it",
                 )
             if own:
-                cls._overrides = getattr(own[0], "_overrides", None) or own[0]  # type: ignore[attr-defined]
+                cls._overrides = getattr(own[0], "_overrides", None) or own[0]  # type: ignore[attr-defined]  # noted on the class
             for key in (name, *aliases):
                 self._put(key, cls)
             return cls

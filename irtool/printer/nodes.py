@@ -45,7 +45,7 @@ def _base64(constant: Constant) -> Iterator[str]:
     data = np.ascontiguousarray(constant.data)
     if data.dtype.byteorder == ">":
         data = data.astype(data.dtype.newbyteorder("<"))
-    head = header(constant.data.shape, constant.dtype, data.nbytes)  # type: ignore[union-attr]
+    head = header(constant.data.shape, constant.dtype, data.nbytes)  # type: ignore[union-attr]  # the data of the constant is there
     body = data.reshape(-1).view(np.uint8) if data.size else np.empty(0, np.uint8)
     first = min(-len(head) % 3, len(body))
     yield binascii.b2a_base64(head + body[:first].tobytes(), newline=False).decode("ascii")

@@ -86,7 +86,7 @@ class OperatorForm:
         hints = type_hints(self.operator)
         for key, value in attributes.items():
             if isinstance(value, Constant) and hints.get(key) is not Any:
-                attributes[key] = value = value.data.tolist()  # type: ignore[union-attr]
+                attributes[key] = value = value.data.tolist()  # type: ignore[union-attr]  # the data of the constant is there
             if isinstance(value, Expr) and hints.get(key) is not Any:
                 return self._dynamic({**inputs, **attributes}, key)
             attributes[key] = self._fitted(key, value, hints[key])

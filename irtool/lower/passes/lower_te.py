@@ -119,7 +119,7 @@ class _LoopNests:
                 return name, constants
         try:
             graph = compose(function)
-            name = self._fresh(kernel_name((c.op.name for c in graph.operators), self.prefix))  # type: ignore[attr-defined]
+            name = self._fresh(kernel_name((c.op.name for c in graph.operators), self.prefix))  # type: ignore[attr-defined]  # the callee is an operator
             nest = lower_plainly(graph, name)
         except IrError as error:
             self.problems += error.diagnostics
@@ -133,8 +133,8 @@ class _LoopNests:
             }
         )
         types: list[Type | None] = [p.checked_type or p.type_annotation for p in function.params]
-        types += [TensorType(c.data.shape, c.dtype) for c in graph.constants]  # type: ignore[union-attr]
-        nest.checked_type = FuncType(tuple(types), function.body.checked_type)  # type: ignore[arg-type]
+        types += [TensorType(c.data.shape, c.dtype) for c in graph.constants]  # type: ignore[union-attr]  # the data of the constant is there
+        nest.checked_type = FuncType(tuple(types), function.body.checked_type)  # type: ignore[arg-type]  # types have been inferred
         self.made[name] = nest
         known.append((function, name, graph.constants))
         return name, graph.constants

@@ -67,7 +67,7 @@ class QuantizedBinary(Quantized):
         scale, zero = rest[4], rest[5]
         a = requantize(lhs, rest[0], rest[1], scale, zero, "int32", self.lhs_axis)
         b = requantize(rhs, rest[2], rest[3], scale, zero, "int32", self.rhs_axis)
-        return a, b, np.int32(zero)  # type: ignore[return-value]
+        return a, b, np.int32(zero)  # type: ignore[return-value]  # numpy scalars are arrays of rank 0
 
 
 @operator("qnn.add", *_ARGUMENTS, "lhs_axis", "rhs_axis", attrs="BroadcastAttrs", level=11, arity=8)
@@ -111,4 +111,4 @@ class QuantizedMul(QuantizedBinary):
         a = lhs.astype(np.int32) - along(lhs_zero, lhs.ndim, self.lhs_axis).astype(np.int32)
         b = rhs.astype(np.int32) - along(rhs_zero, rhs.ndim, self.rhs_axis).astype(np.int32)
         both = np.asarray(lhs_scale, np.float32) * np.asarray(rhs_scale, np.float32)
-        return requantize(a * b, both, np.int32(0), scale, zero, str(lhs.dtype), self.lhs_axis)  # type: ignore[arg-type]
+        return requantize(a * b, both, np.int32(0), scale, zero, str(lhs.dtype), self.lhs_axis)  # type: ignore[arg-type]  # numpy scalars are arrays of rank 0

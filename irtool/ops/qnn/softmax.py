@@ -76,7 +76,7 @@ class QuantizedSoftmax(Quantized):
         unit = np.float32(1 / (1 << RESULT_BITS))
         if np.float32(out_scale) == unit:
             return np.clip(fraction + np.int32(out_zero), -128, 127).astype(np.int8)
-        return requantize(fraction, unit, np.int32(0), out_scale, out_zero, "int8", axis=0)  # type: ignore[arg-type]
+        return requantize(fraction, unit, np.int32(0), out_scale, out_zero, "int8", axis=0)  # type: ignore[arg-type]  # numpy scalars are arrays of rank 0
 
 
 def _quotient(a: np.int32, b: np.ndarray) -> np.ndarray:

@@ -118,6 +118,6 @@ class QuantizedLeakyRelu(Quantized):
         self, data: np.ndarray, scale: np.ndarray, zero: np.ndarray, out_scale: np.ndarray, out_zero: np.ndarray
     ) -> np.ndarray:
         q = requantize(data, scale, zero, out_scale, out_zero, "int32")
-        sloped = fixed_point_multiply(q, np.float64(self.alpha), "UPWARD")  # type: ignore[arg-type]
-        shifted = sloped + fixed_point_multiply(np.asarray(out_zero), np.float64(1 - self.alpha), "UPWARD")  # type: ignore[arg-type]
+        sloped = fixed_point_multiply(q, np.float64(self.alpha), "UPWARD")  # type: ignore[arg-type]  # numpy scalars are arrays of rank 0
+        shifted = sloped + fixed_point_multiply(np.asarray(out_zero), np.float64(1 - self.alpha), "UPWARD")  # type: ignore[arg-type]  # numpy scalars are arrays of rank 0
         return saturate(np.where(data.astype(np.int32) < zero, shifted, q), data.dtype)

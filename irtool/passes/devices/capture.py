@@ -40,7 +40,7 @@ class Capture:
 
     def _leave(self, old: Expr, new: Expr) -> Expr:
         if is_call_to(old, "on_device"):
-            body = old.args[0]  # type: ignore[attr-defined]
+            body = old.args[0]
             return self.memo[body]
         if is_call_to(old, "device_copy"):
             assert isinstance(old, Call)

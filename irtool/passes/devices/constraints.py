@@ -118,7 +118,7 @@ class Constraints:
         here = Domain()
         if isinstance(call.op, Constructor):
             return Domain(parts=(*(here for _ in call.args), here))
-        operator = call.op.operator  # type: ignore[attr-defined]
+        operator = call.op.operator  # type: ignore[attr-defined]  # the callee is an operator
         host = Domain(self.configuration.host)
         names = operator.names_of_arguments(len(call.args)) or ("",) * len(call.args)
         parts = [
@@ -204,8 +204,8 @@ class Constraints:
     def _close_copies(self, function: Function) -> None:
         """Where a copy is allowed but nothing asks for one, both sides are put on one device if that is possible."""
         for e in post_order(function, enter=lambda e: not is_primitive(e)):
-            if is_call_to(e, "on_device") and not (e.attrs.constrain_body or e.attrs.constrain_result):  # type: ignore[attr-defined]
-                self.domains.unify_if_possible(self.domain(e), self.domain(e.args[0]))  # type: ignore[attr-defined]
+            if is_call_to(e, "on_device") and not (e.attrs.constrain_body or e.attrs.constrain_result):
+                self.domains.unify_if_possible(self.domain(e), self.domain(e.args[0]))
 
     def _choose(self, function: Function) -> None:
         """Results of functions and calls go to the default device, parameters where the result is, variables likewise."""

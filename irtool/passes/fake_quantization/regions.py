@@ -69,7 +69,7 @@ class Converter:
         if not calls:
             return root
         for e in calls:
-            name = e.op.name  # type: ignore[attr-defined]
+            name = e.op.name  # type: ignore[attr-defined]  # the callee is an operator
             if find_rule(name, self.optional) is None:
                 return self.give_up(root, e, f"operator {name} has no integer form")
         try:
@@ -84,7 +84,7 @@ class Converter:
 
     def enter(self, e: Expr) -> Expr | None:
         """A dequantize is the border of the region: nothing below it is looked at."""
-        return self.apply(e) if is_call_to(e, "qnn.dequantize") else None  # type: ignore[arg-type]
+        return self.apply(e) if is_call_to(e, "qnn.dequantize") else None
 
     def leave(self, old: Expr, new: Expr) -> Expr:
         if isinstance(new, Call):
@@ -104,9 +104,9 @@ class Converter:
         return new
 
     def apply(self, e: Call) -> Expr:
-        rule = find_rule(e.op.name, self.optional)  # type: ignore[attr-defined]
+        rule = find_rule(e.op.name, self.optional)  # type: ignore[attr-defined]  # the callee is an operator
         if rule is None:
-            raise NotSupported(f"operator {e.op.name} has no integer form")  # type: ignore[attr-defined]
+            raise NotSupported(f"operator {e.op.name} has no integer form")  # type: ignore[attr-defined]  # the callee is an operator
         result, t = rule(e, self.types)
         self.types[result] = t
         return result
@@ -169,7 +169,7 @@ def rewrite_dequantized_inputs(root: Expr, hard_fail: bool, optional: Collection
     def leave(old: Expr, new: Expr) -> Expr:
         if not is_call_to(new, *QAT_OPERATORS):
             return new
-        region = Region(new)  # type: ignore[arg-type]
+        region = Region(new)
         inner = [e for e in region.calls if e is not new]
         if not region.is_dataflow or not inner:
             return new
@@ -179,7 +179,7 @@ def rewrite_dequantized_inputs(root: Expr, hard_fail: bool, optional: Collection
                 raise IrError("FakeQuantizationToInteger: an input is not dequantized", stray.span)
             return new
         converter = Converter(dict(region.types), hard_fail, None, optional)
-        result = converter.run(new, [*inner, new])  # type: ignore[list-item, arg-type]
+        result = converter.run(new, [*inner, new])
         t = converter.types.get(result)
         if result is new or not isinstance(t, Affine):
             return new

@@ -142,7 +142,7 @@ def _call(graph: DataflowGraph, e: Call) -> None:
 
 def pattern_of(e: Call) -> int:
     """The fusion pattern of a call of an operator; opaque where its shape can only be known from the data."""
-    operator = e.op.operator  # type: ignore[attr-defined]
+    operator = e.op.operator  # type: ignore[attr-defined]  # the callee is an operator
     if operator.pattern is None:
         return Pattern.OPAQUE
     if operator.shape_from_data and is_dynamic(e.checked_type):

@@ -50,6 +50,6 @@ def blocked(new: Call, old: Call, lanes: int) -> Call | None:
         op = "nn.contrib_depthwise_conv2d_NCHWc"
     else:
         return None
-    attributes |= {"channels": filters, "kernel_size": tuple(map(int, weight.shape[2:]))}  # type: ignore[arg-type]
+    attributes |= {"channels": filters, "kernel_size": tuple(map(int, weight.shape[2:]))}  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
     attributes |= dict(zip(("data_layout", "kernel_layout", "out_layout"), layouts, strict=True))
     return call(op, *new.args, **attributes)

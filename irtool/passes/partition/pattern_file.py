@@ -81,8 +81,8 @@ class _Reader:
         return IrError(message, self._span(node), **extra)
 
     def _span(self, node: ast.AST) -> Span:
-        start = _offset(self.source.text, node.lineno, node.col_offset)  # type: ignore[attr-defined]
-        end = _offset(self.source.text, node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+        start = _offset(self.source.text, node.lineno, node.col_offset)  # type: ignore[attr-defined]  # nodes that were parsed have places
+        end = _offset(self.source.text, node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]  # nodes that were parsed have places
         return Span(self.source, start, end)
 
     def statement(self, node: ast.stmt) -> Step:

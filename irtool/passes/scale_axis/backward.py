@@ -75,7 +75,7 @@ class _Backward:
 
     def push(self, e: Call, message: Message, scale: Expr) -> Steps:
         """`e` with `scale` multiplied into it along the message's axes."""
-        made = yield _PUSH[e.op.name](self, e, message, scale)  # type: ignore[attr-defined]
+        made = yield _PUSH[e.op.name](self, e, message, scale)  # type: ignore[attr-defined]  # the callee is an operator
         self.memo[e] = made
         return made
 
@@ -85,7 +85,7 @@ class _Backward:
 
     def scaled(self, e: Call, message: Message, scale: Expr) -> Expr:
         """`e` with the multiplication right behind it."""
-        wide = to_axes(scale, e.checked_type.shape, message.axes)  # type: ignore[union-attr]
+        wide = to_axes(scale, e.checked_type.shape, message.axes)  # type: ignore[union-attr]  # types have been inferred
         return call("multiply", self.plain(e), scale if wide is None else wide)
 
     def relu(self, e: Call, message: Message, scale: Expr) -> Steps:

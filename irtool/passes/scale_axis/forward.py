@@ -94,7 +94,7 @@ def _realized(a: Operand, was: Expr) -> Expr:
     """The value with its scale multiplied in after all."""
     if not isinstance(a, Scaled):
         return a
-    scale = to_axes(a.scale, was.checked_type.shape, a.axes)  # type: ignore[union-attr]
+    scale = to_axes(a.scale, was.checked_type.shape, a.axes)  # type: ignore[union-attr]  # types have been inferred
     return was if scale is None else call("multiply", a.value, scale)
 
 

@@ -31,7 +31,7 @@ def _normalized(y: DFPattern) -> DFPattern:
 
 
 def _conv2d(e: Expr) -> bool:
-    if name_of(e) == "clip" and (e.attrs.a_min, e.attrs.a_max) != (0, 6):  # type: ignore[attr-defined]
+    if name_of(e) == "clip" and (e.attrs.a_min, e.attrs.a_max) != (0, 6):  # type: ignore[attr-defined]  # attributes of the operator that was asked for
         return False
     conv = find_call(e, "nn.conv2d")
     return conv.attrs.data_layout == "NCHW" and (conv.attrs.groups == 1 or is_depthwise(conv))
