@@ -119,7 +119,8 @@ class Lines:
             if around := self._running(path, source, within):
                 found |= around
                 break
-        return {t: found[t] for t in sorted(found, key=lambda t: (found[t], t))[:AROUND]}
+        stem = Path(path).stem
+        return {t: found[t] for t in sorted(found, key=lambda t: (stem not in t, found[t], t))[:AROUND]}
 
     def _naming(self, name: str) -> dict[str, float]:
         """The tests that run functions with a name in them."""

@@ -2,7 +2,8 @@
 
 `python -m pytest -p tests.mutants.serving --serve IN OUT FILES` reads from the pipe IN a mutant a line (JSON: `path`, `before`
 and `after`, the texts of its file; `tests`, in order; `each` and `most`, limits in seconds) and answers on OUT with its
-outcome (JSON: `outcome`, `by`, `seconds`). In the fork the functions of the changed file get their changed code.
+outcome (JSON: `outcome`, `by`, `seconds`). In the fork the functions of the changed file get their changed code. A test that
+fails is run without the change, too, the first time that it does: where it fails all the same, it counts no more.
 """
 
 from __future__ import annotations
@@ -38,9 +39,23 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     gc.freeze()
     with requests.open() as coming, answers.open("w") as going:
         print(json.dumps(sorted(items)), file=going, flush=True)
+        sound: set[str] = set()
         for line in coming:
-            print(json.dumps(_attempt(json.loads(line), items)), file=going, flush=True)
+            print(json.dumps(_judge(json.loads(line), items, sound)), file=going, flush=True)
     return True
+
+
+def _judge(request: dict[str, Any], items: dict[str, pytest.Item], sound: set[str]) -> dict[str, Any]:
+    """The outcome of a mutant by tests that pass without it: `sound` are those known to, the others are taken out."""
+    while True:
+        answer = _attempt(request, items)
+        by = answer.get("by", "")
+        if answer["outcome"] != "killed" or by in sound or by not in items:
+            return answer
+        if _attempt({**request, "tests": [by], "after": None}, items)["outcome"] == "survived":
+            sound.add(by)
+            return answer
+        del items[by]
 
 
 def _attempt(request: dict[str, Any], items: dict[str, pytest.Item]) -> dict[str, Any]:
@@ -77,8 +92,10 @@ def _attempt(request: dict[str, Any], items: dict[str, pytest.Item]) -> dict[str
 
 def _run(request: dict[str, Any], items: list[pytest.Item]) -> str:
     """The first of the tests that fails with the changed code, "" if none does."""
-    if not put(request["path"], request["before"], request["after"]):
+    if request["after"] is not None and not put(request["path"], request["before"], request["after"]):
         return NOTHING
+    if not items:
+        return ""
     reports: list[pytest.TestReport] = []
 
     class Listener:

@@ -15,7 +15,7 @@ from tests.mutants.checkout import ROOT
 from tests.mutants.mapping import Lines, in_order
 from tests.mutants.report import EQUIVALENT, REPORT, section
 from tests.mutants.sites import mutants, sample
-from tests.mutants.trial import try_mutant
+from tests.mutants.trial import Server, try_mutant
 
 CODE = '''"""Adds 1 + 1 if x > 2."""
 from __future__ import annotations
@@ -174,6 +174,26 @@ def test_a_mutant_lives_while_no_test_fails(change: str, outcome: str, tmp_path:
     result = try_mutant(mutant, Known(tmp_path), tmp_path, most=10, each=0.5)
     assert (result.outcome, result.tests) == (outcome, 1)
     assert path.read_text() == CODE
+
+
+def test_a_test_that_always_fails_kills_nothing(tmp_path: Path) -> None:
+    path = place(CODE, tmp_path)
+    (tmp_path / "tests" / "mutants").mkdir(parents=True)
+    for name in ("limits", "serving"):
+        shutil.copy(Path(__file__).parent / f"{name}.py", tmp_path / "tests" / "mutants")
+    (tmp_path / "tests" / "test_box.py").write_text(
+        "from irtool.box import longest\n\n\ndef test_longest():\n    assert longest([3, 5]) == 6\n\n\n"
+        "def test_wrong():\n    assert longest([3, 5]) == 7\n"
+    )
+    (tmp_path / ".own").mkdir()
+    server = Server(tmp_path, ["tests/test_box.py"])
+    changes = {m.change: m for m in mutants(path, tmp_path)}
+    tests = ["tests/test_box.py::test_wrong", "tests/test_box.py::test_longest"]
+    try:
+        found = [server.attempt(changes[c], CODE, tests, 5, 60) for c in ("max → min", "or → and")]
+    finally:
+        server.close()
+    assert [(f["outcome"], f["by"]) for f in found] == [("killed", tests[1]), ("survived", "")]
 
 
 def test_quick_tests_of_the_room_come_first() -> None:
