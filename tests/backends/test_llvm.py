@@ -227,6 +227,25 @@ def test_weights(weights: str, tmp_path: Path, quick_compiles: None) -> None:
             Llvm.load(library, "model", tmp_path / "damaged.bin")
 
 
+def test_constants_of_every_kind_and_an_empty_one() -> None:
+    given = {
+        "f": np.array([np.nan, -0.0, 1e-40, np.inf], "float32"),
+        "h": np.arange(4, dtype="float16"),
+        "b": np.array([True, False, False, True]),
+        "i": np.array([-(1 << 63), -1, 0, 5], "int64"),
+        "e": np.zeros((0,), "float32"),
+    }
+    types = {"f": "float32", "h": "float16", "b": "bool", "i": "int64"}
+    params = ", ".join([*(f"%{n}: Tensor[(4,), {t}]" for n, t in types.items()), "%e: Tensor[(0,), float32]"])
+    body = "(concatenate((%x, %f, %e)), add(%h, %h), logical_not(%b), add(%i, %i))"
+    module = irtool.infer_types(irtool.parse(f"{V}def @main(%x: Tensor[(2,), float32], {params}) {{ {body} }}"))
+    x = np.ones(2, "float32")
+    options: dict = {"params": given, "opt_level": 0, "weights": "inline", "disabled_pass": ["FoldConstant"]}
+    c = irtool.build(module, target="c", cflags="-O1", **options).run([x])
+    llvm = irtool.build(module, target="llvm", **options).run([x])
+    assert_same([np.asarray(a) for a in c], [np.asarray(a) for a in llvm])
+
+
 def test_a_machine_without_compiler_and_linker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing on the PATH: llvmlite compiles, and loads the object file."""
     monkeypatch.setenv("PATH", str(tmp_path))

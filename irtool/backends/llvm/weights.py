@@ -15,9 +15,11 @@ def definition(c: Slot, symbol: str) -> str:
     """A constant in the text."""
     shape = ", ".join(map(str, c.shape))
     t = stored_type(c.dtype)
-    values = _numbers(c) or ["0"]
-    inside = f"[{', '.join(f'{t} {v}' for v in values)}]"
-    return f"@{symbol} = internal constant [{len(values)} x {t}] {inside}, align {ALIGNMENT} ; {c.dtype}[{shape}]"
+    values = _numbers(c)
+    # An empty one has an address all the same.
+    inside = f"[{', '.join(f'{t} {v}' for v in values)}]" if values else "zeroinitializer"
+    kind = f"[{max(1, len(values))} x {t}]"
+    return f"@{symbol} = internal constant {kind} {inside}, align {ALIGNMENT} ; {c.dtype}[{shape}]"
 
 
 def _numbers(c: Slot) -> list[str]:
