@@ -6,6 +6,7 @@ import dataclasses
 import sys
 
 from ..ops import Operator, operators
+from ..passes.operator_facts import facts_of, lacks
 from ..passes.option_text import show_value
 from ..plugin import type_hints
 from .manual import for_markdown, for_terminal
@@ -90,6 +91,10 @@ def explain_operator(name: str) -> str:
     out += ["type rule:", *["  " + line for line in rule or ["none is explained"]], ""]
     out.append(f"fusion pattern: {_pattern(cls)}" + (", stateful" if cls.stateful else ""))
     out.append(f"support level: {cls.support_level}; supported by: {', '.join(_supports(cls)) or 'nothing yet'}")
+    known = [f"  {fact}: {said}" for fact, said in facts_of(cls).items() if said]
+    out += ["known to passes:", *(known or ["  nothing beside its class"])]
+    if not cls.vendor and (missing := lacks(cls)):
+        out.append(f"still lacks: {', '.join(missing)}")
     if cls.vendor:
         out.append(f"an operator of {cls.vendor}: read, checked and printed, but neither run nor built")
     if _versions(cls):

@@ -103,6 +103,8 @@ class Operator(Plugin):
         until: the last version that has it; empty if the last of Relay, 0.19, does.
         later_arguments: other lists of arguments that a call may have, as later versions do; the number decides.
         reshapes: True if the result holds the input's elements in the same order (reshape, squeeze, expand_dims …).
+        precision: how ToMixedPrecision treats it: `always` (its inputs are converted), `follow` (if they are converted
+            already) or `never`; empty where the pass's own lists say it, or nothing does.
         noncomputational: True if a call stands for no kernel of its own (annotations, memory, quantized operators that
             are rewritten before code is made); such a call is neither fused nor folded.
         shape_from_data: True if the result's shape depends on the values of an argument.
@@ -130,6 +132,7 @@ class Operator(Plugin):
     later_arguments: ClassVar[tuple[tuple[str, ...], ...]] = ()
     reshapes: ClassVar[bool] = False
     noncomputational: ClassVar[bool] = False
+    precision: ClassVar[str] = ""
     shape_from_data: ClassVar[bool] = False
     on_host: ClassVar[tuple[str, ...]] = ()
     one_shape: ClassVar[tuple[str, ...]] = ()

@@ -29,7 +29,7 @@ from ..ir import (
 )
 from ..ir.places import place_by_operands
 from ..ir.types import distinct_leaves, require_few_leaves
-from ..ops.base import call
+from ..ops.base import Operator, call
 from ..trampoline import trampoline
 from .base import FunctionPass, register_pass
 from .config_option import ConfigOption
@@ -142,6 +142,15 @@ NEVER = frozenset(
     ]
 )
 """Operators whose results grow beyond the range of 16 bits, or which add up many terms."""
+
+
+def precision_of(operator: type[Operator]) -> str | None:
+    """`always`, `follow` or `never`: what the operator's class says, else the lists; None where neither says anything."""
+    if operator.precision:
+        return operator.precision
+    listed = (("always", ALWAYS), ("follow", FOLLOW), ("never", NEVER))
+    return next((kind for kind, names in listed if operator.name in names), None)
+
 
 _ACCUMULATES = frozenset(
     "relay.attrs." + name
@@ -308,11 +317,11 @@ class _Converter:
             raise IrError(
                 "ToMixedPrecision handles operators and function literals only", e.span, help="inline the call first"
             )
-        name = e.op.name
-        if name not in ALWAYS | FOLLOW | NEVER:
-            first, count = self.missing.get(name, (e, 0))
-            self.missing[name] = (first, count + 1)
-        return "always" if name in ALWAYS else "never" if name in NEVER else "follow"
+        found = precision_of(e.op.operator)
+        if found is None:
+            first, count = self.missing.get(e.op.name, (e, 0))
+            self.missing[e.op.name] = (first, count + 1)
+        return found or "follow"
 
     def attributes(self, attrs: Any) -> Any:
         if attrs is None:
