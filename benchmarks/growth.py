@@ -125,12 +125,14 @@ def measure(
     found: dict[str, dict[str, Any]] = {}
     end = time.monotonic() + budget
     for size in sizes:
+        left = end - time.monotonic()
         try:
-            with at_most(min(end - time.monotonic(), _TIMES * patience)):
+            with at_most(min(left, _TIMES * patience)):
                 ready_by_stage = work_of(shape, size)
         except _Late:
+            short = left < _TIMES * patience
             for entry in found.values():
-                _leave_out(entry, size, "the module itself takes too long")
+                _leave_out(entry, size, "the budget is used up" if short else "the module itself takes too long")
             continue
         for stage, ready in ready_by_stage.items():
             if stages and stage not in stages:
