@@ -150,7 +150,18 @@ if TYPE_CHECKING:
     "--cache/--no-cache", default=True, show_default=True, help="Reuse cached builds of the same input and options."
 )
 @click.option(
-    "--explain", is_flag=True, help="Print the scheduling strategy of each kernel, with the reason and its primitives."
+    "--explain",
+    "explain_schedule",
+    is_flag=True,
+    help="Print the strategy, the reason and the primitives of every stage, as --schedule reads them.",
+)
+@click.option(
+    "--schedule",
+    "schedule_file",
+    type=kinds.READ,
+    metavar="FILE",
+    default=None,
+    help="Schedule stages by hand, with primitives as --explain prints them; see docs/schedules.md.",
 )
 @click.option(
     "--report", "report_file", type=kinds.WRITTEN, metavar="FILE.json", default=None, help="Write the build report."
@@ -179,7 +190,8 @@ def command(
     missing_constants: str,
     printed: PrintChoice,
     time_passes: bool,
-    explain: bool,
+    explain_schedule: bool,
+    schedule_file: str | None,
     report_file: str | None,
     graph_file: str | None,
     cache: bool,
@@ -202,6 +214,7 @@ def command(
     from ..driver.options import choose_backend, default_emit
     from ..driver.stages import STAGES
     from ..passes.instruments.timing import Timing
+    from .explaining import explain
     from .output import write_text
     from .source import constants_beside, read_text
 
@@ -252,6 +265,7 @@ def command(
                 "utf-8", "surrogatepass"
             ),
             passes=chosen.passes,
+            schedule=read_text(schedule_file)[0] if schedule_file else "",
             instruments=watching,
             also=texts,
             warnings=said,
@@ -264,11 +278,8 @@ def command(
     report_instruments(watching)
     for text in unfiled:
         write_text("-", text)
-    if explain:
-        for kernel in artifact.report["kernels"]:
-            click.echo(f"{kernel['name']}: {kernel['strategy']} — {kernel['reason']}")
-            for line in kernel["schedule"]:
-                click.echo(f"  {line}")
+    if explain_schedule:
+        click.echo(explain(artifact.report["kernels"]), nl=False)
     if to_output:
         printed_file = next(f for f in artifact.files if f.endswith(f"{name}.{options['emit']}"))
         with open(printed_file, encoding="utf-8") as printed_program:

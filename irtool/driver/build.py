@@ -51,6 +51,7 @@ def build(
     required_pass: Iterable[str] | None = None,
     disabled_pass: Iterable[str] | None = None,
     config: Mapping[str, Any] | None = None,
+    schedule: str = "",
     instruments: Iterable[Any] | None = None,
     also: Callable[[Emission], Mapping[str, str]] | None = None,
     warnings: Sequence[str] = (),
@@ -98,6 +99,8 @@ def build(
             their names, and `source` of the functions that are built is what these passes made.
         required_pass, disabled_pass: passes that the pipeline runs whatever the level, and those that it leaves out.
         config: options of single passes, `{"relay.FuseOps.max_depth": 8}`.
+        schedule: primitives for chosen stages of kernels, in place of irtool's strategies: text such as `build --explain`
+            prints; see `irtool.schedule.script`.
         instruments: instruments for the passes. The cache knows nothing of them: a build that it has runs no pass.
         also: gives further text files by path, of what the build made; they are written with the others, or nothing is.
         warnings: what was said when `module` was called; kept in the report, and so in the cache.
@@ -145,6 +148,7 @@ def build(
         required_pass=tuple(sorted(context.required_pass)),
         disabled_pass=tuple(sorted(context.disabled_pass)),
         config=tuple(sorted(context.config.items())),
+        schedule=schedule,
     )
     instruments = tuple(instruments) if instruments is not None else None
     if passes:

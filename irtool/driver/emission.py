@@ -12,6 +12,7 @@ from ..backends.base import Request
 from ..diagnostics import IrError, ToolError
 from ..ir import Module
 from ..lower.storage import storage_report
+from ..schedule.script import scripted
 from ..tir.program import HostFunction
 from .options import Options
 from .outputs import Emission
@@ -38,7 +39,8 @@ def emit_files(
     """
     start = time.perf_counter()
     backend, name = options.backend, options.name
-    program = run_stages(prepared, options.entries, backend.machine(), instruments)
+    with scripted(options.schedule):
+        program = run_stages(prepared, options.entries, backend.machine(), instruments)
     if options.emit == "tir":
         from ..printer.program import program_text
 

@@ -20,7 +20,7 @@ class Options:
     """The options of `build`, checked; see there for what each means. `entries`: the function of `NAME_run` first.
 
     `backend` has its own flags; `target` is what passes are told. `config` has the keys and values of the pass context,
-    sorted by key.
+    sorted by key. `schedule` is a text of schedules made by hand, see `irtool.schedule.script`.
     """
 
     backend: Backend = field(default_factory=lambda: find_backend("c").make())
@@ -32,6 +32,7 @@ class Options:
     required_pass: tuple[str, ...] = ()
     disabled_pass: tuple[str, ...] = ()
     config: tuple[tuple[str, Any], ...] = ()
+    schedule: str = ""
 
     def __post_init__(self) -> None:
         backend = self.backend

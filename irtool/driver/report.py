@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from ..backends.base import Sources, entry_points
@@ -45,7 +46,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
                 "operators": list(k.operators),
                 "strategy": k.choice.strategy,
                 "reason": k.choice.reason,
-                "schedule": list(k.choice.trace),
+                "stages": [asdict(s) for s in k.choice.stages],
                 "macs": k.macs,
                 "calls": sum(r.kernel is k for rs in runs.values() for r in rs),
                 "workspace_bytes": k.workspace,

@@ -20,8 +20,27 @@ guards        conditions on what is read                ⇒ bounds of loops
 nest          a block                                   ⇒ its loop nest (`factored`, `sliding`, `tile_stores`: parts of it)
 """
 
+from .block import Block
+from .forms import Map, Reduction
 from .kernel import schedule_kernel
 from .machine import Machine
+from .nest import lower, lower_all
 from .pipeline import SCHEDULE, Stage, schedule_program
+from .strategies.base import Candidate, Strategy, strategies, strategy
 
-__all__ = ["SCHEDULE", "Machine", "Stage", "schedule_kernel", "schedule_program"]
+__all__ = [
+    "SCHEDULE",
+    "Block",
+    "Candidate",
+    "Machine",
+    "Map",
+    "Reduction",
+    "Stage",
+    "Strategy",
+    "lower",
+    "lower_all",
+    "schedule_kernel",
+    "schedule_program",
+    "strategies",
+    "strategy",
+]

@@ -32,6 +32,7 @@ class Block(Generic[Form]):
         inner: the loops of the reduction, inside of those.
         bindings: axes that are no loop themselves, in terms of the loops' variables.
         kinds: how loops run that are not serial.
+        ranges: axes of which only steps `[begin, end)` are made, in place of all of them.
         tile: the loops that lie inside of the accumulator, which has an axis for each of them; those of one step may be gone.
         results: so many elements along the last two axes of the tile are results; 0: all of them.
         transposed: results lie side by side along the first axis of the tile, not along its last, and get to memory through
@@ -46,6 +47,7 @@ class Block(Generic[Form]):
     inner: tuple[Loop, ...] = ()
     bindings: Mapping[Expr, Expr] = field(default_factory=dict)
     kinds: Mapping[Var, str] = field(default_factory=dict)
+    ranges: Mapping[Var, tuple[int, int]] = field(default_factory=dict)
     tile: tuple[Loop, ...] = ()
     results: int = 0
     transposed: bool = False
@@ -102,7 +104,9 @@ class Block(Generic[Form]):
 
     def with_loop(self, loop: Var, into: tuple[Loop, ...], value: Expr) -> Block[Form]:
         """The block with other loops in the place of one, whose variable is `value` in terms of them."""
-        v, _ = self.find(loop)
+        v, extent = self.find(loop)
+        if extent > 1:
+            self.check_free(v)
 
         def put(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
             return tuple(y for x in loops for y in (into if x[0] is v else (x,)))
@@ -112,6 +116,17 @@ class Block(Generic[Form]):
             bindings[v] = value
         kinds = {x: k for x, k in self.kinds.items() if x is not v}
         return replace(self, loops=put(self.loops), inner=put(self.inner), bindings=bindings, kinds=kinds, view=None)
+
+    def check_free(self, v: Var) -> None:
+        """Raises UsageError for a loop that what has been done to the block relies on."""
+        if _among((v, 0), self.tile):
+            raise UsageError(f"{v.name} is an axis of the accumulators", help="change loops before cache_write")
+        if any(v is x for c in self.caches for i in c.read.indices for x in post_order(i)):
+            raise UsageError(f"{v.name} is an axis of a copy", help="change loops before cache_read")
+        if self.window is not None or (self.factor is not None and self.factor.loop is v):
+            raise UsageError(
+                f"how {v.name} is reduced is settled", help="change loops before sliding_window and rfactor"
+            )
 
     def with_kind(self, loop: Var | str, kind: str) -> Block[Form]:
         """The block with a loop that runs in another way."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -27,6 +28,9 @@ from .forms import Loop, Reduction
 from .guards import bounded_loop
 from .tile_stores import partial, transposed
 
+_MANY_STEPS = 32
+"""Steps of a loop that several threads can share evenly."""
+
 
 def lower(b: Block[Any]) -> Stmt:
     """The loops of a block around its stores, or around its accumulators."""
@@ -44,8 +48,16 @@ def lower(b: Block[Any]) -> Stmt:
     return body
 
 
-def lower_all(parts: list[Block[Any]], shared: int | None = None) -> Stmt:
-    """The nests of blocks one after the other, inside of the outermost loops that all of them have (at most `shared`)."""
+def lower_all(parts: Sequence[Block[Any]]) -> Stmt:
+    """The nests of blocks one after the other, inside of the outermost loops that all of them have.
+
+    Of reductions it is the outermost loop alone: other stages can join it. Threads then share its steps only, so that there
+    must be many.
+    """
+    shared = None
+    if isinstance(parts[0].form, Reduction):
+        outermost = parts[0].outside[:1]
+        shared = 1 if outermost and outermost[0][1] >= _MANY_STEPS else 0
     common: list[tuple[Var, int, str]] = []
     for loops in zip(*(b.outside for b in parts)):
         v, extent = loops[0]
@@ -64,7 +76,7 @@ def _reduction(b: Block[Any]) -> Stmt:
     assert isinstance(form, Reduction)
     view = b.seen()
     if b.factor is not None:
-        return lower_factor(b, form, b.factor)
+        return lower_factor(b, b.result() if b.bindings else form, b.factor)
     if not b.tile:
         update: Stmt = Store(form.acc, (), view(form.update))
         for v, extent in reversed(b.inner):
@@ -74,13 +86,12 @@ def _reduction(b: Block[Any]) -> Stmt:
     update = _updates(b, form)
     written = seq([view.store(s) for s in form.stores])
     *inside, (lane, lanes) = b.tile
-    whole = inside[-1][1] * lanes
-    valid = b.results or whole
     if b.transposed:
         assert isinstance(written, Store)
+        valid = b.results or inside[-1][1] * lanes
         results = transposed(written, inside, lane, lanes, valid, lambda s: _tile(b, s), view.simplify)
-    elif valid < whole:
-        results = partial(written, inside, inside[-1][0], lane, lanes, valid)
+    elif b.results:
+        results = partial(written, inside, inside[-1][0], lane, lanes, b.results)
     else:
         results = _tile(b, written)
     return Allocate(view.acc, seq([_tile(b, Store(view.acc, view.place, view(form.init))), update, results]))

@@ -12,15 +12,25 @@ from .work import count_macs
 
 
 @dataclass(frozen=True)
+class StageChoice:
+    """The strategy of one stage: `number` is its place in the kernel, `primitives` are the calls that made its nest."""
+
+    number: int
+    strategy: str
+    reason: str
+    primitives: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Choice:
     """The strategy of a kernel's main stage, and why it has this one.
 
-    `trace`: the schedule primitives that were applied to all stages, one call a line.
+    `stages` tells the same of each stage that was scheduled, in order.
     """
 
     strategy: str = "loops"
     reason: str = ""
-    trace: tuple[str, ...] = ()
+    stages: tuple[StageChoice, ...] = ()
 
 
 @dataclass

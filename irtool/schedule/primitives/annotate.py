@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...diagnostics import UsageError
 from ...tir.expr import Var
 from ...tir.stmt import PARALLEL, UNROLLED, VECTORIZED
 from ..block import Block
@@ -16,7 +17,14 @@ def vectorize(b: Block[Form], loop: Var | str) -> Block[Form]:
     ::
 
         for i in 8: out[i] = x[i] + y[i]    ⇒    vectorize(i)    out[0:8] = x[0:8] + y[0:8]
+
+    Raises UsageError unless it is the innermost loop over results, and its extent a power of two.
     """
+    v, extent = b.find(loop)
+    if not b.loops or b.loops[-1][0] is not v:
+        raise UsageError(f"{v.name} is not the innermost loop over results", help="reorder them first")
+    if extent & (extent - 1):
+        raise UsageError(f"vectors have a power of two as their number of elements, and {v.name} has {extent} steps")
     return b.with_kind(loop, VECTORIZED)
 
 

@@ -38,6 +38,7 @@ def primitive(function: Callable[P, R]) -> Callable[P, R]:
             trace.append(_call(function.__name__, args[1:], options))
         return result
 
+    run.by_hand = True  # type: ignore[attr-defined]  # a function has what is set on it
     return run
 
 
@@ -50,6 +51,11 @@ def tracing() -> Iterator[list[str]]:
         yield lines
     finally:
         _TRACE.reset(token)
+
+
+def is_traced() -> bool:
+    """True while a trace is taken."""
+    return _TRACE.get() is not None
 
 
 def remark(line: str) -> None:

@@ -23,6 +23,8 @@ def fuse(b: Block[Form], outer: Var | str, inner: Var | str, name: str = "") -> 
     next to each other.
     """
     (x, n_x), (y, n_y) = b.find(outer), b.find(inner)
+    b.check_free(x)
+    b.check_free(y)
     fused = Var(name or f"{x.name}{y.name}", x.dtype)
 
     over, inside = _joined(b.loops, x, y, (fused, n_x * n_y)), _joined(b.inner, x, y, (fused, n_x * n_y))

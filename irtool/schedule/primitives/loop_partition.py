@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Var
@@ -35,4 +36,16 @@ def _part(b: Block[Form], v: Var, extent: int, begin: int, end: int) -> Block[Fo
         return b
     own = Var(v.name, v.dtype)
     value: Expr = own + begin if begin else own
-    return b.with_loop(v, ((own, end - begin),), value)
+    axis = _axis(b, v)
+    before = b.ranges.get(axis, (0, 0))[0]
+    part = b.with_loop(v, ((own, end - begin),), value)
+    return replace(part, ranges={**b.ranges, axis: (before + begin, before + end)})
+
+
+def _axis(b: Block[Form], v: Var) -> Var:
+    """The axis that a loop runs over, as a whole or over one range of it."""
+    for x, _ in (*b.form.loops, *b.form.inner):
+        over = b.over(x)
+        if len(over) == 1 and over[0] is v and (x is v or x in b.ranges):
+            return x
+    raise UsageError(f"{v.name} is a part of an axis", help="partition loops before they are split or fused")

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...diagnostics import UsageError
+from ...tir.expr import Var
+from ...tir.stmt import Store
 from ..block import Block
-from ..forms import Form
-from ..sliding import Sliding
+from ..forms import Form, Reduction
+from ..sliding import choose_sliding
 from .base import primitive
 
 
 @primitive
-def sliding_window(b: Block[Form], window: Sliding) -> Block[Form]:
+def sliding_window(b: Block[Form], loop: Var | str) -> Block[Form]:
     """The updates of a tile in the order of the elements that they read, each of which is read once, into a register.
 
     ::
 
         for t, k: acc[t] += x[t + k] * w[k]    ⇒    for each y: near = x[y]; for k: acc[y - k] += near * w[k]
 
-    As Halide's sliding windows, within a tile of registers.
+    As Halide's sliding windows, within a tile of registers. Raises UsageError where the rows of the tile, its first axis, read
+    nothing in common along the loop.
     """
+    found = b.find(loop)
+    if not isinstance(b.form, Reduction) or not b.tile:
+        raise UsageError("there is no tile of accumulators", help="cache_write makes one")
+    view = b.seen()
+    window = choose_sliding(Store(view.acc, view.place, view(b.form.update)), b.tile[0], [found], view.simplify)
+    if window is None:
+        raise UsageError(f"the rows of the tile read nothing in common along {found[0].name}")
     return replace(b, window=window)

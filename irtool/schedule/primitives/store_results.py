@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...diagnostics import UsageError
 from ..block import Block
 from ..forms import Form
+from ..tile_stores import is_transposed
 from .base import primitive
 
 
@@ -16,8 +18,16 @@ def store_tail(b: Block[Form], results: int) -> Block[Form]:
     ::
 
         out[i*8 : i*8 + 8] = acc[0:8]    ⇒    store_tail(5)    out[i*8 : i*8 + 5] = acc[0:5]
+
+    Raises UsageError for a tile of fewer than two axes, or of fewer elements.
     """
+    if len(b.tile) < 2 or not 0 < results <= b.tile[-1][1] * b.tile[-2][1]:
+        raise UsageError(f"there are no {results} elements along the last two axes of a tile")
     return replace(b, results=results)
+
+
+# The elements that are no results read operands beyond their axis: a strategy knows that they are there.
+store_tail.by_hand = False  # type: ignore[attr-defined]  # a function has what is set on it
 
 
 @primitive
@@ -28,6 +38,11 @@ def store_transposed(b: Block[Form]) -> Block[Form]:
 
         out[l, t] = acc[t, l]    ⇒    near[t, l] = acc[t, l]; out[l, 0:T] = near[0:T, l]
 
-    Single elements of a vector, each in a line of memory of its own, would take longer than the reduction.
+    Single elements of a vector, each in a line of memory of its own, would take longer than the reduction. Raises UsageError
+    for a tile that has not two axes and the elements of a vector, or where results do not lie side by side along the first.
     """
+    view = b.seen()
+    stores = [view.store(s) for s in b.form.stores]
+    if len(b.tile) != 3 or not is_transposed(stores, b.tile[-1][0], b.tile[:-1], view.simplify):
+        raise UsageError("results do not lie side by side along the first axis of a tile")
     return replace(b, transposed=True)

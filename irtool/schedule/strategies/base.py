@@ -18,9 +18,10 @@ from ...plugin.registry import Registry
 from ...tir.stmt import Buffer, Stmt
 from ..affine import loads
 from ..axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_sums
-from ..forms import Map, Reduction
+from ..forms import Form, Map, Reduction
 from ..guards import take_guards
 from ..machine import Machine
+from ..primitives.base import is_traced, remark, tracing
 from ..tile_choice import TileChoice, choose_register_tile
 
 
@@ -48,6 +49,9 @@ class Stage:
         form: what it computes; None for a nest that is no map and no reduction.
         target: the processor's vectors.
         rows: the number of rows that the kernel's stages sum, or work on one after the other; 0 if they do not.
+        kernel: the kernel's name.
+        number: which of its stages it is.
+        main: whether it is the one with the most work.
         same: pairs of an input and an output of the kernel that may lie in the same memory.
     """
 
@@ -56,6 +60,10 @@ class Stage:
     target: Machine
     rows: int = 0
     same: list[tuple[Buffer, Buffer]] = field(default_factory=list)
+    kernel: str = ""
+    number: int = -1
+    main: bool = False
+    _told: bool = field(default=False, init=False, repr=False)
 
     @property
     def work(self) -> int:
@@ -67,12 +75,12 @@ class Stage:
     @property
     def reduction(self) -> Reduction | None:
         """The reduction, if it is one: guards apart, axes split where operands lie in blocks, and fused where they can be."""
-        return self._fused if isinstance(self.form, Reduction) else None
+        return self._tell(self._fused) if isinstance(self.form, Reduction) else None
 
-    @cached_property
+    @property
     def map(self) -> Map | None:
         """The map, if it is one, with axes split and fused likewise."""
-        return fuse_axes(split_blocks(self.form)) if isinstance(self.form, Map) else None
+        return self._tell(self._flat) if isinstance(self.form, Map) else None
 
     @cached_property
     def windows(self) -> Reduction:
@@ -81,8 +89,24 @@ class Stage:
         return take_guards(split_groups(split_sums(self.form)))
 
     @cached_property
-    def _fused(self) -> Reduction:
-        return fuse_sums(fuse_axes(self.windows))
+    def _fused(self) -> tuple[Reduction, list[str]]:
+        with tracing() as trace:
+            return fuse_sums(fuse_axes(self.windows)), trace
+
+    @cached_property
+    def _flat(self) -> tuple[Map, list[str]]:
+        assert isinstance(self.form, Map)
+        with tracing() as trace:
+            return fuse_axes(split_blocks(self.form)), trace
+
+    def _tell(self, prepared: tuple[Form, list[str]]) -> Form:
+        """A form made ready for strategies; a trace has what was done to it, once, if what is traced uses it."""
+        form, lines = prepared
+        if is_traced() and not self._told:
+            self._told = True
+            for line in lines:
+                remark(line)
+        return form
 
     @property
     def lanes(self) -> int:

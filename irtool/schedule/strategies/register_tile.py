@@ -41,9 +41,6 @@ LATENCY = 4
 
 _PARALLEL_WORK = 1 << 18
 
-_MANY_STEPS = 32
-"""Steps of a loop that several threads can share evenly."""
-
 
 Segment = tuple[int, int, int, int]
 """A part of the vector axis: its first element, tiles, vectors of a tile, lanes of a vector."""
@@ -95,8 +92,7 @@ def tiled(r: Reduction, p: TileChoice) -> Stmt:
             if r.work >= _PARALLEL_WORK and b.outside:
                 b = parallel(b, b.outside[0][0])
             parts.append(b)
-    outermost = parts[0].outside[:1]
-    return lower_all(parts, shared=1 if outermost and outermost[0][1] >= _MANY_STEPS else 0)
+    return lower_all(parts)
 
 
 def _names(v: Var, suffixes: str) -> list[str]:
@@ -177,7 +173,7 @@ def _share_reads(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Redu
         if window is not None:
             for k, _ in window.columns(rows, free, view.simplify):
                 b = unroll(b, k)
-            return sliding_window(b, window)
+            return sliding_window(b, window.loop[0])
     if not r.inner:  # nothing is summed: the axes of the reduction have extent 1
         return b
     last, extent = r.inner[-1]
