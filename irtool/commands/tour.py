@@ -106,7 +106,7 @@ def tour() -> str:
 
 def _output(command: str) -> str:
     """What a command writes. Raises RuntimeError where it fails."""
-    from ..cli import run
+    from .shell import execute as run
 
     words = command.split()[1:]
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
