@@ -279,7 +279,7 @@ def command(
     for text in unfiled:
         write_text("-", text)
     if explain_schedule:
-        click.echo(explain(artifact.report["kernels"]), nl=False)
+        click.echo(explain(artifact.report["kernels"]), nl=False, err=to_output)
     if to_output:
         printed_file = next(f for f in artifact.files if f.endswith(f"{name}.{options['emit']}"))
         with open(printed_file, encoding="utf-8") as printed_program:

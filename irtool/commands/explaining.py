@@ -19,10 +19,12 @@ def _stage(kernel: Mapping[str, Any], stage: Mapping[str, Any]) -> str:
     from ..schedule.script import read_script
 
     name = kernel["name"] if len(kernel["stages"]) == 1 else f"{kernel['name']} stage {stage['number']}"
-    lines = [f"{name}:  # {stage['strategy']} — {stage['reason']}", *(f"  {line}" for line in stage["primitives"])]
+    said = f"{stage['strategy']} — {stage['reason']}"
+    calls = [f"  {line}" for line in stage["primitives"]]
+    script = "\n".join([f"{name}:  # {said}", *calls])
     try:
-        read_script("\n".join(lines))
-        is_whole = bool(stage["primitives"])
+        read_script(script)
+        is_whole = bool(calls)
     except UsageError:
         is_whole = False
-    return "\n".join(lines if is_whole else [f"# {line}" for line in lines])
+    return script if is_whole else "\n".join(f"# {line}" for line in [f"{name}: {said}", *calls])

@@ -161,5 +161,5 @@ def test_a_strategy_from_outside_is_chosen(tmp_path: Path, monkeypatch: pytest.M
     Path("own.py").write_text(STRATEGY)
     Path("net.relay").write_text(SUM)
     code, out, err = command("build", "--load=own.py", "--explain", "-q", "--emit=tir", "net.relay")
-    assert (code, err) == (0, "")
-    assert "# unrolled_sum — a short sum\n  unroll(k1)\n" in out and '"unrolled"' in out
+    assert code == 0 and '"unrolled"' in out
+    assert err.endswith("  # unrolled_sum — a short sum\n  unroll(k1)\n")
