@@ -36,6 +36,7 @@ from ..trampoline import trampoline
 from .base import ModulePass, register_pass
 from .beta_reduction import reduce_literals
 from .context import PassContext
+from .instantiation import types_of_call
 from .partial.copying import Identities
 
 Steps = Generator[Any, Any, Any]
@@ -146,6 +147,8 @@ class _Defunctionalizer:
         return rebuild(e, kids)
 
     def inlined(self, e: Call, f: Function) -> Steps:
+        if f.type_params:
+            f = Identities().copy(with_function(f, type_params=()), types_of_call(f, e))
         return self.visit(substitute(f.body, dict(zip(f.params, e.args, strict=True))))
 
     def application(self, e: Call, v: Var) -> Steps:
