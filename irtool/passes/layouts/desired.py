@@ -101,6 +101,14 @@ def _blocked(old: Call, new: Call, data: str, kernel: str, tile: int) -> Call | 
 
     if isinstance(new.args[0], Var) and (not isinstance(channels, int) or channels % tile):
         return new
+    weight, packed = old.args[1].checked_type, re.fullmatch(r"OIHW(\d+)i(\d+)o", kernel)
+    depth = weight.shape[1] if isinstance(weight, TensorType) and old.attrs.kernel_layout == "OIHW" else None
+    if packed is not None and old.attrs.groups != 1 and isinstance(depth, int) and depth % int(packed[1]):
+        raise IrError(
+            f"the weights take {depth} channels of a group, and {kernel} packs {packed[1]} of them",
+            old.span,
+            help=f"use OIHW1i{packed[2]}o, or leave convolutions in groups as they are",
+        )
     return call("nn.contrib_conv2d_NCHWc", *new.args, **_attributes(new.attrs, data_layout=data, kernel_layout=kernel))
 
 
