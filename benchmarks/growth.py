@@ -108,7 +108,8 @@ def at_most(seconds: float) -> Iterator[None]:
         raise _Late
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+    # Again and again: what is raised while something is collected is lost.
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001), 0.1)
     try:
         yield
     finally:

@@ -25,7 +25,7 @@ from ..diagnostics import Diagnostic, UsageError, nearest
 from ..plugin import Plugin, Registry, type_hints
 from ..plugin.mistakes import adopt, check_dataclass
 from ..plugin.origin import is_outside
-from ..schedule.machine import Machine
+from ..schedule.vector_target import VectorTarget
 from ..tir.program import Program
 from .flags import flag, merge_flags, read_flag, show_flag
 from .sources import Built, EntryPoint, Parameter, Request, Sources, entry_points
@@ -34,11 +34,11 @@ __all__ = [
     "Backend",
     "Built",
     "EntryPoint",
-    "Machine",
     "Parameter",
     "Request",
     "Runnable",
     "Sources",
+    "VectorTarget",
     "backend",
     "backends",
     "entry_points",
@@ -65,7 +65,7 @@ def _no_sources(b: Any, arguments: Sequence[Any], result: Any) -> str:
 
 
 def _no_machine(b: Any, arguments: Sequence[Any], result: Any) -> str:
-    return "" if isinstance(result, Machine) else "returned something else than a Machine"
+    return "" if isinstance(result, VectorTarget) else "returned something else than a VectorTarget"
 
 
 def _not_built(b: Any, arguments: Sequence[Any], result: Any) -> str:
@@ -136,9 +136,9 @@ class Backend(Plugin):
         """What tells the tools that it uses, as they are now, from others: for keys of caches."""
         return ""
 
-    def machine(self) -> Machine:
+    def machine(self) -> VectorTarget:
         """What schedules are made for: the width and number of vector registers."""
-        return Machine(0)
+        return VectorTarget(0)
 
     def supports(self, program: Program) -> list[Diagnostic]:
         """What of a program, scheduled or not yet, this backend has no code for; empty if there is code for all of it."""

@@ -55,11 +55,12 @@ class Output:
 
     def _lost(self, error: OSError) -> IrError:
         from ..diagnostics import IrError  # not needed where all is well, and slow to import
+        from .mistakes import UnwritableFile
 
         _discard(self._stream)
         why = "it is closed" if error.errno == errno.EBADF else error.strerror or error
         self.lost = f"cannot write to standard output: {why}"
-        return IrError(self.lost)
+        return IrError(self.lost, code=UnwritableFile)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -111,7 +112,7 @@ def finish(code: int) -> int:
     if isinstance(sys.stdout, Output):
         sys.stdout.drain()
         if sys.stdout.lost and not code:
-            sys.stderr.write(f"error: {sys.stdout.lost}\n")
+            sys.stderr.write(f"error[E0002]: {sys.stdout.lost}\n")
             code = 1
     sys.stderr.flush()
     return code

@@ -46,7 +46,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
                 "operators": list(k.operators),
                 "strategy": k.choice.strategy,
                 "reason": k.choice.reason,
-                "stages": [asdict(s) for s in k.choice.stages],
+                "stages": [{**asdict(s), "primitives": list(s.primitives)} for s in k.choice.stages],
                 "macs": k.macs,
                 "calls": sum(r.kernel is k for rs in runs.values() for r in rs),
                 "workspace_bytes": k.workspace,

@@ -10,7 +10,7 @@ from ..ir import Module
 from ..lower import lower_module
 from ..lower.memory import plan_memory
 from ..passes.context import PassContext
-from ..schedule import SCHEDULE, Machine, Stage
+from ..schedule import SCHEDULE, Stage, VectorTarget
 from ..tir.program import Program
 from .refusals import refuse_oversized
 
@@ -33,7 +33,7 @@ STAGES: tuple[Stage, ...] = (
 
 
 def run_stages(
-    prepared: Module, entries: Sequence[str], machine: Machine, instruments: Sequence[Any] | None = None
+    prepared: Module, entries: Sequence[str], machine: VectorTarget, instruments: Sequence[Any] | None = None
 ) -> Program:
     """The scheduled program of some entries.
 

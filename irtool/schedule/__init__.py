@@ -23,20 +23,20 @@ nest          a block                                   ⇒ its loop nest (`fact
 from .block import Block
 from .forms import Map, Reduction
 from .kernel import schedule_kernel
-from .machine import Machine
 from .nest import lower, lower_all
 from .pipeline import SCHEDULE, Stage, schedule_program
 from .strategies.base import Candidate, Strategy, strategies, strategy
+from .vector_target import VectorTarget
 
 __all__ = [
     "SCHEDULE",
     "Block",
     "Candidate",
-    "Machine",
     "Map",
     "Reduction",
     "Stage",
     "Strategy",
+    "VectorTarget",
     "lower",
     "lower_all",
     "schedule_kernel",

@@ -16,13 +16,7 @@ from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, Stmt, Store, seq
 from .forms import Map, Reduction
 from .primitives import primitive
-from .strategies.parts import NEAREST
-
-_LARGE = 1 << 19
-"""Bytes from which a copy is made in bands."""
-
-_BAND = 1 << 18
-"""Bytes that a band should not exceed."""
+from .vector_target import VectorTarget
 
 _LEAST_POINTS = 128
 """Results of a band per output channel: the weights are read once for so many."""
@@ -42,18 +36,18 @@ class Band:
         return f"{self.rows} rows"
 
 
-def choose_rows(copy: Map, reader: Reduction) -> Band | None:
+def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | None:
     """How to cut the copy that the reduction reads; None where it cannot be cut or is small anyway."""
     if len(copy.stores) != 1:
         return None
     b = copy.stores[0].buffer
-    if b.scope != "arena" or b.nbytes < _LARGE:
+    if b.scope != "arena" or b.nbytes < 2 * target.packed_bytes:
         return None
     variables = {v: n for n, (v, _) in enumerate(copy.loops)}
     reads = [e for e in _loads(reader) if e.source is b]
     if len(reads) != 1:
         return None
-    if b.layout is None and _shares_small_steps(copy, reader, reads[0]):
+    if b.layout is None and _shares_small_steps(copy, reader, reads[0], target.stack_bytes):
         return None
     simplify = Simplifier({v: (0, n - 1) for v, n in (*reader.loops, *reader.inner)})
     for axis in range(b.ndim - 1):
@@ -79,14 +73,14 @@ def choose_rows(copy: Map, reader: Reduction) -> Band | None:
             height = stride * (rows - 1) + reach + 1
             if extent % rows or rows * rest < _LEAST_POINTS:
                 continue
-            if best is None or height * row_bytes <= _BAND:
+            if best is None or height * row_bytes <= target.packed_bytes:
                 best = Band(axis, loop, rows, stride, height)
         if best is not None and best.height * 2 <= b.shape[axis]:
             return best
     return None
 
 
-def _shares_small_steps(copy: Map, reader: Reduction, read: Load) -> bool:
+def _shares_small_steps(copy: Map, reader: Reduction, read: Load, small: int) -> bool:
     """True if copy and reader can share loops over some axes (an image's channels, of which each is read alone), and what is
     copied in one step of them is small."""
     own, outside = {v for v, _ in copy.loops}, {v for v, _ in reader.loops}
@@ -95,7 +89,7 @@ def _shares_small_steps(copy: Map, reader: Reduction, read: Load) -> bool:
         if not ((index in own or isinstance(index, Const)) and (i in outside or isinstance(i, Const))):
             break
         steps *= extent
-    return steps > 1 and read.source.nbytes // steps <= NEAREST
+    return steps > 1 and read.source.nbytes // steps <= small
 
 
 def _loads(r: Reduction) -> list[Load]:

@@ -30,13 +30,13 @@ from .forms import Map, buffers_read, recognise, with_buffers
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .layout_preference import stages
-from .machine import Machine
 from .strategies.row_reduction import row_count
+from .vector_target import VectorTarget
 
 
-def fuse_kernels(program: Program, machine: Machine) -> None:
+def fuse_kernels(program: Program, target: VectorTarget) -> None:
     """Joins what can be joined in every function of the program."""
-    joiner = _Joiner(machine)
+    joiner = _Joiner(target)
     for f in program.functions.values():
         mentions = _mentions(f)
         for body in _bodies(f):
@@ -70,8 +70,8 @@ def _mentions(f: HostFunction) -> dict[Slot, set[int]]:
 class _Joiner:
     """Joins kernels; of equal pairs one kernel is made."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, target: VectorTarget) -> None:
+        self.target = target
         self._made: dict[tuple, Kernel | None] = {}
         self._rows: dict[Kernel, int] = {}
 
@@ -115,7 +115,7 @@ class _Joiner:
     def _row_count(self, kernel: Kernel) -> int:
         """Into how many rows the kernel's work falls; -1 if it is all element by element, 0 if it does something else."""
         if kernel not in self._rows:
-            self._rows[kernel] = row_count([recognise(s) for s in stages(kernel.body)], self.machine)
+            self._rows[kernel] = row_count([recognise(s) for s in stages(kernel.body)], self.target)
         return self._rows[kernel]
 
     def _one_kernel(
@@ -155,7 +155,7 @@ class _Joiner:
             macs=first.kernel.macs + second.kernel.macs,
         )
         made = made.replace(in_place=_in_place(made, parts))
-        return made if _is_one_loop(fuse_row_loops(schedule_kernel(made, self.machine))) else None
+        return made if _is_one_loop(fuse_row_loops(schedule_kernel(made, self.target), self.target)) else None
 
 
 def _name(a: Kernel, b: Kernel) -> str:

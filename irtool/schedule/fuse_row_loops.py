@@ -37,9 +37,7 @@ from ..tir.stmt import (
     seq,
     substitute_stmt,
 )
-
-_LARGEST_ROW = 1 << 15
-"""Bytes that a step may keep on the stack."""
+from .vector_target import VectorTarget
 
 _ROWS = 4
 """Rows that a stage does before the next one: what it waits for in one row passes while it does the others."""
@@ -47,21 +45,18 @@ _ROWS = 4
 _LEAST_STEPS = 32
 """Steps that must be left to a loop of several rows."""
 
-_IN_CACHE = 1 << 21
-"""Bytes read and written up to which rows are done several at a time. More come from far, and in one stream come fastest."""
-
 Access = tuple[Buffer, Expr, bool]
 """A buffer, the place of an element in it, and whether it is written."""
 
 
-def fuse_row_loops(kernel: Kernel) -> Kernel:
+def fuse_row_loops(kernel: Kernel, target: VectorTarget) -> Kernel:
     """The kernel with the loops over rows of its stages fused."""
     temporaries: list[Buffer] = []
     s = kernel.body
     while isinstance(s, Allocate) and s.buffer.scope == "arena":
         temporaries.append(s.buffer)
         s = s.body
-    stages, kept = fuse_stages([s], temporaries, kernel.same_memory)
+    stages, kept = fuse_stages([s], temporaries, kernel.same_memory, target)
     body = seq(stages)
     for b in reversed(kept):
         body = Allocate(b, body)
@@ -69,7 +64,7 @@ def fuse_row_loops(kernel: Kernel) -> Kernel:
 
 
 def fuse_stages(
-    stages: Sequence[Stmt], temporaries: Iterable[Buffer], same: Sequence[tuple[Buffer, Buffer]] = ()
+    stages: Sequence[Stmt], temporaries: Iterable[Buffer], same: Sequence[tuple[Buffer, Buffer]], target: VectorTarget
 ) -> tuple[list[Stmt], list[Buffer]]:
     """The scheduled stages with their loops over rows fused, and the temporaries that still need memory.
 
@@ -91,7 +86,7 @@ def fuse_stages(
             seen.append(accesses)
             continue
         if group:
-            made.append(_joined(group))
+            made.append(_joined(group, target.streamed_bytes))
         group, seen = [], []
         if isinstance(u, For) and isinstance(u.extent, Const) and u.kind in (PARALLEL, SERIAL):
             group, seen = [u], [accesses]
@@ -105,7 +100,7 @@ def fuse_stages(
     for b in temporaries:
         within = users.get(b, [])
         part = _part(made[within[0]], b) if len(within) == 1 else 0
-        if part and part * dtypes.itemsize(b.dtype) <= _LARGEST_ROW:
+        if part and part * dtypes.itemsize(b.dtype) <= target.stack_bytes:
             made[within[0]] = _with_row(made[within[0]], b, part)
         else:
             kept.append(b)
@@ -181,13 +176,13 @@ def _part(s: Stmt, b: Buffer) -> int:
     return max(0, _own_part(s, [i for i, _ in mine]))
 
 
-def _joined(group: Sequence[For]) -> Stmt:
+def _joined(group: Sequence[For], streamed: int) -> Stmt:
     """One loop, in which each stage does a few rows before the next one does."""
     if len(group) == 1:
         return group[0]
     extent = int(group[0].extent.value)  # type: ignore[attr-defined]
     touched = {b for g in group for b, _, _ in _accesses(g, {}) if b.scope == "param"}
-    most = _ROWS if sum(b.nbytes for b in touched) <= _IN_CACHE else 1
+    most = _ROWS if sum(b.nbytes for b in touched) <= streamed else 1
     several = next(n for n in (most, 2, 1) if n == 1 or (n <= most and not extent % n and extent // n >= _LEAST_STEPS))
     row, step = Var(group[0].var.name), Var("row")
     bodies: list[Stmt] = []

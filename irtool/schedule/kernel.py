@@ -9,15 +9,15 @@ from ..tir.kernel import Choice, Kernel, StageChoice
 from ..tir.stmt import Allocate, Buffer, Seq, Stmt, seq
 from .compute_at import ComputedAt, choose_rows, compute_at
 from .forms import Map, Reduction, buffers_read, recognise
-from .machine import Machine
 from .primitives import tracing
 from .strategies.base import Stage, choose_strategy
 from .strategies.row_reduction import row_count
+from .vector_target import VectorTarget
 
 
-def schedule_kernel(kernel: Kernel, machine: Machine) -> Kernel:
+def schedule_kernel(kernel: Kernel, target: VectorTarget) -> Kernel:
     """The kernel with the nests that its stages' strategies make; its `choice` tells of them."""
-    scheduler = _Scheduler(kernel.name, machine, kernel.same_memory)
+    scheduler = _Scheduler(kernel.name, target, kernel.same_memory)
     body = scheduler.run(kernel.body)
     if not scheduler.choices:
         return kernel.replace(body=body, choice=Choice("loops", "no stage has a form that is scheduled"))
@@ -30,7 +30,7 @@ class _Scheduler:
     """Schedules the stages of one kernel. `same`: pairs of an input and an output that may lie in the same memory."""
 
     name: str
-    machine: Machine
+    target: VectorTarget
     same: list[tuple[Buffer, Buffer]]
     choices: list[StageChoice] = field(default_factory=list)
     work: list[int] = field(default_factory=list)
@@ -46,13 +46,13 @@ class _Scheduler:
         s = self._take_buffers(root)
         stages = list(s.stmts) if isinstance(s, Seq) and recognise(s) is None else [s]
         forms = [recognise(x) for x in stages]
-        self.rows = max(0, row_count(forms, self.machine)) if self.machine.vector_bytes else 0
-        self.main = max(range(len(forms)), key=lambda n: Stage(stages[n], forms[n], self.machine).work)
+        self.rows = max(0, row_count(forms, self.target)) if self.target.vector_bytes else 0
+        self.main = max(range(len(forms)), key=lambda n: Stage(stages[n], forms[n], self.target).work)
         made: list[Stmt] = []
         at = 0
         while at < len(stages):
             with tracing() as trace:
-                computed = _computed_at(forms[at : at + 2], stages) if self.machine.vector_bytes else None
+                computed = _computed_at(forms[at : at + 2], stages, self.target) if self.target.vector_bytes else None
             if computed is None:
                 made.append(self._stage(at, stages[at], forms[at]))
                 at += 1
@@ -74,7 +74,7 @@ class _Scheduler:
 
     def _stage(self, number: int, s: Stmt, form: Map | Reduction | None, before: Sequence[str] = ()) -> Stmt:
         stage = Stage(
-            s, form, self.machine, self.rows, self.same, kernel=self.name, number=number, main=number == self.main
+            s, form, self.target, self.rows, self.same, kernel=self.name, number=number, main=number == self.main
         )
         strategy, candidate = choose_strategy(stage)
         with tracing() as trace:
@@ -84,11 +84,11 @@ class _Scheduler:
         return self._take_buffers(body)
 
 
-def _computed_at(pair: list[Map | Reduction | None], stages: list[Stmt]) -> ComputedAt | None:
+def _computed_at(pair: list[Map | Reduction | None], stages: list[Stmt], target: VectorTarget) -> ComputedAt | None:
     """A copy and the reduction behind it in bands, if that is of use and nothing else reads the copy."""
     if len(pair) != 2 or not isinstance(pair[0], Map) or not isinstance(pair[1], Reduction):
         return None
-    band = choose_rows(pair[0], pair[1])
+    band = choose_rows(pair[0], pair[1], target)
     if band is None:
         return None
     copied = pair[0].stores[0].buffer

@@ -15,7 +15,7 @@ from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt
 from .affine import depends, loads
 from .forms import Map, Reduction, recognise
-from .machine import Machine
+from .vector_target import VectorTarget
 
 _LEAST_WORK = 1 << 12
 
@@ -47,7 +47,7 @@ def stages(body: Stmt) -> list[Stmt]:
 
 
 def layout_preferences(
-    kernel: PrimFunc, machine: Machine, constants: frozenset[Buffer]
+    kernel: PrimFunc, target: VectorTarget, constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:
     """The layouts that the kernel's largest reduction prefers for the buffers that it touches; `constants` are those that can be packed
     when the program is built."""
@@ -57,7 +57,7 @@ def layout_preferences(
     r = max(forms, key=lambda f: f.work)
     if r.work < _LEAST_WORK or r.acc.dtype not in ("float32", "int32"):
         return {}
-    full = machine.lanes(dtypes.itemsize(r.acc.dtype))
+    full = target.lanes(dtypes.itemsize(r.acc.dtype))
     if _sums_rows(r, 2 * full):
         return {}
     best: tuple[tuple[int, ...], dict[Buffer, LayoutPreference]] | None = None

@@ -14,15 +14,15 @@ from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, blocked
 from .forms import with_buffers
 from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate, vectors_per_block
-from .machine import Machine
+from .vector_target import VectorTarget
 
 
-def assign_layouts(program: Program, machine: Machine) -> None:
+def assign_layouts(program: Program, target: VectorTarget) -> None:
     """Chooses layouts and gives each kernel a variant for the layouts that it meets."""
     plain = _row_major_slots(program)
     chosen: dict[Slot, LayoutPreference] = {}
     calls = [s for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)]
-    preferred = {s: _preferences_of(s, machine) for s in calls}
+    preferred = {s: _preferences_of(s, target) for s in calls}
     maps = {s.outputs[0].resolve() for s in calls if len(s.outputs) == 1 and is_elementwise(s.kernel)}
     # A slot has the layout that its producer gives it; an element-by-element producer gives what its readers preference.
     for s in calls:
@@ -59,9 +59,9 @@ def assign_layouts(program: Program, machine: Machine) -> None:
     program.constants = list(constants)
 
 
-def _preferences_of(s: RunKernel, machine: Machine) -> dict[Buffer, LayoutPreference]:
+def _preferences_of(s: RunKernel, target: VectorTarget) -> dict[Buffer, LayoutPreference]:
     constants = frozenset(b for slot, b in zip(s.inputs, s.kernel.inputs) if slot.resolve().kind == CONSTANT)
-    return layout_preferences(s.kernel, machine, constants)
+    return layout_preferences(s.kernel, target, constants)
 
 
 def _row_major_slots(program: Program) -> set[Slot]:

@@ -11,45 +11,45 @@ from .fuse_kernels import fuse_kernels
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .layouts import assign_layouts
-from .machine import Machine
 from .subpixel import decompose_subpixels
 from .threads import share_loops
+from .vector_target import VectorTarget
 
 
 @dataclass(frozen=True)
 class Stage:
     """A change of a whole program, in place.
 
-    `vectors`: it only helps where there are vectors, and is left out on a machine without.
+    `vectors`: it only helps where there are vectors, and is left out on a target without.
     """
 
     name: str
     reason: str
-    run: Callable[[Program, Machine], None]
+    run: Callable[[Program, VectorTarget], None]
     vectors: bool = False
 
-    def applies(self, machine: Machine) -> bool:
-        """True if it is run for this machine."""
-        return not self.vectors or machine.vector_bytes > 0
+    def applies(self, target: VectorTarget) -> bool:
+        """True if it is run for this target."""
+        return not self.vectors or target.vector_bytes > 0
 
 
-def _decompose_phases(program: Program, machine: Machine) -> None:
+def _decompose_phases(program: Program, target: VectorTarget) -> None:
     _replace_kernels(program, decompose_subpixels)
 
 
-def _schedule_kernels(program: Program, machine: Machine) -> None:
-    _replace_kernels(program, lambda k: schedule_kernel(k, machine))
+def _schedule_kernels(program: Program, target: VectorTarget) -> None:
+    _replace_kernels(program, lambda k: schedule_kernel(k, target))
 
 
-def _fuse_row_loops(program: Program, machine: Machine) -> None:
-    _replace_kernels(program, fuse_row_loops)
+def _fuse_row_loops(program: Program, target: VectorTarget) -> None:
+    _replace_kernels(program, lambda k: fuse_row_loops(k, target))
 
 
-def _share_loops(program: Program, machine: Machine) -> None:
+def _share_loops(program: Program, target: VectorTarget) -> None:
     _replace_kernels(program, lambda k: k.replace(body=share_loops(k.body)))
 
 
-def _drop_constants(program: Program, machine: Machine) -> None:
+def _drop_constants(program: Program, target: VectorTarget) -> None:
     program.constants = constants_in_use(program)
 
 
@@ -95,11 +95,11 @@ SCHEDULE: tuple[Stage, ...] = (
 )
 
 
-def schedule_program(program: Program, machine: Machine) -> None:
+def schedule_program(program: Program, target: VectorTarget) -> None:
     """Runs all stages of `SCHEDULE` that apply. Memory is planned after this."""
     for stage in SCHEDULE:
-        if stage.applies(machine):
-            stage.run(program, machine)
+        if stage.applies(target):
+            stage.run(program, target)
 
 
 def _replace_kernels(program: Program, change: Callable[[Kernel], Kernel]) -> None:

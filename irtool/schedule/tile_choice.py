@@ -8,8 +8,8 @@ from ..tir.expr import Expr, Select, Var, post_order
 from ..tir.simplify import Simplifier
 from .affine import coefficients, depends, loads, simplifier, stride
 from .forms import Loop, Reduction, substituted
-from .machine import Machine
 from .tiles import Tile, choose_tile, choose_window
+from .vector_target import VectorTarget
 
 _LONGEST_TILE = 160
 """Updates of accumulators that are written out one after the other."""
@@ -31,9 +31,9 @@ class TileChoice:
     """Whether results may be made twice: the last vector then overlaps the one before."""
 
 
-def choose_register_tile(r: Reduction, machine: Machine, again: bool = False) -> TileChoice | None:
+def choose_register_tile(r: Reduction, target: VectorTarget, again: bool = False) -> TileChoice | None:
     """How to schedule a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice."""
-    lanes = machine.lanes_of(r.acc.dtype)
+    lanes = target.lanes_of(r.acc.dtype)
     if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32"):
         return None
     best: tuple[float, TileChoice] | None = None
@@ -41,14 +41,14 @@ def choose_register_tile(r: Reduction, machine: Machine, again: bool = False) ->
         made = None
         width = lanes
         while made is None and width >= 4:  # blocks may be narrower than a vector
-            made = _plan_along(r, n, width, machine, again)
+            made = _plan_along(r, n, width, target, again)
             width //= 2
         if made is not None and (best is None or made[0] < best[0]):
             best = made
     return best[1] if best is not None else None
 
 
-def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine, again: bool) -> tuple[float, TileChoice] | None:
+def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: bool) -> tuple[float, TileChoice] | None:
     v, extent = r.loops[n]
     padded = is_padded(r, v, -(-extent // lanes) * lanes)
     if not padded and (extent < lanes or (not again and extent % lanes * 4 > extent)):
@@ -78,9 +78,9 @@ def _plan_along(r: Reduction, n: int, lanes: int, machine: Machine, again: bool)
         return None
     vectors = -(-extent // lanes) if padded else extent // lanes
     if shared or row is None:
-        tile = choose_tile(rows, vectors, machine, shared, _block(r, v) // lanes)
+        tile = choose_tile(rows, vectors, target, shared, _block(r, v) // lanes)
     else:
-        tile = choose_window(rows, vectors, machine)
+        tile = choose_window(rows, vectors, target)
     if row is not None:
         tile = _bounded(r, row, tile)
     points = tile.points

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .machine import Machine
+from .vector_target import VectorTarget
 
 _IN_FLIGHT = 8
 
@@ -30,7 +30,7 @@ class Tile:
 
 
 @lru_cache(maxsize=4096)
-def choose_tile(rows: int, vectors: int, machine: Machine, shared_rows: bool = True, block: int = 0) -> Tile:
+def choose_tile(rows: int, vectors: int, target: VectorTarget, shared_rows: bool = True, block: int = 0) -> Tile:
     """The tile for `rows` by `vectors` results. `shared_rows` False: the operands have nothing in common to reuse.
 
     `block`: so many vectors of the vector operand lie side by side, and a tile should not reach over them (0: any number).
@@ -40,24 +40,24 @@ def choose_tile(rows: int, vectors: int, machine: Machine, shared_rows: bool = T
         for b in range(1, min(vectors, 8) + 1):
             if block and block % b:
                 continue
-            if a * b + (b if shared_rows else 2) + 1 > machine.registers + 1:
+            if a * b + (b if shared_rows else 2) + 1 > target.registers + 1:
                 break
-            cost = _cost(rows, vectors, Tile(a, b), machine, shared_rows)
+            cost = _cost(rows, vectors, Tile(a, b), target, shared_rows)
             if cost < best[0] - 1e-9:
                 best = (cost, Tile(a, b))
     return best[1]
 
 
-def choose_window(rows: int, vectors: int, machine: Machine) -> Tile:
+def choose_window(rows: int, vectors: int, target: VectorTarget) -> Tile:
     """The tile where results share nothing but neighbouring elements: a few rows of one vector, more vectors where there
     are few rows."""
-    most = 14 if machine.registers >= 32 else 7
+    most = 14 if target.registers >= 32 else 7
     parts = -(-rows // min(rows, most))
     a = -(-rows // parts)
     return Tile(a, min(vectors, max(1, 4 // a)))
 
 
-def _cost(rows: int, vectors: int, tile: Tile, machine: Machine, shared: bool) -> float:
+def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: bool) -> float:
     """Cycles per result, tails included."""
 
     def cycles(x: int, y: int) -> float:
@@ -66,7 +66,7 @@ def _cost(rows: int, vectors: int, tile: Tile, machine: Machine, shared: bool) -
             return 0.0
         loads = x + y if shared else 2 * n
         least = max(n / 2, loads / 2, 4 if n < _IN_FLIGHT else 0)
-        return (least + 0.06 * loads + 0.25) * (1 + min(0.3, 0.05 * _crowding(x, y, machine)))
+        return (least + 0.06 * loads + 0.25) * (1 + min(0.3, 0.05 * _crowding(x, y, target)))
 
     full_a, tail_a = divmod(rows, tile.rows)
     full_b, tail_b = divmod(vectors, tile.vectors)
@@ -75,16 +75,16 @@ def _cost(rows: int, vectors: int, tile: Tile, machine: Machine, shared: bool) -
     return total / (rows * vectors)
 
 
-def _crowding(x: int, y: int, machine: Machine) -> int:
+def _crowding(x: int, y: int, target: VectorTarget) -> int:
     """Registers that a tile of `x` rows and `y` vectors lacks.
 
     Compilers load ahead what a step broadcasts, and keep accumulators in memory where registers are too few for both. The
     numbers are those that gcc was seen to bear without loss.
     """
-    if machine == Machine(16, 16):
+    if (target.vector_bytes, target.registers) == (16, 16):
         return 0  # SSE has no multiply-add: what is in memory costs nothing beside products and sums.
-    if machine.vector_bytes == 64:
-        return max(0, x * y + x - machine.registers - 4)  # A multiply-add can broadcast an operand from memory.
-    if machine.registers == 16:
-        return max(0, x * y + x - machine.registers + 1)  # It can read a vector there.
-    return max(0, x * y + x + y - machine.registers + 1)
+    if target.vector_bytes == 64:
+        return max(0, x * y + x - target.registers - 4)  # A multiply-add can broadcast an operand from memory.
+    if target.registers == 16:
+        return max(0, x * y + x - target.registers + 1)  # It can read a vector there.
+    return max(0, x * y + x + y - target.registers + 1)

@@ -5,6 +5,7 @@ All programs run in workspaces and outputs painted with 0xFF bytes (NaN as float
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import shutil
@@ -18,6 +19,7 @@ import pytest
 import irtool
 from irtool.diagnostics import IrError
 from irtool.driver.prepare import is_dynamic, prepare
+from irtool.schedule import VectorTarget
 from tests.backends.bundle import Bundle, assert_close, leaves
 
 ROOT = Path(__file__).parent.parent.parent
@@ -130,8 +132,9 @@ def test_builds_for_other_processors_agree(samples, tmp_path, options, flags, ne
 @pytest.mark.parametrize("vector", ["auto", "none"])
 def test_threads_change_nothing(samples, tmp_path, monkeypatch, vector):
     # Threads for every loop that may have them: most of these are too small to be worth it.
-    for limit in ("contract._PARALLEL_WORK", "rows._PARALLEL_WORK", "elementwise._PARALLEL_ELEMENTS"):
-        monkeypatch.setattr(f"irtool.schedule.{limit}", 1)
+    eager = functools.partial(VectorTarget, parallel_updates=1, parallel_elements=1)
+    for room in ("compiler", "backend"):
+        monkeypatch.setattr(f"irtool.backends.c.{room}.VectorTarget", eager)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     cases = samples + (corpus(20, 2) if CORPUS.is_file() else [])
     bundle, cases = bundled(cases, tmp_path, vector=vector)

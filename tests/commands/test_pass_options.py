@@ -56,7 +56,9 @@ def kernels(*options: str) -> list[str]:
     for _ in range(2):
         code, out, err = command("build", "--emit=c", "-q", "--explain", "-o", "out", "net.relay", *options)
         assert code == 0, err
-        found.append([line.partition(":")[0] for line in out.splitlines()])
+        heads = [line.removeprefix("# ") for line in out.splitlines()]
+        found.append([h.partition(":")[0].partition(" stage ")[0] for h in heads if not h.startswith(" ")])
+        found[-1] = list(dict.fromkeys(found[-1]))
     assert found[0] == found[1]
     return found[0]
 

@@ -19,12 +19,12 @@ from irtool.ir import Constant, Expr, Function, Module, TensorType, Tuple, Var
 from irtool.lower import lower_module
 from irtool.ops import call, operators
 from irtool.ops.base import Operator
-from irtool.schedule import Machine, schedule_program
+from irtool.schedule import VectorTarget, schedule_program
 from irtool.tir.verify import find_problems
 from tests.nests import run_program
 from tests.ops import drawing, nn_cases, structural_cases
 
-MACHINES = [Machine(0), Machine(16, 16), Machine(64, 32)]
+MACHINES = [VectorTarget(0), VectorTarget(16, 16), VectorTarget(64, 32)]
 NETWORKS = [*nn_cases.CASES, *nn_cases.QUANTIZED]
 DRAWN = [n for n in drawing.NAMES if operators.get(n).compute is not Operator.compute]
 SEEDS = range(3)

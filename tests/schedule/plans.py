@@ -13,13 +13,18 @@ from pathlib import Path
 import irtool
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
-from irtool.schedule import Machine, schedule_program
+from irtool.schedule import VectorTarget, schedule_program
 from irtool.tir.stmt import Allocate, For, If, Let, PrimFunc, Seq, Stmt, Store, While
 from tests.nests import write_nest
 from tests.schedule.test_nests import NETWORKS
 
 FILE = Path(__file__).parent / "plans.txt"
-MACHINES = {"scalar": Machine(0), "16 x 16": Machine(16, 16), "32 x 16": Machine(32, 16), "64 x 32": Machine(64, 32)}
+MACHINES = {
+    "scalar": VectorTarget(0),
+    "16 x 16": VectorTarget(16, 16),
+    "32 x 16": VectorTarget(32, 16),
+    "64 x 32": VectorTarget(64, 32),
+}
 LARGE = {
     "layer of ResNet": ("nn.conv2d(%x, %w, padding=[1, 1, 1, 1])", [(1, 64, 28, 28), (64, 64, 3, 3)]),
     "first layer": ("nn.conv2d(%x, %w, strides=[2, 2], padding=[3, 3])", [(1, 3, 56, 56), (64, 3, 7, 7)]),

@@ -48,9 +48,9 @@ def compiled(text: str, shapes: dict, exact: bool = False, dtype: str = "float32
     ],
 )
 def test_windows_are_combined_row_by_row(shape, attributes, mcpu):
-    assert compiled(f"nn.max_pool2d(%x, {attributes})", {"x": shape}, exact=True, mcpu=mcpu) == "packed_tile"
+    assert compiled(f"nn.max_pool2d(%x, {attributes})", {"x": shape}, exact=True, mcpu=mcpu) == "separable_windows"
     if "dilation" not in attributes:
-        assert compiled(f"nn.avg_pool2d(%x, {attributes})", {"x": shape}, mcpu=mcpu) == "packed_tile"
+        assert compiled(f"nn.avg_pool2d(%x, {attributes})", {"x": shape}, mcpu=mcpu) == "separable_windows"
 
 
 def test_windows_of_volumes_and_of_sequences():
@@ -60,7 +60,7 @@ def test_windows_of_volumes_and_of_sequences():
             {"x": (1, 2, 9, 12, 20)},
             exact=True,
         )
-        == "packed_tile"
+        == "separable_windows"
     )
     compiled("nn.avg_pool1d(%x, pool_size=[3], strides=[2], padding=[1, 1])", {"x": (2, 3, 50)})
 

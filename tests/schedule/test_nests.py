@@ -11,11 +11,11 @@ import pytest
 import irtool
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
-from irtool.schedule import Machine, schedule_program
+from irtool.schedule import VectorTarget, schedule_program
 from irtool.tir.verify import verify
 from tests.nests import run_program
 
-MACHINES = [Machine(0), Machine(16, 16), Machine(32, 16), Machine(64, 32)]
+MACHINES = [VectorTarget(0), VectorTarget(16, 16), VectorTarget(32, 16), VectorTarget(64, 32)]
 
 NETWORKS = {
     "convolution": ("nn.relu(nn.conv2d(%x, %w, padding=[1, 1, 1, 1]))", [(1, 4, 6, 5), (16, 4, 3, 3)], "register_tile"),

@@ -12,14 +12,15 @@ import irtool
 from irtool.commands.explaining import explain
 from irtool.diagnostics import UsageError
 from irtool.lower import lower_module
-from irtool.schedule import Machine, primitives, schedule_program
+from irtool.plugin.loading import plugins_kept
+from irtool.schedule import VectorTarget, primitives, schedule_program
 from irtool.schedule.script import read_script, scripted
 from irtool.tir.program import Program
 from tests.command_line import irtool as command
 from tests.nests import run_program
 from tests.schedule.test_nests import NETWORKS, made
 
-MACHINES = [Machine(0), Machine(16, 16), Machine(64, 32)]
+MACHINES = [VectorTarget(0), VectorTarget(16, 16), VectorTarget(64, 32)]
 GOLDENS = Path(__file__).parent.parent / "golden" / "schedule" / "primitives"
 PRIMITIVES = [n for n in primitives.__all__ if hasattr(getattr(primitives, n), "by_hand")]
 SUM = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(4, 16), float32]) { sum(%x, axis=[1]) }\n'
@@ -43,7 +44,7 @@ def explained(program: Program) -> str:
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: f"{m.vector_bytes}x{m.registers}")
 @pytest.mark.parametrize("key", NETWORKS)
-def test_what_is_explained_is_read_again(key: str, machine: Machine) -> None:
+def test_what_is_explained_is_read_again(key: str, machine: VectorTarget) -> None:
     module, arrays, want = made(key, weights=True)
     first = lower_module(module)
     schedule_program(first, machine)
@@ -148,7 +149,7 @@ class UnrolledSum(Strategy):
 
     def choose(self, stage):
         r = stage.reduction
-        return Candidate(0.5, "a short sum", r) if isinstance(r, Reduction) and r.inner[-1][1] <= 16 else None
+        return Candidate(0.5, "a short sum", r) if isinstance(r, Reduction) and r.inner and r.inner[-1][1] <= 16 else None
 
     def apply(self, stage, candidate):
         block = Block.of(candidate.plan)
@@ -160,6 +161,7 @@ def test_a_strategy_from_outside_is_chosen(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     Path("own.py").write_text(STRATEGY)
     Path("net.relay").write_text(SUM)
-    code, out, err = command("build", "--load=own.py", "--explain", "-q", "--emit=tir", "net.relay")
+    with plugins_kept():
+        code, out, err = command("build", "--load=own.py", "--explain", "-q", "--emit=tir", "net.relay")
     assert code == 0 and '"unrolled"' in out
     assert err.endswith("  # unrolled_sum — a short sum\n  unroll(k1)\n")

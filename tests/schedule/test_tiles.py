@@ -4,10 +4,10 @@ from itertools import product
 
 import pytest
 
-from irtool.schedule.machine import Machine
 from irtool.schedule.tiles import choose_tile
+from irtool.schedule.vector_target import VectorTarget
 
-SSE, AVX2, AVX512, NEON = Machine(16, 16), Machine(32, 16), Machine(64, 32), Machine(16, 32)
+SSE, AVX2, AVX512, NEON = VectorTarget(16, 16), VectorTarget(32, 16), VectorTarget(64, 32), VectorTarget(16, 32)
 
 
 @pytest.mark.parametrize("machine", [SSE, AVX2, AVX512, NEON])

@@ -10,7 +10,7 @@ import irtool
 from irtool.diagnostics import InternalError, IrError
 from irtool.driver.prepare import is_dynamic, prepare
 from irtool.lower import lower_module
-from irtool.schedule import Machine, schedule_program
+from irtool.schedule import VectorTarget, schedule_program
 from irtool.te import clip_index, wrap_index
 from irtool.tir import expr as te
 from irtool.tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Seq, Store, While
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 SAMPLES = sorted((HERE.parent.parent / "samples").glob("*.relay"))
 CORPUS = HERE.parent.parent.parent / "shared" / "corpus" / "run.jsonl.gz"
 
-MACHINES = [Machine(0), Machine(32, 16), Machine(64, 32)]
+MACHINES = [VectorTarget(0), VectorTarget(32, 16), VectorTarget(64, 32)]
 
 I = te.Var("i")
 X, Y, OUT = Buffer("x", (8,)), Buffer("y", (4,)), Buffer("out", (8,))

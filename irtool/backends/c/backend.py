@@ -11,7 +11,7 @@ from typing import Any
 from ... import __version__
 from ...diagnostics import UsageError
 from ...tir.program import Program
-from ..base import Backend, Built, Machine, Request, Sources, backend, flag
+from ..base import Backend, Built, Request, Sources, VectorTarget, backend, flag
 from .banner import Origin
 from .build_file import KINDS, write_build_file
 from .compiler import Compiler, split_words
@@ -95,8 +95,8 @@ class C(Backend):
     def identity(self) -> str:
         return self.compiler.identity
 
-    def machine(self) -> Machine:
-        return self.compiler.machine() if self.vector == "auto" else Machine(0)
+    def machine(self) -> VectorTarget:
+        return self.compiler.machine() if self.vector == "auto" else VectorTarget(0)
 
     def translate(self, program: Program, name: str) -> CText:
         """The program as C text."""

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from ...diagnostics import ToolError, UsageError
-from ...schedule.machine import Machine
+from ...schedule.vector_target import VectorTarget
 from .jobs import Jobs
 
 DEFAULT_FLAGS = ("-std=c99", "-O3", "-fno-math-errno", "-fno-trapping-math")
@@ -93,25 +93,25 @@ class Compiler:
         macros = read_macros((*self.command, *self.flags))[0] if self.mcpu == "native" else ""
         return repr((os.path.realpath(found), about.st_size, about.st_mtime_ns, self.command, self.flags, macros))
 
-    def machine(self) -> Machine:
+    def machine(self) -> VectorTarget:
         """What the compiler says of the processor: the width and number of its vector registers.
 
         Without a compiler, the baseline: 128-bit vectors, 16 registers. Raises UsageError for a processor that the compiler does not know.
         """
         if shutil.which(self.command[0]) is None:
-            return Machine(16, 16)
+            return VectorTarget(16, 16)
         macros, complaint = read_macros((*self.command, *self.flags))
         if complaint and not read_macros((*self.command, *DEFAULT_FLAGS, *self.processor_flags))[0]:
             if read_macros((*self.command, *DEFAULT_FLAGS))[0]:
                 said = complaint.splitlines()[0]
                 raise UsageError(f"{self.command[0]} does not know the processor {self.mcpu!r}: {said}")
         if "__AVX512F__" in macros:
-            return Machine(64, 32)
+            return VectorTarget(64, 32)
         if "__AVX__" in macros:
-            return Machine(32, 16)
+            return VectorTarget(32, 16)
         if "__ARM_NEON" in macros:
-            return Machine(16, 32 if "__aarch64__" in macros else 16)
-        return Machine(16, 16)
+            return VectorTarget(16, 32 if "__aarch64__" in macros else 16)
+        return VectorTarget(16, 16)
 
     def objects(self, sources: Sequence[str], folder: Path) -> list[str]:
         """Compiles each source in the folder, as many at once as there are processors; the names of the object files."""

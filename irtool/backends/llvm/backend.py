@@ -11,7 +11,7 @@ from pathlib import Path
 from ... import __version__
 from ...diagnostics import ToolError, UsageError
 from ...tir.program import Program
-from ..base import Backend, Built, Machine, Request, Runnable, Sources, backend, flag
+from ..base import Backend, Built, Request, Runnable, Sources, VectorTarget, backend, flag
 from ..c.compiler import split_words
 from ..c.names import Names
 from .program import ProgramWriter
@@ -69,13 +69,13 @@ class Llvm(Backend):
         clang = self.clang
         return clang.compiler.identity if clang is not None else f"llvmlite {has_llvmlite()} {linker()}"
 
-    def machine(self) -> Machine:
+    def machine(self) -> VectorTarget:
         if self.vector == "none":
-            return Machine(0)
+            return VectorTarget(0)
         clang = self.clang
         if clang is not None:
             return clang.machine()
-        return InProcess(self.mcpu, self.mtriple, self.mattr).machine() if has_llvmlite() else Machine(16, 16)
+        return InProcess(self.mcpu, self.mtriple, self.mattr).machine() if has_llvmlite() else VectorTarget(16, 16)
 
     @property
     def _attributes(self) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...diagnostics import ToolError, UsageError
-from ...schedule.machine import Machine
+from ...schedule.vector_target import VectorTarget
 from ..c.compiler import Compiler, split_words
 from ..library import ERRORS
 
@@ -24,7 +24,7 @@ OLDEST = 15
 NEITHER = f"LLVM IR is compiled by clang {OLDEST} or later, or by the Python package llvmlite, and neither is here"
 HOW = "install clang, name it with --cc, or run: pip install 'irtool[llvm]'; or build with --target=c"
 
-_LEVELS = {"x86-64-v4": Machine(64, 32), "x86-64-v3": Machine(32, 16)}
+_LEVELS = {"x86-64-v4": VectorTarget(64, 32), "x86-64-v3": VectorTarget(32, 16)}
 
 
 def has_llvmlite() -> bool:
@@ -68,7 +68,7 @@ class Clang:
         cross = [f"--target={self.triple}"] if self.triple else []
         return ["-O3", "-fPIC", *cross, *self.compiler.processor_flags, "-Wno-override-module", *more]
 
-    def machine(self) -> Machine:
+    def machine(self) -> VectorTarget:
         return self.compiler.machine()
 
     def compile(self, source: str, target: str, folder: Path) -> None:
@@ -107,16 +107,16 @@ class InProcess:
         self.cpu = llvm.get_host_cpu_name() if native else "" if mcpu in ("native", "none", "") else mcpu
         self.features = llvm.get_host_cpu_features().flatten() if native else attributes
 
-    def machine(self) -> Machine:
+    def machine(self) -> VectorTarget:
         """The width and number of vector registers, as far as they follow from the processor's features."""
         known = dict(self.llvm.get_host_cpu_features()) if self.cpu and self.features and self.is_native else {}
         if self.cpu in _LEVELS:
             return _LEVELS[self.cpu]
         if known.get("avx512f"):
-            return Machine(64, 32)
+            return VectorTarget(64, 32)
         if known.get("avx"):
-            return Machine(32, 16)
-        return Machine(16, 32 if self.triple.startswith(("aarch64", "arm64")) else 16)
+            return VectorTarget(32, 16)
+        return VectorTarget(16, 32 if self.triple.startswith(("aarch64", "arm64")) else 16)
 
     def compile(self, text: str, target: Path, strict: bool) -> None:
         """An object file of LLVM IR text. Raises ToolError."""

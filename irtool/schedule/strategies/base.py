@@ -20,9 +20,9 @@ from ..affine import loads
 from ..axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_sums
 from ..forms import Form, Map, Reduction
 from ..guards import take_guards
-from ..machine import Machine
 from ..primitives.base import is_traced, remark, tracing
 from ..tile_choice import TileChoice, choose_register_tile
+from ..vector_target import VectorTarget
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Stage:
 
     statement: Stmt
     form: Map | Reduction | None
-    target: Machine
+    target: VectorTarget
     rows: int = 0
     same: list[tuple[Buffer, Buffer]] = field(default_factory=list)
     kernel: str = ""

@@ -21,8 +21,6 @@ from ..primitives import begin_part, loop_partition, parallel, reorder, split, v
 from ..segments import vector_segments
 from .base import Candidate, Stage, Strategy, strategy
 
-PARALLEL_ELEMENTS = 1 << 15
-
 
 @strategy("elementwise")
 class Elementwise(Strategy):
@@ -39,7 +37,7 @@ class Elementwise(Strategy):
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         m = stage.map
         assert m is not None
-        shared = stage.work >= PARALLEL_ELEMENTS
+        shared = stage.work >= stage.target.parallel_elements
         block = Block.of(m)
         if candidate.plan is None:
             return lower(parallel(block, m.loops[0][0]) if shared and m.loops else block)

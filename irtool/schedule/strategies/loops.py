@@ -11,8 +11,6 @@ from ..nest import lower
 from ..primitives import parallel
 from .base import Candidate, Stage, Strategy, strategy
 
-_PARALLEL_WORK = 1 << 18
-
 
 @strategy("scalar_reduction")
 class ScalarReduction(Strategy):
@@ -28,7 +26,7 @@ class ScalarReduction(Strategy):
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert isinstance(stage.form, Reduction)
         b = Block.of(stage.form)
-        return lower(parallel(b, b.loops[0][0]) if b.loops and stage.work >= _PARALLEL_WORK else b)
+        return lower(parallel(b, b.loops[0][0]) if b.loops and stage.work >= stage.target.parallel_updates else b)
 
 
 @strategy("loops")

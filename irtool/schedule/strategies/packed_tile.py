@@ -22,17 +22,10 @@ from ...tir.stmt import Buffer, Stmt, Store
 from ..affine import depends, loads, stride
 from ..forms import Loop, Map, Reduction
 from ..guards import conditions_within
+from ..vector_target import VectorTarget
 from .base import Candidate, Stage, Strategy, strategy
-from .parts import NEAREST, Part, explained, plans, reuse, schedule_parts
-from .register_tile import LATENCY
+from .parts import Part, explained, plans, reuse, schedule_parts
 from .row_reduction import is_preferred
-
-_BAND = 1 << 14
-"""Bytes that a band of rows should not exceed."""
-
-_NEXT = 1 << 18
-"""Bytes of a copy in the workspace."""
-
 
 _LEAST_REUSE = 1.5
 """How often an element that is copied must be read."""
@@ -49,12 +42,12 @@ class PackedTile(Strategy):
         r = stage.reduction
         if r is None or stage.lanes < 2 or not (stage.tile is None or is_preferred(stage)):
             return None
-        parts = pack(r, stage.lanes)
+        parts = pack(r, stage.target)
         reads = reuse(r, parts)
         tiles = plans(stage, parts) if reads >= _LEAST_REUSE else None
         if not parts or tiles is None:
             return None
-        cost = _COPY / reads * LATENCY / (4 * stage.target.lanes(4))
+        cost = _COPY / reads / stage.target.lanes(4)
         return Candidate(cost, explained(parts, tiles), (parts, tiles))
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
@@ -73,7 +66,7 @@ class Axis:
     last: int
 
 
-def pack(r: Reduction, lanes: int) -> list[Part]:
+def pack(r: Reduction, target: VectorTarget) -> list[Part]:
     """The reduction in parts that read a copy of the operand that is in the way of vectors; empty if that cannot be done."""
     for v, extent in reversed(r.loops):
         simplify = Simplifier({x: (0, n - 1) for x, n in (*r.loops, *r.inner)})
@@ -81,7 +74,7 @@ def pack(r: Reduction, lanes: int) -> list[Part]:
             continue
         operand = _operand(r, v, simplify)
         if operand is not None:
-            packing = _Packing.of(r, v, extent, operand, lanes, simplify)
+            packing = _Packing.of(r, v, extent, operand, target, simplify)
             if packing is not None:
                 return list(packing.parts())
     return []
@@ -111,7 +104,7 @@ class _Packing:
     v: Var
     extent: int
     operand: Load
-    lanes: int
+    target: VectorTarget
     simplify: Simplifier
     outside: set[Var]
     moving: int
@@ -125,8 +118,13 @@ class _Packing:
     neutral: Const = field(default_factory=lambda: const(0.0))
     limits: list[tuple[int, int]] = field(default_factory=list)
 
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector of accumulators."""
+        return self.target.lanes_of(self.r.acc.dtype)
+
     @staticmethod
-    def of(r: Reduction, v: Var, extent: int, e: Load, lanes: int, simplify: Simplifier) -> _Packing | None:
+    def of(r: Reduction, v: Var, extent: int, e: Load, target: VectorTarget, simplify: Simplifier) -> _Packing | None:
         """None if the operand's indices are not sums of loop variables, or a guard is another than its bounds."""
         forms = [simplify.linear(i)[0] for i in e.indices]
         if e.source.layout is not None or any(k < 0 for f in forms for x, k in f.items() if isinstance(x, Var)):
@@ -149,7 +147,7 @@ class _Packing:
         ]
         row = rows[-1] if rows else None
         outside = {x for x, _ in r.loops if x in used and x is not v and x is not row}
-        made = _Packing(r, v, extent, e, lanes, simplify, outside, moving[0], forms[moving[0]][v])
+        made = _Packing(r, v, extent, e, target, simplify, outside, moving[0], forms[moving[0]][v])
         if not made._take_guards() or not made._choose_cut(row):
             return None
         return made
@@ -181,25 +179,29 @@ class _Packing:
     def _choose_cut(self, row: Var | None) -> bool:
         """Cuts a loop so that a copy fits; False if none does."""
         extents = dict((*self.r.loops, *self.r.inner))
-        if self._bytes(None) <= _BAND:
+        if self._bytes(None) <= self.target.stack_bytes // 2:
             self.cut = None
             return True
         if row is not None:
             rows = extents[row]
-            fitting = [n for n in range(1, rows + 1) if self._bytes((row, n)) <= _BAND] or [1]
+            fitting = [n for n in range(1, rows + 1) if self._bytes((row, n)) <= self.target.stack_bytes // 2] or [1]
             count = -(-rows // fitting[-1])
             self.cut = (row, -(-rows // count))
         elif self.step == 1 and len(self._terms(self.moving)) == 1:
             # What is left over must be enough for a narrow vector.
             widths = [n for n in range(self.lanes, self.extent + 1, self.lanes) if not 0 < self.extent % n < 4]
-            if self._bytes(None) <= _NEXT:
+            if self._bytes(None) <= self.target.packed_bytes:
                 widths.append(self.extent)
-            near = [n for n in widths if self._bytes((self.v, n)) <= NEAREST and n >= 2 * self.lanes]
-            far = [n for n in widths if self._bytes((self.v, n)) <= _NEXT and (n <= 4 * self.lanes or n == self.extent)]
+            near = [n for n in widths if self._bytes((self.v, n)) <= self.target.stack_bytes and n >= 2 * self.lanes]
+            far = [
+                n
+                for n in widths
+                if self._bytes((self.v, n)) <= self.target.packed_bytes and (n <= 4 * self.lanes or n == self.extent)
+            ]
             if not near and not far:
                 return False
             self.cut = (self.v, near[-1] if near else far[0] if far[0] == self.extent else far[-1])
-        return self._bytes(self.cut) <= _NEXT
+        return self._bytes(self.cut) <= self.target.packed_bytes
 
     def _terms(self, n: int) -> dict[Var, int]:
         """The terms of an index that the loops within decide."""
@@ -277,7 +279,7 @@ class _Packing:
                 around.append((piece, count))
         shape = self._shape(cut)
         nbytes = Buffer("", shape, self.operand.dtype).nbytes
-        buffer = Buffer("packed", shape, self.operand.dtype, "local" if nbytes <= NEAREST else "arena")
+        buffer = Buffer("packed", shape, self.operand.dtype, "local" if nbytes <= self.target.stack_bytes else "arena")
         axes = self._axes(cut, {**place, **start})
         columns, shift = self._columns(cut), self._shift(cut)
         fill = tuple(self._copy(buffer, axes, phase, around, columns, shift) for phase in range(self.step))

@@ -13,11 +13,6 @@ from ..tile_choice import TileChoice
 from .base import Stage, choose_strategy
 from .register_tile import tiled
 
-NEAREST = 1 << 15
-"""Bytes of a buffer that is kept on the stack."""
-
-_PARALLEL_WORK = 1 << 18
-
 
 @dataclass(frozen=True)
 class Part:
@@ -33,13 +28,13 @@ class Part:
         """True if every step of the loops around has a buffer of its own, on the stack."""
         return self.buffer.scope == "local"
 
-    def assemble(self, stages: Sequence[Stmt], work: int) -> Stmt:
-        """The whole nest, of what fills the buffer and the reader, scheduled."""
+    def assemble(self, stages: Sequence[Stmt], is_shared: bool) -> Stmt:
+        """The whole nest, of what fills the buffer and the reader, scheduled; `is_shared`: threads share it."""
         body = seq(list(stages))
         if self.is_near:
             body = Allocate(self.buffer, rewrite_stmt(body, _serial) if self.around else body)
         for n, (v, extent) in reversed(list(enumerate(self.around))):
-            kind = PARALLEL if n == 0 and self.is_near and work >= _PARALLEL_WORK else SERIAL
+            kind = PARALLEL if n == 0 and self.is_near and is_shared else SERIAL
             body = For(v, extent, body, kind)
         return body
 
@@ -76,12 +71,12 @@ def schedule_parts(stage: Stage, parts: Sequence[Part], tiles: Sequence[TileChoi
         remark(f"for {', '.join(v.name for v, _ in p.around) or 'all'}: {p.buffer.name} of {p.buffer.nbytes} bytes")
         for form in (*p.fill, p.reader):
             if isinstance(form, Reduction):
-                nests.append(tiled(form, next(waiting)))
+                nests.append(tiled(form, next(waiting), stage.target))
             else:
                 inner = stage.inner(form)
                 strategy, candidate = choose_strategy(inner)
                 nests.append(strategy.apply(inner, candidate))
-        made.append(p.assemble(nests, stage.work))
+        made.append(p.assemble(nests, stage.work >= stage.target.parallel_updates))
     body = seq(made)
     for p in parts:
         body = body if p.is_near else Allocate(p.buffer, body)

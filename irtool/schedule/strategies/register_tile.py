@@ -34,13 +34,8 @@ from ..primitives import (
 from ..sliding import WINDOW, choose_sliding
 from ..tile_choice import TileChoice, decided, is_padded
 from ..tile_stores import is_transposed
+from ..vector_target import VectorTarget
 from .base import Candidate, Stage, Strategy, strategy
-
-LATENCY = 4
-"""Cycles until the result of a multiply-add can be used."""
-
-_PARALLEL_WORK = 1 << 18
-
 
 Segment = tuple[int, int, int, int]
 """A part of the vector axis: its first element, tiles, vectors of a tile, lanes of a vector."""
@@ -54,14 +49,16 @@ class RegisterTile(Strategy):
         if stage.tile is None:
             return None
         # With few accumulators an update waits for the one before.
-        return Candidate(LATENCY / (stage.tile.tile.points * stage.tile.lanes), stage.tile.reason, stage.tile)
+        return Candidate(
+            stage.target.latency / (stage.tile.tile.points * stage.tile.lanes), stage.tile.reason, stage.tile
+        )
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None
-        return tiled(stage.reduction, candidate.plan)
+        return tiled(stage.reduction, candidate.plan, stage.target)
 
 
-def tiled(r: Reduction, p: TileChoice) -> Stmt:
+def tiled(r: Reduction, p: TileChoice, target: VectorTarget) -> Stmt:
     """A reduction in the tiles of a plan."""
     block = Block.of(r)
     v, x = r.loops[p.vector][0], r.loops[p.row][0] if p.row is not None else None
@@ -89,7 +86,7 @@ def tiled(r: Reduction, p: TileChoice) -> Stmt:
                 b = store_transposed(b)
             if tiles == 1 and r.loops[p.vector][1] - first < vectors * lanes:
                 b = store_tail(b, r.loops[p.vector][1] - first)
-            if r.work >= _PARALLEL_WORK and b.outside:
+            if r.work >= target.parallel_updates and b.outside:
                 b = parallel(b, b.outside[0][0])
             parts.append(b)
     return lower_all(parts)

@@ -19,17 +19,12 @@ from ..affine import depends, loads, stride
 from ..axes import fuse_sums
 from ..block import Block
 from ..forms import Map, Reduction
-from ..machine import Machine
 from ..nest import lower
 from ..primitives import parallel, rfactor
 from ..primitives.rfactor import COMBINED
+from ..vector_target import VectorTarget
 from .base import Candidate, Stage, Strategy, strategy
-from .register_tile import LATENCY, RegisterTile
-
-_PARALLEL_WORK = 1 << 15
-
-_VECTORS = 4
-"""Vectors of accumulators: as many as a multiply-add takes cycles."""
+from .register_tile import RegisterTile
 
 _EXTREMES = ("min", "max", "minimum", "maximum")
 
@@ -41,9 +36,9 @@ def is_preferred(stage: Stage) -> bool:
     return rows is not None and (tile is None or rows.cost < tile.cost)
 
 
-def applies(r: Reduction, machine: Machine) -> int | None:
+def applies(r: Reduction, target: VectorTarget) -> int | None:
     """The number of the inner loop to vectorize; None where there is none."""
-    lanes = machine.lanes_of(r.acc.dtype)
+    lanes = target.lanes_of(r.acc.dtype)
     update = r.update
     if lanes < 4 or not dtypes.is_float(r.acc.dtype) or not isinstance(update, Binary):
         return None
@@ -76,14 +71,14 @@ def _width(extent: int, lanes: int) -> int:
     return lanes
 
 
-def row_count(forms: Sequence[Map | Reduction | None], machine: Machine) -> int:
+def row_count(forms: Sequence[Map | Reduction | None], target: VectorTarget) -> int:
     """Into how many rows the work of a kernel's stages falls: those of its sums of rows, which are as many in all of them.
 
     -1 if there is no sum, 0 where sums are of another kind or there is work that is neither.
     """
     found = set()
     for f in forms:
-        if f is None or (isinstance(f, Reduction) and applies(fuse_sums(f), machine) is None):
+        if f is None or (isinstance(f, Reduction) and applies(fuse_sums(f), target) is None):
             return 0
         if isinstance(f, Reduction):
             found.add(math.prod(n for _, n in f.loops))
@@ -99,7 +94,7 @@ class RowReduction(Strategy):
         at = applies(r, stage.target) if r is not None else None
         if r is None or at is None:
             return None
-        cost = LATENCY / (_VECTORS * stage.target.lanes(4))
+        cost = 1 / stage.target.lanes(4)  # as many vectors of accumulators as a multiply-add takes cycles
         return Candidate(cost, f"vectors along the summed axis {r.inner[at][0].name}", r.inner[at])
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
@@ -107,6 +102,6 @@ class RowReduction(Strategy):
         assert r is not None
         v, extent = candidate.plan
         lanes = _width(extent, stage.lanes)
-        vectors = next(n for n in (_VECTORS, 2, 1) if extent // lanes >= n)
+        vectors = next(n for n in (stage.target.latency, 2, 1) if extent // lanes >= n)
         b = rfactor(Block.of(r), v, lanes, vectors)
-        return lower(parallel(b, r.loops[0][0]) if r.loops and r.work >= _PARALLEL_WORK else b)
+        return lower(parallel(b, r.loops[0][0]) if r.loops and r.work >= stage.target.parallel_elements else b)

@@ -20,13 +20,10 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Stmt, Store
 from ..affine import depends, loads, stride
 from ..forms import Loop, Map, Reduction
+from ..vector_target import VectorTarget
 from .base import Candidate, Stage, Strategy, strategy
 from .parts import Part, explained, plans, schedule_parts
-from .register_tile import LATENCY
 from .row_reduction import is_preferred
-
-_BAND = 1 << 12
-"""Bytes that the combined rows should not exceed."""
 
 
 @strategy("separable_windows")
@@ -38,22 +35,22 @@ class SeparableWindows(Strategy):
     def choose(self, stage: Stage) -> Candidate | None:
         if stage.reduction is None or stage.lanes < 2 or is_preferred(stage):
             return None
-        parts = separate(stage.windows, stage.lanes)
+        parts = separate(stage.windows, stage.target)
         tiles = plans(stage, parts)
         if not parts or tiles is None:
             return None
-        return Candidate(LATENCY / (4 * stage.target.lanes(4)), explained(parts, tiles), (parts, tiles))
+        return Candidate(1 / stage.target.lanes(4), explained(parts, tiles), (parts, tiles))
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         return schedule_parts(stage, *candidate.plan)
 
 
-def separate(r: Reduction, lanes: int) -> list[Part]:
+def separate(r: Reduction, target: VectorTarget) -> list[Part]:
     """The reduction in parts; empty if it is no sum or extreme of windows whose rows can be combined before their columns."""
     simplify = Simplifier({x: (0, n - 1) for x, n in (*r.loops, *r.inner)})
     for v, extent in reversed(r.loops):
         if extent >= 4 and all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in r.stores):
-            windows = _windows(r, v, extent, lanes, simplify)
+            windows = _windows(r, v, extent, target, simplify)
             if windows is not None and windows.reach_data:
                 return list(windows.parts())
     return []
@@ -70,7 +67,7 @@ class _Windows:
     r: Reduction
     v: Var
     extent: int
-    lanes: int
+    target: VectorTarget
     operand: Load
     columns: tuple[Loop, ...]
     rows: tuple[Loop, ...]
@@ -82,10 +79,15 @@ class _Windows:
     last: int
     guards: tuple[Expr, ...]
 
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector of accumulators."""
+        return self.target.lanes_of(self.r.acc.dtype)
+
     def parts(self) -> Iterator[Part]:
         """Bands of the same height, and one for the rows left over."""
         _, extent = self.row
-        height = max(1, min(extent, _BAND // (4 * self._width)))
+        height = max(1, min(extent, self.target.stack_bytes // 8 // (4 * self._width)))
         height = -(-extent // -(-extent // height))
         yield self._part(height, 0, extent // height)
         if extent % height:
@@ -184,7 +186,7 @@ class _Windows:
         return Reduction(loops, r.acc, r.init, self.columns, update, stores)
 
 
-def _windows(r: Reduction, v: Var, extent: int, lanes: int, simplify: Simplifier) -> _Windows | None:
+def _windows(r: Reduction, v: Var, extent: int, target: VectorTarget, simplify: Simplifier) -> _Windows | None:
     update = r.update
     if (
         not isinstance(update, Binary)
@@ -237,5 +239,5 @@ def _windows(r: Reduction, v: Var, extent: int, lanes: int, simplify: Simplifier
     if sum(1 for e in loads(update) if e.source is not r.acc) != 1:
         return None
     return _Windows(
-        r, v, extent, lanes, value, columns, rows, over[-1], step, moving[0], offset, first, last, tuple(kept)
+        r, v, extent, target, value, columns, rows, over[-1], step, moving[0], offset, first, last, tuple(kept)
     )

@@ -24,7 +24,7 @@ from ..nest import lower_all
 from ..primitives import begin_part, cache_read, loop_partition, parallel, reorder, split, vectorize
 from ..segments import vector_segments
 from .base import Candidate, Stage, Strategy, strategy
-from .elementwise import PARALLEL_ELEMENTS, vector_lanes
+from .elementwise import vector_lanes
 
 _LEAST = 4
 """Elements along an axis that are worth a square."""
@@ -90,7 +90,7 @@ class TiledTranspose(Strategy):
                 for e in operands:
                     b = cache_read(b, e, [v_v, w_v], name="transposed")
             b = vectorize(b, v_v) if written[2] > 1 else b
-            if stage.work >= PARALLEL_ELEMENTS and len(b.loops) > 2:
+            if stage.work >= stage.target.parallel_elements and len(b.loops) > 2:
                 b = parallel(b, b.loops[0][0])
             parts.append(b)
         return lower_all(parts)
