@@ -83,15 +83,27 @@ def temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Signals that end a command wait until its body is done, which must be short; only the main thread receives them."""
+    """Signals that end a command wait until its body is done, which must be short, or look at `is_told_to_end`; only the main
+    thread receives them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ending_signals())
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def is_told_to_end() -> bool:
+    """True if a signal that ends the command came inside of `uninterrupted`."""
+    return hasattr(signal, "sigpending") and not signal.sigpending().isdisjoint(_ending_signals())
+
+
+def _ending_signals() -> set[signal.Signals]:
+    """Those that are not ignored: a signal that is waits as well while it is blocked."""
+    every = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    return {s for s in every if signal.getsignal(s) is not signal.SIG_IGN}
 
 
 class Draft:

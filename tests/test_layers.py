@@ -31,7 +31,7 @@ LAYERS = [
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {
     "schedule": {"likeness", "diagnostics", "plugin", "trampoline", "tir", "te"},
-    "backends": {"likeness", "diagnostics", "plugin", "trampoline", "tir", "te", "schedule"},
+    "backends": {"likeness", "diagnostics", "plugin", "trampoline", "files", "tir", "te", "schedule"},
 }
 """Rooms with a narrower view than their place in the order gives them."""
 

@@ -7,9 +7,14 @@ import signal
 import subprocess
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from types import TracebackType
+
+from ...files import is_told_to_end, uninterrupted
+
+_OFTEN = 0.05
+"""Seconds between looks at whether the command is to end."""
 
 
 class Jobs:
@@ -28,15 +33,21 @@ class Jobs:
 
     def run(self, commands: Sequence[Sequence[str]]) -> list[subprocess.CompletedProcess[str]]:
         """What each command said and returned, in order. Raises OSError where one cannot be started."""
-        pool = ThreadPoolExecutor(os.cpu_count() or 1)
-        try:
-            waiting = [pool.submit(self._run, c) for c in commands]
-            return [w.result() for w in waiting]
-        except BaseException:
-            self.end()  # before the pool waits for its threads, which wait for the processes
-            raise
-        finally:
-            pool.shutdown(cancel_futures=True)
+        # Nothing may be raised in this thread while it holds the locks of the pool, or other threads would wait for ever.
+        with uninterrupted():
+            pool = ThreadPoolExecutor(os.cpu_count() or 1)
+            try:
+                waiting = [pool.submit(self._run, c) for c in commands]
+                while wait(waiting, timeout=_OFTEN).not_done and not is_told_to_end():
+                    pass
+                if is_told_to_end():
+                    self.end()
+            except BaseException:
+                self.end()
+                raise
+            finally:
+                pool.shutdown(cancel_futures=True)
+        return [w.result() for w in waiting]
 
     def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         with self._lock:
