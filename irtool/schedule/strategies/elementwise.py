@@ -51,13 +51,22 @@ class Elementwise(Strategy):
         ]
         for first, count, width in segments:
             begin_part(len(segments))
-            (b,) = loop_partition(block, v, [(first, first + count * width)])
-            names = [f"{v.name}_o", f"{v.name}_v"]
-            loop = b.loops[-1][0]
-            b = split(b, loop, [count, width], names) if count > 1 else split(b, loop, [width], names[1:])
-            b = vectorize(b, b.loops[-1][0]) if width > 1 else b
+            b, _, lane = split_vectors(block, v, (first, count, width))
+            b = vectorize(b, lane) if width > 1 else b
             parts.append(parallel(b, b.loops[0][0]) if shared and len(b.loops) > 1 else b)
         return lower_all(parts)
+
+
+def split_vectors(b: Block[Map], axis: Var, segment: tuple[int, int, int]) -> tuple[Block[Map], tuple[Var, ...], Var]:
+    """A segment `(first, vectors, lanes)` of an axis: the block, the loop over its vectors, if there are several, and the one
+    over the elements of a vector."""
+    first, count, width = segment
+    (b,) = loop_partition(b, axis, [(first, first + count * width)])
+    names = [f"{axis.name}_o", f"{axis.name}_v"]
+    (loop,) = b.over(axis)
+    b = split(b, loop, [count, width], names) if count > 1 else split(b, loop, [width], names[1:])
+    *vectors, lane = b.over(axis)
+    return b, tuple(vectors), lane
 
 
 def vector_lanes(stage: Stage) -> int:

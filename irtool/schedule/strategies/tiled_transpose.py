@@ -21,10 +21,10 @@ from ..affine import loads, simplifier, stride
 from ..block import Block
 from ..forms import Loop, Map
 from ..nest import lower_all
-from ..primitives import begin_part, cache_read, loop_partition, parallel, reorder, split, vectorize
+from ..primitives import begin_part, cache_read, parallel, reorder, vectorize
 from ..segments import vector_segments
 from .base import Candidate, Stage, Strategy, strategy
-from .elementwise import vector_lanes
+from .elementwise import split_vectors, vector_lanes
 
 _LEAST = 4
 """Elements along an axis that are worth a square."""
@@ -83,8 +83,8 @@ class TiledTranspose(Strategy):
         squares = list(product(vector_segments(n, lanes), vector_segments(k, lanes)))
         for written, read in squares:
             begin_part(len(squares))
-            b, (v_o, v_v) = _split(block, v, written)
-            b, (w_o, w_v) = _split(b, w, read)
+            b, v_o, v_v = split_vectors(block, v, written)
+            b, w_o, w_v = split_vectors(b, w, read)
             b = reorder(b, [*others, *v_o, *w_o, w_v, v_v])
             if written[2] > 1 and read[2] > 1:
                 for e in operands:
@@ -94,13 +94,3 @@ class TiledTranspose(Strategy):
                 b = parallel(b, b.loops[0][0])
             parts.append(b)
         return lower_all(parts)
-
-
-def _split(b: Block[Map], axis: Var, piece: tuple[int, int, int]) -> tuple[Block[Map], tuple[list[Var], Var]]:
-    """A part of an axis in vectors: the loop over them, if there are several, and the one over the elements of one."""
-    first, count, width = piece
-    (b,) = loop_partition(b, axis, [(first, first + count * width)])
-    names = [f"{axis.name}_o", f"{axis.name}_v"]
-    b = split(b, b.over(axis)[0], [count, width] if count > 1 else [width], names if count > 1 else names[1:])
-    *blocks, lane = b.over(axis)
-    return b, (blocks, lane)
