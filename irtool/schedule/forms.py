@@ -74,6 +74,28 @@ def substituted(
     )
 
 
+def workspace(body: Stmt) -> tuple[list[Buffer], Stmt]:
+    """The buffers of a nest that lie in the workspace, outermost first, and what is inside of them."""
+    buffers: list[Buffer] = []
+    while isinstance(body, Allocate) and body.buffer.scope == "arena":
+        buffers.append(body.buffer)
+        body = body.body
+    return buffers, body
+
+
+def with_workspace(buffers: Sequence[Buffer], body: Stmt) -> Stmt:
+    """A nest inside of its buffers, the first of them outermost."""
+    for b in reversed(buffers):
+        body = Allocate(b, body)
+    return body
+
+
+def stages(body: Stmt) -> list[Stmt]:
+    """The nests of a kernel, in order, without the buffers around them."""
+    _, s = workspace(body)
+    return list(s.stmts) if isinstance(s, Seq) and recognise(s) is None else [s]
+
+
 def peel(s: Stmt) -> tuple[tuple[Loop, ...], Stmt]:
     """Perfectly nested serial loops of constant extent, and what is in them."""
     loops: list[Loop] = []

@@ -25,11 +25,10 @@ from ..tir.program import (
     steps,
 )
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Allocate, Buffer, For, Stmt, Store, pre_order, seq
-from .forms import Map, buffers_read, recognise, with_buffers
+from ..tir.stmt import Buffer, For, Stmt, Store, pre_order, seq
+from .forms import Map, buffers_read, recognise, stages, with_buffers, with_workspace, workspace
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
-from .layout_preference import stages
 from .strategies.row_reduction import row_count
 from .vector_target import VectorTarget
 
@@ -135,15 +134,10 @@ class _Joiner:
                 if new.shape != old.shape or new.layout != old.layout:
                     return None
                 replaced[old] = new
-            root = s.kernel.body
-            while isinstance(root, Allocate) and root.buffer.scope == "arena":
-                temporaries.append(root.buffer)
-                root = root.body
-            parts += [with_buffers(x, replaced) for x in stages(root)]
+            temporaries += workspace(s.kernel.body)[0]
+            parts += [with_buffers(x, replaced) for x in stages(s.kernel.body)]
         between = [buffers[x] for x in buffers if x in inner]
-        body = seq(parts)
-        for b in (*between, *temporaries):
-            body = Allocate(b, body)
+        body = with_workspace([*reversed(temporaries), *reversed(between)], seq(parts))
         params = [buffers[x] for x in (*inputs, *outputs)]
         made = Kernel(
             _name(first.kernel, second.kernel),

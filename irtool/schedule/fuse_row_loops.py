@@ -37,6 +37,7 @@ from ..tir.stmt import (
     seq,
     substitute_stmt,
 )
+from .forms import with_workspace, workspace
 from .vector_target import VectorTarget
 
 _ROWS = 4
@@ -51,16 +52,9 @@ Access = tuple[Buffer, Expr, bool]
 
 def fuse_row_loops(kernel: Kernel, target: VectorTarget) -> Kernel:
     """The kernel with the loops over rows of its stages fused."""
-    temporaries: list[Buffer] = []
-    s = kernel.body
-    while isinstance(s, Allocate) and s.buffer.scope == "arena":
-        temporaries.append(s.buffer)
-        s = s.body
-    stages, kept = fuse_stages([s], temporaries, kernel.same_memory, target)
-    body = seq(stages)
-    for b in reversed(kept):
-        body = Allocate(b, body)
-    return kernel.replace(body=body)
+    temporaries, nests = workspace(kernel.body)
+    stages, kept = fuse_stages([nests], temporaries, kernel.same_memory, target)
+    return kernel.replace(body=with_workspace(kept, seq(stages)))
 
 
 def fuse_stages(

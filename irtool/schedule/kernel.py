@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..tir.kernel import Choice, Kernel, StageChoice
-from ..tir.stmt import Allocate, Buffer, Seq, Stmt, seq
+from ..tir.stmt import Buffer, Stmt, seq
 from .compute_at import ComputedAt, choose_rows, compute_at
-from .forms import Map, Reduction, buffers_read, recognise
+from .forms import Map, Reduction, buffers_read, recognise, stages, with_workspace, workspace
 from .primitives import tracing
 from .strategies.base import Stage, choose_strategy
 from .strategies.row_reduction import row_count
@@ -43,34 +43,25 @@ class _Scheduler:
     """The number of the stage with the most work."""
 
     def run(self, root: Stmt) -> Stmt:
-        s = self._take_buffers(root)
-        stages = list(s.stmts) if isinstance(s, Seq) and recognise(s) is None else [s]
-        forms = [recognise(x) for x in stages]
+        self.buffers, _ = workspace(root)
+        nests = stages(root)
+        forms = [recognise(x) for x in nests]
         self.rows = max(0, row_count(forms, self.target)) if self.target.vector_bytes else 0
-        self.main = max(range(len(forms)), key=lambda n: Stage(stages[n], forms[n], self.target).work)
+        self.main = max(range(len(forms)), key=lambda n: Stage(nests[n], forms[n], self.target).work)
         made: list[Stmt] = []
         at = 0
-        while at < len(stages):
+        while at < len(nests):
             with tracing() as trace:
-                computed = _computed_at(forms[at : at + 2], stages, self.target) if self.target.vector_bytes else None
+                computed = _computed_at(forms[at : at + 2], nests, self.target) if self.target.vector_bytes else None
             if computed is None:
-                made.append(self._stage(at, stages[at], forms[at]))
+                made.append(self._stage(at, nests[at], forms[at]))
                 at += 1
                 continue
-            copy = self._stage(at, stages[at], computed.copy, trace)
-            made.append(computed.assemble(copy, self._stage(at + 1, stages[at + 1], computed.reader)))
+            copy = self._stage(at, nests[at], computed.copy, trace)
+            made.append(computed.assemble(copy, self._stage(at + 1, nests[at + 1], computed.reader)))
             self.buffers = [computed.buffer if b is computed.whole else b for b in self.buffers]
             at += 2
-        body = seq(made)
-        for b in reversed(self.buffers):
-            body = Allocate(b, body)
-        return body
-
-    def _take_buffers(self, s: Stmt) -> Stmt:
-        while isinstance(s, Allocate) and s.buffer.scope == "arena":
-            self.buffers.append(s.buffer)
-            s = s.body
-        return s
+        return with_workspace(self.buffers, seq(made))
 
     def _stage(self, number: int, s: Stmt, form: Map | Reduction | None, before: Sequence[str] = ()) -> Stmt:
         stage = Stage(
@@ -81,7 +72,9 @@ class _Scheduler:
             body = strategy.apply(stage, candidate)
         self.choices.append(StageChoice(number, strategy.name, candidate.reason, (*before, *trace)))
         self.work.append(stage.work)
-        return self._take_buffers(body)
+        buffers, nest = workspace(body)
+        self.buffers += buffers
+        return nest
 
 
 def _computed_at(pair: list[Map | Reduction | None], stages: list[Stmt], target: VectorTarget) -> ComputedAt | None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from ..tir import dtypes
 from ..tir.expr import Binary, Const, Expr, Load, Var, const, post_order, substitute
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Allocate, Buffer, PrimFunc, Seq, Stmt
+from ..tir.stmt import Buffer, PrimFunc
 from .affine import depends, loads
-from .forms import Map, Reduction, recognise
+from .forms import Map, Reduction, recognise, stages
 from .vector_target import VectorTarget
 
 _LEAST_WORK = 1 << 12
@@ -36,14 +36,6 @@ class LayoutPreference:
     axis: int
     factor: int
     padded: int = 0
-
-
-def stages(body: Stmt) -> list[Stmt]:
-    """The nests of a kernel, in order."""
-    s = body
-    while isinstance(s, Allocate) and s.buffer.scope == "arena":
-        s = s.body
-    return list(s.stmts) if isinstance(s, Seq) and recognise(s) is None else [s]
 
 
 def layout_preferences(

@@ -25,7 +25,7 @@ from ..tir.sharing import in_place_pairs
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, For, Stmt, Store, seq
 from .affine import loads
-from .forms import Map, Reduction, buffers_read, recognise
+from .forms import Map, Reduction, buffers_read, recognise, stages
 
 _MOST_PHASES = 16
 
@@ -36,8 +36,6 @@ to it before it is divided."""
 
 def decompose_subpixels(kernel: Kernel) -> Kernel:
     """The kernel with its phases written straight to where they belong; itself if it has none."""
-    from .layout_preference import stages
-
     parts = stages(kernel.body)
     forms = [recognise(s) for s in parts]
     for n in range(len(parts) - 1):
