@@ -31,7 +31,7 @@ from ...tir.stmt import (
     substitute_stmt,
 )
 from ..vectors import ir
-from ..vectors.lower import Lowering
+from ..vectors.lower import constant_indices, lower_loop, stores_of
 from ..vectors.types import HALVES, Scalar, held, width_for
 from .expression import Writer
 from .names import Names
@@ -210,19 +210,10 @@ class KernelWriter:
 
     def _vectorized(self, s: For, depth: int) -> None:
         """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
-        stores = [x for x in pre_order(s.body) if isinstance(x, Store)]
+        stores = stores_of(s)
         count = int(s.extent.value)  # type: ignore[attr-defined]
-        lanes = max([width_for(count), *(width_for(b.shape[-1]) for b in vector_registers(stores))])
-        lowering = Lowering(
-            self.simplify,
-            lambda x: self._register(x, s.var, lanes),
-            lambda call: function_for(call, self.strict),
-            s.var,
-            count,
-            lanes,
-        )
         try:
-            body = lowering.run(stores)
+            body = lower_loop(s, self.simplify, lambda call: function_for(call, self.strict))
         except Scalar:
             self._as_loop(s, stores, count, depth)
             return
@@ -232,14 +223,6 @@ class KernelWriter:
         if any(x.startswith(("const ", "irt_")) for x in lines):
             lines = ["{", *("  " + x for x in lines), "}"]
         self._block(lines, depth)
-
-    def _register(self, x: Load | Store, lane: Expr, lanes: int) -> ir.Register | None:
-        b = x.source if isinstance(x, Load) else x.buffer
-        if b.scope != "register":
-            return None
-        if x.indices[-1] is not lane or width_for(b.shape[-1]) != lanes:
-            raise Scalar
-        return b, constant_indices(x.indices[:-1])
 
     def _as_loop(self, s: For, stores: Sequence[Store], count: int, depth: int) -> None:
         """The loop over lanes; registers that it touches are put into arrays for its time."""
@@ -324,15 +307,6 @@ def unroll(body: Stmt) -> Stmt:
     return rewrite_stmt(body, change)
 
 
-def vector_registers(stores: Sequence[Store]) -> list[Buffer]:
-    """Buffers in vector registers that the stores read or write."""
-    found: dict[Buffer, None] = {}
-    for s in stores:
-        read = (e.source for e in post_order(s.value) if isinstance(e, Load))
-        found.update((b, None) for b in (s.buffer, *read) if b.scope == "register" and b.shape[-1] > 1)
-    return list(found)
-
-
 def _pragma(loops: Sequence[For]) -> str:
     """What makes threads share the iterations of perfectly nested loops: in parts, each taken by whoever is free.
 
@@ -340,11 +314,6 @@ def _pragma(loops: Sequence[For]) -> str:
     """
     collapse = f" collapse({len(loops)})" if len(loops) > 1 else ""
     return f"#pragma omp parallel for{collapse} schedule(dynamic, {share_size(loops)})"
-
-
-def constant_indices(indices: Sequence[Expr]) -> tuple[int, ...]:
-    """The values of indices that are literals."""
-    return tuple(int(i.value) for i in indices if isinstance(i, Const))
 
 
 def _reads_under_conditions(body: Stmt) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 
-from ...tir.expr import Const, Expr, Load
+from ...tir.expr import Expr, Load
 from ...tir.kernel import Kernel
 from ...tir.sharing import loop_bounds
 from ...tir.simplify import Simplifier
 from ...tir.stmt import VECTORIZED, Allocate, Buffer, For, If, Let, Seq, Stmt, Store, While, pre_order
-from ..c.nest import all_buffers, constant_indices, flat, unroll, vector_registers
+from ..c.nest import all_buffers, flat, unroll
 from ..c.vector_math import function_for
 from ..vectors import ir
-from ..vectors.lower import Lowering
+from ..vectors.lower import constant_indices, lower_loop, stores_of
 from ..vectors.types import HALVES, Scalar, held, width_for
 from .builder import Builder
 from .expression import Expressions
@@ -210,32 +210,12 @@ class KernelWriter:
 
     def _vectorized(self, s: For) -> None:
         """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
-        stores = [x for x in pre_order(s.body) if isinstance(x, Store)]
-        assert isinstance(s.extent, Const)
-        count = int(s.extent.value)
-        lanes = max([width_for(count), *(width_for(b.shape[-1]) for b in vector_registers(stores))])
-        lowering = Lowering(
-            self.simplify,
-            lambda x: self._register(x, s.var, lanes),
-            lambda call: function_for(call, self.strict),
-            s.var,
-            count,
-            lanes,
-        )
         try:
-            body = lowering.run(stores)
+            body = lower_loop(s, self.simplify, lambda call: function_for(call, self.strict))
         except Scalar:
             close = self._for(s)
-            for store in stores:
+            for store in stores_of(s):
                 self._store(store)
             close()
             return
         VectorPrinter(self.expressions, self.places.__getitem__, self.registers).print(body)
-
-    def _register(self, x: Load | Store, lane: Expr, lanes: int) -> ir.Register | None:
-        b = x.source if isinstance(x, Load) else x.buffer
-        if b.scope != "register":
-            return None
-        if x.indices[-1] is not lane or width_for(b.shape[-1]) != lanes:
-            raise Scalar
-        return b, constant_indices(x.indices[:-1])

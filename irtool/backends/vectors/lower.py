@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from ...tir import dtypes
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, const, post_order, substitute
 from ...tir.simplify import Simplifier
-from ...tir.stmt import Store
+from ...tir.stmt import Buffer, For, Store, pre_order
 from . import ir
 from .ir import (
     Apply,
@@ -33,15 +33,57 @@ from .ir import (
     Unary,
     Value,
 )
-from .types import HALVES, MEMORY, Scalar, VectorType, held, vector
+from .types import HALVES, MEMORY, Scalar, VectorType, held, vector, width_for
 
 WHOLE = {"floor", "ceil", "trunc", "round", "nearbyint", "fabs", "copysign"}
 """Of a 16-bit float these give one again: no rounding needed."""
+
+FunctionOf = tuple[str, tuple[int, ...]] | None
+"""A vector function, and which arguments of a call it takes; None if there is none."""
 
 _PLAIN = (
     "load", "put", "even", "select", "min", "max", "minimum", "maximum", "fabs", "isnan", "isinf", "isfinite", "to_int32",
 )  # fmt: skip
 """Functions that compilers make of a loop, too."""
+
+
+def lower_loop(s: For, simplify: Simplifier, function: Callable[[Call], FunctionOf]) -> Body:
+    """The body of a vectorized loop, of as many lanes as its steps and the registers that it touches need.
+
+    `function` gives the vector function of a call, with the arguments that it takes. Raises Scalar.
+    """
+    assert isinstance(s.extent, Const)
+    stores, count = stores_of(s), int(s.extent.value)
+    lanes = max([width_for(count), *(width_for(b.shape[-1]) for b in _vector_registers(stores))])
+
+    def register(x: Load | Store) -> ir.Register | None:
+        b = x.source if isinstance(x, Load) else x.buffer
+        if b.scope != "register":
+            return None
+        if x.indices[-1] is not s.var or width_for(b.shape[-1]) != lanes:
+            raise Scalar
+        return b, constant_indices(x.indices[:-1])
+
+    return Lowering(simplify, register, function, s.var, count, lanes).run(stores)
+
+
+def stores_of(s: For) -> list[Store]:
+    """The stores of a vectorized loop, in order."""
+    return [x for x in pre_order(s.body) if isinstance(x, Store)]
+
+
+def constant_indices(indices: Sequence[Expr]) -> tuple[int, ...]:
+    """The values of indices that are literals."""
+    return tuple(int(i.value) for i in indices if isinstance(i, Const))
+
+
+def _vector_registers(stores: Sequence[Store]) -> list[Buffer]:
+    """Buffers in vector registers that the stores read or write."""
+    found: dict[Buffer, None] = {}
+    for s in stores:
+        read = (e.source for e in post_order(s.value) if isinstance(e, Load))
+        found.update((b, None) for b in (s.buffer, *read) if b.scope == "register" and b.shape[-1] > 1)
+    return list(found)
 
 
 class Lowering:
@@ -55,7 +97,7 @@ class Lowering:
         self,
         simplify: Simplifier,
         register: Callable[[Load | Store], ir.Register | None],
-        function: Callable[[Call], tuple[str, tuple[int, ...]] | None],
+        function: Callable[[Call], FunctionOf],
         lane: Var,
         count: int,
         width: int,
