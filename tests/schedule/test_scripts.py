@@ -106,6 +106,13 @@ def test_reductions_have_mistakes_of_their_own(lines: list[str], said: str) -> N
         irtool.build(irtool.parse(SUM), emit="tir", schedule=".*:\n" + "\n".join(lines))
 
 
+@pytest.mark.parametrize("cached", ["", "  cache_write(ax1)\n"])
+def test_vectors_have_no_more_elements_than_processors_have(cached: str) -> None:
+    text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(3, 4, 256), float32]) { sum(%x, axis=[0]) }\n'
+    with pytest.raises(UsageError, match="vectors have at most 64 elements, and ax1 has 256 steps"):
+        irtool.build(irtool.parse(text), emit="c", schedule=f".*:\n{cached}  vectorize(ax1)\n")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -9,6 +9,9 @@ from ..block import Block
 from ..forms import Form
 from .base import primitive
 
+_MOST = 64
+"""Elements of a vector: bytes, in the widest registers that there are."""
+
 
 @primitive
 def vectorize(b: Block[Form], loop: Var | str) -> Block[Form]:
@@ -18,13 +21,17 @@ def vectorize(b: Block[Form], loop: Var | str) -> Block[Form]:
 
         for i in 8: out[i] = x[i] + y[i]    ⇒    vectorize(i)    out[0:8] = x[0:8] + y[0:8]
 
-    Raises UsageError unless it is the innermost loop over results, and its extent a power of two.
+    Raises UsageError unless it is the innermost loop over results, and its extent a power of two, at most 64.
     """
     v, extent = b.find(loop)
     if not b.loops or b.loops[-1][0] is not v:
         raise UsageError(f"{v.name} is not the innermost loop over results", help="reorder them first")
     if extent & (extent - 1):
         raise UsageError(f"vectors have a power of two as their number of elements, and {v.name} has {extent} steps")
+    if extent > _MOST:
+        raise UsageError(
+            f"vectors have at most {_MOST} elements, and {v.name} has {extent} steps", help="split it first"
+        )
     return b.with_kind(loop, VECTORIZED)
 
 
