@@ -104,6 +104,19 @@ def test_driver_and_commands_see_nothing_of_backends_but_their_base(path: Path) 
             assert not any(".backends" in a.name for a in node.names), f"{path}: {ast.unparse(node)}"
 
 
+BACKENDS = ("c", "llvm")
+"""Languages that programs are written in; what they share stands beside them."""
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "backends").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_backends_see_nothing_of_each_other(path: Path) -> None:
+    """Not one backend of another one, and what they share of none of them."""
+    here = path.relative_to(ROOT / "backends").parts[0]
+    for name in imported_names(path):
+        if name[1] == "backends" and len(name) > 2 and name[2] in BACKENDS:
+            assert name[2] == here, f"{path}: {'.'.join(name)}"
+
+
 def test_no_imports_run_in_circles() -> None:
     """Not inside rooms either, and not by way of imports in functions: what two files share is in a third."""
     files = {module_of(p): p for p in ROOT.rglob("*.py")}

@@ -1,1 +1,15 @@
-"""Backends: what prints a program in a language of its own. They see loop nests, never Relay."""
+"""Backends: what prints a program in a language of its own. They see loop nests, never Relay.
+
+base        what a backend is; flags, sources, library and process belong to it
+c, llvm     the backends, which know nothing of each other
+
+What they share:
+
+nests       loop nests as backends want them
+vectors     bodies of vectorized loops as a small IR
+formulas    the functions that generated code calls, in a small part of C
+libm        which intrinsics are functions of libm
+c_types     dtypes as C types, literals of C
+interface   what a compiled program looks like from outside: names, entry points, the header, weights
+toolchain   running the system's C compiler
+"""

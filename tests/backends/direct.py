@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from irtool.backends.c import vector_math, vector_types
-from irtool.backends.c.compiler import DEFAULT_FLAGS, Compiler
+from irtool.backends.formulas import vector_math, vector_types
+from irtool.backends.toolchain.compiler import DEFAULT_FLAGS, Compiler
 
 PROCESSORS = {"x86-64": 16, "x86-64-v3": 32, "native": 0}
 """Processors to compile for and the bytes of their vectors; 0: whatever the compiler says."""

@@ -133,8 +133,8 @@ def test_builds_for_other_processors_agree(samples, tmp_path, options, flags, ne
 def test_threads_change_nothing(samples, tmp_path, monkeypatch, vector):
     # Threads for every loop that may have them: most of these are too small to be worth it.
     eager = functools.partial(VectorTarget, parallel_updates=1, parallel_elements=1)
-    for room in ("compiler", "backend"):
-        monkeypatch.setattr(f"irtool.backends.c.{room}.VectorTarget", eager)
+    for module in ("toolchain.compiler", "c.backend"):
+        monkeypatch.setattr(f"irtool.backends.{module}.VectorTarget", eager)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     cases = samples + (corpus(20, 2) if CORPUS.is_file() else [])
     bundle, cases = bundled(cases, tmp_path, vector=vector)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from irtool.backends.c.nest import KernelWriter
-from irtool.backends.c.weights import FILE, INLINE, SPLIT, choose
+from irtool.backends.interface.weights_file import FILE, INLINE, SPLIT, choose
 from irtool.diagnostics import UsageError
 from irtool.tir.expr import Var
 from irtool.tir.kernel import Kernel

@@ -1,6 +1,6 @@
 """Scopes of identifiers in C."""
 
-from irtool.backends.c.names import Names
+from irtool.backends.interface.names import Names
 from tests.work import steps
 
 

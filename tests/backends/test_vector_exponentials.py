@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.backends.c.vector_powers import CHEAP
+from irtool.backends.formulas.vector_powers import CHEAP
 from tests.backends.direct import PROCESSORS, Functions
 from tests.backends.test_accuracy import units
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from irtool.backends.c.vector_math import function_for
+from irtool.backends.formulas.vector_math import function_for
 from irtool.backends.vectors import ir
 from irtool.backends.vectors.lower import Lowering
 from irtool.backends.vectors.types import Scalar, VectorType

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import irtool
-from irtool.backends.c.compiler import Compiler
+from irtool.backends.toolchain.compiler import Compiler
 from irtool.diagnostics import ToolError, UsageError
 from tests.driver.programs import dense, parse, run
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.backends.c.banner import Origin, comment, without_folder
+from irtool.backends.c.banner import Origin, without_folder
 from irtool.backends.c.build_file import write_build_file
+from irtool.backends.interface.comment import comment
 from irtool.diagnostics import ToolError, UsageError
 from irtool.driver import build
 from tests.command_line import irtool as command

@@ -12,8 +12,8 @@ import pytest
 
 import irtool
 from irtool.backends.c import room
-from irtool.backends.c.compiler import Compiler
 from irtool.backends.c.program import write_program
+from irtool.backends.toolchain.compiler import Compiler
 from irtool.diagnostics import IrError, UsageError
 from irtool.driver import graph_json
 from irtool.driver.options import Options

@@ -39,7 +39,7 @@ def test_a_folder_is_opened_in_another_process(network, weights: str, tmp_path: 
     np.save(tmp_path / "x.npy", data)
     program = """
 import sys, numpy as np, irtool
-import irtool.backends.c.compiler as compiler
+import irtool.backends.toolchain.compiler as compiler
 compiler.Compiler = None
 a = irtool.load(sys.argv[1])
 out, total = a.run({"x": np.load(sys.argv[2])})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.backends.c import weights as kept
+from irtool.backends.interface import weights_file as kept
 from irtool.diagnostics import IrError, ToolError, UsageError
 from tests.driver.programs import dense, parse, run
 

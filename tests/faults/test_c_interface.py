@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.backends.c.weights_digest import CHUNK, c_function, digest
+from irtool.backends.interface.weights_digest import CHUNK, c_function, digest
 from irtool.diagnostics import ToolError
 from tests.driver.programs import compile_c, dense, run
 

@@ -12,11 +12,11 @@ from ... import __version__
 from ...diagnostics import UsageError
 from ...tir.program import Program
 from ..base import Backend, Built, Request, Sources, VectorTarget, backend, flag
+from ..interface.names import Names
+from ..toolchain.compiler import Compiler, split_words
 from .banner import Origin
 from .build_file import KINDS, write_build_file
-from .compiler import Compiler, split_words
 from .executable import write_main
-from .names import Names
 from .program import CText, write_program
 from .testbench import fixed_input, write_testbench
 from .tvm_interface import interface_stem, write_tvm_interface

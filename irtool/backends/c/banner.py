@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .compiler import Compiler
+from ..toolchain.compiler import Compiler
 
 LICENCE = "This file belongs to whoever had it made: irtool claims no rights in it."
 
@@ -64,9 +64,3 @@ class Origin:
 def without_folder(word: str) -> str:
     """A word of a command line with `...` for the folders of an absolute path: `-I/home/me/include` ⇒ `-I.../include`."""
     return re.sub(r"^(-[ILBF]|[^/]*[=\"',:]|)/(?:[^/=,:]*/)*", r"\1.../", word) if word.strip("/") else word
-
-
-def comment(lines: Sequence[str]) -> list[str]:
-    """A C comment of these lines, whatever is in them."""
-    safe = [t.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ") for t in lines]
-    return ["/*", *(f" * {t}".rstrip() for t in safe), " */"]

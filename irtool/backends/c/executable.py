@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...tir.program import HostFunction
+from ..c_types import stored_type
+from ..interface.names import sanitize
 from . import room
-from .names import sanitize
-from .scalars import stored_type
 
 _SHOWN = 1000
 """Characters of the usage line: C99 asks compilers for 4095 in a string."""

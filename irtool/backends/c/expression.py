@@ -12,25 +12,18 @@ from typing import Any
 
 from ...diagnostics import IrError
 from ...tir import dtypes
-from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
+from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
 from ...tir.simplify import Simplifier
 from ...trampoline import trampoline
+from ..c_types import literal, value_type
+from ..interface.names import Names
+from ..libm import LIBM
+from ..nests import strict_order
 from ..vectors.lower import WHOLE
 from ..vectors.types import HALVES
-from .names import Names
-from .scalars import literal, value_type
 
 _DEEPEST = 40
 """Nested parentheses before a variable is introduced; compilers need accept no more than 63."""
-
-LIBM = {
-    "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
-    "sqrt": "sqrt", "erf": "erf", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos",
-    "atan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh", "acosh": "acosh",
-    "atanh": "atanh", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "round", "nearbyint": "nearbyint",
-    "fabs": "fabs", "pow": "pow", "atan2": "atan2", "fmod": "fmod", "hypot": "hypot", "copysign": "copysign",
-    "nextafter": "nextafter",
-}  # fmt: skip
 
 
 class Writer:
@@ -238,36 +231,6 @@ class Writer:
         if dtypes.is_float(source) or dtypes.is_float(target):
             return self._helper(f"irt_reinterpret_{source}_{target}", value)
         return f"({value_type(target)}){value}"
-
-
-def strict_order(roots: Sequence[Expr], known: dict[Expr, str]) -> tuple[list[Expr], dict[Expr, int]]:
-    """Nodes that are evaluated whenever the roots are, children first, and how often each node is used in all."""
-    seen: set[Expr] = set()
-    order: list[Expr] = []
-    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
-    while stack:
-        e, ready = stack.pop()
-        if ready:
-            order.append(e)
-            continue
-        if e in seen or e in known:
-            continue
-        seen.add(e)
-        stack.append((e, True))
-        kids = children(e)
-        if isinstance(e, Select) and e.lazy:
-            kids = (e.cond,)
-        elif isinstance(e, Binary) and e.op in ("and", "or"):
-            kids = (e.a,)
-        stack.extend((k, False) for k in reversed(kids))
-    uses: dict[Expr, int] = dict.fromkeys(order, 0)
-    for r in roots:
-        uses[r] = uses.get(r, 0) + 1
-    for e in post_order(*roots):
-        for k in children(e):
-            if k in uses:
-                uses[k] += 1
-    return order, uses
 
 
 def _cheap(e: Expr) -> bool:

@@ -20,8 +20,8 @@ from ...tir.program import (
     Slot,
     steps,
 )
-from .names import Names
-from .scalars import stored_type
+from ..c_types import stored_type
+from ..interface.names import Names
 
 
 class HostWriter:

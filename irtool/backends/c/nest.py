@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 from ...schedule.threads import share_size, shared_loops
-from ...tir.expr import Const, Expr, Load, Select, const, post_order, rewrite
+from ...tir.expr import Expr, Load, Select, post_order
 from ...tir.kernel import Kernel
 from ...tir.sharing import loop_bounds
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
     PARALLEL,
-    UNROLLED,
     VECTORIZED,
     Allocate,
     Buffer,
@@ -26,18 +25,16 @@ from ...tir.stmt import (
     While,
     expressions,
     pre_order,
-    rewrite_stmt,
-    seq,
-    substitute_stmt,
 )
+from ..c_types import stored_type, value_type
+from ..formulas.vector_math import function_for
+from ..formulas.vector_types import vector_type
+from ..interface.names import Names
+from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
 from ..vectors.types import HALVES, Scalar, held, width_for
 from .expression import Writer
-from .names import Names
-from .scalars import stored_type, value_type
-from .vector_math import function_for
-from .vector_types import vector_type
 from .vectors import VectorPrinter
 
 _INDEX_LIMIT = 1 << 31
@@ -278,35 +275,6 @@ class KernelWriter:
         return text
 
 
-def flat(body: Stmt, simplify: Simplifier, is_variable: Callable[[Buffer], bool]) -> Stmt:
-    """The nest with every element addressed by one offset, but for those of variables; equal parts of an expression become
-    one node."""
-    memo: dict[Expr, Expr] = {}
-
-    def change(e: Expr) -> Expr:
-        if isinstance(e, Load) and not is_variable(e.source):
-            return Load(e.source, (e.source.offset(e.indices),))
-        return e
-
-    def change_store(s: Stmt) -> Stmt:
-        if isinstance(s, Store) and not is_variable(s.buffer):
-            return Store(s.buffer, (simplify(s.buffer.offset(s.indices)),), s.value)
-        return s
-
-    return rewrite_stmt(body, change_store, lambda e: simplify(rewrite(e, change, memo)))
-
-
-def unroll(body: Stmt) -> Stmt:
-    """The nest with unrolled loops written out."""
-
-    def change(s: Stmt) -> Stmt:
-        if isinstance(s, For) and s.kind == UNROLLED and isinstance(s.extent, Const):
-            return seq([substitute_stmt(s.body, {s.var: const(n)}) for n in range(int(s.extent.value))])
-        return s
-
-    return rewrite_stmt(body, change)
-
-
 def _pragma(loops: Sequence[For]) -> str:
     """What makes threads share the iterations of perfectly nested loops: in parts, each taken by whoever is free.
 
@@ -326,8 +294,3 @@ def _reads_under_conditions(body: Stmt) -> bool:
                 if any(isinstance(x, Load) and x.indices for x in post_order(e.then, e.other)):
                     return True
     return False
-
-
-def all_buffers(kernel: Kernel) -> list[Buffer]:
-    """Its parameters and what it allocates."""
-    return [*kernel.params, *(s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate))]

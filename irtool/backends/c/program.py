@@ -9,17 +9,19 @@ from typing import Any
 
 from ...tir import dtypes
 from ...tir.program import Program, RunKernel, Slot, steps
-from . import room, vector_math, vector_types, weights
-from .banner import Origin, comment
+from ..formulas import vector_math, vector_types
+from ..formulas.support import definitions
+from ..interface import weights_file
+from ..interface.comment import comment
+from ..interface.entry import EntryPoint, entry_points, write_header
+from ..interface.kernel_comment import GENERIC_PREFIX, describe
+from ..interface.memory import ALIGNMENT, arena_bytes
+from ..interface.names import Names, sanitize
+from . import room, weights
+from .banner import Origin
 from .braces import without_needless_braces
 from .hosting import HostWriter
-from .interface import ALIGNMENT, EntryPoint, entry_points, write_header
-from .kernel_comment import describe
-from .names import Names, sanitize
 from .nest import KernelWriter
-from .support import definitions
-
-GENERIC_PREFIX = "tvmgen_default_"
 
 
 @dataclass(frozen=True)
@@ -103,16 +105,16 @@ class _Writer:
         self.upper = name.upper()
         self.math = math
         self.pieces = pieces
-        self.keep = weights.choose(program.constants, keep)
-        own = ("run", "run_with", "set_weights", "load_weights", "weights", "storage", *weights.INTERNAL)
+        self.keep = weights_file.choose(program.constants, keep)
+        own = ("run", "run_with", "set_weights", "load_weights", "weights", "storage", *weights_file.INTERNAL)
         self.names = Names("arena", "arena_end", *(f"{name}_{x}" for x in own))
         self.support: dict[str, None] = {}
         self.kernels: dict[Any, KernelWriter] = {}
         self.functions = {n: self.names.fresh(f"{name}_{n}") for n in program.functions}
         self.constants: dict[Slot, str] = {}
-        self.offsets = weights.offsets(program.constants) if self.keep == weights.FILE else {}
+        self.offsets = weights_file.offsets(program.constants) if self.keep == weights_file.FILE else {}
         self.arena_bytes = arena_bytes(program, stack_frames)
-        split = [f"{name}_weights.c"] if self.keep == weights.SPLIT else []
+        split = [f"{name}_weights.c"] if self.keep == weights_file.SPLIT else []
         self.sources = [f"{name}.c", *split, *(origin.beside if origin else ())]
         self.banner = origin.lines(self.sources) if origin else []
 
@@ -123,7 +125,7 @@ class _Writer:
         for k in self.kernels.values():
             vector_types.update(k.vector_types)
             vector_functions.update(k.vector_functions)
-        stored = weights.file_parts(self.program.constants) if self.keep == weights.FILE else []
+        stored = weights_file.file_parts(self.program.constants) if self.keep == weights_file.FILE else []
         constants = self._constants(stored)
         entries = entry_points(self.program, self.name, self.names)
         host = "\n".join(self._functions())
@@ -219,7 +221,7 @@ class _Writer:
     # -- constants and functions ---------------------------------------------------------------------------------------
 
     def _constants(self, stored: Sequence[Any]) -> _Constants:
-        if self.keep == weights.FILE:
+        if self.keep == weights_file.FILE:
             self.constants = {c: self._constant(c) for c in self.program.constants}
             places = [weights.place(self.name, c, n, self.offsets[c]) for c, n in self.constants.items()]
             return _Constants(
@@ -228,7 +230,7 @@ class _Writer:
         called = {c: self._constant(c) for c in self.program.constants}
         self.constants = called
         texts = [f"{self.upper}_WEIGHTS_ATTR {weights.definition(c, n)}" for c, n in called.items()]
-        if self.keep == weights.INLINE:
+        if self.keep == weights_file.INLINE:
             linkage = weights.linkage(self.upper) if texts else []
             return _Constants([*linkage, *(f"{self.upper}_WEIGHTS_LINKAGE {t}" for t in texts)], "")
         attribute = f"{self.upper}_WEIGHTS_ATTR"
@@ -269,7 +271,7 @@ class _Writer:
 
     def _run(self, e: EntryPoint) -> str:
         separator = ", " if e.tensors else ""
-        check = f"  if (!{self.name}_weights) return 2;\n" if self.keep == weights.FILE else ""
+        check = f"  if (!{self.name}_weights) return 2;\n" if self.keep == weights_file.FILE else ""
         arguments = ", ".join(x for x in (e.arguments, "base", "end") if x)
         first = room.storage(self.name, self.upper, self.arena_bytes)[1]
         return (
@@ -289,19 +291,6 @@ class _Writer:
 class _Constants:
     inside: list[str]
     outside: str
-
-
-_STACK_BYTES = 1 << 18
-
-
-def arena_bytes(program: Program, stack_frames: int | None = None) -> int:
-    """Workspace of one run of any entry; recursive functions have room for that many frames (see `write_program`)."""
-    own = max(program.functions[n].stack_bytes for n in program.entries or [program.entry])
-    recursive = [f.frame_bytes for f in program.functions.values() if f.recursive]
-    if not recursive:
-        return own
-    frame = max(recursive)
-    return own + frame * (max(64, _STACK_BYTES // frame) if stack_frames is None else stack_frames)
 
 
 _WHY_POSIX = "/* for mmap */"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-STATIC_LIMIT = 1 << 30
-"""Bytes up to which memory is static: processors reach static data within 2 GiB of their code only."""
+from ..interface.memory import STATIC_LIMIT
 
 
 def tensors(arrays: Sequence[tuple[str, str, int, int]]) -> tuple[list[str], list[str]]:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...tir import dtypes
+from ..c_types import literal, stored_type
+from ..interface.entry import EntryPoint, Parameter
 from ..vectors.types import HALVES
 from . import room
-from .interface import EntryPoint, Parameter
-from .scalars import literal, stored_type
 
 _MOST = 4096
 """Elements of an output that are compared, at most about."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .interface import EntryPoint, free_macro
-from .names import Names, sanitize
-from .scalars import stored_type
+from ..c_types import stored_type
+from ..interface.entry import EntryPoint, free_macro
+from ..interface.names import Names, sanitize
 
 
 @dataclass(frozen=True)

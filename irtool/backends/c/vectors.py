@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from ...tir import dtypes
 from ...tir.expr import Const, Expr
 from ...tir.stmt import Buffer
+from ..c_types import literal
+from ..formulas.vector_conversions import TYPES
+from ..formulas.vector_types import vector_type
 from ..vectors import ir
 from ..vectors.types import VectorType
 from .expression import Writer, _bare
-from .scalars import literal
-from .vector_conversions import TYPES
-from .vector_types import vector_type
 
 
 class VectorPrinter:

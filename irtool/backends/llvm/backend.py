@@ -12,8 +12,8 @@ from ... import __version__
 from ...diagnostics import ToolError, UsageError
 from ...tir.program import Program
 from ..base import Backend, Built, Request, Runnable, Sources, VectorTarget, backend, flag
-from ..c.compiler import split_words
-from ..c.names import Names
+from ..interface.names import Names
+from ..toolchain.compiler import split_words
 from .program import ProgramWriter
 from .tools import HOW, NEITHER, Clang, InProcess, ObjectLibrary, has_llvmlite, linker
 

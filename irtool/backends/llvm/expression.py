@@ -14,7 +14,8 @@ from ...tir import dtypes
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
 from ...tir.simplify import Simplifier
 from ...trampoline import trampoline
-from ..c.expression import LIBM, strict_order
+from ..libm import LIBM
+from ..nests import strict_order
 from ..vectors.lower import WHOLE
 from ..vectors.types import HALVES
 from .builder import Builder, float_bits

@@ -1,8 +1,8 @@
-"""The functions that generated code calls: compiled from the same texts that the C backend prints, each once."""
+"""The functions that generated code calls: compiled from the texts that the C backend prints, each once."""
 
 from __future__ import annotations
 
-from ..c import support, vector_math
+from ..formulas import support, vector_math
 from .small_c import compile_function, declare
 
 

@@ -10,8 +10,8 @@ from ...tir.kernel import Kernel
 from ...tir.sharing import loop_bounds
 from ...tir.simplify import Simplifier
 from ...tir.stmt import VECTORIZED, Allocate, Buffer, For, If, Let, Seq, Stmt, Store, While, pre_order
-from ..c.nest import all_buffers, flat, unroll
-from ..c.vector_math import function_for
+from ..formulas.vector_math import function_for
+from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
 from ..vectors.types import HALVES, Scalar, held, width_for

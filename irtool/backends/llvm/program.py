@@ -7,12 +7,11 @@ from typing import Any
 
 from ...tir.kernel import Kernel
 from ...tir.program import Program, RunKernel, Slot, steps
-from ..c import weights as kept
-from ..c.interface import ALIGNMENT, EntryPoint, entry_points, write_header
-from ..c.kernel_comment import describe
-from ..c.names import Names, sanitize
-from ..c.program import GENERIC_PREFIX, arena_bytes
-from ..c.room import STATIC_LIMIT
+from ..interface import weights_file as kept
+from ..interface.entry import EntryPoint, entry_points, write_header
+from ..interface.kernel_comment import GENERIC_PREFIX, describe
+from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes
+from ..interface.names import Names, sanitize
 from . import weights
 from .builder import Builder
 from .hosting import HostWriter

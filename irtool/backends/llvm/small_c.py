@@ -1,4 +1,4 @@
-"""Compiles the functions that expressions call (`backends.c.support`, `backends.c.vector_math`) to LLVM IR.
+"""Compiles the functions that expressions call (`backends.formulas`) to LLVM IR.
 
 These are written once, in a small part of C: numbers and vectors of GCC's kind, local variables, `if`, `for`, `return`, the
 operators, unions that reinterpret bits. There are no structs, no strings, no arrays. So both backends compute by the same

@@ -15,8 +15,8 @@ from typing import Any
 
 from ...diagnostics import ToolError, UsageError
 from ...schedule.vector_target import VectorTarget
-from ..c.compiler import Compiler, split_words
 from ..library import ERRORS
+from ..toolchain.compiler import Compiler, split_words
 
 OLDEST = 15
 """The first clang whose opaque pointers are more than an experiment: 14 crashes on loops."""
@@ -84,7 +84,7 @@ class Clang:
 @functools.cache
 def _version(command: tuple[str, ...]) -> int:
     """The major version of a clang; 0 for what is none."""
-    from ..c.compiler import read_macros
+    from ..toolchain.compiler import read_macros
 
     match = re.search(r"#define __clang_major__ (\d+)", read_macros(command)[0])
     return int(match[1]) if match else 0

@@ -1,12 +1,13 @@
-"""Constants of a program: in its text, or in the file `NAME.bin` that the C backend writes as well."""
+"""Constants of a program: in its text, or in the file `NAME.bin`, which is that of the C backend."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ...tir.program import Slot
-from ..c import weights
-from ..c.interface import ALIGNMENT
+from ..interface.memory import ALIGNMENT
+from ..interface.weights_digest import CHUNK, FACTOR, LANES
+from ..interface.weights_file import stored_digest
 from ..vectors.types import HALVES
 from .types import literal, stored_type
 
@@ -45,7 +46,7 @@ def accessors(name: str, size: int, head: bytes, digest: str) -> list[str]:
         check = [
             f"  %contents = getelementptr inbounds i8, ptr %bytes, i64 {ALIGNMENT}",
             f"  %found = call i64 {digest}(ptr %contents, i64 {size - ALIGNMENT})",
-            f"  %same = icmp eq i64 %found, {weights.stored_digest(head)}",
+            f"  %same = icmp eq i64 %found, {stored_digest(head)}",
             "  br i1 %same, label %take, label %damaged",
         ]
     return f"""\
@@ -140,9 +141,7 @@ unread:
 
 
 def digest_function(symbol: str) -> list[str]:
-    """The digest of `backends.c.weights_digest` as a function of bytes and their number."""
-    from ..c.weights_digest import CHUNK, FACTOR, LANES
-
+    """The digest of `backends.interface.weights_digest` as a function of bytes and their number."""
     t, row = f"<{LANES} x i64>", 8 * LANES
     half = f"<{', '.join(['i64 32'] * LANES)}>"
     factor = FACTOR - (1 << 64) if FACTOR >> 63 else FACTOR

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 
 from ...tir.program import Program, Slot
 from .. import sources
-from .banner import comment
+from ..c_types import stored_type
+from .comment import comment
+from .memory import ALIGNMENT, STATIC_LIMIT
 from .names import Names, sanitize
-from .room import STATIC_LIMIT
-from .scalars import stored_type
-
-ALIGNMENT = 64
-"""Bytes: of the workspace's beginning, and of each weight in a weights file."""
 
 _SHARED_MACROS = ("ARENA_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_VERIFY", "H", "OK", "RUN")
 _STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", "base", "end", "size", "arena")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...tir import dtypes
-from .scalars import value_type
+from ..c_types import value_type
 
 
 def vector_type(dtype: str, lanes: int) -> str:

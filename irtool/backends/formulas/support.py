@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from ...tir import dtypes
-from .scalars import value_type
+from ..c_types import value_type
 
 _FIXED = {
     # gcc 12 turns conditional reads of short inner loops into masked loads and mixes up their masks (-O3 with AVX2).

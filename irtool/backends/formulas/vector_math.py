@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from ...tir import dtypes
 from ...tir.expr import Call
+from ..c_types import value_type
 from ..vectors.types import held
 from . import (
     vector_conversions,
@@ -23,7 +24,6 @@ from . import (
     vector_rounding,
     vector_trigonometry,
 )
-from .scalars import value_type
 from .vector_types import vector_type
 
 _SELECT = """static inline {t} irt_vselect_{n}({i} m, {t} a, {t} b) {{

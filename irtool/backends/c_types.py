@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ...diagnostics import IrError
-from ...tir import dtypes
-from ..vectors.types import HALVES
+from ..diagnostics import IrError
+from ..tir import dtypes
+from .vectors.types import HALVES
 
 _STORED = {"bool": "uint8_t", "float16": "uint16_t", "bfloat16": "uint16_t", "float32": "float", "float64": "double"}
 _INTS = tuple(f"{s}int{w}" for s in ("", "u") for w in (8, 16, 32, 64))

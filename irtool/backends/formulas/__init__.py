@@ -1,0 +1,9 @@
+"""The functions that generated code calls, written once in a small part of C.
+
+They are printed only where used. The C backend prints the texts as they are; others compile them (see `language`).
+
+support       scalar functions
+vector_types  GCC's vector types
+vector_math   functions of vectors; each family has a module `vector_…`
+polynomials   of the families
+"""

@@ -1,0 +1,10 @@
+"""What a compiled program looks like from outside, whatever language it is written in.
+
+names           identifiers of C: injective, never a keyword, never unescaped input
+entry           entry points and `NAME.h`
+memory          the workspace
+weights_file    where constants are kept, and `NAME.bin`
+weights_digest  by which damaged weights are told
+kernel_comment  what stands before a kernel
+comment         comments of C
+"""

@@ -1,0 +1,85 @@
+"""Loop nests as backends want them: elements at one offset, unrolled loops written out, expressions in order of evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ..tir.expr import Binary, Const, Expr, Load, Select, children, const, post_order, rewrite
+from ..tir.kernel import Kernel
+from ..tir.simplify import Simplifier
+from ..tir.stmt import (
+    UNROLLED,
+    Allocate,
+    Buffer,
+    For,
+    Stmt,
+    Store,
+    pre_order,
+    rewrite_stmt,
+    seq,
+    substitute_stmt,
+)
+
+
+def flat(body: Stmt, simplify: Simplifier, is_variable: Callable[[Buffer], bool]) -> Stmt:
+    """The nest with every element addressed by one offset, but for those of variables; equal parts of an expression become
+    one node."""
+    memo: dict[Expr, Expr] = {}
+
+    def change(e: Expr) -> Expr:
+        if isinstance(e, Load) and not is_variable(e.source):
+            return Load(e.source, (e.source.offset(e.indices),))
+        return e
+
+    def change_store(s: Stmt) -> Stmt:
+        if isinstance(s, Store) and not is_variable(s.buffer):
+            return Store(s.buffer, (simplify(s.buffer.offset(s.indices)),), s.value)
+        return s
+
+    return rewrite_stmt(body, change_store, lambda e: simplify(rewrite(e, change, memo)))
+
+
+def unroll(body: Stmt) -> Stmt:
+    """The nest with unrolled loops written out."""
+
+    def change(s: Stmt) -> Stmt:
+        if isinstance(s, For) and s.kind == UNROLLED and isinstance(s.extent, Const):
+            return seq([substitute_stmt(s.body, {s.var: const(n)}) for n in range(int(s.extent.value))])
+        return s
+
+    return rewrite_stmt(body, change)
+
+
+def all_buffers(kernel: Kernel) -> list[Buffer]:
+    """Its parameters and what it allocates."""
+    return [*kernel.params, *(s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate))]
+
+
+def strict_order(roots: Sequence[Expr], known: Mapping[Expr, object]) -> tuple[list[Expr], dict[Expr, int]]:
+    """Nodes that are evaluated whenever the roots are, children first, and how often each node is used in all."""
+    seen: set[Expr] = set()
+    order: list[Expr] = []
+    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
+    while stack:
+        e, ready = stack.pop()
+        if ready:
+            order.append(e)
+            continue
+        if e in seen or e in known:
+            continue
+        seen.add(e)
+        stack.append((e, True))
+        kids = children(e)
+        if isinstance(e, Select) and e.lazy:
+            kids = (e.cond,)
+        elif isinstance(e, Binary) and e.op in ("and", "or"):
+            kids = (e.a,)
+        stack.extend((k, False) for k in reversed(kids))
+    uses: dict[Expr, int] = dict.fromkeys(order, 0)
+    for r in roots:
+        uses[r] = uses.get(r, 0) + 1
+    for e in post_order(*roots):
+        for k in children(e):
+            if k in uses:
+                uses[k] += 1
+    return order, uses

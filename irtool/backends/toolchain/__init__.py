@@ -1,0 +1,1 @@
+"""Running the system's C compiler: how it is called, several at a time."""
