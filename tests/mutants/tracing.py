@@ -23,14 +23,14 @@ from tests.mutants import probes
 from tests.mutants.checkout import file_of
 from tests.mutants.limits import limited
 
-PER_TEST = 0.02
+PER_TEST = 0.06
 """Seconds for the tests of a file, a test."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--trace-to", type=Path, required=True, help="the folder for what tests run")
     parser.addoption("--longest", type=float, default=1.5, help="tests that compute for longer (seconds) are left out")
-    parser.addoption("--together", type=float, default=3.0, help="how long the tests of a file may compute together")
+    parser.addoption("--together", type=float, default=6.0, help="how long the tests of a file may compute together")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -112,13 +112,18 @@ def networks() -> dict[str, tuple[str, list[tuple[int, ...] | str]]]:
     return {**{key: (text, shapes) for key, (text, shapes, _) in NETWORKS.items()}, **LARGE, **OTHERS}
 
 
-def plans(key: str) -> list[str]:
-    """How a network is scheduled on each machine."""
+def module_text(key: str) -> str:
+    """A network as the text of a module."""
     text, shapes = networks()[key]
     names = "xwv"[: len(shapes)]
     types = [s if isinstance(s, str) else f"Tensor[{s}, float32]" for s in shapes]
     params = ", ".join(f"%{n}: {t}" for n, t in zip(names, types)).replace(",)", ")")
-    module = prepare(irtool.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{ {text} }}\n'))
+    return f'#[version = "0.0.5"]\ndef @main({params}) {{ {text} }}\n'
+
+
+def plans(key: str) -> list[str]:
+    """How a network is scheduled on each machine."""
+    module = prepare(irtool.parse(module_text(key)))
     found = []
     for name, machine in MACHINES.items():
         program = lower_module(module)
