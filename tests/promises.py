@@ -4,6 +4,7 @@
 """
 
 PROMISES = {
+    "lowered text": "loop nests that irtool writes are read again, verified with places, run and built; passes transform them by name",
     "typed": "plug-ins and programs written against irtool are clean under mypy strict",
     "primitives": "schedules are made of primitives: what build --explain prints is read again by --schedule, strategies compete, others can be loaded",
     "codes": "diagnostics have codes, which `irtool explain` explains with an example that shows the mistake; plug-ins have their own",

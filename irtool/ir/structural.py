@@ -290,7 +290,10 @@ class _Writer:
         return words
 
     def other(self, value: Any) -> list[Any] | None:
-        """An attribute value of no special kind: a dataclass by its fields, anything else by its `repr`."""
+        """An attribute value of no special kind: a dataclass by its fields, what has words of its own (a loop nest) by these,
+        anything else by its `repr`."""
+        if hasattr(value, "structural_words"):
+            return value.structural_words()
         if hasattr(value, "__dataclass_fields__"):
             name = getattr(value, "name", "") if isinstance(getattr(type(value), "name", None), str) else ""
             return [f"{type(value).__name__} {name}", *self.attributes(value)]

@@ -1,4 +1,4 @@
-"""Lowered functions in a text: `@name = primfn(…) … }`. They are kept as they stand; only their types are read.
+"""Lowered functions in a text: `@name = primfn(…) … }`, as loop nests. One that has what nests here have not is kept as it stands.
 
 A text may call functions that it does not hold: calls and loop nests are often pasted apart. Their types are what the calls say.
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from ..diagnostics import Diagnostics, Source, Span
+from ..diagnostics import Diagnostics, IrError, Source, Span
 from ..ir import (
     Call,
     Expr,
@@ -31,6 +31,10 @@ from ..ir import (
 )
 from ..ir.meta import LoweredText
 from .mistakes import DefinedTwice, LoweredFunction
+
+if TYPE_CHECKING:
+    from ..tir.stmt import PrimFunc
+    from .primfn.names import TakenNames
 
 _HEAD = re.compile(r"^@([\w.]+)\s*=\s*primfn\(", re.MULTILINE)
 _PARAMETERS = re.compile(r"primfn\(([^)]*)\)")
@@ -56,23 +60,68 @@ def with_lowered(
     module: Module, lowered: dict[str, Span], found: Diagnostics, read_type: Callable[[str], Type | None]
 ) -> Module:
     """The module with its lowered functions, as text, and their types as far as they can be told."""
+    from .primfn.names import TakenNames
+
     calls = _first_calls(module)
     kept: dict[str, Any] = {}
+    names = TakenNames()
     for name, span in lowered.items():
         if name in module.functions:
             found.error(f"the function @{name} is defined twice", span, code=DefinedTwice)
         text = span.source.text[span.start : span.end]
         text = text[text.index("=") + 1 :].lstrip()
-        if not text.endswith("\n}"):
+        call = calls.get(name)
+        if text.endswith("\n}"):
+            nest = _read(name, Span(span.source, span.end - len(text), span.end), names, call, found, read_type)
+            if nest is not None:
+                kept[name] = nest
+                continue
+        else:
             found.warn(
                 f"the lowered function @{name} has no end, a }} at the start of a line; it is added",
                 span,
                 code=LoweredFunction,
             )
             text = text.rstrip() + "\n}"
-        call = calls.get(name)
         kept[name] = LoweredText(text, _type(buffers(text), call, read_type) if call is not None else None)
     return module.with_functions({**kept, **module.functions})
+
+
+def _read(
+    name: str,
+    span: Span,
+    names: TakenNames,
+    call: Call | None,
+    found: Diagnostics,
+    read_type: Callable[[str], Type | None],
+) -> PrimFunc | LoweredText | None:
+    """The loop nest at `span`; text of the same type where it is malformed, which is an error; None where it has what nests
+    here have not, which is said."""
+    from .primfn.function import read_primfn
+    from .primfn.tokens import NotRead
+
+    text = span.source.text[span.start : span.end]
+    tensors = buffers(text)
+    known = _type(tensors, call, read_type) if call is not None else None
+    arguments = None if known is None else sum(_count(t) for t in known.arg_types)
+    try:
+        nest = read_primfn(name, span, names, None if arguments is None else len(tensors) - arguments)
+    except NotRead as reason:
+        found.warn(f"the lowered function @{name} is kept as text: {reason.what}", reason.span, code=LoweredFunction)
+        return None
+    except IrError as error:
+        found.items += error.diagnostics
+        return LoweredText(text, known)
+    nest.checked_type = known or _type_of_buffers(nest)
+    return nest
+
+
+def _type_of_buffers(f: PrimFunc) -> FuncType:
+    """The type of a function of tensors, as nothing says how they group into tuples."""
+    types = [TensorType(b.shape, b.dtype) for b in f.original_params]
+    first = len(types) - f.num_outputs
+    results = types[first:]
+    return FuncType(tuple(types[:first]), results[0] if len(results) == 1 else TupleType(tuple(results)))
 
 
 def functions_elsewhere(

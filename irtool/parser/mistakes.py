@@ -246,6 +246,28 @@ def @main(%x: Tensor[(2), float32]) {
 """
 
 
+@code("E0116")
+class MalformedLoopNest(Code):
+    """A lowered function (`primfn`) whose text is no loop nest, or one that is not well formed.
+
+    Every name stands below what declares it, operands have equal dtypes, and indices are within their buffers. What other
+    compilers write and nests here do not have (threads, calls of packed functions) is no mistake: such a function is kept as text.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+@double = primfn(x_1: handle, out_1: handle) -> ()
+  attr = {"global_symbol": "double"}
+  buffers = {x: Buffer(x_2: Pointer(float32), float32, [4], []),
+             out: Buffer(out_2: Pointer(float32), float32, [4], [])}
+  buffer_map = {x_1: x, out_1: out} {
+  for (i: int32, 0, 4) {
+    out[i] = (x[j]*2f32)
+  }
+}
+"""
+
+
 @code("W0101")
 class NoVersionLine(Code):
     """A text without a version line, or with that of an earlier version.
@@ -288,10 +310,10 @@ def @main(%x: Tensor[(2), float32]) {
 
 @code("W0104")
 class LoweredFunction(Code):
-    """A lowered function (`primfn`) in the text.
+    """A lowered function (`primfn`) that is kept as text, or is not there.
 
-    It is kept as it stands; its buffers say the types of a call. One that the text calls but does not have is typed by
-    the comments at its calls.
+    Loop nests are read, run and compiled. One that has what nests here have not (threads, calls of packed functions) is kept as
+    it stands; its buffers say the types of a call. One that the text calls but does not have is typed by the comments at its calls.
     """
 
     example = """\

@@ -186,9 +186,6 @@ def _attempt(
             reader.run(_words(tables, source, found, form))
         except GaveUp:
             return None, found
-    for name, span in form.lowered.items():
-        head = Span(source, span.start, span.start + len(name) + 1)
-        found.warn(f"the lowered function @{name} is kept as text", head, code=LoweredFunction)
     return _finish(builder, start, form.lowered), found
 
 

@@ -112,6 +112,8 @@ def _module(m: Module, printer: RelayPrinter) -> str:
         elif isinstance(f, LoweredText):
             if f.text:
                 parts.append(f"@{name} = {f.text}\n")
+        elif isinstance(f, PrimFunc) and f.written:
+            parts.append(f"@{name} = {f.written}\n")
         else:
             from .tir import LoopNestPrinter
 

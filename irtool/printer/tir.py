@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..ir.meta import MetaNode
-from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
+from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, always_evaluated, children
 from ..tir.kernel import Kernel
 from ..tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While, expressions
 from .attributes import target_text
@@ -22,7 +22,8 @@ _LONG = 2000
 _ALIGNMENT = 64
 """Bytes: the alignment of memory that nothing is said about."""
 
-_CALLS = {**{n: n for n in ("floordiv", "floormod", "min", "max")}, "minimum": "min", "maximum": "max"}
+_CALLS = frozenset(("floordiv", "floormod", "min", "max"))
+_PROPAGATING = frozenset(("minimum", "maximum"))
 _SIGNS = {"*": "*", "truncdiv": " / ", "truncmod": " % ", "and": " && ", "or": " || "}
 _BITWISE = {"<<": "shift_left", ">>": "shift_right", "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor"}
 
@@ -191,6 +192,15 @@ class LoopNestPrinter:
     def _texts(self, s: Stmt) -> Callable[[Expr], str]:
         """Writes the expressions of one statement, children first."""
         memo: dict[Expr, str] = {}
+        always: dict[Expr, set[Expr]] = {}
+
+        def may_be_named(e: Expr, root: Expr) -> bool:
+            """What stands under a condition, or is evaluated again in every turn, has no value before the statement."""
+            if e is root or isinstance(s, While):
+                return False
+            if root not in always:
+                always[root] = always_evaluated(root)
+            return e in always[root]
 
         def text(root: Expr) -> str:
             stack: list[tuple[Expr, bool]] = [(root, False)]
@@ -204,7 +214,7 @@ class LoopNestPrinter:
                     stack.extend((k, False) for k in reversed(kids))
                     continue
                 memo[e] = self._expression(e, [memo[k] for k in kids])
-                if len(memo[e]) > _LONG and e is not root:
+                if len(memo[e]) > _LONG and may_be_named(e, root):
                     name = self._unique("cse_var")
                     self.out.append(f"let {name}: {e.dtype} = {memo[e]}")
                     self._line()
@@ -220,7 +230,9 @@ class LoopNestPrinter:
             return self._variable(e)
         if isinstance(e, Binary):
             if e.op in _CALLS:
-                return f"{_CALLS[e.op]}({parts[0]}, {parts[1]})"
+                return f"{e.op}({parts[0]}, {parts[1]})"
+            if e.op in _PROPAGATING:
+                return f"@tir.{e.op}({parts[0]}, {parts[1]}, dtype={e.dtype})"
             if e.op in _BITWISE:
                 return f"@tir.{_BITWISE[e.op]}({parts[0]}, {parts[1]}, dtype={e.dtype})"
             return f"({parts[0]}{_SIGNS.get(e.op, f' {e.op} ')}{parts[1]})"
@@ -259,7 +271,7 @@ def constant(value: int | float, dtype: str) -> str:
     kind = dtype.rstrip("0123456789")
     bits = dtype[len(kind) :]
     if kind in ("float", "bfloat"):
-        return f"{float_digits(value, dtype if kind == 'float' else 'float32')}f{bits}"
+        return f"{float_digits(value, dtype if kind == 'float' else 'float32')}{kind.removesuffix('loat')}{bits}"
     return f"{int(value)}{kind[0]}{bits}"
 
 

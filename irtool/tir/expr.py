@@ -58,6 +58,7 @@ from .nodes import Operand as Operand
 from .nodes import Reduce as Reduce
 from .nodes import Select as Select
 from .nodes import Var as Var
+from .walk import always_evaluated as always_evaluated
 from .walk import children as children
 from .walk import post_order as post_order
 from .walk import rebuild as rebuild

@@ -209,10 +209,11 @@ class PrimFunc:
 
     Every buffer allocated in the body with scope `arena` needs a place from the memory planner. `attrs` says what the
     function was made from and how (`strategy`, `flops` …), for reports. `checked_type` is its Relay type, where it is a
-    function of a Relay module; `preflattened` are the parameters as they were before `flatten`, if that was done.
+    function of a Relay module; `preflattened` are the parameters as they were before `flatten`, if that was done. `written` is
+    the text that it was read from, which it prints as; what is made of it has none.
     """
 
-    __slots__ = ("attrs", "body", "checked_type", "name", "num_outputs", "params", "preflattened")
+    __slots__ = ("attrs", "body", "checked_type", "name", "num_outputs", "params", "preflattened", "written")
 
     def __init__(
         self,
@@ -223,7 +224,9 @@ class PrimFunc:
         attrs: Mapping[str, Any] | None = None,
         checked_type: Any = None,
         preflattened: Sequence[Buffer] = (),
+        written: str = "",
     ) -> None:
+        self.written = written
         self.name = name
         self.params = tuple(params)
         self.body = body
@@ -231,6 +234,11 @@ class PrimFunc:
         self.attrs = dict(attrs or {})
         self.checked_type = checked_type
         self.preflattened = tuple(preflattened)
+
+    @property
+    def original_params(self) -> tuple[Buffer, ...]:
+        """The parameters in the shapes that callers know: as they were before `flatten`."""
+        return self.preflattened or self.params
 
     @property
     def inputs(self) -> tuple[Buffer, ...]:
@@ -246,6 +254,10 @@ class PrimFunc:
             return self
         attrs = {**self.attrs, **attrs}
         return PrimFunc(self.name, self.params, body, self.num_outputs, attrs, self.checked_type, self.preflattened)
+
+    def structural_words(self) -> list[Any]:
+        """Words that are equal for nests of the same structure; `ir.structural` asks for them."""
+        return from_above("tir.structure", "structural_words")(self)
 
     def __repr__(self) -> str:
         return from_above("tir.show", "show_function")(self)

@@ -17,11 +17,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from ..diagnostics import InternalError
 from . import dtypes
-from .expr import Binary, Call, Cast, Const, Expr, Load, Not, Reduce, Select, Var, children, post_order
+from .expr import (
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Not,
+    Reduce,
+    Select,
+    Var,
+    always_evaluated,
+    children,
+    post_order,
+)
 from .last_iteration import at_last_iteration
 from .simplify import Simplifier
 from .stmt import (
@@ -61,12 +76,30 @@ def verify(f: PrimFunc) -> None:
 
 def find_problems(f: PrimFunc) -> Iterator[str]:
     """Every rule that the function breaks, as a sentence."""
+    return (m.message for m in find_mistakes(f))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A rule that is broken, as a sentence; the statement that breaks it, if it is one; whether it is rule 5, which an index
+    breaks that comes from data."""
+
+    message: str
+    at: Stmt | None = None
+    comes_from_data: bool = False
+
+
+def find_mistakes(f: PrimFunc) -> Iterator[Mistake]:
+    """Every rule that the function breaks, and where."""
     if not 0 <= f.num_outputs <= len(f.params):
-        yield f"{f.num_outputs} outputs, but {len(f.params)} parameters"
+        yield Mistake(f"{f.num_outputs} outputs, but {len(f.params)} parameters")
         return
     if len(set(f.params)) != len(f.params):
-        yield "a buffer is a parameter twice"
-    yield from _Verifier(f).run()
+        yield Mistake("a buffer is a parameter twice")
+    verifier = _Verifier(f)
+    for message in verifier.run():
+        yield Mistake(message, verifier.at, verifier.comes_from_data)
+        verifier.comes_from_data = False
 
 
 class _Verifier:
@@ -84,6 +117,8 @@ class _Verifier:
         self.extents: dict[Var, Expr] = {}
         """Of loops whose number of iterations is computed from inputs."""
         self.conditions: _Conditions = ()
+        self.at: Stmt | None = None
+        self.comes_from_data = False
 
     def run(self) -> Iterator[str]:
         # Each entry is a statement to enter, with whether a guard is around it, or what its end takes out of scope.
@@ -99,6 +134,7 @@ class _Verifier:
                 else:
                     self.bound.discard(over)
                 continue
+            self.at = s
             for e in expressions(s):
                 yield from self.expression(e, guarded or isinstance(s, While))
             inner = guarded or isinstance(s, If | While)
@@ -165,7 +201,7 @@ class _Verifier:
         yield from self.place(s.buffer, s.indices, guarded)
 
     def expression(self, root: Expr, guarded: bool) -> Iterator[str]:
-        always = _evaluated(root)
+        always = always_evaluated(root)
         around = self.conditions
         lazy: _Conditions = around
         for e in post_order(root):
@@ -194,6 +230,7 @@ class _Verifier:
             if not dtypes.is_int(index.dtype):
                 yield f"the index {index!r} of {buffer.name} is {index.dtype}"
             if self.conditions is not None and not self.is_kept_within(index, extent):
+                self.comes_from_data = True
                 yield f"index {axis} of {buffer.name}, {index!r}, comes from data, and nothing keeps it below {extent}"
             if guarded or not self.is_ranged(index):
                 continue
@@ -287,20 +324,6 @@ def _copied(value: Expr) -> set[Any]:
 def _runs(s: For) -> bool:
     """True if the loop surely has an iteration."""
     return isinstance(s.extent, Const) and s.extent.value > 0
-
-
-def _evaluated(root: Expr) -> set[Expr]:
-    """The parts of an expression that are evaluated whatever its conditions are."""
-    seen: set[Expr] = set()
-    stack = [root]
-    while stack:
-        e = stack.pop()
-        if e in seen:
-            continue
-        seen.add(e)
-        lazy = (isinstance(e, Select) and e.lazy) or (isinstance(e, Binary) and e.op in _LOGICAL)
-        stack.extend(children(e)[:1] if lazy else children(e))
-    return seen
 
 
 def _type_problems(e: Expr) -> Iterator[str]:

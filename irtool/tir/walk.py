@@ -103,3 +103,20 @@ def substitute(root: Expr, values: dict[Any, Expr]) -> Expr:
 def variables(*roots: Expr) -> list[Var]:
     """Variables used below the roots, in order of first use."""
     return [e for e in post_order(*roots) if isinstance(e, Var)]
+
+
+_LOGICAL = frozenset(["and", "or"])
+
+
+def always_evaluated(root: Expr) -> set[Expr]:
+    """The parts of an expression that are evaluated whatever its conditions are."""
+    seen: set[Expr] = set()
+    stack = [root]
+    while stack:
+        e = stack.pop()
+        if e in seen:
+            continue
+        seen.add(e)
+        lazy = (isinstance(e, Select) and e.lazy) or (isinstance(e, Binary) and e.op in _LOGICAL)
+        stack.extend(children(e)[:1] if lazy else children(e))
+    return seen

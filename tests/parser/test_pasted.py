@@ -90,7 +90,7 @@ def test_lowered_functions_stand_anywhere(parts, version):
     assert code == 0, output
     m = parse(text)
     assert list(m.functions) == (["double", "main"] if CALLS in parts else ["double", "f"][: len(parts)])
-    assert m["double"].text + "\n" == NESTS.partition(" = ")[2], "kept as it stands, the target's address, too"
+    assert m["double"].written + "\n" == NESTS.partition(" = ")[2], "kept as it stands, the target's address, too"
 
 
 def test_between_functions_and_with_windows_lines():

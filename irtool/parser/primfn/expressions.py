@@ -1,0 +1,327 @@
+"""Expressions of a primfn: `(((i*10) + k) < 9)`, `floordiv(i, 4)`, `@tir.exp(x[i], dtype=float32)`, `x_1: Buffer(x, …)[i]`.
+
+Signs bind as in C where parentheses are left out. Nothing is folded: what is read prints as it stood.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ...tir import dtypes
+from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, const
+from ...tir.intrinsics import BINARY_FLOAT, ROUNDING, TESTS, UNARY_FLOAT
+from ...tir.stmt import Buffer
+from .header import read_dtype
+from .tokens import Words
+
+_PRECEDENCE = {
+    "||": 1,
+    "&&": 2,
+    **dict.fromkeys(("==", "!="), 3),
+    **dict.fromkeys(("<", "<=", ">", ">="), 4),
+    **dict.fromkeys(("+", "-"), 5),
+    **dict.fromkeys(("*", "/", "%"), 6),
+}
+_NEGATION = 7
+_COMPARISONS = ("==", "!=", "<", "<=")
+_SWAPPED = {">": "<", ">=": "<="}
+_LOGICAL = {"&&": "and", "||": "or"}
+_INTEGER_SIGNS = {"/": "truncdiv", "%": "truncmod"}
+_PAIRS = ("floordiv", "floormod", "min", "max")
+_BITWISE = {
+    "shift_left": "<<",
+    "shift_right": ">>",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+}
+_PROPAGATING = ("minimum", "maximum")
+_INTRINSICS = {
+    **dict.fromkeys((*UNARY_FLOAT, *ROUNDING, *TESTS, "fabs", "popcount", "clz", "reinterpret"), 1),
+    **dict.fromkeys((*BINARY_FLOAT, "pow"), 2),
+}
+_NUMBER = re.compile(r"(?P<digits>[\d.]+(?:[eE][+-]?\d+)?)(?P<suffix>bf16|[fiu]\d*)?")
+_SPECIAL = re.compile(r"(inf|nan)(bf16|f\d*)")
+
+
+class Scope:
+    """What names stand for where an expression is read."""
+
+    def __init__(self, buffer: Callable[[Words], Buffer | None]) -> None:
+        self.variables: dict[str, Var] = {}
+        self.buffer = buffer
+        """Reads the buffer that comes next, with what declares it; None where what comes next is no buffer."""
+
+
+@dataclass
+class _Open:
+    """A parenthesis that is open: what it belongs to, what stands in it so far, and the signs that wait for an operand."""
+
+    first: int
+    kind: str
+    what: str = ""
+    dtype: str = ""
+    buffer: Buffer | None = None
+    done: list[Expr] = field(default_factory=list)
+    operands: list[Expr] = field(default_factory=list)
+    signs: list[tuple[str, int]] = field(default_factory=list)
+
+
+def read_expression(words: Words, scope: Scope) -> Expr:
+    """The expression that comes next."""
+    return _Reader(words, scope).run()
+
+
+class _Reader:
+    def __init__(self, words: Words, scope: Scope) -> None:
+        self.words = words
+        self.scope = scope
+        self.open = [_Open(words.at, "whole")]
+
+    def run(self) -> Expr:
+        words, opened = self.words, self.open
+        wants_operand = True
+        while True:
+            top = opened[-1]
+            if wants_operand:
+                wants_operand = self.operand(top)
+                continue
+            sign = words.text
+            if sign in _PRECEDENCE and words.kind == "sign":
+                self.reduce(top, _PRECEDENCE[sign])
+                top.signs.append((sign, words.at))
+                words.take()
+                wants_operand = True
+                continue
+            self.reduce(top, 0)
+            if top.kind == "whole":
+                return top.operands[0]
+            if words.skip(",") and top.kind != "(":
+                self.argument(top)
+                if top.kind == "call" and words.text == "dtype" and words.ahead(1) == "=":
+                    self.result_dtype(top)
+                    opened[-2].operands.append(self.close(opened.pop()))
+                    continue
+                wants_operand = True
+                continue
+            words.expect("]" if top.kind == "[" else ")")
+            self.argument(top)
+            opened[-2].operands.append(self.close(opened.pop()))
+
+    def argument(self, top: _Open) -> None:
+        top.done.append(top.operands.pop())
+
+    def operand(self, top: _Open) -> bool:
+        """Reads one, or opens what begins with it: True if an operand comes next, all the same."""
+        words = self.words
+        first, text, kind = words.at, words.text, words.kind
+        if kind == "number":
+            words.take()
+            top.operands.append(self.number(text, 1, first))
+            return False
+        if text == "-" and kind == "sign":
+            words.take()
+            if words.kind == "number" or self.is_special(words.text):
+                top.operands.append(self.number(words.take(), -1, first))
+                return False
+            top.signs.append(("negative", first))
+            return True
+        if text == "!" and kind == "sign":
+            words.take()
+            top.signs.append(("!", first))
+            return True
+        if text == "(":
+            words.take()
+            self.open.append(_Open(first, "("))
+            return True
+        if kind != "name":
+            raise words.unexpected("an expression")
+        if text in ("True", "False"):
+            words.take()
+            top.operands.append(const(text == "True"))
+            return False
+        if self.is_special(text):
+            words.take()
+            top.operands.append(self.number(text, 1, first))
+            return False
+        if words.ahead(1) == "(":
+            return self.call(text, first)
+        buffer = self.scope.buffer(words)
+        if buffer is not None:
+            words.expect("[")
+            self.open.append(_Open(first, "[", buffer=buffer))
+            if words.skip("]"):  # all of it: of rank 0, one element
+                top.operands.append(self.close(self.open.pop()))
+                return False
+            return True
+        words.take()
+        variable = self.scope.variables.get(text)
+        if variable is None:
+            raise words.wrong(f"{text} is not defined here", first)
+        if words.skip(":"):
+            words.wrong(f"{text} is declared again", first)
+        top.operands.append(variable)
+        return False
+
+    def is_special(self, text: str) -> bool:
+        return _SPECIAL.fullmatch(text) is not None and text not in self.scope.variables
+
+    def call(self, text: str, first: int) -> bool:
+        """Opens a call; an operand comes next."""
+        words = self.words
+        name = text.removeprefix("@tir.")
+        words.take()
+        if text.startswith("@") and name == text:
+            words.refuse(f"{text} is called", first)
+        known = (*_INTRINSICS, *_BITWISE, *_PROPAGATING, "if_then_else", "bitwise_not", "likely", "abs", "sigmoid")
+        if (text not in (*_PAIRS, "select", "cast")) if name == text else (name not in known):
+            words.refuse(f"{text} is no function of numbers that nests here call", first)
+        words.expect("(")
+        opened = _Open(first, "call", name)
+        if name == "cast":
+            opened.dtype = read_dtype(words)
+            words.expect(",")
+        self.open.append(opened)
+        return True
+
+    def result_dtype(self, top: _Open) -> None:
+        words = self.words
+        words.take()
+        words.take()
+        top.dtype = read_dtype(words)
+        words.expect(")")
+
+    def number(self, text: str, sign: int, first: int) -> Const:
+        words = self.words
+        special = _SPECIAL.fullmatch(text)
+        found = _NUMBER.fullmatch(text)
+        digits = special[1] if special is not None else found["digits"] if found is not None else ""
+        suffix = special[2] if special is not None else found["suffix"] if found is not None else ""
+        dtype = _dtype_of(suffix or "", digits)
+        try:
+            dtypes.parts(dtype)
+            value: int | float = sign * float(digits) if dtypes.is_float(dtype) else sign * int(digits)
+        except (TypeError, ValueError):
+            raise words.wrong(f"{text!r} is not a number", first) from None
+        made = const(value, dtype)
+        if not dtypes.is_float(dtype) and made.value != value:
+            raise words.wrong(f"{'-' if sign < 0 else ''}{text} does not fit in {dtype}", first)
+        if dtypes.is_float(dtype) and math.isinf(made.value) and special is None:
+            raise words.wrong(f"{text} does not fit in {dtype}", first)
+        return made
+
+    # -- what is made of operands --------------------------------------------------------------------------------------
+
+    def reduce(self, top: _Open, least: int) -> None:
+        """Applies the signs that bind at least as strongly as one that comes next."""
+        while top.signs:
+            sign, at = top.signs[-1]
+            if _PRECEDENCE.get(sign, _NEGATION) < max(least, 1):
+                return
+            top.signs.pop()
+            b = top.operands.pop()
+            if sign == "!":
+                if b.dtype != "bool":
+                    raise self.words.wrong(f"! is of a bool, not of {b.dtype}", at)
+                top.operands.append(Not(b))
+            elif sign == "negative":
+                top.operands.append(self.pair("-", Const(0, b.dtype), b, at))
+            else:
+                top.operands.append(self.pair(sign, top.operands.pop(), b, at))
+
+    def pair(self, sign: str, a: Expr, b: Expr, at: int) -> Expr:
+        if a.dtype != b.dtype:
+            raise self.words.wrong(f"{sign} is of two {a.dtype}, or of two {b.dtype}: operands have one dtype", at)
+        if sign in _SWAPPED:
+            sign, a, b = _SWAPPED[sign], b, a
+        if sign in _COMPARISONS:
+            return Binary(sign, a, b, "bool")
+        if sign in _LOGICAL:
+            if a.dtype != "bool":
+                raise self.words.wrong(f"{sign} is of bools, not of {a.dtype}", at)
+            return Binary(_LOGICAL[sign], a, b, "bool")
+        if dtypes.is_float(a.dtype):
+            if sign in ("%", "floordiv", "floormod"):
+                raise self.words.wrong(f"{sign} is of integers, not of {a.dtype}", at)
+        elif sign in _INTEGER_SIGNS:
+            sign = _INTEGER_SIGNS[sign]
+        return Binary(sign, a, b, a.dtype)
+
+    def close(self, it: _Open) -> Expr:
+        """The expression that a parenthesis holds, or is the end of."""
+        if it.kind == "(":
+            return it.done[0]
+        if it.kind == "[":
+            return self.load(it)
+        name, args = it.what, it.done
+        if name == "cast":
+            self.require(it, 1)
+            return Cast(args[0], it.dtype)
+        if name in ("select", "if_then_else"):
+            self.require(it, 3)
+            cond, then, other = args
+            if cond.dtype != "bool" or then.dtype != other.dtype:
+                message = (
+                    f"{name} takes a bool and two values of one dtype, not {cond.dtype}, {then.dtype}, {other.dtype}"
+                )
+                raise self.words.wrong(message, it.first)
+            return Select(cond, then, other, name == "if_then_else")
+        if name in _PAIRS or name in _PROPAGATING or name in _BITWISE:
+            self.require(it, 2)
+            return self.pair(_BITWISE.get(name, name), args[0], args[1], it.first)
+        self.require(it, _INTRINSICS.get(name, 1))
+        if name == "likely":
+            return args[0]
+        if name == "bitwise_not":
+            return Binary("^", args[0], const(-1, args[0].dtype), args[0].dtype)
+        if name == "abs" and not dtypes.is_float(args[0].dtype):
+            zero = const(0, args[0].dtype)
+            return Binary("max", args[0], Binary("-", zero, args[0], zero.dtype), zero.dtype)
+        return Call("fabs" if name == "abs" else name, tuple(args), self.dtype_of(it))
+
+    def load(self, it: _Open) -> Load:
+        buffer, indices = it.buffer, tuple(it.done)
+        assert buffer is not None
+        return Load(buffer, checked_indices(self.words, buffer, indices, it.first))
+
+    def dtype_of(self, it: _Open) -> str:
+        """The dtype of an intrinsic's value, which must be what it says."""
+        name, args = it.what, it.done
+        dtype = args[0].dtype
+        wanted = "bool" if name in TESTS else "int32" if name == "clz" else it.dtype if name == "reinterpret" else dtype
+        is_of_floats = name not in ("popcount", "clz", "reinterpret", "pow")
+        if is_of_floats and not dtypes.is_float(dtype):
+            raise self.words.wrong(f"@tir.{name} is of a float, not of {dtype}", it.first)
+        if any(a.dtype != dtype for a in args):
+            raise self.words.wrong(f"the arguments of @tir.{name} have one dtype", it.first)
+        if (it.dtype or wanted) != wanted or not wanted:
+            raise self.words.wrong(f"@tir.{name} of {dtype} is {wanted or 'of a dtype that it states'}", it.first)
+        return wanted
+
+    def require(self, it: _Open, count: int) -> None:
+        if len(it.done) != count:
+            raise self.words.wrong(f"{it.what} takes {count} arguments, not {len(it.done)}", it.first)
+
+
+def checked_indices(words: Words, buffer: Buffer, indices: tuple[Expr, ...], first: int) -> tuple[Expr, ...]:
+    """The indices of an access; `[0]` of a buffer of rank 0 is its element. Raises IrError for another number of them."""
+    if not buffer.shape and len(indices) == 1 and isinstance(indices[0], Const) and indices[0].value == 0:
+        return ()
+    if len(indices) != len(buffer.shape):
+        raise words.wrong(f"{buffer.name} has {len(buffer.shape)} axes, not {len(indices)}", first)
+    for i in indices:
+        if not dtypes.is_int(i.dtype):
+            raise words.wrong(f"an index of {buffer.name} is {i.dtype}, not an integer", first)
+    return indices
+
+
+def _dtype_of(suffix: str, digits: str) -> str:
+    if suffix == "bf16":
+        return "bfloat16"
+    if not suffix:
+        return "int32" if digits.isdigit() else "float32"
+    kind = {"f": "float", "i": "int", "u": "uint"}[suffix[0]]
+    return kind + (suffix[1:] or "32")

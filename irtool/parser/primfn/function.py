@@ -1,0 +1,46 @@
+"""A primfn as a loop nest, verified."""
+
+from __future__ import annotations
+
+from ...diagnostics import Diagnostic, IrError, Span
+from ...tir.stmt import PrimFunc, Store, pre_order
+from ...tir.verify import find_mistakes
+from ..mistakes import MalformedLoopNest
+from .header import read_header
+from .names import TakenNames
+from .statements import Body
+from .tokens import NotRead, Words
+
+
+def read_primfn(name: str, span: Span, names: TakenNames, outputs: int | None) -> PrimFunc:
+    """The loop nest that the text `primfn(…) … }` at `span` describes.
+
+    `outputs` is the number of its last parameters that are results; None where no call tells: those from the first on that
+    is written. Raises NotRead where it has what nests here have not, IrError, with places, where it is malformed.
+    """
+    words = Words(span.source, span.start, span.end)
+    header = read_header(words, names)
+    body = Body(words, header, names)
+    nest = body.read()
+    if words.kind != "end":
+        raise words.unexpected("the end of the function")
+    written = {s.buffer for s in pre_order(nest) if isinstance(s, Store)}
+    if outputs is None or outputs > len(header.params):
+        first = next((n for n, b in enumerate(header.params) if b in written), len(header.params) - 1)
+        outputs = len(header.params) - max(first, 0)
+    text = span.source.text[span.start : span.end]
+    made = PrimFunc(name, header.params, nest, outputs, header.attrs, None, header.preflattened, text)
+    found: list[Diagnostic] = []
+    for mistake in find_mistakes(made):
+        place = body.places.get(mistake.at, span) if mistake.at is not None else _head_of(span)
+        if mistake.comes_from_data:
+            raise NotRead(mistake.message, place)
+        found.append(Diagnostic(mistake.message, place, code=MalformedLoopNest))
+    if found:
+        raise IrError(list(dict.fromkeys(found)))
+    return made
+
+
+def _head_of(span: Span) -> Span:
+    stop = span.source.text.find("\n", span.start, span.end)
+    return Span(span.source, span.start, stop if stop >= 0 else span.end)
