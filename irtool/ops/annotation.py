@@ -20,6 +20,8 @@ from .relations import one_type
 class Annotation(Operator):
     """Base: type and value of the argument, whatever they are."""
 
+    layout_rule = "elementwise"
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the argument, whatever it is."""
         return one_type(types, reporter)
@@ -62,6 +64,8 @@ for _row in _ROWS:
 @dataclass(frozen=True)
 class WithFuncid(Annotation):
     """The function carries an identifier."""
+
+    layout_rule = ""
 
 
 @operator("annotation.cast_hint", "data", pattern=Pattern.OPAQUE, attrs="CastHintAttrs", declares_attrs=False)
@@ -110,6 +114,8 @@ class OnDevice(Annotation):
 class DeviceCopy(Annotation):
     """The value moves from one device to another."""
 
+    folds = False
+
     src_virtual_device: Any
     dst_virtual_device: Any
 
@@ -123,5 +129,7 @@ class DeviceCopy(Annotation):
 @dataclass(frozen=True)
 class Debug(Annotation):
     """The place where a debugger of TVM's interpreter stops; `debug_func` names a function to call."""
+
+    layout_rule = ""
 
     debug_func: Any

@@ -24,7 +24,6 @@ meaning::
 
 from __future__ import annotations
 
-import enum
 import inspect
 import reprlib
 import types as pytypes
@@ -41,29 +40,19 @@ from ..ir.dims import ANY, DimExpr, DimVar, Int64
 from ..ir.dtypes import read_dtype
 from ..ir.meta import MetaNode
 from ..plugin import Plugin, Registry, type_hints
-from ..plugin.mistakes import adopt
+from ..plugin.mistakes import adopt, refuse
 from ..plugin.origin import is_outside
 from .errors import RelationError as RelationError
+from .facts import Facts, wrong_fact
 from .mistakes import MissingAttribute, UnknownAttribute, WrongAttribute
 from .own import check_class, missing, wrong_expression, wrong_type, wrong_value
+from .pattern import Pattern as Pattern
 
 DType = NewType("DType", str)
 """A dtype attribute: `"float32"`; the empty string where TVM leaves it void."""
 
 VOID = DType("")
 """No dtype given; what an operator then does is in its docstring."""
-
-
-class Pattern(enum.IntEnum):
-    """How an operator may be fused with its neighbours (TVM's `OpPatternKind`)."""
-
-    ELEMWISE = 0
-    BROADCAST = 1
-    INJECTIVE = 2
-    COMM_REDUCE = 3
-    OUT_ELEMWISE_FUSABLE = 4
-    TUPLE = 7
-    OPAQUE = 8
 
 
 class Reporter(Protocol):
@@ -83,8 +72,8 @@ class Reporter(Protocol):
         """What is known of the result's type so far (an IncompleteType if nothing is)."""
 
 
-class Operator(Plugin):
-    """Base of all operators. See the module's docstring for an example.
+class Operator(Facts, Plugin):
+    """Base of all operators. See the module's docstring for an example, and `facts` for what passes may know of one.
 
     Class attributes:
         arguments: names of the inputs, in order.
@@ -102,17 +91,6 @@ class Operator(Plugin):
         since: the first version of TVM that has the operator, "0.10" standing for all up to that.
         until: the last version that has it; empty if the last of Relay, 0.19, does.
         later_arguments: other lists of arguments that a call may have, as later versions do; the number decides.
-        reshapes: True if the result holds the input's elements in the same order (reshape, squeeze, expand_dims …).
-        precision: how ToMixedPrecision treats it: `always` (its inputs are converted), `follow` (if they are converted
-            already) or `never`; empty where the pass's own lists say it, or nothing does.
-        noncomputational: True if a call stands for no kernel of its own (annotations, memory, quantized operators that
-            are rewritten before code is made); such a call is neither fused nor folded.
-        shape_from_data: True if the result's shape depends on the values of an argument.
-        on_host: names of the arguments, or "result", that are kept on the host whatever device the call is on (shapes,
-            sizes); everything else of a call is on one device.
-        one_shape: names of the arguments, and "result", that surely have one shape.
-        one_dtype: names of the arguments, and "result", that surely hold one dtype (a tuple: in all its fields).
-        dtype_attribute: name of the attribute that says the result's dtype, where it is not void.
     """
 
     _kind = "operator"
@@ -121,7 +99,6 @@ class Operator(Plugin):
     arguments: ClassVar[tuple[str, ...]] = ()
     arity: ClassVar[int] = 0
     variadic: ClassVar[bool] = False
-    pattern: ClassVar[Pattern | None] = None
     stateful: ClassVar[bool] = False
     support_level: ClassVar[int] = 10
     attrs_name: ClassVar[str] = ""
@@ -130,14 +107,6 @@ class Operator(Plugin):
     since: ClassVar[str] = "0.10"
     until: ClassVar[str] = ""
     later_arguments: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    reshapes: ClassVar[bool] = False
-    noncomputational: ClassVar[bool] = False
-    precision: ClassVar[str] = ""
-    shape_from_data: ClassVar[bool] = False
-    on_host: ClassVar[tuple[str, ...]] = ()
-    one_shape: ClassVar[tuple[str, ...]] = ()
-    one_dtype: ClassVar[tuple[str, ...]] = ()
-    dtype_attribute: ClassVar[str] = ""
 
     @property
     def result_device(self) -> Any:
@@ -304,6 +273,8 @@ def operator(
         if is_outside(cls):
             adopt(cls, operators.kind, name)
             check_class(cls, Operator)
+            if wrong := wrong_fact(cls, {f.name for f in cls.fields()}):
+                raise refuse(cls, f"the class {wrong}")
         operators.register(name, override=override)(cls)
         return cls
 

@@ -1,4 +1,4 @@
-"""Elementwise operators of two tensors that broadcast against each other. A new one is a row of `_ROWS`.
+"""Elementwise operators of two tensors that broadcast against each other. A new one is a call of `_row`.
 
 Both sides have one dtype, and so has the result, except that comparisons give bool. Integers wrap around. What C leaves
 undefined is settled here and is the same in compiled code: a division by zero gives 0 and its remainder is 0, the most
@@ -34,6 +34,8 @@ def pick(x: Any, indices: Sequence[Any]) -> Any:
 @dataclass(frozen=True)
 class Binary(Operator):
     """Base of the family: a numpy function, a te function of two elements, and a type rule."""
+
+    layout_rule = "broadcast"
 
     reference: ClassVar[Function]
     expression: ClassVar[Function]
@@ -196,72 +198,90 @@ def _te_logical(f: Function) -> Function:
     return lambda a, b: te.cast(f(te.cast(a, "bool"), te.cast(b, "bool")), a.dtype)
 
 
-# name, support level, what it gives, numpy reference, tensor expression
-_ROWS: list[tuple[str, int, str, Function, Function]] = [
-    ("add", 1, "the sum", _of_bits(late.add), _te_bits(lambda a, b: a + b)),
-    ("bitwise_and", 4, "the bits set in both", late.bitwise_and, lambda a, b: a & b),
-    ("bitwise_or", 4, "the bits set in either", late.bitwise_or, lambda a, b: a | b),
-    ("bitwise_xor", 4, "the bits set in one of the two", late.bitwise_xor, lambda a, b: a ^ b),
-    ("divide", 1, "the quotient; of integers, rounded towards zero", _widened(_divide), _te_divide),
-    ("floor_divide", 1, "the quotient rounded down", _widened(_floor_divide), _te_floor_divide),
-    ("floor_mod", 1, "the remainder of `floor_divide`", _widened(_floor_mod), _te_floor_mod),
-    (
-        "left_shift",
-        4,
-        "the left side shifted up by that many bits",
-        _shift(late.left_shift),
-        _te_bits(lambda a, b: a << b),
-    ),
-    ("logical_and", 4, "whether both differ from 0", _in_dtype(late.logical_and), _te_logical(te.logical_and)),
-    ("logical_or", 4, "whether one differs from 0", _in_dtype(late.logical_or), _te_logical(te.logical_or)),
-    ("logical_xor", 4, "whether just one differs from 0", _in_dtype(late.logical_xor), _te_logical(te.bitwise_xor)),
-    ("maximum", 4, "the larger", _larger, te.maximum),
-    ("minimum", 4, "the smaller", _smaller, te.minimum),
-    ("mod", 1, "the remainder, with the sign of the left side", _widened(_mod), _te_mod),
-    ("multiply", 1, "the product", _of_bits(late.multiply), _te_bits(lambda a, b: a * b)),
-    ("power", 4, "the left side to the power of the right", _widened(_power), _te_power),
-    (
-        "right_shift",
-        4,
-        "the left side shifted down, keeping its sign",
-        _shift(late.right_shift),
-        _te_bits(lambda a, b: a >> b),
-    ),
-    ("subtract", 1, "the difference", _of_bits(late.subtract), _te_bits(lambda a, b: a - b)),
-    ("trunc_divide", 1, "the quotient rounded towards zero", _widened(_trunc_divide), _te_trunc_divide),
-    ("trunc_mod", 1, "the remainder of `trunc_divide`", _widened(_trunc_mod), _te_trunc_mod),
-]
-
-# Those that give bool.
-_COMPARISONS: list[tuple[str, int, str, Function, Function]] = [
-    ("equal", 4, "whether both are equal", late.equal, te.equal),
-    ("greater", 4, "whether the left side is larger", late.greater, lambda a, b: a > b),
-    ("greater_equal", 4, "whether the left side is larger or equal", late.greater_equal, lambda a, b: a >= b),
-    ("less", 4, "whether the left side is smaller", late.less, te.less),
-    ("less_equal", 4, "whether the left side is smaller or equal", late.less_equal, te.less_equal),
-    ("not_equal", 4, "whether the two differ", late.not_equal, te.not_equal),
-]
-
-
-def _register(name: str, level: int, gives: str, reference: Function, expression: Function, rule: Function) -> None:
+def _row(
+    name: str,
+    level: int,
+    gives: str,
+    reference: Function,
+    expression: Function,
+    rule: Function = broadcast,
+    **facts: object,
+) -> None:
     body = {
         "__doc__": f"For each pair of elements, {gives}.",
         "__module__": __name__,
         "reference": staticmethod(reference),
         "expression": staticmethod(expression),
         "rule": staticmethod(rule),
+        **facts,
     }
     camel = "".join(part.capitalize() for part in name.split("_"))
     cls: type[Binary] = type(camel, (Binary,), body)
     operator(name, "lhs", "rhs", pattern=Pattern.BROADCAST, level=level)(cls)
 
 
-_OF_BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
+# name, support level, what it gives, numpy reference, tensor expression, and facts
+_row("add", 1, "the sum", _of_bits(late.add), _te_bits(lambda a, b: a + b), precision="follow")
+_row("bitwise_and", 4, "the bits set in both", late.bitwise_and, needs_bits(lambda a, b: a & b))
+_row("bitwise_or", 4, "the bits set in either", late.bitwise_or, needs_bits(lambda a, b: a | b))
+_row("bitwise_xor", 4, "the bits set in one of the two", late.bitwise_xor, needs_bits(lambda a, b: a ^ b))
+_row("divide", 1, "the quotient; of integers, rounded towards zero", _widened(_divide), _te_divide, precision="follow")
+_row("floor_divide", 1, "the quotient rounded down", _widened(_floor_divide), _te_floor_divide)
+_row("floor_mod", 1, "the remainder of `floor_divide`", _widened(_floor_mod), _te_floor_mod)
+_row(
+    "left_shift",
+    4,
+    "the left side shifted up by that many bits",
+    _shift(late.left_shift),
+    needs_bits(_te_bits(lambda a, b: a << b)),
+)
+_row("logical_and", 4, "whether both differ from 0", _in_dtype(late.logical_and), _te_logical(te.logical_and))
+_row("logical_or", 4, "whether one differs from 0", _in_dtype(late.logical_or), _te_logical(te.logical_or))
+_row("logical_xor", 4, "whether just one differs from 0", _in_dtype(late.logical_xor), _te_logical(te.bitwise_xor))
+_row("maximum", 4, "the larger", _larger, te.maximum, precision="follow")
+_row("minimum", 4, "the smaller", _smaller, te.minimum, precision="follow")
+_row("mod", 1, "the remainder, with the sign of the left side", _widened(_mod), _te_mod)
+_row("multiply", 1, "the product", _of_bits(late.multiply), _te_bits(lambda a, b: a * b), precision="follow")
+_row("power", 4, "the left side to the power of the right", _widened(_power), _te_power, precision="never")
+_row(
+    "right_shift",
+    4,
+    "the left side shifted down, keeping its sign",
+    _shift(late.right_shift),
+    needs_bits(_te_bits(lambda a, b: a >> b)),
+)
+_row("subtract", 1, "the difference", _of_bits(late.subtract), _te_bits(lambda a, b: a - b), precision="follow")
+_row("trunc_divide", 1, "the quotient rounded towards zero", _widened(_trunc_divide), _te_trunc_divide)
+_row("trunc_mod", 1, "the remainder of `trunc_divide`", _widened(_trunc_mod), _te_trunc_mod)
 
-for _row in _ROWS:
-    if _row[0] in _OF_BITS:
-        _register(*_row[:4], needs_bits(_row[4]), broadcast)
-    else:
-        _register(*_row, broadcast)
-for _row in _COMPARISONS:
-    _register(*_row, broadcast_compare)
+# Those that give bool.
+_row("equal", 4, "whether both are equal", late.equal, te.equal, rule=broadcast_compare)
+_row(
+    "greater",
+    4,
+    "whether the left side is larger",
+    late.greater,
+    lambda a, b: a > b,
+    rule=broadcast_compare,
+    precision="follow",
+)
+_row(
+    "greater_equal",
+    4,
+    "whether the left side is larger or equal",
+    late.greater_equal,
+    lambda a, b: a >= b,
+    rule=broadcast_compare,
+    precision="follow",
+)
+_row("less", 4, "whether the left side is smaller", late.less, te.less, rule=broadcast_compare, precision="follow")
+_row(
+    "less_equal",
+    4,
+    "whether the left side is smaller or equal",
+    late.less_equal,
+    te.less_equal,
+    rule=broadcast_compare,
+    precision="follow",
+)
+_row("not_equal", 4, "whether the two differ", late.not_equal, te.not_equal, rule=broadcast_compare)

@@ -66,6 +66,8 @@ def collapse_elements(x: Any, target: Sequence[int]) -> Any:
 class BroadcastTo(Operator):
     """The tensor repeated to `shape`; `dtype` takes no part."""
 
+    narrowed_attribute = "dtype"
+
     shape: tuple[int, ...] | None
     dtype: DType = VOID
 
@@ -98,6 +100,8 @@ class BroadcastTo(Operator):
 @dataclass(frozen=True)
 class BroadcastToLike(Operator):
     """`data` repeated to the shape of `broadcast_type`."""
+
+    precision = "follow"
 
     one_dtype = ("data", "broadcast_type", "result")
 
@@ -146,6 +150,8 @@ class CollapseSumLike(Operator):
 @dataclass(frozen=True)
 class CollapseSumTo(Operator):
     """`data` summed to the shape that the argument `shape` holds; the attribute says it where it is known."""
+
+    narrowed_attribute = "dtype"
 
     shape: tuple[int, ...] | None = None
     dtype: DType = VOID

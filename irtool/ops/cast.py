@@ -28,6 +28,8 @@ def _convert_elements(x: Any, dtype: str) -> Any:
 class Cast(Operator):
     """Each element converted to `dtype`: floats are cut to whole numbers, integers wrap, all but 0 is True."""
 
+    precision = "follow"
+
     dtype: DType
 
     one_shape = ("data", "result")
@@ -53,6 +55,8 @@ class Cast(Operator):
 @dataclass(frozen=True)
 class CastLike(Operator):
     """Each element of `data` converted to the dtype of `dtype_like`, whose values and shape do not matter."""
+
+    precision = "follow"
 
     one_shape = ("data", "result")
     one_dtype = ("dtype_like", "result")
@@ -109,6 +113,8 @@ class Reinterpret(Operator):
 @dataclass(frozen=True)
 class Where(Operator):
     """The element of `x` where `condition` differs from 0, that of `y` elsewhere; the three broadcast together."""
+
+    precision = "follow"
 
     one_dtype = ("x", "y", "result")
 

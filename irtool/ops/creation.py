@@ -59,6 +59,10 @@ class _Fill(Operator):
 class Zeros(_Fill):
     """Zeros of a shape and dtype."""
 
+    precision = "follow"
+    narrowed_attribute = "dtype"
+    layout_rule = ""
+
     shape: tuple[int, ...] | None
     dtype: DType = VOID
     number = 0
@@ -68,6 +72,9 @@ class Zeros(_Fill):
 @dataclass(frozen=True)
 class Ones(_Fill):
     """Ones of a shape and dtype."""
+
+    narrowed_attribute = "dtype"
+    layout_rule = ""
 
     shape: tuple[int, ...] | None
     dtype: DType = VOID
@@ -114,6 +121,10 @@ class OnesLike(_FillLike):
 class Full(Operator):
     """A scalar repeated to `shape`, converted to `dtype` if one is given."""
 
+    precision = "follow"
+    narrowed_attribute = "dtype"
+    layout_rule = ""
+
     shape: tuple[int, ...] | None
     dtype: DType = VOID
 
@@ -141,6 +152,8 @@ class Full(Operator):
 @dataclass(frozen=True)
 class FullLike(Operator):
     """A scalar repeated to the shape of `data` and converted to its dtype."""
+
+    layout_rule = ""
 
     one_shape = ("data", "result")
     one_dtype = ("data", "result")
@@ -180,6 +193,8 @@ class Arange(Operator):
     The length is `ceil((stop - start) / step)`, computed in double precision. Where it is known only when running, the
     three are rounded towards zero first, as TVM does.
     """
+
+    precision = "never"
 
     start: Any
     stop: Any
@@ -282,6 +297,8 @@ class OneHot(Operator):
 @dataclass(frozen=True)
 class Trilu(Operator):
     """The upper (or lower) triangle of each matrix, 0 elsewhere; `k` counts diagonals up from the main one."""
+
+    layout_rule = ""
 
     upper: bool = True
 

@@ -38,6 +38,9 @@ class _Elementwise(Operator):
 class Relu(_Elementwise):
     """The larger of each element and 0 (of a NaN: 0, since it is not larger)."""
 
+    precision = "follow"
+    homogeneous = True
+
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         return np.fmax(x, x.dtype.type(0))
 
@@ -49,6 +52,9 @@ class Relu(_Elementwise):
 @dataclass(frozen=True)
 class LeakyRelu(_Elementwise):
     """The element where it is positive, `alpha` times the element elsewhere."""
+
+    precision = "follow"
+    homogeneous = True
 
     alpha: float = 0.25
 
@@ -96,6 +102,8 @@ class Clip(_Elementwise):
 
     The bounds are cut to whole numbers for integers, and to the range of the dtype.
     """
+
+    precision = "follow"
 
     a_min: float
     a_max: float

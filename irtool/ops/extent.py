@@ -20,6 +20,9 @@ from .shapes import tensor
 class ShapeOf(Operator):
     """The shape of a tensor, as a vector; of a scalar, a scalar."""
 
+    precision = "follow"
+    folds = False
+
     dtype: DType = VOID
 
     dtype_attribute = "dtype"
@@ -49,6 +52,9 @@ class ShapeOf(Operator):
 @dataclass(frozen=True)
 class NdarraySize(Operator):
     """How many elements a tensor has."""
+
+    layout_rule = "elementwise"
+    folds = False
 
     dtype: DType = VOID
 

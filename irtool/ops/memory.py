@@ -43,6 +43,8 @@ class AllocStorage(Operator):
     Since 0.14 a call may say, between the two, the shape of the tensor that the memory is for.
     """
 
+    layout_rule = "elementwise"
+
     dtype: DType = _FLOAT32
     virtual_device: Any
 
@@ -71,6 +73,8 @@ class AllocStorage(Operator):
 @dataclass(frozen=True, kw_only=True)
 class AllocTensor(Operator):
     """A tensor at `offset` in a storage; its shape is the constant `const_shape`, or is taken to be `assert_shape`."""
+
+    layout_rule = "elementwise"
 
     dtype: DType = _FLOAT32
     const_shape: Any
@@ -110,6 +114,8 @@ class AllocTensor(Operator):
 class Kill(Operator):
     """The variable is used no more; its memory may be given away."""
 
+    layout_rule = "elementwise"
+
     noncomputational = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
@@ -124,6 +130,9 @@ class Kill(Operator):
 @dataclass(frozen=True)
 class ShapeOf(Operator):
     """The shape of a tensor, as a vector; of a scalar, a scalar."""
+
+    layout_rule = "elementwise"
+    folds = False
 
     dtype: DType = VOID
 
@@ -143,6 +152,8 @@ class ShapeOf(Operator):
 @dataclass(frozen=True)
 class ReshapeTensor(Operator):
     """The elements of `data` in the same order in the shape that `shape` holds; `newshape` says it to the type checker."""
+
+    layout_rule = "elementwise"
 
     newshape: tuple[int, ...]
 
@@ -172,6 +183,8 @@ class ReshapeTensor(Operator):
 @dataclass(frozen=True)
 class InvokeTvmOp(Operator):
     """Runs a kernel on the tensors `ins`, writing its results into the tensors `outs`."""
+
+    layout_rule = "elementwise"
 
     noncomputational = True
 
@@ -205,6 +218,8 @@ InvokeTvmOp.attrs_name = "DictAttrs"
 @dataclass(frozen=True)
 class CallLowered(Operator):
     """Calls a lowered function with the fields of a tuple; `metadata` is what lowering knows about it."""
+
+    layout_rule = "elementwise"
 
     metadata: Any = None
 

@@ -1,4 +1,4 @@
-"""Reductions: operators that combine elements along axes. A new one of the plain kind is a row of `_ROWS`.
+"""Reductions: operators that combine elements along axes. A new one of the plain kind is a call of `_row`.
 
 `axis` names the axes that go (all, if it is empty or not given), or those that stay where `exclude` is set; `keepdims`
 leaves them in the shape with extent 1. A tensor of rank 0 is its own reduction. 16-bit floats are accumulated in float32.
@@ -155,18 +155,7 @@ def _te_prod(e: Any, over: list[Any]) -> Any:
     return te.reduce_all(e, axis=over) if e.dtype == "bool" else te.prod(e, axis=over)
 
 
-# name, what it gives, numpy reference of (x, axes, keepdims), te function of (element, axes)
-_ROWS: list[tuple[str, str, Function, Function]] = [
-    ("all", "whether all of them differ from 0", lambda x, a, k: np.all(x, a, keepdims=k), _te_truth(te.reduce_all)),
-    ("any", "whether one of them differs from 0", lambda x, a, k: np.any(x, a, keepdims=k), _te_truth(te.reduce_any)),
-    ("max", "the largest of them", _max, lambda e, over: te.max(e, axis=over)),
-    ("min", "the smallest of them", _min, lambda e, over: te.min(e, axis=over)),
-    ("prod", "their product", _prod, _te_prod),
-    ("sum", "their sum", _sum, _te_sum),
-]
-
-
-def _register(name: str, gives: str, reference: Function, expression: Function) -> None:
+def _row(name: str, gives: str, reference: Function, expression: Function, **facts: object) -> None:
     body = {
         "__doc__": f"Of the elements along the reduced axes, {gives}.",
         "__module__": __name__,
@@ -176,19 +165,27 @@ def _register(name: str, gives: str, reference: Function, expression: Function) 
         "exclude": False,
         "reference": staticmethod(reference),
         "expression": staticmethod(expression),
+        **facts,
     }
     cls: type[PlainReduction] = dataclass(frozen=True)(type(name.capitalize(), (PlainReduction,), body))
     operator(name, "data", pattern=Pattern.COMM_REDUCE, attrs="ReduceAttrs", level=4)(cls)
 
 
-for _row in _ROWS:
-    _register(*_row)
+# name, what it gives, numpy reference of (x, axes, keepdims), te function of (element, axes), and facts
+_row("all", "whether all of them differ from 0", lambda x, a, k: np.all(x, a, keepdims=k), _te_truth(te.reduce_all))
+_row("any", "whether one of them differs from 0", lambda x, a, k: np.any(x, a, keepdims=k), _te_truth(te.reduce_any))
+_row("max", "the largest of them", _max, lambda e, k: te.max(e, axis=k), precision="follow", integer_form="same")
+_row("min", "the smallest of them", _min, lambda e, k: te.min(e, axis=k), precision="follow", integer_form="same")
+_row("prod", "their product", _prod, _te_prod)
+_row("sum", "their sum", _sum, _te_sum, precision="never")
 
 
 @operator("mean", "data", pattern=Pattern.COMM_REDUCE, attrs="ReduceAttrs", level=4)
 @dataclass(frozen=True)
 class Mean(Reduction):
     """The mean along the reduced axes; of integers, the sum divided by the count and rounded towards zero."""
+
+    precision = "never"
 
     axis: tuple[int, ...] | None = None
     keepdims: bool = False
@@ -210,6 +207,8 @@ class Variance(Reduction):
 
     `mean` has the rank of `data` and broadcasts to it.
     """
+
+    precision = "never"
 
     axis: tuple[int, ...] | None = None
     keepdims: bool = False
@@ -316,6 +315,8 @@ class _Position(Reduction):
 class Argmax(_Position):
     """The position of the largest element along the reduced axes; of equals the first (or the last)."""
 
+    precision = "follow"
+
     axis: tuple[int, ...] | None = None
     keepdims: bool = False
     select_last_index: bool = False
@@ -327,6 +328,8 @@ class Argmax(_Position):
 @dataclass(frozen=True)
 class Argmin(_Position):
     """The position of the smallest element along the reduced axes; of equals the first (or the last)."""
+
+    precision = "follow"
 
     axis: tuple[int, ...] | None = None
     keepdims: bool = False

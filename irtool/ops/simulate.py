@@ -36,6 +36,8 @@ class SimulatedQuantize(Operator):
     A `kind` of 0 leaves the data as they are. Only signed types and rounding to the nearest are defined.
     """
 
+    layout_rule = ""
+
     kind: int
     sign: bool = True
     rounding: str = "round"

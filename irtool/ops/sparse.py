@@ -52,6 +52,8 @@ class SparseToDense(Operator):
     Of several values for one place the last counts; an index out of range is passed over.
     """
 
+    layout_rule = "elementwise"
+
     output_shape: tuple[int, ...]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +13,17 @@ from .base import Composite, FunctionPass, Pass, PassList, register_pass
 from .constants import scalar_constant
 from .context import PassContext
 from .dynamic_to_static import static_form
+from .rule_table import RuleTable
+
+Decompose = Callable[[Call, TensorType], Expr]
+"""`decompose(call, data_type)`: what takes the place of a call whose first argument was of that type."""
+
+_DECOMPOSED: RuleTable[str, Decompose] = RuleTable(__name__, "the decomposition of")
+
+
+def decomposed(*operators: str) -> Callable[[Decompose], Decompose]:
+    """Decorator: files what takes the place of calls of operators."""
+    return _DECOMPOSED.file(*operators)
 
 
 def _full_rank(e: Expr, rank: int, axis: int) -> Expr:
@@ -42,6 +53,7 @@ def _normalised(data: Expr, mean: Expr, variance: Expr, epsilon: float, dtype: s
     return call("divide", call("subtract", data, mean), deviation)
 
 
+@decomposed("nn.batch_norm")
 def decompose_batch_norm(new: Call, data_type: TensorType) -> Expr:
     """The three results of a batch_norm as a tuple of arithmetic."""
     data, gamma, beta, mean, variance = new.args
@@ -54,6 +66,7 @@ def decompose_batch_norm(new: Call, data_type: TensorType) -> Expr:
     return Tuple((out, mean, variance))
 
 
+@decomposed("nn.layer_norm")
 def decompose_layer_norm(new: Call, data_type: TensorType) -> Expr:
     """A layer_norm as arithmetic on the mean and variance of its axis."""
     data, gamma, beta = new.args
@@ -62,9 +75,6 @@ def decompose_layer_norm(new: Call, data_type: TensorType) -> Expr:
     mean, variance = _moments(data, (axis,), keepdims=True)
     out = _normalised(data, mean, variance, new.attrs.epsilon, data_type.dtype)
     return _scale_and_shift(out, new.attrs, _full_rank(gamma, rank, axis), _full_rank(beta, rank, axis))
-
-
-_DECOMPOSED = {"nn.batch_norm": decompose_batch_norm, "nn.layer_norm": decompose_layer_norm}
 
 
 def _moments(data: Expr, axes: Sequence[int], keepdims: bool) -> tuple[Expr, Expr]:
@@ -155,7 +165,7 @@ class _Decomposer:
             return without_return_type(new)
         if not isinstance(new, Call) or not isinstance(old, Call):
             return new
-        decompose = _DECOMPOSED.get(new.op.name) if isinstance(new.op, Op) else None
+        decompose = _DECOMPOSED.find(new.op.name) if isinstance(new.op, Op) else None
         if decompose is None:
             static = static_form(new)
             self.froze_shapes |= static is not new

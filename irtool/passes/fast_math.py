@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..ir import Expr, Function, Module, rewrite
-from ..ops.base import call, is_call_to
+from ..ir import Call, Expr, Function, Module, Op, rewrite
+from ..ops.base import call, op
 from .base import FunctionPass, register_pass
 from .context import PassContext
-
-_FAST = {"exp": "fast_exp", "erf": "fast_erf", "tanh": "fast_tanh"}
 
 
 @register_pass("FastMath", level=4, required=("InferType",))
 @dataclass(frozen=True)
 class FastMath(FunctionPass):
-    """Replaces exp, erf, tanh and softmax by approximations.
+    """Replaces operators by approximations that they state: exp, erf, tanh and softmax.
 
     ::
 
@@ -34,8 +32,8 @@ class FastMath(FunctionPass):
 
 
 def _leave(old: Expr, new: Expr) -> Expr:
-    if is_call_to(new, *_FAST):
-        return call(_FAST[new.op.name], new.args[0])  # type: ignore[attr-defined]  # the callee is an operator
-    if is_call_to(new, "nn.softmax"):
-        return call("nn.fast_softmax", new.args[0], axis=new.attrs.axis)
-    return new
+    if not isinstance(new, Call) or not isinstance(new.op, Op) or not new.op.operator.fast_form:
+        return new
+    fast = op(new.op.operator.fast_form).operator
+    kept = {f.name: getattr(new.attrs, f.name) for f in fast.fields() if hasattr(new.attrs, f.name)}
+    return call(fast.name, *new.args, **kept)

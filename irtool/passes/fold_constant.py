@@ -38,9 +38,6 @@ from .primitive_functions import is_primitive
 _LARGEST = 1 << 28
 """Elements of a constant; what would have more stays a call, since calls can make any number of them."""
 
-_NEVER_FOLDED = ("device_copy", "shape_of", "vm.shape_of", "ndarray_size")
-"""Calls that stay even over constants (the shapes of static tensors are folded by their types)."""
-
 
 @register_pass("FoldConstant", level=2)
 @dataclass(frozen=True)
@@ -110,7 +107,7 @@ class ConstantFolder:
         size = _static_shape_query(old)
         if size is not None:
             return size
-        if new.op.name in _NEVER_FOLDED or (operator.noncomputational and not (self.fold_qnn and _is_quantized(new))):
+        if not operator.folds or (operator.noncomputational and not (self.fold_qnn and _is_quantized(new))):
             return new
         if not all(is_constant_tree(a) for a in new.args):
             return new

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import Any
 
 from ..deferred import np
 from ..ir import Call, Constant, Expr, Function, Module
+from ..ops.base import operators
 from .base import FunctionPass, register_pass
 from .constants import same_scalar, single_value
 from .context import PassContext
-from .dataflow import DFPattern, Match, Rule, is_op, rewrite_patterns, wildcard
+from .dataflow import Match, Rule, is_op, rewrite_patterns, wildcard
+from .rule_table import RuleTable
 
 
 @register_pass("FoldExplicitPadding", level=0, required=("InferType",))
@@ -29,22 +33,26 @@ class FoldExplicitPadding(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return rewrite_patterns((_rule(),), function, module)
+        return rewrite_patterns((_rule(tuple(_ABSORBED.keys())),), function, module)
 
 
-_CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
-_MAX_POOLS = ("nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d")
-_AVG_POOLS = ("nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d")
+Absorb = Callable[[Call, Call], Any]
+"""`absorb(call, pad)`: the attributes of a call of what `pad` makes, with its padding added to their own; None if they do not
+go together. The value that `pad` pads with is a constant of one element."""
+
+_ABSORBED: RuleTable[str, Absorb] = RuleTable(__name__, "the padding absorbed by")
+
+
+def absorbs_padding(*names: str) -> Callable[[Absorb], Absorb]:
+    """Decorator: files how calls of operators take over the padding of their first argument."""
+    return _ABSORBED.file(*names)
 
 
 @lru_cache(maxsize=1)
-def _rule() -> Rule:
-    x, weight, pad_value = wildcard(), wildcard(), wildcard()
-    pad = is_op("nn.pad")(x, pad_value)
-    parameters = tuple(wildcard() for _ in range(4))
-    conv = _any_of(_CONVOLUTIONS)(pad, weight)
-    quantized = is_op("qnn.conv2d")(pad, weight, *parameters)
-    pool = _any_of(_MAX_POOLS + _AVG_POOLS)(pad)
+def _rule(names: tuple[str, ...]) -> Rule:
+    """Calls of these operators of what `nn.pad` makes."""
+    x = wildcard()
+    pad = is_op("nn.pad")(x, wildcard())
 
     def replace_padding(before: Expr, after: Expr, match: Match) -> Expr:
         assert isinstance(after, Call)
@@ -57,32 +65,40 @@ def _rule() -> Rule:
             else Call(after.op, (match[x], *after.args[1:]), folded, after.type_args, after.span)
         )
 
-    return Rule(conv | quantized | pool, replace_padding)
-
-
-def _any_of(names: tuple[str, ...]) -> DFPattern:
-    pattern = is_op(names[0])
-    for name in names[1:]:
-        pattern = pattern | is_op(name)
-    return pattern
+    users = (is_op(n)(pad, *(wildcard() for _ in range(operators.get(n).arity - 1))) for n in names)
+    return Rule(reduce(or_, users), replace_padding)
 
 
 def _folded(e: Call, pad: Call) -> Any:
-    """The attributes of `e` with the padding of `pad` added to its own; None if they do not go together."""
-    name = e.op.name  # type: ignore[attr-defined]  # the callee is an operator
+    absorb = _ABSORBED.find(e.op.name)  # type: ignore[attr-defined]  # the callee is an operator
+    assert absorb is not None
+    return absorb(e, pad) if single_value(pad.args[1]) is not None else None
+
+
+def _pads_with(pad: Call, value: float) -> bool:
+    return pad.attrs.pad_mode == "constant" and single_value(pad.args[1]) == value
+
+
+@absorbs_padding("nn.conv1d", "nn.conv2d", "nn.conv3d")
+def _into_convolution(e: Call, pad: Call) -> Any:
+    return _with_padding(e, pad, e.attrs.data_layout) if _pads_with(pad, 0) else None
+
+
+@absorbs_padding("qnn.conv2d")
+def _into_quantized_convolution(e: Call, pad: Call) -> Any:
+    return _with_padding(e, pad, e.attrs.data_layout) if same_scalar(e.args[2], pad.args[1]) else None
+
+
+@absorbs_padding("nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d")
+def _into_max_pool(e: Call, pad: Call) -> Any:
     fill = pad.args[1]
-    value = single_value(fill)
-    if value is None or not isinstance(fill, Constant):
-        return None
-    if name == "qnn.conv2d":
-        return _with_padding(e, pad, e.attrs.data_layout) if same_scalar(e.args[2], fill) else None
-    if pad.attrs.pad_mode != "constant":
-        return None
-    if name in _CONVOLUTIONS:
-        return _with_padding(e, pad, e.attrs.data_layout) if value == 0 else None
-    if name in _MAX_POOLS:
-        return _with_padding(e, pad, e.attrs.layout) if value == _least(fill.dtype) else None
-    if value != 0 or (not e.attrs.count_include_pad and any(p != 0 for p in e.attrs.padding)):
+    assert isinstance(fill, Constant)
+    return _with_padding(e, pad, e.attrs.layout) if _pads_with(pad, _least(fill.dtype)) else None
+
+
+@absorbs_padding("nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d")
+def _into_average_pool(e: Call, pad: Call) -> Any:
+    if not _pads_with(pad, 0) or (not e.attrs.count_include_pad and any(p != 0 for p in e.attrs.padding)):
         return None
     folded = _with_padding(e, pad, e.attrs.layout)
     return None if folded is None else replace(folded, count_include_pad=True)

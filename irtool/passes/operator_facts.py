@@ -26,14 +26,13 @@ def facts_of(cls: type[Operator]) -> dict[str, str]:
     from .layouts.inference import find_rule as layout_rule
     from .legalization.rule import MAPS
     from .legalization.rule import find_rule as legalization
-    from .to_mixed_precision import precision_of
 
     name = cls.name
     return {
         "gradient": "has a rule" if gradient_rule(name) is not None else "",
-        "layout": "has a rule" if layout_rule(name) is not None else "",
-        "precision": precision_of(cls) or "",
-        "quantized": "has an integer form" if integer_form(name) is not None else "",
+        "layout": "has a rule" if layout_rule(cls) is not None else "",
+        "precision": cls.precision,
+        "quantized": "has an integer form" if integer_form(cls) is not None else "",
         "legalized": ", ".join(m for m in MAPS if legalization(m, name) is not None),
     }
 

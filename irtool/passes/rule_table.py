@@ -1,4 +1,4 @@
-"""Rules of a pass, one per operator, in the modules of a package: found by where they are filed, listed nowhere."""
+"""Rules of a pass, one per operator, in a module or the modules of a package: found by where they are filed, listed nowhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ R = TypeVar("R")
 
 
 class RuleTable(Generic[K, R]):
-    """Rules by key. All modules of `package` are imported before the first look-up; they file their rules.
+    """Rules by key. `package` (a module, or a package with all of its modules) is imported before the first look-up; it
+    files the rules.
 
     `what` names a rule in messages: "the gradient of".
     """
@@ -63,6 +64,6 @@ class RuleTable(Generic[K, R]):
         if self._loaded:
             return
         package = importlib.import_module(self._package)
-        for module in pkgutil.iter_modules(package.__path__, f"{self._package}."):
+        for module in pkgutil.iter_modules(getattr(package, "__path__", ()), f"{self._package}."):
             importlib.import_module(module.name)
         self._loaded = True

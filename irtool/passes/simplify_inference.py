@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..deferred import np
@@ -12,6 +13,7 @@ from .base import FunctionPass, register_pass
 from .constants import scalar_constant
 from .context import PassContext
 from .reshaping import reshape_to
+from .rule_table import RuleTable
 
 
 @register_pass("SimplifyInference", level=0, required=("InferType",))
@@ -42,7 +44,7 @@ def _leave(old: Expr, new: Expr) -> Expr:
     if isinstance(old, TupleGetItem):
         return _first_result(old, new)  # type: ignore[arg-type]
     if isinstance(new, Call) and isinstance(new.op, Op):
-        unpack = _UNPACK.get(new.op.name)
+        unpack = _UNPACKED.find(new.op.name)
         if unpack is not None:
             data_type = old.args[0].checked_type  # type: ignore[attr-defined]
             return unpack(new, data_type)
@@ -58,6 +60,17 @@ def _first_result(old: TupleGetItem, new: TupleGetItem) -> Expr:
     if made.op.name == "nn.batch_norm":
         return _batch_norm(made, was.args[0].checked_type)  # type: ignore[arg-type]  # types have been inferred
     return new
+
+
+Unpack = Callable[[Call, TensorType], Expr]
+"""`unpack(call, data_type)`: what takes the place of a call whose first argument was of that type."""
+
+_UNPACKED: RuleTable[str, Unpack] = RuleTable(__name__, "the inference form of")
+
+
+def unpacked(*operators: str) -> Callable[[Unpack], Unpack]:
+    """Decorator: files what takes the place of calls of operators with one result."""
+    return _UNPACKED.file(*operators)
 
 
 def _rounded(value: float, dtype: str) -> Expr:
@@ -97,12 +110,14 @@ def _scale_and_shift(out: Expr, e: Call, rank: int, axis: int) -> Expr:
     return out
 
 
+@unpacked("nn.layer_norm")
 def _layer_norm(e: Call, data_type: TensorType) -> Expr:
     rank = len(data_type.shape)
     out = _normalised(e.args[0], (e.attrs.axis,), e.attrs.epsilon, data_type.dtype)
     return _scale_and_shift(out, e, rank, e.attrs.axis % rank)
 
 
+@unpacked("nn.instance_norm")
 def _instance_norm(e: Call, data_type: TensorType) -> Expr:
     rank = len(data_type.shape)
     axis = e.attrs.axis % rank
@@ -110,6 +125,7 @@ def _instance_norm(e: Call, data_type: TensorType) -> Expr:
     return _scale_and_shift(_normalised(e.args[0], axes, e.attrs.epsilon, data_type.dtype), e, rank, axis)
 
 
+@unpacked("nn.group_norm")
 def _group_norm(e: Call, data_type: TensorType) -> Expr:
     if not data_type.is_static:
         return e
@@ -123,16 +139,9 @@ def _group_norm(e: Call, data_type: TensorType) -> Expr:
     return _scale_and_shift(reshape_to(out, shape), e, rank, axis)
 
 
+@unpacked("nn.l2_normalize")
 def _l2_normalize(e: Call, data_type: TensorType) -> Expr:
     data = e.args[0]
     total = call("sum", call("multiply", data, data), axis=e.attrs.axis, keepdims=True, exclude=False)
     clamped = call("maximum", total, _rounded(e.attrs.eps, data_type.dtype))
     return call("divide", data, call("sqrt", clamped))
-
-
-_UNPACK = {
-    "nn.layer_norm": _layer_norm,
-    "nn.group_norm": _group_norm,
-    "nn.instance_norm": _instance_norm,
-    "nn.l2_normalize": _l2_normalize,
-}

@@ -29,147 +29,11 @@ from ..ir import (
 )
 from ..ir.places import place_by_operands
 from ..ir.types import distinct_leaves, require_few_leaves
-from ..ops.base import Operator, call
+from ..ops.base import call
 from ..trampoline import trampoline
 from .base import FunctionPass, register_pass
 from .config_option import ConfigOption
 from .context import PassContext
-
-ALWAYS = frozenset(
-    [
-        "nn.conv1d",
-        "nn.conv2d",
-        "nn.conv3d",
-        "nn.conv1d_transpose",
-        "nn.conv2d_transpose",
-        "nn.conv3d_transpose",
-        "nn.dense",
-        "nn.batch_matmul",
-    ]
-)
-"""Operators that gain so much that their inputs are converted."""
-
-FOLLOW = frozenset(
-    [
-        "nn.pad",
-        "nn.batch_flatten",
-        "concatenate",
-        "zeros",
-        "split",
-        "squeeze",
-        "transpose",
-        "expand_dims",
-        "reshape",
-        "dyn.reshape",
-        "broadcast_to_like",
-        "dyn.broadcast_to",
-        "strided_slice",
-        "dyn.strided_slice",
-        "take",
-        "argwhere",
-        "where",
-        "tile",
-        "dyn.tile",
-        "scatter",
-        "scatter_elements",
-        "full",
-        "dyn.full",
-        "nn.depth_to_space",
-        "less",
-        "greater",
-        "less_equal",
-        "greater_equal",
-        "copy",
-        "cast",
-        "cast_like",
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "nn.bias_add",
-        "nn.batch_norm",
-        "sqrt",
-        "shape_of",
-        "max",
-        "min",
-        "maximum",
-        "minimum",
-        "argmax",
-        "argmin",
-        "nn.relu",
-        "nn.leaky_relu",
-        "nn.prelu",
-        "nn.dropout",
-        "sigmoid",
-        "tanh",
-        "fast_tanh",
-        "fast_exp",
-        "fast_erf",
-        "clip",
-        "nn.max_pool1d",
-        "nn.max_pool2d",
-        "nn.max_pool3d",
-        "nn.avg_pool1d",
-        "nn.avg_pool2d",
-        "nn.avg_pool3d",
-        "nn.global_max_pool2d",
-        "nn.adaptive_max_pool1d",
-        "nn.adaptive_max_pool2d",
-        "nn.adaptive_max_pool3d",
-        "image.resize2d",
-    ]
-)
-"""Operators that are converted where all of their inputs are already; so is any operator in no list."""
-
-NEVER = frozenset(
-    [
-        "exp",
-        "power",
-        "nn.cross_entropy",
-        "nn.cross_entropy_with_logits",
-        "nn.softmax",
-        "nn.l2_normalize",
-        "erf",
-        "arange",
-        "nn.global_avg_pool2d",
-        "nn.adaptive_avg_pool1d",
-        "nn.adaptive_avg_pool2d",
-        "nn.adaptive_avg_pool3d",
-        "sum",
-        "mean",
-        "variance",
-        "nn.layer_norm",
-    ]
-)
-"""Operators whose results grow beyond the range of 16 bits, or which add up many terms."""
-
-
-def precision_of(operator: type[Operator]) -> str | None:
-    """`always`, `follow` or `never`: what the operator's class says, else the lists; None where neither says anything."""
-    if operator.precision:
-        return operator.precision
-    listed = (("always", ALWAYS), ("follow", FOLLOW), ("never", NEVER))
-    return next((kind for kind, names in listed if operator.name in names), None)
-
-
-_ACCUMULATES = frozenset(
-    "relay.attrs." + name
-    for name in [
-        "Conv1DAttrs",
-        "Conv1DTransposeAttrs",
-        "Conv2DAttrs",
-        "Conv2DTransposeAttrs",
-        "Conv2DWinogradAttrs",
-        "Conv2DWinogradNNPACKWeightTransformAttrs",
-        "DeformableConv2DAttrs",
-        "Conv3DAttrs",
-        "Conv3DTransposeAttrs",
-        "Conv3DWinogradAttrs",
-        "DenseAttrs",
-        "BatchMatmulAttrs",
-    ]
-)
-"""Attribute classes whose `out_dtype` is the type that is accumulated in."""
 
 
 @register_pass(
@@ -191,8 +55,9 @@ class ToMixedPrecision(FunctionPass):
 
     Convolutions and matrix products are always converted; exponentials and sums never; the others where their inputs
     already are. `mixed_precision_type` is float16 or bfloat16 (whose values, as in TVM, are cast back only where they meet float32).
-    `missing_op_mode` says what happens with operators in no list: 0 is an error, 1 a warning, 2 nothing. With the pass
-    option relay.ToMixedPrecision.keep_orig_output_dtype results are cast back to their types. Results are rounded to the
+    Which operators are which they state themselves (`irtool ops NAME` says it). `missing_op_mode` says what happens with those
+    that state nothing, which are treated like the others: 0 is an error, 1 a warning, 2 nothing. With the pass option
+    relay.ToMixedPrecision.keep_orig_output_dtype results are cast back to their types. Results are rounded to the
     smaller type throughout, and the function's result may have another type than before. Operators that take float32 only,
     such as quantized ones with their scales, stay in float32.
     """
@@ -212,7 +77,7 @@ class ToMixedPrecision(FunctionPass):
         converter = _Converter(self.mixed_precision_type, function, module, keep)
         result = converter.run()
         for name, (first, count) in converter.missing.items():
-            message = f"operator {name} is in no list of ToMixedPrecision (it is called {count} times)"
+            message = f"operator {name} has no precision class (it is called {count} times)"
             if self.missing_op_mode == 0:
                 raise IrError(message, first.span)
             if self.missing_op_mode == 1:
@@ -317,22 +182,16 @@ class _Converter:
             raise IrError(
                 "ToMixedPrecision handles operators and function literals only", e.span, help="inline the call first"
             )
-        found = precision_of(e.op.operator)
-        if found is None:
+        stated = e.op.operator.precision
+        if not stated:
             first, count = self.missing.get(e.op.name, (e, 0))
             self.missing[e.op.name] = (first, count + 1)
-        return found or "follow"
+        return stated or "follow"
 
     def attributes(self, attrs: Any) -> Any:
         if attrs is None:
             return None
-        field = (
-            "out_dtype"
-            if attrs.attrs_name in _ACCUMULATES
-            else "dtype"
-            if attrs.attrs_name.endswith("InitOpAttrs")
-            else ""
-        )
+        field = attrs.narrowed_attribute
         if not field:
             return attrs
         now = getattr(attrs, field)

@@ -1,4 +1,4 @@
-"""ToMixedPrecision: how far results move, what is converted, and what is said about operators in no list."""
+"""ToMixedPrecision: how far results move, what is converted, and what is said about operators without a precision."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from irtool.diagnostics import Diagnostic, IrError
 from irtool.interp.feeds import random_inputs
 from irtool.ir import Call, Module, Op, TensorType, post_order
 from irtool.passes.instruments.verifying import Verifying
-from irtool.passes.to_mixed_precision import ALWAYS, FOLLOW, NEVER
 from tests.networks import random_network
 
 LIMITS = {"float16": 0.02, "bfloat16": 0.15}
@@ -63,9 +62,9 @@ def test_products_are_always_converted() -> None:
             if not isinstance(e, Call) or not isinstance(e.op, Op):
                 continue
             types = [a.checked_type.dtype for a in e.args if isinstance(a.checked_type, TensorType)]
-            if e.op.name in ALWAYS:
+            if e.op.operator.precision == "always":
                 assert set(types) == {"float16"}
-            if e.op.name in NEVER:
+            if e.op.operator.precision == "never":
                 assert "float16" not in types
 
 
@@ -122,16 +121,12 @@ def test_what_is_not_converted_is_the_same_object(body: str) -> None:
     assert irtool.run_passes(module, "ToMixedPrecision{missing_op_mode=2}", config=KEEP) is module
 
 
-def test_no_operator_is_in_two_lists() -> None:
-    assert not ALWAYS & FOLLOW and not ALWAYS & NEVER and not FOLLOW & NEVER
-
-
-def test_operators_in_no_list() -> None:
+def test_operators_without_a_precision() -> None:
     module = irtool.parse('#[version = "0.0.5"]\ndef @main(%x: Tensor[(4), float32]) { sort(sort(%x)) }')
     said: list[Diagnostic] = []
     irtool.run_passes(module, "ToMixedPrecision", warn=said.append)
     assert len(said) == 1 and "sort" in said[0].message and "2 times" in said[0].message
-    with pytest.raises(IrError, match="sort is in no list"):
+    with pytest.raises(IrError, match="sort has no precision class"):
         irtool.run_passes(module, "ToMixedPrecision{missing_op_mode=0}")
     said.clear()
     irtool.run_passes(module, "ToMixedPrecision{missing_op_mode=2}", warn=said.append)

@@ -7,7 +7,6 @@ import pytest
 import irtool
 from irtool.ops import operators
 from irtool.passes.operator_facts import facts_of, lacks
-from irtool.passes.to_mixed_precision import ALWAYS, FOLLOW, NEVER
 from tests.command_line import irtool as command
 
 pytestmark = pytest.mark.promise("operator facts")
@@ -32,7 +31,7 @@ def test_each_operator_can_be_asked(name: str) -> None:
     facts, missing = facts_of(cls), lacks(cls)
     assert facts["precision"] in ("", "always", "follow", "never")
     assert ("a gradient" in missing) == (not facts["gradient"])
-    assert ("a class for mixed precision" in missing) == (name not in ALWAYS | FOLLOW | NEVER and not cls.precision)
+    assert ("a class for mixed precision" in missing) == (not cls.precision)
 
 
 def test_the_manual_shows_it() -> None:
@@ -53,3 +52,32 @@ def test_the_class_says_how_it_is_treated(monkeypatch: pytest.MonkeyPatch) -> No
     assert "float16" not in run()
     assert facts_of(operators.get("cos"))["precision"] == "never"
     assert "a class for mixed precision" not in lacks(operators.get("cos"))
+
+
+def rewritten(text: str, passes: str) -> str:
+    return irtool.to_text(irtool.run_passes(irtool.parse(f'#[version = "0.0.5"]\n{text}'), passes), types="none")
+
+
+def test_facts_reach_the_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is stated in a class is what FastMath, FoldConstant, ConvertLayout and FakeQuantizationToInteger do."""
+    cosine = operators.get("cos")
+    monkeypatch.setattr(cosine, "fast_form", "fast_tanh")
+    assert "fast_tanh(%x)" in rewritten("def @main(%x: Tensor[(2), float32]) { cos(%x) }", "FastMath")
+
+    folded = "def @main(%x: Tensor[(), float32]) { add(cos(0f), %x) }"
+    assert "cos" not in rewritten(folded, "FoldConstant")
+    monkeypatch.setattr(cosine, "folds", False)
+    assert "cos(0f)" in rewritten(folded, "FoldConstant")
+
+    image, kernel = "Tensor[(1, 4, 8, 8), float32]", "Tensor[(4, 4, 1, 1), float32]"
+    after_conv = f"def @main(%x: {image}, %w: {kernel}) {{ cos(nn.conv2d(%x, %w, channels=4, kernel_size=[1, 1])) }}"
+    convert = 'ConvertLayout{desired_layouts={"nn.conv2d": ["NHWC", "default"]}}'
+    assert "layout_transform(%3" in rewritten(after_conv, convert)  # behind the cosine
+    monkeypatch.setattr(cosine, "layout_rule", "")
+    assert "cos(%3)" in rewritten(after_conv, convert)  # in front of it
+
+    region = """def @main(%x: Tensor[(2, 4), int8]) {
+      qnn.quantize(cos(qnn.dequantize(%x, 0.5f, 0)), 0.5f, 0, out_dtype="int8") }"""
+    assert "qnn.dequantize" in rewritten(region, "FakeQuantizationToInteger")
+    monkeypatch.setattr(cosine, "integer_form", "same")
+    assert "qnn.dequantize" not in rewritten(region, "FakeQuantizationToInteger")

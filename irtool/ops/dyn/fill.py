@@ -33,6 +33,9 @@ class _Fill(Dynamic):
 class DynZeros(_Fill):
     """`zeros` of the shape in a vector."""
 
+    narrowed_attribute = "dtype"
+    layout_rule = ""
+
     shape_from_data = True
 
     shape: tuple[int, ...] | None
@@ -45,6 +48,9 @@ class DynZeros(_Fill):
 class DynOnes(_Fill):
     """`ones` of the shape in a vector."""
 
+    narrowed_attribute = "dtype"
+    layout_rule = ""
+
     shape_from_data = True
 
     shape: tuple[int, ...] | None
@@ -56,6 +62,10 @@ class DynOnes(_Fill):
 @dataclass(frozen=True)
 class DynFull(Dynamic):
     """`full` of the shape in a vector."""
+
+    precision = "follow"
+    narrowed_attribute = "dtype"
+    layout_rule = ""
 
     shape_from_data = True
 
@@ -129,6 +139,8 @@ class DynOneHot(Dynamic):
 @dataclass(frozen=True)
 class DynSparseToDense(Dynamic):
     """`sparse_to_dense` of the shape in a vector."""
+
+    layout_rule = "elementwise"
 
     shape_from_data = True
 

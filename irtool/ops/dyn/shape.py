@@ -19,6 +19,8 @@ from .base import Dynamic, ints, number, static_length, unknown_shape
 class DynReshape(Dynamic):
     """`reshape` with the codes in a vector."""
 
+    precision = "follow"
+
     reshapes = True
     shape_from_data = True
 
@@ -104,6 +106,8 @@ class DynExpandDims(Dynamic):
 class DynTile(Dynamic):
     """`tile` with the repetitions in a vector."""
 
+    precision = "follow"
+
     shape_from_data = True
 
     reps: tuple[int, ...]
@@ -124,6 +128,9 @@ class DynTile(Dynamic):
 @dataclass(frozen=True)
 class DynBroadcastTo(Dynamic):
     """`broadcast_to` the shape in a vector."""
+
+    precision = "follow"
+    narrowed_attribute = "dtype"
 
     shape_from_data = True
 
@@ -159,6 +166,8 @@ class DynBroadcastTo(Dynamic):
 @dataclass(frozen=True)
 class DynStridedSlice(Dynamic):
     """`strided_slice` with the bounds of the first axes in vectors. A range that ends before it begins is empty."""
+
+    precision = "follow"
 
     shape_from_data = True
 

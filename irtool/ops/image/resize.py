@@ -216,6 +216,8 @@ class Resize1D(Resize):
 class Resize2D(Resize):
     """An image resized along H and W to `size`, by the given method (nearest_neighbor, linear, cubic) and mode."""
 
+    precision = "follow"
+
     canonical = "NCHW"
     layout: str = "NCHW"
 

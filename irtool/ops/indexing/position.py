@@ -24,6 +24,8 @@ from .take import require_integers
 class Argwhere(Operator):
     """The indices of the elements that are not zero, one row each, in row-major order."""
 
+    precision = "follow"
+
     shape_from_data = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:

@@ -27,6 +27,8 @@ from .take import require_integers
 class ScatterAlongAxis(Operator):
     """What scattering along an axis shares: element i of `updates` goes to place i, but for `indices[i]` along `axis`."""
 
+    precision = "follow"
+
     axis: int
 
     @property
@@ -133,6 +135,8 @@ class ScatterAdd(ScatterAlongAxis):
 
     `scatter_elements` with `reduction="add"` takes its place from 0.12 on.
     """
+
+    precision = ""
 
     axis: int = 0
 

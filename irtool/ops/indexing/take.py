@@ -37,6 +37,8 @@ class Take(Operator):
     `clip` and `fast` take the nearest element, `wrap` counts on from the other end.
     """
 
+    precision = "follow"
+
     batch_dims: int = 0
     axis: int | None = None
     mode: str = "clip"

@@ -24,6 +24,8 @@ MOST_WINDOWS = 2**31 - 1
 class GlobalPool2D(Operator):
     """One window over all of `H` and `W`."""
 
+    layout_rule = "pooling"
+
     average: ClassVar[bool]
     layout: str
     out_layout: str
@@ -63,6 +65,8 @@ class GlobalPool2D(Operator):
 class GlobalMaxPool2D(GlobalPool2D):
     """The largest element over `H` and `W`, which become 1."""
 
+    precision = "follow"
+
     average = False
     layout: str = "NCHW"
     out_layout: str = ""
@@ -73,6 +77,8 @@ class GlobalMaxPool2D(GlobalPool2D):
 class GlobalAvgPool2D(GlobalPool2D):
     """The mean over `H` and `W`, which become 1."""
 
+    precision = "never"
+
     average = True
     layout: str = "NCHW"
     out_layout: str = ""
@@ -81,6 +87,8 @@ class GlobalAvgPool2D(GlobalPool2D):
 class AdaptivePool(Operator):
     """`output_size` windows along each spatial axis, as equal as they can be; window `i` of `n` over `size` elements is
     `floor(i * size / n)` to `ceil((i + 1) * size / n)`."""
+
+    layout_rule = "pooling"
 
     letters: ClassVar[str]
     average: ClassVar[bool]
@@ -140,6 +148,8 @@ class AdaptivePool(Operator):
 class AdaptiveAvgPool1D(AdaptivePool):
     """The mean of each of `output_size` windows over `W`."""
 
+    precision = "never"
+
     letters = "W"
     average = True
     output_size: tuple[int, ...] | None = ()
@@ -151,6 +161,8 @@ class AdaptiveAvgPool1D(AdaptivePool):
 @dataclass(frozen=True)
 class AdaptiveMaxPool1D(AdaptivePool):
     """The largest element of each of `output_size` windows over `W`."""
+
+    precision = "follow"
 
     letters = "W"
     average = False
@@ -164,6 +176,8 @@ class AdaptiveMaxPool1D(AdaptivePool):
 class AdaptiveAvgPool2D(AdaptivePool):
     """The mean of each of `output_size` windows over `H` and `W`."""
 
+    precision = "never"
+
     letters = "HW"
     average = True
     output_size: tuple[int, ...] | None = ()
@@ -175,6 +189,8 @@ class AdaptiveAvgPool2D(AdaptivePool):
 @dataclass(frozen=True)
 class AdaptiveMaxPool2D(AdaptivePool):
     """The largest element of each of `output_size` windows over `H` and `W`."""
+
+    precision = "follow"
 
     letters = "HW"
     average = False
@@ -188,6 +204,8 @@ class AdaptiveMaxPool2D(AdaptivePool):
 class AdaptiveAvgPool3D(AdaptivePool):
     """The mean of each of `output_size` windows over `D`, `H` and `W`."""
 
+    precision = "never"
+
     letters = "DHW"
     average = True
     output_size: tuple[int, ...] | None = ()
@@ -199,6 +217,8 @@ class AdaptiveAvgPool3D(AdaptivePool):
 @dataclass(frozen=True)
 class AdaptiveMaxPool3D(AdaptivePool):
     """The largest element of each of `output_size` windows over `D`, `H` and `W`."""
+
+    precision = "follow"
 
     letters = "DHW"
     average = False

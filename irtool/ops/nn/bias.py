@@ -21,6 +21,8 @@ from .precision import along
 class BiasAdd(Operator):
     """`data + bias`, the vector `bias` running along `axis`."""
 
+    precision = "follow"
+
     axis: int = 1
 
     one_dtype = ("data", "bias", "result")
@@ -53,6 +55,8 @@ class BiasAdd(Operator):
 @dataclass(frozen=True)
 class PRelu(Operator):
     """`data` where positive, `alpha * data` elsewhere, the vector `alpha` running along `axis`. He et al., 2015."""
+
+    precision = "follow"
 
     axis: int = 1
 

@@ -98,6 +98,8 @@ def plain_weights(weight: Any, packed: tuple[int, int], bits: int, unipolar: boo
 class BitserialConv2D(Operator):
     """`nn.conv2d` of data of `activation_bits` and weights of `weight_bits`; weights of rank 5 are packed already."""
 
+    layout_rule = "convolution"
+
     strides: tuple[int, ...] = (1, 1)
     padding: tuple[int, ...] = (0, 0)
     kernel_size: tuple[int, ...] = (3, 3)

@@ -27,6 +27,9 @@ class Convolution(Operator):
     `data_form` and `kernel_form` are the layouts that the rule thinks in; the attributes say how tensors are stored.
     """
 
+    narrowed_attribute = "out_dtype"
+    layout_rule = "convolution"
+
     data_form: ClassVar[str]
     kernel_form: ClassVar[str]
     strides: tuple[int, ...]
@@ -228,6 +231,8 @@ def exactly(values: Sequence[int], rank: int, what: str) -> Sequence[int]:
 class Conv1D(Convolution):
     """Convolution along one axis: data `(N, C, W)`, weights `(O, C / groups, KW)`, result `(N, O, W')`."""
 
+    precision = "always"
+
     data_form = "NCW"
     kernel_form = "OIW"
     strides: tuple[int, ...] = (1,)
@@ -253,6 +258,10 @@ class Conv2D(Convolution):
     With `groups` equal to the number of channels and `O` equal to it, the second axis of the weights is the channel
     multiplier: a depthwise convolution. `H' = (H + top + bottom - dilation * (KH - 1) - 1) // stride + 1`.
     """
+
+    precision = "always"
+    kernel_layouts = {"NCHW": "OIHW", "NHWC": "HWIO", "HWNC": "HWOI"}
+    depthwise_kernel_layouts = {"NHWC": "HWOI"}
 
     data_form = "NCHW"
     kernel_form = "OIHW"
@@ -284,11 +293,17 @@ class Conv2D(Convolution):
 class DepthwiseConv2DNCHWc(Conv2D):
     """Depthwise `nn.conv2d` on channels stored in blocks (`NCHW8c`), weights as `OIHW1i8o`."""
 
+    precision = ""
+    kernel_layouts = {}
+
 
 @operator("nn.conv3d", "data", "weight", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="Conv3DAttrs", level=2)
 @dataclass(frozen=True)
 class Conv3D(Convolution):
     """Convolution of volumes: data `(N, C, D, H, W)`, weights `(O, C / groups, KD, KH, KW)`."""
+
+    precision = "always"
+    kernel_layouts = {"NCDHW": "OIDHW", "NDHWC": "DHWIO"}
 
     data_form = "NCDHW"
     kernel_form = "OIDHW"
@@ -331,6 +346,9 @@ class PackedConvolution(Convolution):
 @dataclass(frozen=True)
 class Conv2DNCHWc(PackedConvolution, Conv2D):
     """`nn.conv2d` on channels stored in blocks (`NCHW16c`), weights packed as `OIHW16i16o`."""
+
+    precision = ""
+    kernel_layouts = {}
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """As the plain convolution, by `channels` and `kernel_size`, which the packed weights hold, too."""

@@ -111,6 +111,9 @@ def are_transposed(tiles: Sequence[int], outputs: int, depth: int, dtype: str) -
 class Conv2DGemm(PackedConvolution, Conv2D):
     """`nn.conv2d` with weights that `nn.contrib_conv2d_gemm_weight_transform` has made."""
 
+    precision = ""
+    kernel_layouts = {}
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """As the plain convolution, by `channels` and `kernel_size`; the packed weights are tiles, of rank 4."""
         found = super().relate(types, reporter)

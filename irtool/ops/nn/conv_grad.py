@@ -35,6 +35,9 @@ class Conv2DBackwardWeight(Operator):
     `out_layout` of the result. `kernel_size` must be given.
     """
 
+    narrowed_attribute = "out_dtype"
+    layout_rule = "convolution"
+
     strides: tuple[int, ...] = (1, 1)
     padding: tuple[int, ...] = (0, 0)
     dilation: tuple[int, ...] = (1, 1)

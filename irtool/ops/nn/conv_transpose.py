@@ -25,6 +25,8 @@ LETTERS_CHANGED = (0, 12)
 class TransposedConvolution(Convolution):
     """What transposed convolutions share. The canonical weights are `(C, O / groups, kernel…)`."""
 
+    precision = "always"
+
     output_padding: tuple[int, ...]
 
     @classmethod
@@ -135,6 +137,8 @@ class Conv1DTranspose(TransposedConvolution):
     other way round, as a text is taken to mean whose metadata section says that it is of such a version.
     """
 
+    layout_rule = ""
+
     data_form = "NCW"
     kernel_form = "OIW"
     channels: int | None = None
@@ -160,6 +164,8 @@ class Conv2DTranspose(TransposedConvolution):
     A `kernel_layout` that is not given is OIHW, as up to 0.11; since 0.12 it is IOHW, which a text is taken to mean whose
     metadata section says that it is of such a version.
     """
+
+    kernel_layouts = {"NCHW": "IOHW", "NHWC": "HWIO"}
 
     data_form = "NCHW"
     kernel_form = "IOHW"

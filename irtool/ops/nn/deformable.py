@@ -39,6 +39,9 @@ class DeformableConv2D(Operator):
     the data sees 0. Dai et al., 2017.
     """
 
+    narrowed_attribute = "out_dtype"
+    kernel_layouts = {"NCHW": "OIHW", "NHWC": "HWIO"}
+
     strides: tuple[int, ...] = (1, 1)
     padding: tuple[int, ...] = (0, 0)
     dilation: tuple[int, ...] = (1, 1)

@@ -130,6 +130,9 @@ class Matmul(Product):
 class Dense(Product):
     """`data @ weight.T`: data `(…, K)`, weights `(units, K)`, result `(…, units)`."""
 
+    precision = "always"
+    narrowed_attribute = "out_dtype"
+
     units: int | None
     out_dtype: DType = VOID
 
@@ -245,6 +248,9 @@ def relate_batch_matmul(
 @dataclass(frozen=True)
 class BatchMatmul(Product):
     """`a[i] @ b[i]` for each `i`: `(B, M, K)` and `(B, K, N)`, either stored transposed on request; a batch may be 1."""
+
+    precision = "always"
+    narrowed_attribute = "out_dtype"
 
     out_dtype: DType = VOID
     transpose_a: bool = False

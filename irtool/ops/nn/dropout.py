@@ -19,6 +19,8 @@ from ..shapes import tensor
 class Dropout(Operator):
     """A pair: the data, unchanged as in inference, and the mask, ones where an element is kept (all of them)."""
 
+    precision = "follow"
+
     rate: float = 0.5
 
     one_dtype = ("data", "result")

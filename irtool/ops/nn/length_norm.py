@@ -22,6 +22,8 @@ from .window_expression import pad_axes, wide_dtype
 class L2Normalize(Operator):
     """`data / sqrt(max(sum(data ** 2), eps))`, the sum taken over `axis` (over all axes where it is empty)."""
 
+    precision = "never"
+
     eps: float
     axis: tuple[int, ...]
 

@@ -37,6 +37,8 @@ class BatchNorm(Operator):
     unless `center`. Ioffe and Szegedy, 2015.
     """
 
+    precision = "follow"
+
     axis: int = 1
     epsilon: float = 1e-5
     center: bool = True
@@ -220,6 +222,8 @@ class ScaledNorm(Operator):
 @dataclass(frozen=True)
 class LayerNorm(ScaledNorm):
     """Mean 0 and variance 1 along `axis`, then `* gamma + beta`. Ba et al., 2016."""
+
+    precision = "never"
 
     axis: int = -1
     epsilon: float = 1e-5

@@ -86,6 +86,8 @@ class Pad(Operator):
     element, which is not repeated).
     """
 
+    precision = "follow"
+
     pad_width: tuple[tuple[int, ...], ...]
     pad_mode: str = "constant"
 

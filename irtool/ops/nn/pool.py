@@ -38,6 +38,9 @@ def spatial_axes(name: str, letters: str, rank: int) -> list[int]:
 class Pool(Operator):
     """What all window pooling shares. `letters` are the spatial axes."""
 
+    precision = "follow"
+    layout_rule = "pooling"
+
     letters: ClassVar[str]
     average: ClassVar[bool] = False
     pool_size: tuple[int, ...]
@@ -182,6 +185,8 @@ class AvgPool1D(Pool):
 @dataclass(frozen=True)
 class MaxPool2D(Pool):
     """The largest element of each window over `H` and `W`."""
+
+    integer_form = "same"
 
     letters = "HW"
     pool_size: tuple[int, ...]

@@ -63,6 +63,9 @@ class SoftmaxFamily(Operator):
 class Softmax(SoftmaxFamily):
     """`exp(x - max) / sum(exp(x - max))` along `axis`."""
 
+    precision = "never"
+    fast_form = "nn.fast_softmax"
+
     axis: int = -1
 
     def evaluate(self, data: np.ndarray) -> np.ndarray:
@@ -96,6 +99,9 @@ class Softmax(SoftmaxFamily):
 @dataclass(frozen=True)
 class FastSoftmax(Softmax):
     """`nn.softmax`, for which a compiled kernel may use a cheaper exponential."""
+
+    precision = ""
+    fast_form = ""
 
 
 @operator("nn.log_softmax", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="SoftmaxAttrs", level=1)

@@ -175,6 +175,9 @@ class DepthToSpace(Operator):
     In mode `DCR` a block's pixel is the outer part of the channel index, in `CDR` (any other name) the inner one.
     """
 
+    precision = "follow"
+    integer_form = "same"
+
     block_size: int = 1
     layout: str = "NCHW"
     mode: str = "DCR"

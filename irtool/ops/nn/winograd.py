@@ -298,6 +298,8 @@ class Conv3DWinograd(WinogradConvolution):
 class Conv2DWinogradNNPACKWeights(Operator):
     """Weights `(O, I, 3, 3)` in the form `(O, I, 8, 8)` that the NNPACK library takes; only that library makes it."""
 
+    narrowed_attribute = "out_dtype"
+
     convolution_algorithm: int
     out_dtype: DType = VOID
 

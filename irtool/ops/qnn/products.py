@@ -88,6 +88,9 @@ class QuantizedConv2D(Conv2D, Quantized):
     holds the zero point, that is, real zeros.
     """
 
+    precision = ""
+    kernel_layouts = {"NCHW": "OIHW", "NHWC": "HWIO"}
+
     typical = Quantized.typical
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
@@ -122,6 +125,8 @@ class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
 
     The arguments are in the order of `qnn.conv2d`.
     """
+
+    precision = ""
 
     typical = Quantized.typical
 
@@ -159,6 +164,8 @@ class QuantizedDense(Dense, Quantized):
 
     The arguments are in the order of `qnn.conv2d`.
     """
+
+    precision = ""
 
     typical = Quantized.typical
 
@@ -203,6 +210,8 @@ class QuantizedBatchMatmul(BatchMatmul, Quantized):
 
     The arguments are the operands, both zero points, both scales.
     """
+
+    precision = ""
 
     typical = Quantized.typical
 

@@ -186,6 +186,8 @@ class Simulated(Operator):
 class SimulatedQuantize(Simulated):
     """`qnn.quantize` with a floating-point result; `out_dtype` is 1 for int8, 2 for uint8, 3 for int32, 0 for nothing."""
 
+    layout_rule = ""
+
     axis: int = -1
 
     def evaluate(self, data: np.ndarray, code: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
@@ -222,6 +224,8 @@ class SimulatedQuantize(Simulated):
 @dataclass(frozen=True)
 class SimulatedDequantize(Simulated):
     """`qnn.dequantize` of integers held in floating point; codes as in `qnn.simulated_quantize`."""
+
+    layout_rule = ""
 
     axis: int = -1
 

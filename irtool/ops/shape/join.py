@@ -55,6 +55,8 @@ def concatenate_types(fields: Sequence[TensorType], axis: int) -> TensorType:
 class Concatenate(Operator):
     """The tensors of a tuple one after the other along `axis`."""
 
+    precision = "follow"
+
     axis: int = 0
 
     one_dtype = ("data", "result")
@@ -141,6 +143,8 @@ _MOST_PARTS = 1_000_000
 class Split(Operator):
     """The tensor cut along `axis`: into that many equal parts, or at the given indices (ascending)."""
 
+    precision = "follow"
+
     indices_or_sections: int | tuple[int, ...]
     axis: int = 0
 
@@ -214,6 +218,8 @@ class Split(Operator):
 @dataclass(frozen=True)
 class Tile(Operator):
     """The tensor repeated as a whole `reps[i]` times along axis i; axes of 1 are put in front of the shorter of both."""
+
+    precision = "follow"
 
     reps: tuple[int, ...]
 

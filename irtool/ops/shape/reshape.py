@@ -130,6 +130,9 @@ class Reshape(Operator):
     into the two numbers that follow.
     """
 
+    precision = "follow"
+    integer_form = "same"
+
     reshapes = True
 
     newshape: tuple[int, ...]
@@ -167,6 +170,9 @@ class Reshape(Operator):
 @dataclass(frozen=True)
 class ReverseReshape(Reshape):
     """`reshape`, with the codes of `newshape` matched against the dimensions from the back."""
+
+    precision = ""
+    integer_form = ""
 
     reshapes = True
 
@@ -229,6 +235,9 @@ _MOST_AXES = 10_000
 class ExpandDims(Operator):
     """`num_newaxis` axes of extent 1 inserted before `axis` (counted from the back of the result where negative)."""
 
+    precision = "follow"
+    integer_form = "same"
+
     reshapes = True
 
     axis: int
@@ -284,6 +293,9 @@ def squeezed_axes(shape: Sequence[Dim], axis: Sequence[int] | None) -> tuple[int
 class Squeeze(Operator):
     """The tensor without the axes named in `axis`, each of extent 1; without all such axes where `axis` is None."""
 
+    precision = "follow"
+    integer_form = "same"
+
     reshapes = True
 
     axis: tuple[int, ...] | None = None
@@ -320,6 +332,9 @@ class Squeeze(Operator):
 @dataclass(frozen=True)
 class BatchFlatten(Operator):
     """All axes but the first merged into one: `(n, …)` becomes `(n, product of the rest)`."""
+
+    precision = "follow"
+    integer_form = "same"
 
     reshapes = True
 

@@ -115,6 +115,9 @@ class StridedSlice(Operator):
     the number of elements (-1 for all that remain) and strides are ignored.
     """
 
+    precision = "follow"
+    integer_form = "same"
+
     begin: tuple[int | None, ...] | None
     end: tuple[int | None, ...] | None
     strides: tuple[int | None, ...] | None

@@ -19,6 +19,9 @@ from ..shapes import normalize_axes, normalize_axis, require_compatible, require
 class Transpose(Operator):
     """Axis i of the result is axis `axes[i]` of `data`; the axes in reverse order where `axes` is None."""
 
+    precision = "follow"
+    integer_form = "same"
+
     axes: tuple[int, ...] | None
 
     one_dtype = ("data", "result")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...deferred import np
 from ...ir import Call, Constant, Expr, MissingData
 from ...ir.structural import structural_equal
+from ...ops.base import Operator
 from ..fold_constant import fold_constants
 from ..rule_table import RuleTable
 
@@ -80,11 +81,27 @@ Rule = Callable[[Call, Types], tuple[Expr, AnyAffine]]
 """
 
 _RULES: RuleTable[str, Rule] = RuleTable(__package__, "the integer form of")
+_ALONE: RuleTable[str, Rule] = RuleTable(__package__, "the integer form, alone, of")
+_STATED: RuleTable[str, Rule] = RuleTable(__package__, "the integer form named")
 
 
-def rule(*operators: str) -> Callable[[Rule], Rule]:
-    """Decorator: files a rule for operators."""
-    return _RULES.file(*operators)
+def rule(*operators: str, alone: bool = False) -> Callable[[Rule], Rule]:
+    """Decorator: files a rule for operators.
+
+    With `alone`, calls become integer outside of regions, too, where all of their inputs are dequantized.
+    """
+
+    def file(found: Rule) -> Rule:
+        if alone:
+            _ALONE.file(*operators)(found)
+        return _RULES.file(*operators)(found)
+
+    return file
+
+
+def stated_form(name: str) -> Callable[[Rule], Rule]:
+    """Decorator: files the rule of operators that state this `Operator.integer_form`. They become integer alone, too."""
+    return _STATED.file(name)
 
 
 _OPTIONAL: RuleTable[str, Rule] = RuleTable(__package__, "the optional integer form of")
@@ -100,9 +117,18 @@ def optional_rules() -> list[str]:
     return sorted(_OPTIONAL.keys())
 
 
-def find_rule(name: str, optional: Collection[str] = ()) -> Rule | None:
-    """The rule of an operator, or None; optional ones of the operators named only."""
-    return _RULES.find(name) or (_OPTIONAL.find(name) if name in optional else None)
+def find_rule(operator: type[Operator], optional: Collection[str] = ()) -> Rule | None:
+    """The rule of an operator, or None: its own, that of the form that it states, or its optional one if it is named."""
+    own = _RULES.find(operator.name)
+    if own is None and operator.integer_form:
+        own = _STATED.find(operator.integer_form)
+    return own or (_OPTIONAL.find(operator.name) if operator.name in optional else None)
+
+
+def is_quantized_alone(operator: type[Operator]) -> bool:
+    """Whether calls become integer outside of regions, too (in networks trained with quantization in mind, whose last
+    region has no quantize)."""
+    return bool(operator.integer_form) or _ALONE.find(operator.name) is not None
 
 
 def tensor_type(types: Types, e: Expr) -> Affine:

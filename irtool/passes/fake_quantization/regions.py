@@ -8,7 +8,7 @@ from ...diagnostics import IrError
 from ...ir import Call, Constant, Expr, Op, TensorType, Tuple, TupleGetItem, rewrite
 from ...ir.expr import children
 from ...ops.base import call, is_call_to
-from .affine import Affine, AffineTuple, AnyAffine, NotSupported, Types, find_rule
+from .affine import Affine, AffineTuple, AnyAffine, NotSupported, Types, find_rule, is_quantized_alone
 
 
 class Region:
@@ -69,9 +69,9 @@ class Converter:
         if not calls:
             return root
         for e in calls:
-            name = e.op.name  # type: ignore[attr-defined]  # the callee is an operator
-            if find_rule(name, self.optional) is None:
-                return self.give_up(root, e, f"operator {name} has no integer form")
+            assert isinstance(e.op, Op)
+            if find_rule(e.op.operator, self.optional) is None:
+                return self.give_up(root, e, f"operator {e.op.name} has no integer form")
         try:
             return rewrite(root, self.leave, self.enter)
         except (NotSupported, IrError) as error:
@@ -104,9 +104,11 @@ class Converter:
         return new
 
     def apply(self, e: Call) -> Expr:
-        rule = find_rule(e.op.name, self.optional)  # type: ignore[attr-defined]  # the callee is an operator
+        if not isinstance(e.op, Op):
+            raise NotSupported("a call in a region is of no operator")
+        rule = find_rule(e.op.operator, self.optional)
         if rule is None:
-            raise NotSupported(f"operator {e.op.name} has no integer form")  # type: ignore[attr-defined]  # the callee is an operator
+            raise NotSupported(f"operator {e.op.name} has no integer form")
         result, t = rule(e, self.types)
         self.types[result] = t
         return result
@@ -131,43 +133,11 @@ def rewrite_regions(root: Expr, hard_fail: bool, optional: Collection[str] = ())
     return rewrite(root, leave, memo=memo)
 
 
-QAT_OPERATORS = frozenset(
-    [
-        "broadcast_to",
-        "clip",
-        "expand_dims",
-        "max",
-        "maximum",
-        "min",
-        "minimum",
-        "nn.avg_pool2d",
-        "nn.batch_flatten",
-        "nn.batch_matmul",
-        "nn.bias_add",
-        "nn.conv2d",
-        "nn.conv2d_transpose",
-        "nn.dense",
-        "nn.depth_to_space",
-        "nn.global_avg_pool2d",
-        "nn.max_pool2d",
-        "nn.pad",
-        "nn.relu",
-        "reshape",
-        "split",
-        "squeeze",
-        "strided_slice",
-        "transpose",
-    ]
-)
-"""Operators that are turned into integers on their own where all of their inputs are dequantized (for networks trained
-with quantization in mind, whose last region has no quantize)."""
-
-
 def rewrite_dequantized_inputs(root: Expr, hard_fail: bool, optional: Collection[str] = ()) -> Expr:
     """Operators on dequantized inputs in integers, with a dequantize behind each."""
 
     def leave(old: Expr, new: Expr) -> Expr:
-        if not is_call_to(new, *QAT_OPERATORS):
+        if not (isinstance(new, Call) and isinstance(new.op, Op) and is_quantized_alone(new.op.operator)):
             return new
         region = Region(new)
         inner = [e for e in region.calls if e is not new]

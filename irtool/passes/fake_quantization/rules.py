@@ -9,7 +9,7 @@ from ...ir import Call, Constant, Expr, MissingData, TensorType, Tuple
 from ...ops.base import call
 from ...ops.layout import Layout
 from ..constants import scalar_constant
-from .affine import Affine, AffineTuple, AnyAffine, NotSupported, Types, fold, rule, tensor_type
+from .affine import Affine, AffineTuple, AnyAffine, NotSupported, Types, fold, rule, stated_form, tensor_type
 
 Result = tuple[Expr, AnyAffine]
 
@@ -60,21 +60,8 @@ def quantize(e: Call, types: Types) -> Result:
     return out, wanted
 
 
-@rule(
-    *[
-        "reshape",
-        "squeeze",
-        "strided_slice",
-        "transpose",
-        "expand_dims",
-        "nn.max_pool2d",
-        "nn.batch_flatten",
-        "nn.depth_to_space",
-        "max",
-        "min",
-        "image.resize2d",
-    ]
-)
+@rule("image.resize2d")
+@stated_form("same")
 def unchanged(e: Call, types: Types) -> Result:
     """The same operator on integers: it moves or picks elements."""
     return e, tensor_type(types, e.args[0])
@@ -88,7 +75,7 @@ def topk(e: Call, types: Types) -> Result:
     return e, tensor_type(types, e.args[0])
 
 
-@rule("split")
+@rule("split", alone=True)
 def split(e: Call, types: Types) -> Result:
     """The same operator on integers."""
     sections = e.attrs.indices_or_sections
@@ -96,26 +83,37 @@ def split(e: Call, types: Types) -> Result:
     return e, AffineTuple((tensor_type(types, e.args[0]),) * count)
 
 
-@rule("broadcast_to")
+@rule("broadcast_to", alone=True)
 def broadcast_to(e: Call, types: Types) -> Result:
     """The same operator on integers."""
     return call("broadcast_to", e.args[0], shape=e.attrs.shape, dtype=""), tensor_type(types, e.args[0])
 
 
-@rule("nn.adaptive_avg_pool1d", "nn.avg_pool2d", "nn.global_avg_pool2d")
+@rule("nn.adaptive_avg_pool1d")
+def adaptive_average_pool(e: Call, types: Types) -> Result:
+    """The average in int32, in terms of the result."""
+    return _average(e, types, output_size=e.attrs.output_size)
+
+
+@rule("nn.avg_pool2d", alone=True)
 def average_pool(e: Call, types: Types) -> Result:
     """The average in int32, in terms of the result."""
+    return _average(e, types, **_attributes(e.attrs))
+
+
+@rule("nn.global_avg_pool2d", alone=True)
+def global_average_pool(e: Call, types: Types) -> Result:
+    """The average in int32, in terms of the result."""
+    return _average(e, types)
+
+
+def _average(e: Call, types: Types, **kept: Any) -> Result:
     x = e.args[0]
     t, out = tensor_type(types, x), tensor_type(types, e)
     if t.looks_like(out):
         x = call("cast", x, dtype="int32")
     else:
         x = _requantize(x, t, out.scale, out.zero_point, "int32", t.axis)
-    kept = {
-        "nn.adaptive_avg_pool1d": lambda: {"output_size": e.attrs.output_size},
-        "nn.avg_pool2d": lambda: _attributes(e.attrs),
-        "nn.global_avg_pool2d": dict,
-    }[e.attrs.name]()
     return call(e.attrs.name, x, **kept), Affine(out.scale, out.zero_point, "int32", out.axis)
 
 
@@ -127,7 +125,7 @@ def mean(e: Call, types: Types) -> Result:
     return call("cast", out, dtype=t.dtype), t
 
 
-@rule("nn.bias_add")
+@rule("nn.bias_add", alone=True)
 def bias_add(e: Call, types: Types) -> Result:
     """The bias quantized as the data is."""
     x, bias = e.args
@@ -148,7 +146,7 @@ def _product_type(x: Affine, w: Affine) -> tuple[Expr, Expr]:
     return scale, zero
 
 
-@rule("nn.conv2d", "nn.conv2d_transpose")
+@rule("nn.conv2d", "nn.conv2d_transpose", alone=True)
 def convolution(e: Call, types: Types) -> Result:
     """The quantized convolution."""
     x, w = tensor_type(types, e.args[0]), tensor_type(types, e.args[1])
@@ -165,7 +163,7 @@ def convolution(e: Call, types: Types) -> Result:
     return out, Affine(scale, zero, "int32", layout.index("C"))
 
 
-@rule("nn.dense")
+@rule("nn.dense", alone=True)
 def dense(e: Call, types: Types) -> Result:
     """The quantized dense layer."""
     x, w = tensor_type(types, e.args[0]), tensor_type(types, e.args[1])
@@ -175,7 +173,7 @@ def dense(e: Call, types: Types) -> Result:
     return out, Affine(scale, zero, "int32", 1)
 
 
-@rule("nn.batch_matmul")
+@rule("nn.batch_matmul", alone=True)
 def batch_matmul(e: Call, types: Types) -> Result:
     """The quantized product."""
     x, y = tensor_type(types, e.args[0]), tensor_type(types, e.args[1])
@@ -202,7 +200,7 @@ def _single(e: Expr) -> float | None:
     return None
 
 
-@rule("clip")
+@rule("clip", alone=True)
 def clip(e: Call, types: Types) -> Result:
     """Bounds in quantized terms; by channel where scales are."""
     x = e.args[0]
@@ -226,7 +224,7 @@ def clip(e: Call, types: Types) -> Result:
     return call("minimum", call("maximum", x, low), high), t
 
 
-@rule("nn.relu")
+@rule("nn.relu", alone=True)
 def relu(e: Call, types: Types) -> Result:
     """The maximum with the zero point."""
     x = e.args[0]
@@ -248,7 +246,7 @@ def leaky_relu(e: Call, types: Types) -> Result:
     return call("qnn.leaky_relu", e.args[0], *parameters, alpha=e.attrs.alpha), out
 
 
-@rule("nn.pad")
+@rule("nn.pad", alone=True)
 def pad(e: Call, types: Types) -> Result:
     """The value quantized as the data is."""
     x, value = e.args
@@ -292,7 +290,7 @@ def arithmetic(e: Call, types: Types) -> Result:
     return call(name, left, right, *parameters, lhs_axis=a.axis, rhs_axis=b.axis), out
 
 
-@rule("minimum", "maximum")
+@rule("minimum", "maximum", alone=True)
 def extremum(e: Call, types: Types) -> Result:
     """The same operator on integers, in terms of the result."""
     left, right, a, b, out = _operands(e, types)

@@ -10,20 +10,17 @@ from typing import Any
 from ...diagnostics import IrError, UsageError
 from ...ir import Call, Expr, TensorType
 from ...ops.base import call
+from ..rule_table import RuleTable
 
-DEFAULT_KERNELS = {
-    "nn.conv2d": {"NCHW": "OIHW", "NHWC": "HWIO", "HWNC": "HWOI"},
-    "qnn.conv2d": {"NCHW": "OIHW", "NHWC": "HWIO"},
-    "nn.conv2d_transpose": {"NCHW": "IOHW", "NHWC": "HWIO"},
-    "qnn.conv2d_transpose": {"NCHW": "IOHW", "NHWC": "HWIO"},
-    "nn.conv3d": {"NCDHW": "OIDHW", "NDHWC": "DHWIO"},
-    "nn.deformable_conv2d": {"NCHW": "OIHW", "NHWC": "HWIO"},
-}
-"""The kernel layout that `default` stands for, by operator and data layout."""
+Conversion = Callable[[Call, Call, Sequence[str]], "Call | None"]
+"""`conversion(old, new, wanted)`: `new`, which is `old` over changed arguments, in the wanted layouts; None to leave it."""
 
-POOLS = ("nn.max_pool2d", "nn.avg_pool2d", "nn.global_max_pool2d", "nn.global_avg_pool2d")
-_WEIGHT_GRADIENT = "nn.conv2d_backward_weight"
-_SINGLE = ("image.resize1d", "image.resize2d", "vision.roi_align", "vision.roi_pool")
+_CONVERSIONS: RuleTable[str, Conversion] = RuleTable(__package__, "the conversion of")
+
+
+def conversion(*operators: str) -> Callable[[Conversion], Conversion]:
+    """Decorator: files what ConvertLayout does with calls of operators that state no `kernel_layouts`."""
+    return _CONVERSIONS.file(*operators)
 
 
 def _attributes(at: Any, **changes: Any) -> dict[str, Any]:
@@ -44,16 +41,9 @@ def is_depthwise(data: TensorType, data_layout: str, weight: TensorType, kernel_
 
 def with_layouts(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
     """The call in the wanted layouts. Raises UsageError where they are not of the operator's kind."""
-    name = old.attrs.name
-    convert: Callable[[Call, Call, Sequence[str]], Call | None] | None = None
-    if name in DEFAULT_KERNELS:
+    convert = _CONVERSIONS.find(old.attrs.name)
+    if convert is None and old.attrs.kernel_layouts:
         convert = _convolution
-    elif name == _WEIGHT_GRADIENT:
-        convert = _weight_gradient
-    elif name in POOLS:
-        convert = _pooling
-    elif name in _SINGLE:
-        convert = _single
     return None if convert is None else convert(old, new, wanted)
 
 
@@ -73,11 +63,11 @@ def _convolution(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
     if tile is not None:
         return _blocked(old, new, data, kernel, int(tile[1]))
     if kernel == "default":
-        kernel = DEFAULT_KERNELS[name].get(data, "")
+        kernel = old.attrs.kernel_layouts.get(data, "")
         if not kernel:
             raise UsageError(f"there is no default kernel layout of {name} for {data} data")
-        if data == "NHWC" and name in ("nn.conv2d", "qnn.conv2d") and _is_depthwise_call(old):
-            kernel = "HWOI"
+        if data in old.attrs.depthwise_kernel_layouts and _is_depthwise_call(old):
+            kernel = old.attrs.depthwise_kernel_layouts[data]
     changes: dict[str, Any] = {"data_layout": data, "kernel_layout": kernel}
     return _same(name, new.args, _attributes(new.attrs, **changes))
 
@@ -112,8 +102,9 @@ def _blocked(old: Call, new: Call, data: str, kernel: str, tile: int) -> Call | 
     return call("nn.contrib_conv2d_NCHWc", *new.args, **_attributes(new.attrs, data_layout=data, kernel_layout=kernel))
 
 
+@conversion("nn.conv2d_backward_weight")
 def _weight_gradient(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
-    _need(_WEIGHT_GRADIENT, wanted, 2)
+    _need(old.attrs.name, wanted, 2)
     grad, data = wanted
     changes: dict[str, Any] = {"data_layout": grad, "kernel_layout": grad if data == "default" else data}
     if grad == "NHWC":
@@ -122,14 +113,16 @@ def _weight_gradient(old: Call, new: Call, wanted: Sequence[str]) -> Call | None
         changes["out_layout"] = "OIHW"
     else:
         raise IrError(f"nn.conv2d_backward_weight has no {grad} form", old.span)
-    return _same(_WEIGHT_GRADIENT, new.args, _attributes(new.attrs, **changes))
+    return _same(old.attrs.name, new.args, _attributes(new.attrs, **changes))
 
 
+@conversion("nn.max_pool2d", "nn.avg_pool2d", "nn.global_max_pool2d", "nn.global_avg_pool2d")
 def _pooling(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
     _need(old.attrs.name, wanted, 1)
     return _same(old.attrs.name, new.args, _attributes(new.attrs, layout=wanted[0], out_layout=wanted[0]))
 
 
+@conversion("image.resize1d", "image.resize2d", "vision.roi_align", "vision.roi_pool")
 def _single(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
     if not 1 <= len(wanted) <= 2 or wanted[0] == "default":
         raise UsageError(f"ConvertLayout needs one layout for {old.attrs.name}, not {list(wanted)}")

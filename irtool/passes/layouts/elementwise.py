@@ -4,77 +4,10 @@ from __future__ import annotations
 
 from ...ir import TensorType, TupleType
 from ...ops.layout import Axis, Layout
-from .inference import CHANNEL, Layouts, MaybeLayout, Site, first_known, layout_rule
+from .inference import CHANNEL, Layouts, MaybeLayout, Site, first_known, layout_rule, shared_layout_rule
 
 
-@layout_rule(
-    *[
-        "annotation.stop_fusion",
-        "annotation.cast_hint",
-        "annotation.bitpack_start",
-        "annotation.bitpack_end",
-        "annotation.checkpoint",
-        "annotation.compiler_begin",
-        "annotation.compiler_end",
-        "nn.leaky_relu",
-        "nn.relu",
-        "call_lowered",
-        "vm.shape_of",
-        "vm.invoke_tvm_op",
-        "vm.reshape_tensor",
-        "cast",
-        "cast_like",
-        "reinterpret",
-        "sparse_to_dense",
-        "clip",
-        "fixed_point_multiply",
-        "ndarray_size",
-        "dyn.sparse_to_dense",
-        "memory.alloc_storage",
-        "memory.alloc_tensor",
-        "memory.kill",
-        "on_device",
-        "device_copy",
-        "log",
-        "log2",
-        "log10",
-        "tan",
-        "cos",
-        "cosh",
-        "sin",
-        "sinh",
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atanh",
-        "exp",
-        "fast_exp",
-        "erf",
-        "fast_erf",
-        "sqrt",
-        "rsqrt",
-        "zeros_like",
-        "ones_like",
-        "sigmoid",
-        "copy",
-        "floor",
-        "ceil",
-        "trunc",
-        "round",
-        "sign",
-        "abs",
-        "tanh",
-        "fast_tanh",
-        "negative",
-        "logical_not",
-        "bitwise_not",
-        "isnan",
-        "isfinite",
-        "isinf",
-    ]
-)
+@shared_layout_rule("elementwise")
 def elementwise(s: Site) -> Layouts:
     """The layout that comes in; of an annotated tuple, that of each field."""
     if len(s.types) == 1 and isinstance(s.types[0], TupleType):
@@ -91,36 +24,7 @@ def dropout(s: Site) -> Layouts:
     return Layouts(found.inputs, found.outputs * 2, s.attrs)
 
 
-@layout_rule(
-    *[
-        "add",
-        "subtract",
-        "right_shift",
-        "left_shift",
-        "maximum",
-        "minimum",
-        "divide",
-        "trunc_divide",
-        "floor_divide",
-        "multiply",
-        "power",
-        "mod",
-        "floor_mod",
-        "trunc_mod",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "equal",
-        "not_equal",
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-    ]
-)
+@shared_layout_rule("broadcast")
 def broadcast(s: Site) -> Layouts:
     """The smaller operand is changed as the larger one was, so that they still broadcast."""
     inputs, output = broadcast_layouts(s)

@@ -12,8 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...diagnostics import nearest
 from ...ir import TensorType, TupleType, Type
+from ...ops.base import Operator
 from ...ops.layout import Layout
+from ...plugin.mistakes import refuse
 from ..rule_table import RuleTable
 
 MaybeLayout = Layout | None
@@ -75,6 +78,7 @@ class Layouts:
 
 Rule = Callable[[Site], Layouts]
 _RULES: RuleTable[str, Rule] = RuleTable(__package__, "the layout rule of")
+_SHARED: RuleTable[str, Rule] = RuleTable(__package__, "the shared layout rule")
 CHANNEL = Layout.parse("C")
 """The layout of scales, biases and statistics."""
 
@@ -84,9 +88,29 @@ def layout_rule(*operators: str) -> Callable[[Rule], Rule]:
     return _RULES.file(*operators)
 
 
-def find_rule(operator: str) -> Rule | None:
-    """The rule of an operator, or None."""
-    return _RULES.find(operator)
+def shared_layout_rule(name: str) -> Callable[[Rule], Rule]:
+    """Decorator: files a rule under a name of its own, which operators state (`Operator.layout_rule`) to follow it."""
+    return _SHARED.file(name)
+
+
+def find_rule(operator: type[Operator]) -> Rule | None:
+    """The rule of an operator: its own, else the shared one that it states or that its pattern promises; or None.
+
+    Raises PluginError where an operator from outside states a rule that there is not.
+    """
+    own = _RULES.find(operator.name)
+    shared = operator.shared_layout_rule()
+    if own is not None or not shared:
+        return own
+    found = _SHARED.find(shared)
+    if found is None:
+        names = sorted(_SHARED.keys())
+        raise refuse(
+            operator,
+            f"there is no layout rule {shared}",
+            help=nearest(shared, names) or f"there are {', '.join(names)}",
+        )
+    return found
 
 
 def unknown(site: Site, outputs: int = 1) -> Layouts:

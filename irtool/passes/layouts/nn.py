@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 from ...ops.layout import Layout, LayoutError
-from .inference import CHANNEL, Layouts, MaybeLayout, Site, layout_rule, unknown
+from .inference import CHANNEL, Layouts, MaybeLayout, Site, layout_rule, shared_layout_rule, unknown
 
 parse = Layout.parse
 
 
-@layout_rule(
-    *[
-        "nn.conv1d",
-        "nn.conv2d",
-        "nn.conv3d",
-        "nn.contrib_conv2d_gemm_without_weight_transform",
-        "nn.contrib_conv2d_NCHWc",
-        "nn.contrib_depthwise_conv2d_NCHWc",
-        "nn.conv2d_backward_weight",
-        "nn.conv3d_transpose",
-        "nn.conv2d_transpose",
-        "nn.contrib_conv2d_winograd_without_weight_transform",
-        "nn.contrib_conv3d_winograd_without_weight_transform",
-        "nn.bitserial_conv2d",
-    ]
-)
+@shared_layout_rule("convolution")
 def convolution(s: Site) -> Layouts:
     """Those that the attributes say: other operators are made to fit convolutions, not the other way round."""
     at = s.attrs
@@ -60,24 +45,7 @@ def dilation(s: Site) -> Layouts:
     return Layouts((data, parse(s.attrs.kernel_layout)), (data,), s.attrs)
 
 
-@layout_rule(
-    *[
-        "nn.max_pool1d",
-        "nn.avg_pool1d",
-        "nn.max_pool2d",
-        "nn.avg_pool2d",
-        "nn.max_pool3d",
-        "nn.avg_pool3d",
-        "nn.global_avg_pool2d",
-        "nn.global_max_pool2d",
-        "nn.adaptive_avg_pool1d",
-        "nn.adaptive_max_pool1d",
-        "nn.adaptive_avg_pool2d",
-        "nn.adaptive_max_pool2d",
-        "nn.adaptive_max_pool3d",
-        "nn.adaptive_avg_pool3d",
-    ]
-)
+@shared_layout_rule("pooling")
 def pooling(s: Site) -> Layouts:
     """The layout that comes in, unless the attributes insist on theirs."""
     at = s.attrs

@@ -103,7 +103,7 @@ class _Rewriter:
     def call(self, old: Call, new: Call) -> Expr | None:
         """The rewritten call; None where the operator's layouts are not known."""
         values, produced = _flatten(new.args)
-        rule = find_rule(old.op.name)  # type: ignore[attr-defined]  # the callee is an operator
+        rule = find_rule(old.op.operator)  # type: ignore[attr-defined]  # the callee is an operator
         if rule is None:
             return None
         types = tuple(a.checked_type for a in old.args)
@@ -117,7 +117,7 @@ class _Rewriter:
         assumed = tuple(b if b is not None else cur for b, cur in zip(before, first.inputs, strict=True))
         plain = Call(new.op, _unflatten(new.args, values), first.attrs, (), new.span)
         changed = self.change(old, plain) or plain
-        rule = find_rule(changed.op.name)  # type: ignore[attr-defined]  # the callee is an operator
+        rule = find_rule(changed.op.operator)  # type: ignore[attr-defined]  # the callee is an operator
         if rule is None:
             return None
         second = rule(Site(changed.attrs, assumed, arrived, types))  # type: ignore[arg-type]

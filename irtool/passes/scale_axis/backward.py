@@ -10,10 +10,12 @@ from collections.abc import Callable, Generator
 from typing import Any, overload
 
 from ...ir import Call, Expr, Function, Op, post_order, rewrite, use_counts
-from ...ops.base import call
+from ...ops.base import Operator, call
+from ...plugin.mistakes import refuse
 from ...trampoline import trampoline
 from ..axes import broadcasts_on_axes, expand_to_axis, squeeze
 from ..constants import never_negative
+from ..rule_table import RuleTable
 from .message import Message, conv_axes, operand_types, reshape_to_axes, to_axes
 
 
@@ -26,7 +28,7 @@ def fold_backward(root: Expr) -> Expr:
     messages = _offer(root)
     if not messages:
         return root
-    return _Backward(messages).run(root)
+    return Backward(messages).run(root)
 
 
 def _offer(root: Expr) -> dict[Expr, Message]:
@@ -36,7 +38,7 @@ def _offer(root: Expr) -> dict[Expr, Message]:
     for e in post_order(root):
         if not isinstance(e, Call) or not isinstance(e.op, Op) or uses[e] != 1:
             continue
-        rule = _PREPARE.get(e.op.name)
+        rule = _find_offer(e.op.operator)
         message = rule(e, [messages.get(a) for a in e.args]) if rule else None
         if message is not None:
             messages[e] = message
@@ -46,7 +48,14 @@ def _offer(root: Expr) -> dict[Expr, Message]:
 Steps = Generator[Any, Any, Any]
 
 
-class _Backward:
+class Backward:
+    """Gives the scales of multiplications away, to producers that have offered to take them up.
+
+    Attributes:
+        messages: the offers.
+        memo: what each node has become.
+    """
+
     def __init__(self, messages: dict[Expr, Message]) -> None:
         self.messages = messages
         self.memo: dict[Expr, Expr] = {}
@@ -75,7 +84,11 @@ class _Backward:
 
     def push(self, e: Call, message: Message, scale: Expr) -> Steps:
         """`e` with `scale` multiplied into it along the message's axes."""
-        made = yield _PUSH[e.op.name](self, e, message, scale)  # type: ignore[attr-defined]  # the callee is an operator
+        assert isinstance(e.op, Op)
+        take = _find_taker(e.op.operator)
+        if take is None:
+            raise refuse(e.op.operator, "a rule offers to take up scales, and no rule (@takes_up) does it")
+        made = yield take(self, e, message, scale)
         self.memo[e] = made
         return made
 
@@ -88,56 +101,40 @@ class _Backward:
         wide = to_axes(scale, e.checked_type.shape, message.axes)  # type: ignore[union-attr]  # types have been inferred
         return call("multiply", self.plain(e), scale if wide is None else wide)
 
-    def relu(self, e: Call, message: Message, scale: Expr) -> Steps:
-        data = yield self.push(e.args[0], message, scale)  # type: ignore[arg-type]
-        return Call(e.op, (data,), e.attrs, e.type_args)
-
-    def add(self, e: Call, message: Message, scale: Expr) -> Steps:
-        messages = [self.messages.get(a) for a in e.args]
-        operands: list[Expr] = []
-        for at, arg in enumerate(e.args):
-            if messages[at] is not None:
-                operands.append((yield self.push(arg, message, scale)))  # type: ignore[arg-type]
-                continue
-            wide = to_axes(scale, operand_types(e)[1 - at].shape, message.axes)
-            if wide is None:
-                return self.scaled(e, message, scale)
-            operands.append(call("multiply", self.memo[arg], wide))
-        return Call(e.op, tuple(operands), e.attrs, e.type_args)
-
-    def bias_add(self, e: Call, message: Message, scale: Expr) -> Steps:
-        data = yield self.push(e.args[0], message, scale)  # type: ignore[arg-type]
-        return Call(e.op, (data, call("multiply", self.memo[e.args[1]], scale)), e.attrs, e.type_args)
-
-    def conv(self, e: Call, message: Message, scale: Expr) -> Steps:
-        axes = conv_axes(e, e.attrs.out_layout or e.attrs.data_layout)
-        assert axes is not None
-        wide: Expr | None
-        if axes.is_blocked:
-            wide = reshape_to_axes(scale, operand_types(e)[1].shape, (axes.outputs, axes.inner_outputs))
-        else:
-            wide = expand_to_axis(scale, axes.rank, [axes.outputs])
-        if wide is None:
-            return self.scaled(e, message, scale)
-        return self.weighted(e, wide)
-        yield
-
-    def dense(self, e: Call, message: Message, scale: Expr) -> Steps:
-        return self.weighted(e, expand_to_axis(scale, 2, [0]))
-        yield
-
-    def weighted(self, e: Call, scale: Expr) -> Call:
-        data, weight = (self.memo[a] for a in e.args)
-        return Call(e.op, (data, call("multiply", weight, scale)), e.attrs, e.type_args)
-
 
 Offers = list[Message | None]
+Offer = Callable[[Call, Offers], "Message | None"]
+"""`offer(call, offers)`: the scale that a call could take up, given what its arguments could."""
+Taker = Callable[[Backward, Call, Message, Expr], Steps]
+"""`take(run, call, message, scale)`: a generator that returns the call with the scale multiplied into it."""
+
+_OFFERS: RuleTable[str, Offer] = RuleTable(__package__, "what scales are taken up by")
+_TAKERS: RuleTable[str, Taker] = RuleTable(__package__, "how scales are taken up by")
 
 
-def _offer_of_relu(e: Call, offers: Offers) -> Message | None:
+def offers(*operators: str) -> Callable[[Offer], Offer]:
+    """Decorator: files which scales calls of operators could take up from behind them."""
+    return _OFFERS.file(*operators)
+
+
+def takes_up(*operators: str) -> Callable[[Taker], Taker]:
+    """Decorator: files how calls of operators that have offered it take a scale up."""
+    return _TAKERS.file(*operators)
+
+
+def _find_offer(operator: type[Operator]) -> Offer | None:
+    return _OFFERS.find(operator.name) or (_offer_of_homogeneous if operator.homogeneous else None)
+
+
+def _find_taker(operator: type[Operator]) -> Taker | None:
+    return _TAKERS.find(operator.name) or (_take_up_in_homogeneous if operator.homogeneous else None)
+
+
+def _offer_of_homogeneous(e: Call, offers: Offers) -> Message | None:
     return offers[0] and Message(offers[0].axes, True)
 
 
+@offers("add", "subtract")
 def _offer_of_add(e: Call, offers: Offers) -> Message | None:
     (left, right), (a, b) = operand_types(e), offers
     if a is not None and broadcasts_on_axes(left, right, a.axes) is not None:
@@ -149,38 +146,70 @@ def _offer_of_add(e: Call, offers: Offers) -> Message | None:
     return None
 
 
+@offers("nn.bias_add")
 def _offer_of_bias_add(e: Call, offers: Offers) -> Message | None:
     data = offers[0]
     return data if data is not None and data.axes == (e.attrs.axis,) else None
 
 
+@offers("nn.conv2d", "nn.conv3d")
 def _offer_of_conv(e: Call, offers: Offers) -> Message | None:
     axes = conv_axes(e, e.attrs.out_layout or e.attrs.data_layout)
     return None if axes is None else axes.message
 
 
+@offers("nn.dense")
 def _offer_of_dense(e: Call, offers: Offers) -> Message | None:
     return Message((1,))
 
 
-_PREPARE: dict[str, Callable[[Call, Offers], Message | None]] = {
-    "nn.relu": _offer_of_relu,
-    "nn.leaky_relu": _offer_of_relu,
-    "add": _offer_of_add,
-    "subtract": _offer_of_add,
-    "nn.bias_add": _offer_of_bias_add,
-    "nn.conv2d": _offer_of_conv,
-    "nn.conv3d": _offer_of_conv,
-    "nn.dense": _offer_of_dense,
-}
+def _take_up_in_homogeneous(run: Backward, e: Call, message: Message, scale: Expr) -> Steps:
+    data = yield run.push(e.args[0], message, scale)  # type: ignore[arg-type]
+    return Call(e.op, (data,), e.attrs, e.type_args)
 
-_PUSH: dict[str, Any] = {
-    "nn.relu": _Backward.relu,
-    "nn.leaky_relu": _Backward.relu,
-    "add": _Backward.add,
-    "subtract": _Backward.add,
-    "nn.bias_add": _Backward.bias_add,
-    "nn.conv2d": _Backward.conv,
-    "nn.conv3d": _Backward.conv,
-    "nn.dense": _Backward.dense,
-}
+
+@takes_up("add", "subtract")
+def _take_up_in_add(run: Backward, e: Call, message: Message, scale: Expr) -> Steps:
+    messages = [run.messages.get(a) for a in e.args]
+    operands: list[Expr] = []
+    for at, arg in enumerate(e.args):
+        if messages[at] is not None:
+            operands.append((yield run.push(arg, message, scale)))  # type: ignore[arg-type]
+            continue
+        wide = to_axes(scale, operand_types(e)[1 - at].shape, message.axes)
+        if wide is None:
+            return run.scaled(e, message, scale)
+        operands.append(call("multiply", run.memo[arg], wide))
+    return Call(e.op, tuple(operands), e.attrs, e.type_args)
+
+
+@takes_up("nn.bias_add")
+def _take_up_in_bias_add(run: Backward, e: Call, message: Message, scale: Expr) -> Steps:
+    data = yield run.push(e.args[0], message, scale)  # type: ignore[arg-type]
+    return Call(e.op, (data, call("multiply", run.memo[e.args[1]], scale)), e.attrs, e.type_args)
+
+
+@takes_up("nn.conv2d", "nn.conv3d")
+def _take_up_in_conv(run: Backward, e: Call, message: Message, scale: Expr) -> Steps:
+    axes = conv_axes(e, e.attrs.out_layout or e.attrs.data_layout)
+    assert axes is not None
+    wide: Expr | None
+    if axes.is_blocked:
+        wide = reshape_to_axes(scale, operand_types(e)[1].shape, (axes.outputs, axes.inner_outputs))
+    else:
+        wide = expand_to_axis(scale, axes.rank, [axes.outputs])
+    if wide is None:
+        return run.scaled(e, message, scale)
+    return _weighted(run, e, wide)
+    yield
+
+
+@takes_up("nn.dense")
+def _take_up_in_dense(run: Backward, e: Call, message: Message, scale: Expr) -> Steps:
+    return _weighted(run, e, expand_to_axis(scale, 2, [0]))
+    yield
+
+
+def _weighted(run: Backward, e: Call, scale: Expr) -> Call:
+    data, weight = (run.memo[a] for a in e.args)
+    return Call(e.op, (data, call("multiply", weight, scale)), e.attrs, e.type_args)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import overload
 
 from ...ir import Call, Expr, Function, Op, Tuple, TupleGetItem, children, post_order, rewrite
-from ...ops.base import call
+from ...ops.base import Operator, call
 from ..axes import broadcasts_on_axes, expand_to_axis, squeeze
 from ..constants import never_negative
+from ..rule_table import RuleTable
 from .message import Message, conv_axes, intersect, operand_types, reshape_to_axes, to_axes
 
 
@@ -50,7 +51,7 @@ def _ask(root: Expr) -> dict[Expr, Message | None]:
 
     for e in reversed(post_order(root)):
         kids = children(e)
-        rule = _PREPARE.get(e.op.name) if isinstance(e, Call) and isinstance(e.op, Op) else None
+        rule = _find_question(e.op.operator) if isinstance(e, Call) and isinstance(e.op, Op) else None
         if rule is not None:
             assert isinstance(e, Call)
             for arg, message in zip(e.args, rule(e, messages.get(e)), strict=True):
@@ -74,7 +75,7 @@ class _Forward:
             return new.tuple.fields[old.index]  # type: ignore[attr-defined]
         if not isinstance(old, Call) or not isinstance(old.op, Op):
             return new
-        rule = _REWRITE.get(old.op.name)
+        rule = _find_way(old.op.operator)
         if rule is None:
             return new
         args: list[Operand] = [self.scaled.get(a, n) for a, n in zip(old.args, new.args, strict=True)]  # type: ignore[attr-defined]
@@ -99,12 +100,38 @@ def _realized(a: Operand, was: Expr) -> Expr:
 
 
 Asked = list[Message | None]
+Question = Callable[[Call, "Message | None"], Asked]
+"""`question(call, message)`: the scales that a call could take from its arguments, given what its users could from it."""
+Way = Callable[[Call, list[Operand], "Message | None"], "Operand | None"]
+"""`way(call, args, message)`: the call over arguments that are scaled, without their scales; None where it cannot be."""
+
+_QUESTIONS: RuleTable[str, Question] = RuleTable(__package__, "what scales are asked for by")
+_WAYS: RuleTable[str, Way] = RuleTable(__package__, "the way of scales through")
 
 
-def _ask_through_relu(e: Call, message: Message | None) -> Asked:
+def asks_for(*operators: str) -> Callable[[Question], Question]:
+    """Decorator: files which scales calls of operators could take from their arguments."""
+    return _QUESTIONS.file(*operators)
+
+
+def passes_on(*operators: str) -> Callable[[Way], Way]:
+    """Decorator: files what calls of operators do with arguments that are scaled."""
+    return _WAYS.file(*operators)
+
+
+def _find_question(operator: type[Operator]) -> Question | None:
+    return _QUESTIONS.find(operator.name) or (_ask_through_homogeneous if operator.homogeneous else None)
+
+
+def _find_way(operator: type[Operator]) -> Way | None:
+    return _WAYS.find(operator.name) or (_through_homogeneous if operator.homogeneous else None)
+
+
+def _ask_through_homogeneous(e: Call, message: Message | None) -> Asked:
     return [None if message is None else Message(message.axes, True)]
 
 
+@asks_for("add", "subtract")
 def _ask_through_add(e: Call, message: Message | None) -> Asked:
     if message is not None:
         left, right = operand_types(e)
@@ -115,22 +142,25 @@ def _ask_through_add(e: Call, message: Message | None) -> Asked:
     return [None, None]
 
 
+@asks_for("nn.conv2d", "nn.conv3d")
 def _ask_for_conv(e: Call, message: Message | None) -> Asked:
     axes = conv_axes(e, e.attrs.data_layout)
     return [None if axes is None else axes.message, None]
 
 
+@asks_for("nn.dense")
 def _ask_for_dense(e: Call, message: Message | None) -> Asked:
     return [Message((1,)), None]
 
 
-def _through_relu(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
+def _through_homogeneous(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
     data = args[0]
     if not isinstance(data, Scaled):
         return None
     return Scaled(Call(e.op, (data.value,), e.attrs, e.type_args), data.axes, data.scale)
 
 
+@passes_on("add", "subtract")
 def _through_add(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
     at = next((i for i, a in enumerate(args) if isinstance(a, Scaled)), None)
     if at is None:
@@ -146,6 +176,7 @@ def _through_add(e: Call, args: list[Operand], message: Message | None) -> Opera
     return Scaled(Call(e.op, tuple(pair), e.attrs, e.type_args), data.axes, data.scale)
 
 
+@passes_on("multiply")
 def _from_multiply(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
     """Gives one operand away as the scale of the other."""
     if message is None or not message.axes:
@@ -164,6 +195,7 @@ def _from_multiply(e: Call, args: list[Operand], message: Message | None) -> Ope
     return None
 
 
+@passes_on("nn.conv2d", "nn.conv3d")
 def _into_conv(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
     data, weight = args
     axes = conv_axes(e, e.attrs.data_layout)
@@ -180,30 +212,9 @@ def _into_conv(e: Call, args: list[Operand], message: Message | None) -> Operand
     return Call(e.op, (data.value, call("multiply", weight, scale)), e.attrs, e.type_args)
 
 
+@passes_on("nn.dense")
 def _into_dense(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
     data, weight = args
     if not isinstance(data, Scaled) or isinstance(weight, Scaled):
         return None
     return Call(e.op, (data.value, call("multiply", weight, data.scale)), e.attrs, e.type_args)
-
-
-_PREPARE: dict[str, Callable[[Call, Message | None], Asked]] = {
-    "nn.relu": _ask_through_relu,
-    "nn.leaky_relu": _ask_through_relu,
-    "add": _ask_through_add,
-    "subtract": _ask_through_add,
-    "nn.conv2d": _ask_for_conv,
-    "nn.conv3d": _ask_for_conv,
-    "nn.dense": _ask_for_dense,
-}
-
-_REWRITE: dict[str, Callable[[Call, list[Operand], Message | None], Any]] = {
-    "nn.relu": _through_relu,
-    "nn.leaky_relu": _through_relu,
-    "add": _through_add,
-    "subtract": _through_add,
-    "multiply": _from_multiply,
-    "nn.conv2d": _into_conv,
-    "nn.conv3d": _into_conv,
-    "nn.dense": _into_dense,
-}

@@ -1,0 +1,103 @@
+"""What passes may know of an operator without a rule of their own: facts, which its class states.
+
+A fact is a class attribute with a default that is right for operators of which nobody has thought. A class inherits the facts
+of its family, and states those in which it differs::
+
+    class Swish(Operator):
+        precision = "follow"
+        fast_form = "my.fast_swish"
+
+What takes code (a gradient, the layouts of one operator) is a rule: a function that a decorator of its pass files under the
+operator's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar
+
+from .pattern import Pattern
+
+PRECISIONS = ("always", "follow", "never")
+INTEGER_FORMS = ("same",)
+
+
+class Facts:
+    """The facts of an operator.
+
+    Class attributes:
+        reshapes: True if the result holds the input's elements in the same order (reshape, squeeze, expand_dims …).
+        noncomputational: True if a call stands for no kernel of its own (annotations, memory, quantized operators that
+            are rewritten before code is made); such a call is neither fused nor folded.
+        folds: False if a call stays even where its arguments are constants (what asks for the shape of a static tensor is
+            folded by its type).
+        shape_from_data: True if the result's shape depends on the values of an argument.
+        on_host: names of the arguments, or "result", that are kept on the host whatever device the call is on (shapes,
+            sizes); everything else of a call is on one device.
+        one_shape: names of the arguments, and "result", that surely have one shape.
+        one_dtype: names of the arguments, and "result", that surely hold one dtype (a tuple: in all its fields).
+        dtype_attribute: name of the attribute that says the result's dtype, where it is not void.
+        precision: what ToMixedPrecision does with a call: `always` converts its inputs to 16 bits, since that gains much;
+            `follow` computes in 16 bits if the inputs are there already; `never` computes in float32, where results leave the
+            range of 16 bits or sum up many terms. Empty: nobody has said; the pass follows, and warns.
+        narrowed_attribute: name of the attribute that names the dtype of the result, or of what is added up, and is
+            narrowed with the inputs.
+        layout_rule: how the result's layout follows from those of the inputs: the name of a rule that operators share
+            (`elementwise`, `broadcast`, `convolution`, `pooling`). None: what the pattern promises. Empty: nothing is known.
+        kernel_layouts: of a convolution, the kernel layout that goes with each data layout by default: what ConvertLayout
+            takes for `default`. Empty: it cannot be converted in this way.
+        depthwise_kernel_layouts: the same where each channel has a kernel of its own, as far as that differs.
+        integer_form: what a call becomes in a quantized region: `same`, the operator itself on integers, because it moves or
+            picks elements. Empty: what a rule says, if there is one.
+        homogeneous: True if the operator is elementwise and scaling an element by a number that is not negative scales the
+            result's (relu): scales may move through.
+        fast_form: name of an operator with the same first argument that FastMath puts in its place.
+    """
+
+    pattern: ClassVar[Pattern | None] = None
+    reshapes: ClassVar[bool] = False
+    noncomputational: ClassVar[bool] = False
+    folds: ClassVar[bool] = True
+    shape_from_data: ClassVar[bool] = False
+    on_host: ClassVar[tuple[str, ...]] = ()
+    one_shape: ClassVar[tuple[str, ...]] = ()
+    one_dtype: ClassVar[tuple[str, ...]] = ()
+    dtype_attribute: ClassVar[str] = ""
+    precision: ClassVar[str] = ""
+    narrowed_attribute: ClassVar[str] = ""
+    layout_rule: ClassVar[str | None] = None
+    kernel_layouts: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    depthwise_kernel_layouts: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    integer_form: ClassVar[str] = ""
+    homogeneous: ClassVar[bool] = False
+    fast_form: ClassVar[str] = ""
+
+    @classmethod
+    def shared_layout_rule(cls) -> str:
+        """The shared layout rule that the operator follows: the one that it states, else the one that its pattern promises.
+
+        An elementwise operator computes each element from the elements at the same place, so it works in any layout. No other
+        pattern promises anything: the vector of `nn.bias_add`, which broadcasts, has an axis of its own.
+        """
+        if cls.layout_rule is not None:
+            return cls.layout_rule
+        return "elementwise" if cls.pattern is Pattern.ELEMWISE else ""
+
+
+def wrong_fact(cls: type[Facts], attributes: set[str]) -> str:
+    """What is wrong with the facts that a class states, as a sentence without a subject; empty if nothing is.
+
+    `attributes` are the names of the operator's attributes.
+    """
+    if cls.precision and cls.precision not in PRECISIONS:
+        return f"states the precision {cls.precision!r}; there are {', '.join(PRECISIONS)}"
+    if cls.integer_form and cls.integer_form not in INTEGER_FORMS:
+        return f"states the integer form {cls.integer_form!r}; there is {', '.join(INTEGER_FORMS)}"
+    if cls.homogeneous and cls.pattern is not Pattern.ELEMWISE:
+        return "states that it is homogeneous, and is not elementwise"
+    for fact in ("dtype_attribute", "narrowed_attribute"):
+        name = getattr(cls, fact)
+        if name and name not in attributes:
+            return f"states the {fact} {name!r}, and has no such attribute"
+    return ""
