@@ -7,6 +7,7 @@ PROMISES = {
     "lowered text": "loop nests that irtool writes are read again, verified with places, run and built; passes transform them by name",
     "typed": "plug-ins and programs written against irtool are clean under mypy strict",
     "primitives": "schedules are made of primitives: what build --explain prints is read again by --schedule, strategies compete, others can be loaded",
+    "forms": "what lowering knows of a kernel's stages — axes, reductions, epilogues — is what schedules work on",
     "codes": "diagnostics have codes, which `irtool explain` explains with an example that shows the mistake; plug-ins have their own",
     "goldens": "what is read, printed, inferred, lowered, written as C, refused and said is in golden files short enough to read",
     "selected functions": "`--func`, `func(…)` and `ApplyPassToFunction` change nothing but the functions they select",

@@ -36,9 +36,9 @@ class Kernels:
             return None
         name = kernel_name(c.op.name for c in graph.operators)  # type: ignore[attr-defined]  # the callee is an operator
         seen = self._names[name] = self._names.get(name, -1) + 1
-        nest = lower_function(graph, f"{name}_{seen}" if seen else name)
         operators = [c.op.name for c in graph.operators]  # type: ignore[attr-defined]  # the callee is an operator
-        kernel = Kernel.of(nest, operators, [described_call(c) for c in graph.operators])
+        kernel = lower_function(graph, f"{name}_{seen}" if seen else name)
+        kernel = kernel.replace(operators=operators, calls=[described_call(c) for c in graph.operators])
         self.all.append(kernel)
         self._by_hash.setdefault(key, []).append((function, kernel, graph))
         return kernel, graph

@@ -1,20 +1,25 @@
-"""Stages to loop nests.
+"""A kernel's tensor expressions as its stages: axes, reduction axes, what they start with, how they go on, what is stored.
 
-A formula becomes loops around one store. A reduction becomes loops around an accumulator in a local scalar: set to the
-identity, updated in the reduction's loops, then stored; a formula that reads the reduction at its own indices and
-nowhere else is computed from the accumulator (the epilogue), so that the reduction needs no memory.
+A formula becomes a map: axes around one store. A reduction has an accumulator in a local scalar: set to the identity,
+updated over the reduction's axes, then stored; a formula that reads the reduction at its own indices and nowhere else is
+computed from the accumulator (the epilogue), so that the reduction needs no memory. Loops are made of these forms when they
+are scheduled; only an operator that writes its loops itself gives a nest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..te import Compute, Tensor
 from ..te.tensor import Extern
 from ..tir.builder import Builder
 from ..tir.expr import Axis, Const, Expr, Load, Reduce, Var, cast, const, post_order, rewrite
+from ..tir.forms import AnyForm, Loop, Map, Reduction, TupleReduction
+from ..tir.kernel import Kernel
+from ..tir.recognise import recognise
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Stmt, Store, pre_order, rewrite_stmt, seq
+from ..tir.stmt import Buffer, For, If, Stmt, Store, pre_order, rewrite_stmt, seq
 from .compose import TensorGraph
 from .stages import Stage, choose_stages
 
@@ -22,8 +27,8 @@ _WIDE = {"float16": "float32", "bfloat16": "float32"}
 """Sums and products of 16-bit floats are accumulated in single precision, as numpy's are."""
 
 
-def lower_function(graph: TensorGraph, name: str) -> PrimFunc:
-    """One loop nest for the whole graph; its parameters are the graph's inputs, then its outputs."""
+def lower_function(graph: TensorGraph, name: str) -> Kernel:
+    """One kernel for the whole graph; its parameters are the graph's inputs, then its outputs."""
     stages = choose_stages(graph.outputs)
     buffers: dict[Tensor, Buffer] = {}
     for n, t in enumerate(graph.inputs):
@@ -40,7 +45,7 @@ def lower_function(graph: TensorGraph, name: str) -> PrimFunc:
     epilogues = _epilogues(stages, {t.op for t in graph.outputs})
     temporaries: list[Buffer] = []
     names: dict[str, int] = {}
-    body: list[Stmt] = []
+    forms: list[AnyForm] = []
     folded = {producer.op for producer in epilogues.values()}
     needed = {*graph.outputs, *(t for s in stages for t in s.reads)}
     for stage in stages:
@@ -51,21 +56,20 @@ def lower_function(graph: TensorGraph, name: str) -> PrimFunc:
                 seen = names[t.name] = names.get(t.name, 0) + 1
                 buffers[t] = Buffer(t.name if seen == 1 else f"{t.name}_{seen}", t.shape, t.dtype, "arena")
                 temporaries.append(buffers[t])
-        body.append(_lower_stage(stage, epilogues.get(stage), buffers))
-    for t, out in copies:
-        body.append(_copy(buffers[t], out))
-    whole = seq(body)
-    for b in reversed(temporaries):
-        whole = Allocate(b, whole)
-    return PrimFunc(name, [*(buffers[t] for t in graph.inputs), *outputs], simplify_nest(whole), len(outputs))
+        if isinstance(stage.op, Extern):
+            own, written = recognise(_written_out(stage.op, buffers))
+            temporaries += own
+            forms += written
+        else:
+            forms += _lower_stage(stage, epilogues.get(stage), buffers)
+    forms += [form for t, out in copies for form in _copy(buffers[t], out)]
+    params = [*(buffers[t] for t in graph.inputs), *outputs]
+    return Kernel(name, params, forms, len(outputs), temporaries=temporaries).measured()
 
 
-def _copy(source: Buffer, target: Buffer) -> Stmt:
-    axes = [Var(f"i{n}") for n in range(source.ndim)]
-    nest: Stmt = Store(target, axes, source[tuple(axes)])
-    for v, extent in zip(reversed(axes), reversed(source.shape)):
-        nest = For(v, extent, nest)
-    return nest
+def _copy(source: Buffer, target: Buffer) -> list[AnyForm]:
+    axes = [Axis(f"i{n}", extent) for n, extent in enumerate(source.shape)]
+    return _Over(axes).map([Store(target, axes, source[tuple(axes)])])
 
 
 def _epilogues(stages: Sequence[Stage], results: set) -> dict[Stage, Stage]:
@@ -113,42 +117,36 @@ def _reads_in_place(reader: Stage, producer: Stage) -> bool:
     return True
 
 
-def _lower_stage(stage: Stage, reduction: Stage | None, buffers: dict[Tensor, Buffer]) -> Stmt:
-    """The loops of a stage. Outputs that have no buffer (the extreme that an arg-max compares with) are not stored."""
+def _written_out(op: Extern, buffers: dict[Tensor, Buffer]) -> Stmt:
+    """The loops of an operator that writes them itself."""
+    builder = Builder()
+    op.build(builder, [buffers[t] for t in op.inputs], [buffers[t] for t in op.outputs])
+    return simplify_nest(builder.finish())
+
+
+def _lower_stage(stage: Stage, reduction: Stage | None, buffers: dict[Tensor, Buffer]) -> list[AnyForm]:
+    """The form of a stage; none if it has no steps. Outputs without a buffer (the extreme that an arg-max compares with) are
+    not stored."""
     op = stage.op
-    if isinstance(op, Extern):
-        builder = Builder()
-        op.build(builder, [buffers[t] for t in op.inputs], [buffers[t] for t in op.outputs])
-        return builder.finish()
     assert isinstance(op, Compute)
-    to_buffers = _Reader(buffers)
     targets = [buffers.get(t) for t in op.outputs]
-    loops = list(op.axes)
+    over = _Over(op.axes, buffers)
     if reduction is not None:
         inner = reduction.op
         assert isinstance(inner, Compute)
-        here: dict[Expr, Expr] = dict(zip(inner.axes, op.axes))
-        sources = [rewrite(b, lambda e: e, memo=dict(here)) for b in reduction.bodies]
-        held = to_buffers.accumulated(inner.outputs[0])
-        nest = _reduce(sources, to_buffers, [held])
-        stores = [Store(b, _plain(loops), to_buffers(e)) for b, e in zip(targets, stage.bodies) if b]
-        nest = _with_accumulators([held], nest, stores)
-    elif op.reduce_axes:
-        held_all = [
+        over.rename(inner.axes, op.axes)
+        acc = over.accumulate(inner.outputs[0])
+        stores = [Store(b, op.axes, e) for b, e in zip(targets, stage.bodies, strict=True) if b]
+        return over.reduction(reduction.bodies, [acc], stores)
+    if op.reduce_axes:
+        accs = [
             Buffer(f"acc{n}" if len(targets) > 1 else "acc", (), t.dtype, "local") for n, t in enumerate(op.outputs)
         ]
-        if len(held_all) == 1:
-            held_all = [_accumulator(stage.bodies[0])]
-        nest = _reduce(stage.bodies, to_buffers, held_all)
-        stores = [Store(b, _plain(loops), cast(h[()], b.dtype)) for b, h in zip(targets, held_all) if b]
-        nest = _with_accumulators(held_all, nest, stores)
-    else:
-        nest = seq([Store(b, _plain(loops), to_buffers(e)) for b, e in zip(targets, stage.bodies) if b])
-    return loops_over(loops, nest)
-
-
-def _plain(axes: Sequence[Axis]) -> list[Expr]:
-    return list(axes)
+        if len(accs) == 1:
+            accs = [_accumulator(stage.bodies[0])]
+        stores = [Store(b, op.axes, cast(h[()], b.dtype)) for b, h in zip(targets, accs, strict=True) if b]
+        return over.reduction(stage.bodies, accs, stores)
+    return over.map([Store(b, op.axes, e) for b, e in zip(targets, stage.bodies, strict=True) if b])
 
 
 def _accumulator(body: Expr) -> Buffer:
@@ -157,20 +155,59 @@ def _accumulator(body: Expr) -> Buffer:
     return Buffer("acc", (), wide, "local")
 
 
-class _Reader:
-    """Turns reads of tensors into reads of buffers."""
+class _Over:
+    """Formulas over the axes of a stage's results: of buffers instead of tensors, of loops' variables instead of axes.
 
-    def __init__(self, buffers: dict[Tensor, Buffer]) -> None:
-        self._buffers = buffers
+    Loops run from 0; an axis of one step needs none.
+    """
+
+    def __init__(self, axes: Sequence[Axis], buffers: dict[Tensor, Buffer] | None = None) -> None:
+        self._buffers = buffers or {}
         self._held: dict[Tensor, Buffer] = {}
         self._memo: dict[Expr, Expr] = {}
+        self._loops = self._open(axes)
 
-    def accumulated(self, t: Tensor) -> Buffer:
+    def _open(self, axes: Sequence[Axis]) -> tuple[Loop, ...]:
+        loops: list[Loop] = []
+        for a in axes:
+            if a.extent == 1:
+                self._memo[a] = const(a.begin, a.dtype)
+                continue
+            v = Var(a.name, a.dtype)
+            self._memo[a] = v + a.begin
+            loops.append((v, a.extent))
+        return tuple(loops)
+
+    def rename(self, axes: Sequence[Axis], like: Sequence[Axis]) -> None:
+        """Takes axes for others, of the same extents."""
+        self._memo.update({a: self._memo[b] for a, b in zip(axes, like, strict=True)})
+
+    def accumulate(self, t: Tensor) -> Buffer:
         """Makes reads of `t` reads of an accumulator, which is returned."""
         held = self._held[t] = _accumulator(t.op.bodies[t.index])  # type: ignore[attr-defined]
         return held
 
-    def __call__(self, e: Expr) -> Expr:
+    def map(self, stores: Sequence[Store]) -> list[AnyForm]:
+        """The stores, for every step of the axes."""
+        return _counted(Map(self._loops, self._finish(Simplifier(_bounds(self._loops)), stores)))
+
+    def reduction(self, bodies: Sequence[Expr], accs: Sequence[Buffer], stores: Sequence[Store]) -> list[AnyForm]:
+        """Reductions over the same axes, one to each accumulator, and the stores after them."""
+        first = bodies[0]
+        assert isinstance(first, Reduce)
+        inner = self._open(first.axes)
+        simplify = Simplifier(_bounds((*self._loops, *inner)))
+        types = [b.dtype for b in accs]
+        sources = tuple(cast(self._read(s), d) for s, d in zip(first.sources, types, strict=True))
+        inits = tuple(simplify(e) for e in first.reducer.identity(types))
+        updates = tuple(simplify(e) for e in first.reducer.combine(tuple(b[()] for b in accs), sources))
+        condition = None if first.condition is None else simplify(self._read(first.condition))
+        form = TupleReduction(
+            self._loops, tuple(accs), inits, inner, updates, self._finish(simplify, stores), condition
+        )
+        return _counted(form)
+
+    def _read(self, e: Expr) -> Expr:
         return rewrite(e, self._change, self._memo)
 
     def _change(self, e: Expr) -> Expr:
@@ -181,34 +218,39 @@ class _Reader:
             return cast(held[()], e.dtype)
         return Load(self._buffers[e.source], e.indices)
 
-
-def _reduce(bodies: Sequence[Expr], read: _Reader, held: Sequence[Buffer]) -> Stmt:
-    """Sets the accumulators to the identity and runs the reduction."""
-    first = bodies[0]
-    assert isinstance(first, Reduce)
-    types = [b.dtype for b in held]
-    sources = tuple(cast(read(s), d) for s, d in zip(first.sources, types))
-    init = [Store(b, (), v) for b, v in zip(held, first.reducer.identity(types))]
-    old = tuple(b[()] for b in held)
-    new = first.reducer.combine(old, sources)
-    update: Stmt
-    if len(held) == 1:
-        update = Store(held[0], (), new[0])
-    else:
-        temporaries = [Var(f"t{n}", e.dtype) for n, e in enumerate(new)]
-        update = seq([Store(b, (), t) for b, t in zip(held, temporaries)])
-        for t, e in zip(reversed(temporaries), reversed(new)):
-            update = Let(t, e, update)
-    if first.condition is not None:
-        update = If(read(first.condition), update)
-    return seq([*init, loops_over(first.axes, update)])
+    def _finish(self, simplify: Simplifier, stores: Sequence[Store]) -> tuple[Store, ...]:
+        return tuple(
+            Store(s.buffer, [simplify(self._read(i)) for i in s.indices], simplify(self._read(s.value))) for s in stores
+        )
 
 
-def _with_accumulators(held: Sequence[Buffer], nest: Stmt, stores: Sequence[Stmt]) -> Stmt:
-    body = seq([nest, *stores])
-    for b in reversed(held):
-        body = Allocate(b, body)
-    return body
+def _bounds(loops: Sequence[Loop]) -> dict[Expr, tuple[float, float]]:
+    return {v: (0, n - 1) for v, n in loops}
+
+
+def _counted(form: Map | TupleReduction) -> list[AnyForm]:
+    """The form, in the simplest kind that says it: nothing without steps, the initial values if nothing is reduced, a plain
+    reduction of one accumulator."""
+    if any(n <= 0 for _, n in form.loops):
+        return []
+    if isinstance(form, Map):
+        return [form]
+    if isinstance(form.condition, Const) and form.condition.value:
+        form = replace(form, condition=None)
+    if isinstance(form.condition, Const) or any(n <= 0 for _, n in form.inner):
+        memo: dict[Expr, Expr] = {}
+
+        def initial(e: Expr) -> Expr:
+            if isinstance(e, Load) and e.source in form.accs:
+                return form.inits[form.accs.index(e.source)]
+            return e
+
+        return [
+            Map(form.loops, tuple(Store(s.buffer, s.indices, rewrite(s.value, initial, memo)) for s in form.stores))
+        ]
+    if form.condition is None and len(form.accs) == 1:
+        return [Reduction(form.loops, form.accs[0], form.inits[0], form.inner, form.updates[0], form.stores)]
+    return [form]
 
 
 def loops_over(axes: Sequence[Axis], body: Stmt) -> Stmt:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..tir.expr import Load, post_order
+from ..tir.forms import AnyForm, Map, buffers_read, stores_of, with_buffers
 from ..tir.kernel import Kernel
 from ..tir.program import (
     TEMP,
@@ -25,8 +26,7 @@ from ..tir.program import (
     steps,
 )
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Buffer, For, Stmt, Store, pre_order, seq
-from .forms import Map, buffers_read, recognise, stages, with_buffers, with_workspace, workspace
+from ..tir.stmt import Buffer, For
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .strategies.row_reduction import row_count
@@ -114,7 +114,7 @@ class _Joiner:
     def _row_count(self, kernel: Kernel) -> int:
         """Into how many rows the kernel's work falls; -1 if it is all element by element, 0 if it does something else."""
         if kernel not in self._rows:
-            self._rows[kernel] = row_count([recognise(s) for s in stages(kernel.body)], self.target)
+            self._rows[kernel] = row_count(kernel.stages, self.target)
         return self._rows[kernel]
 
     def _one_kernel(
@@ -122,7 +122,7 @@ class _Joiner:
     ) -> Kernel | None:
         buffers: dict[Slot, Buffer] = {}
         names = {x: f"p{n}" for n, x in enumerate(inputs)}
-        parts: list[Stmt] = []
+        parts: list[AnyForm] = []
         temporaries: list[Buffer] = []
         for s in (first, second):
             replaced: dict[Buffer, Buffer] = {}
@@ -134,21 +134,21 @@ class _Joiner:
                 if new.shape != old.shape or new.layout != old.layout:
                     return None
                 replaced[old] = new
-            temporaries += workspace(s.kernel.body)[0]
-            parts += [with_buffers(x, replaced) for x in stages(s.kernel.body)]
+            temporaries += s.kernel.temporaries
+            parts += [with_buffers(form, replaced) for form in s.kernel.stages]
         between = [buffers[x] for x in buffers if x in inner]
-        body = with_workspace([*reversed(temporaries), *reversed(between)], seq(parts))
         params = [buffers[x] for x in (*inputs, *outputs)]
         made = Kernel(
             _name(first.kernel, second.kernel),
             params,
-            body,
+            parts,
             len(outputs),
+            temporaries=[*reversed(temporaries), *reversed(between)],
             operators=first.kernel.operators + second.kernel.operators,
             calls=first.kernel.calls + second.kernel.calls,
             macs=first.kernel.macs + second.kernel.macs,
         )
-        made = made.replace(in_place=_in_place(made, parts))
+        made = made.replace(in_place=_in_place(made))
         return made if _is_one_loop(fuse_row_loops(schedule_kernel(made, self.target), self.target)) else None
 
 
@@ -167,29 +167,25 @@ def _is_one_loop(kernel: Kernel) -> bool:
     return isinstance(kernel.body, For)
 
 
-def _in_place(kernel: Kernel, parts: Sequence[Stmt]) -> list[tuple[int, int]]:
-    """Pairs (input, output) that may share memory when the parts run one after the other, or row by row: the part that
+def _in_place(kernel: Kernel) -> list[tuple[int, int]]:
+    """Pairs (input, output) that may share memory when the stages run one after the other, or row by row: the stage that
     writes the output reads the input at the same place, and those after it do not read it."""
     found = []
     for o, out in enumerate(kernel.outputs):
-        writers = [n for n, s in enumerate(parts) if any(x.buffer is out for x in _stores(s))]
+        writers = [n for n, form in enumerate(kernel.stages) if any(x.buffer is out for x in stores_of(form))]
         if len(writers) != 1:
             continue
-        form = recognise(parts[writers[0]])
+        form = kernel.stages[writers[0]]
         if not isinstance(form, Map) or len(form.stores) != 1:
             continue
         store = form.stores[0]
         simplify = Simplifier({v: (0, n - 1) for v, n in form.loops})
         place = simplify(out.offset(store.indices))
+        later = buffers_read(*kernel.stages[writers[0] + 1 :])
         for i, source in enumerate(kernel.inputs):
-            if source.nbytes != out.nbytes or source.dtype != out.dtype:
+            if source.nbytes != out.nbytes or source.dtype != out.dtype or source in later:
                 continue
             reads = [e for e in post_order(store.value) if isinstance(e, Load) and e.source is source]
-            later = any(source in buffers_read(s) for s in parts[writers[0] + 1 :])
-            if reads and not later and all(simplify(source.offset(e.indices)) is place for e in reads):
+            if reads and all(simplify(source.offset(e.indices)) is place for e in reads):
                 found.append((i, o))
     return found
-
-
-def _stores(s: Stmt) -> list[Store]:
-    return [x for x in pre_order(s) if isinstance(x, Store)]

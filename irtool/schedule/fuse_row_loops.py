@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 
 from ..tir import dtypes
 from ..tir.expr import Const, Expr, Load, Var, post_order, rewrite
+from ..tir.forms import statements
 from ..tir.kernel import Kernel
 from ..tir.simplify import Simplifier
 from ..tir.stmt import (
@@ -37,7 +38,6 @@ from ..tir.stmt import (
     seq,
     substitute_stmt,
 )
-from .forms import with_workspace, workspace
 from .vector_target import VectorTarget
 
 _ROWS = 4
@@ -52,9 +52,8 @@ Access = tuple[Buffer, Expr, bool]
 
 def fuse_row_loops(kernel: Kernel, target: VectorTarget) -> Kernel:
     """The kernel with the loops over rows of its stages fused."""
-    temporaries, nests = workspace(kernel.body)
-    stages, kept = fuse_stages([nests], temporaries, kernel.same_memory, target)
-    return kernel.replace(body=with_workspace(kept, seq(stages)))
+    nests, kept = fuse_stages(kernel.nests, kernel.temporaries, kernel.same_memory, target)
+    return kernel.replace(nests=nests, temporaries=kept)
 
 
 def fuse_stages(
@@ -64,9 +63,7 @@ def fuse_stages(
 
     `same`: pairs of buffers that may be one and the same memory.
     """
-    units: list[Stmt] = []
-    for s in stages:
-        units.extend(s.stmts if isinstance(s, Seq) else [s])
+    units = [u for s in stages for u in statements(s)]
     if len(units) < 2:
         return list(stages), list(temporaries)
     alias = {b: a for a, b in same}

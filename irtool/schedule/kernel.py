@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..tir.forms import AnyForm, Map, Reduction, buffers_read, workspace
 from ..tir.kernel import Choice, Kernel, StageChoice
-from ..tir.stmt import Buffer, Stmt, seq
+from ..tir.stmt import Buffer, Stmt
 from .compute_at import ComputedAt, choose_rows, compute_at
-from .forms import Map, Reduction, buffers_read, recognise, stages, with_workspace, workspace
 from .primitives import tracing
 from .strategies.base import Stage, choose_strategy
 from .strategies.row_reduction import row_count
@@ -17,12 +17,13 @@ from .vector_target import VectorTarget
 
 def schedule_kernel(kernel: Kernel, target: VectorTarget) -> Kernel:
     """The kernel with the nests that its stages' strategies make; its `choice` tells of them."""
-    scheduler = _Scheduler(kernel.name, target, kernel.same_memory)
-    body = scheduler.run(kernel.body)
-    if not scheduler.choices:
-        return kernel.replace(body=body, choice=Choice("loops", "no stage has a form that is scheduled"))
-    main = scheduler.choices[max(range(len(scheduler.choices)), key=lambda n: scheduler.work[n])]
-    return kernel.replace(body=body, choice=Choice(main.strategy, main.reason, tuple(scheduler.choices)))
+    scheduler = _Scheduler(kernel.name, target, kernel.same_memory, list(kernel.temporaries))
+    nests = scheduler.run(kernel.stages)
+    choice = Choice("loops", "there is nothing to do")
+    if scheduler.choices:
+        main = scheduler.choices[max(range(len(scheduler.choices)), key=lambda n: scheduler.work[n])]
+        choice = Choice(main.strategy, main.reason, tuple(scheduler.choices))
+    return kernel.replace(nests=nests, temporaries=scheduler.buffers, choice=choice)
 
 
 @dataclass
@@ -32,40 +33,39 @@ class _Scheduler:
     name: str
     target: VectorTarget
     same: list[tuple[Buffer, Buffer]]
+    buffers: list[Buffer]
+    """What lies in the workspace."""
+
     choices: list[StageChoice] = field(default_factory=list)
     work: list[int] = field(default_factory=list)
-    buffers: list[Buffer] = field(default_factory=list)
-    """What lies in the workspace."""
     rows: int = 0
     """How many rows are summed, where stages are sums of rows or work on their elements."""
 
     main: int = 0
     """The number of the stage with the most work."""
 
-    def run(self, root: Stmt) -> Stmt:
-        self.buffers, _ = workspace(root)
-        nests = stages(root)
-        forms = [recognise(x) for x in nests]
+    def run(self, forms: Sequence[AnyForm]) -> list[Stmt]:
+        """The nests of the stages, in order."""
         self.rows = max(0, row_count(forms, self.target)) if self.target.vector_bytes else 0
-        self.main = max(range(len(forms)), key=lambda n: Stage(nests[n], forms[n], self.target).work)
+        self.main = max(range(len(forms)), key=lambda n: Stage(forms[n], self.target).work, default=0)
         made: list[Stmt] = []
         at = 0
-        while at < len(nests):
+        while at < len(forms):
             with tracing() as trace:
-                computed = _computed_at(forms[at : at + 2], nests, self.target) if self.target.vector_bytes else None
+                computed = _computed_at(forms[at : at + 2], forms, self.target) if self.target.vector_bytes else None
             if computed is None:
-                made.append(self._stage(at, nests[at], forms[at]))
+                made.append(self._stage(at, forms[at]))
                 at += 1
                 continue
-            copy = self._stage(at, nests[at], computed.copy, trace)
-            made.append(computed.assemble(copy, self._stage(at + 1, nests[at + 1], computed.reader)))
+            copy = self._stage(at, computed.copy, trace)
+            made.append(computed.assemble(copy, self._stage(at + 1, computed.reader)))
             self.buffers = [computed.buffer if b is computed.whole else b for b in self.buffers]
             at += 2
-        return with_workspace(self.buffers, seq(made))
+        return made
 
-    def _stage(self, number: int, s: Stmt, form: Map | Reduction | None, before: Sequence[str] = ()) -> Stmt:
+    def _stage(self, number: int, form: AnyForm, before: Sequence[str] = ()) -> Stmt:
         stage = Stage(
-            s, form, self.target, self.rows, self.same, kernel=self.name, number=number, main=number == self.main
+            form, self.target, self.rows, self.same, kernel=self.name, number=number, main=number == self.main
         )
         strategy, candidate = choose_strategy(stage)
         with tracing() as trace:
@@ -77,7 +77,7 @@ class _Scheduler:
         return nest
 
 
-def _computed_at(pair: list[Map | Reduction | None], stages: list[Stmt], target: VectorTarget) -> ComputedAt | None:
+def _computed_at(pair: Sequence[AnyForm], stages: Sequence[AnyForm], target: VectorTarget) -> ComputedAt | None:
     """A copy and the reduction behind it in bands, if that is of use and nothing else reads the copy."""
     if len(pair) != 2 or not isinstance(pair[0], Map) or not isinstance(pair[1], Reduction):
         return None

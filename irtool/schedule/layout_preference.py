@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from ..tir import dtypes
 from ..tir.expr import Binary, Const, Expr, Load, Var, const, post_order, substitute
+from ..tir.forms import Map, Reduction
+from ..tir.kernel import Kernel
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Buffer, PrimFunc
+from ..tir.stmt import Buffer
 from .affine import depends, loads
-from .forms import Map, Reduction, recognise, stages
 from .vector_target import VectorTarget
 
 _LEAST_WORK = 1 << 12
@@ -39,11 +40,11 @@ class LayoutPreference:
 
 
 def layout_preferences(
-    kernel: PrimFunc, target: VectorTarget, constants: frozenset[Buffer]
+    kernel: Kernel, target: VectorTarget, constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:
     """The layouts that the kernel's largest reduction prefers for the buffers that it touches; `constants` are those that can be packed
     when the program is built."""
-    forms = [f for f in map(recognise, stages(kernel.body)) if isinstance(f, Reduction)]
+    forms = [f for f in kernel.stages if isinstance(f, Reduction)]
     if not forms:
         return {}
     r = max(forms, key=lambda f: f.work)
@@ -119,9 +120,9 @@ def _summed(r: Reduction, factor: int, constants: frozenset[Buffer]) -> dict[Buf
     return {}
 
 
-def is_elementwise(kernel: PrimFunc) -> bool:
+def is_elementwise(kernel: Kernel) -> bool:
     """True if all the kernel does is compute elements by a formula."""
-    return all(isinstance(recognise(s), Map) for s in stages(kernel.body))
+    return all(isinstance(form, Map) for form in kernel.stages)
 
 
 def _sums_rows(r: Reduction, least: int) -> bool:
@@ -173,12 +174,11 @@ def _moves(index: Expr, v: Var, factor: int) -> bool:
     return depends(substitute(index, whole), v)
 
 
-def propagate(kernel: PrimFunc, layouts: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
+def propagate(kernel: Kernel, layouts: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
     """Layouts of the results and inner buffers that follow from those of the operands: an element-by-element stage gives
     its result the blocks that an operand has along the same loop."""
     found = dict(layouts)
-    for s in stages(kernel.body):
-        form = recognise(s)
+    for form in kernel.stages:
         if not isinstance(form, Map | Reduction):
             continue
         value = [x.value for x in form.stores] + ([form.update] if isinstance(form, Reduction) else [])

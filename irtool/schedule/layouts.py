@@ -8,11 +8,11 @@ row-major again because its last kernel writes it so. Weights are packed when th
 
 from __future__ import annotations
 
+from ..tir.forms import with_buffers
 from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, steps
 from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, blocked
-from .forms import with_buffers
 from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate, vectors_per_block
 from .vector_target import VectorTarget
 
@@ -168,7 +168,9 @@ def _variant(kernel: Kernel, layouts: dict[Buffer, LayoutPreference], number: in
     }
     name = f"{kernel.name}_layout{number}" if number else kernel.name
     params = [replaced.get(b, b) for b in kernel.params]
-    made = kernel.replace(name=name, params=params, body=with_buffers(kernel.body, replaced))
+    stages = [with_buffers(form, replaced) for form in kernel.stages]
+    temporaries = [replaced.get(b, b) for b in kernel.temporaries]
+    made = kernel.replace(name=name, params=params, stages=stages, temporaries=temporaries)
     return made.replace(in_place=in_place_pairs(made))
 
 

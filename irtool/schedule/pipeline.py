@@ -46,7 +46,7 @@ def _fuse_row_loops(program: Program, target: VectorTarget) -> None:
 
 
 def _share_loops(program: Program, target: VectorTarget) -> None:
-    _replace_kernels(program, lambda k: k.replace(body=share_loops(k.body)))
+    _replace_kernels(program, lambda k: k.replace(nests=[share_loops(n) for n in k.nests]))
 
 
 def _drop_constants(program: Program, target: VectorTarget) -> None:

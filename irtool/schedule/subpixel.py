@@ -20,12 +20,12 @@ from dataclasses import replace
 from itertools import product
 
 from ..tir.expr import Binary, Const, Expr, Load, Select, Var, const, post_order, rewrite, substitute
+from ..tir.forms import AnyForm, Map, Reduction, buffers_read
 from ..tir.kernel import Kernel
 from ..tir.sharing import in_place_pairs
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Allocate, Buffer, For, Stmt, Store, seq
+from ..tir.stmt import Buffer, Store
 from .affine import loads
-from .forms import Map, Reduction, buffers_read, recognise, stages
 
 _MOST_PHASES = 16
 
@@ -36,56 +36,36 @@ to it before it is divided."""
 
 def decompose_subpixels(kernel: Kernel) -> Kernel:
     """The kernel with its phases written straight to where they belong; itself if it has none."""
-    parts = stages(kernel.body)
-    forms = [recognise(s) for s in parts]
-    for n in range(len(parts) - 1):
+    forms = kernel.stages
+    for n in range(len(forms) - 1):
         phased, gathered = forms[n], forms[n + 1]
         if not isinstance(phased, Reduction) or not isinstance(gathered, Map):
             continue
-        joined = _joined(phased, gathered, [*parts[:n], *parts[n + 2 :]])
+        joined = _joined(phased, gathered, [*forms[:n], *forms[n + 2 :]])
         made = _phases(*joined) if joined is not None else []
         if len(made) < 2:
             continue
-        before = parts[:n]
+        before = forms[:n]
         copy = forms[n - 1] if n else None
-        if isinstance(copy, Map) and not _read_by(copy.stores[0].buffer, [*parts[: n - 1], *parts[n + 2 :]]):
+        if isinstance(copy, Map) and not _read_by(copy.stores[0].buffer, [*forms[: n - 1], *forms[n + 2 :]]):
             opened = [_inlined(r, copy) for r in made]
             if all(r is not None for r in opened):
-                made, before = [r for r in opened if r is not None], parts[: n - 1]
-        body = seq([*before, *(_nest(r) for r in made), *parts[n + 2 :]])
-        return _rebuilt(kernel, body)
+                made, before = [r for r in opened if r is not None], forms[: n - 1]
+        return _rebuilt(kernel, [*before, *made, *forms[n + 2 :]])
     return kernel
 
 
-def _read_by(b: Buffer, parts: Sequence[Stmt]) -> bool:
-    return any(b in buffers_read(s) for s in parts)
+def _read_by(b: Buffer, forms: Sequence[AnyForm]) -> bool:
+    return b in buffers_read(*forms)
 
 
-def _rebuilt(kernel: Kernel, body: Stmt) -> Kernel:
-    used = set(buffers_read(body))
-    s = kernel.body
-    kept: list[Buffer] = []
-    while isinstance(s, Allocate):
-        if s.buffer in used:
-            kept.append(s.buffer)
-        s = s.body
-    for b in reversed(kept):
-        body = Allocate(b, body)
-    made = kernel.with_body(body)
+def _rebuilt(kernel: Kernel, stages: Sequence[AnyForm]) -> Kernel:
+    used = buffers_read(*stages)
+    made = kernel.replace(stages=stages, temporaries=[b for b in kernel.temporaries if b in used])
     return made.replace(in_place=in_place_pairs(made))
 
 
-def _nest(r: Reduction) -> Stmt:
-    update: Stmt = Store(r.acc, (), r.update)
-    for v, n in reversed(r.inner):
-        update = For(v, n, update)
-    made: Stmt = Allocate(r.acc, seq([Store(r.acc, (), r.init), update, *r.stores]))
-    for v, n in reversed(r.loops):
-        made = For(v, n, made)
-    return made
-
-
-def _joined(r: Reduction, m: Map, others: Sequence[Stmt]) -> tuple[Reduction, Limits] | None:
+def _joined(r: Reduction, m: Map, others: Sequence[AnyForm]) -> tuple[Reduction, Limits] | None:
     """The reduction that stores what the map makes of its result; None where the map's indices cannot be expressed."""
     if len(r.stores) != 1 or len(m.stores) != 1 or r.stores[0].buffer.scope != "arena":
         return None

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .forms import AnyForm, nest_of, with_workspace
+from .recognise import recognise
 from .sharing import copied_input, in_place_pairs
-from .stmt import Buffer, PrimFunc, Stmt
+from .stmt import Buffer, PrimFunc, Stmt, seq
 from .work import count_macs
 
 
@@ -49,9 +51,13 @@ class Placement:
 
 
 class Kernel(PrimFunc):
-    """A loop nest of a `Program`.
+    """A loop nest of a `Program`: its stages, one after the other, inside of the buffers between them.
 
     Attributes:
+        stages: what it computes.
+        temporaries: its buffers of scope `arena`, outermost first.
+        nests: the loops of its stages: plain ones, until a schedule makes others, which stages may have in common. They and
+            `temporaries` make the `body`.
         operators: names of the Relay operators that it computes.
         calls: their calls as text, with shapes and attributes.
         macs: products that it sums up.
@@ -61,15 +67,28 @@ class Kernel(PrimFunc):
         placement: its scratch memory, once that is planned.
     """
 
-    __slots__ = ("calls", "choice", "copies", "in_place", "macs", "operators", "placement")
+    __slots__ = (
+        "calls",
+        "choice",
+        "copies",
+        "in_place",
+        "macs",
+        "nests",
+        "operators",
+        "placement",
+        "stages",
+        "temporaries",
+    )
 
     def __init__(
         self,
         name: str,
         params: Sequence[Buffer],
-        body: Stmt,
+        stages: Sequence[AnyForm],
         num_outputs: int = 1,
         *,
+        temporaries: Sequence[Buffer] = (),
+        nests: Sequence[Stmt] | None = None,
         operators: Sequence[str] = (),
         calls: Sequence[str] = (),
         macs: int = 0,
@@ -77,7 +96,10 @@ class Kernel(PrimFunc):
         in_place: Sequence[tuple[int, int]] = (),
         choice: Choice = Choice(),
     ) -> None:
-        super().__init__(name, params, body, num_outputs)
+        self.stages = tuple(stages)
+        self.temporaries = tuple(temporaries)
+        self.nests = tuple(map(nest_of, stages)) if nests is None else tuple(nests)
+        super().__init__(name, params, with_workspace(self.temporaries, seq(self.nests)), num_outputs)
         self.operators = tuple(operators)
         self.calls = tuple(calls)
         self.macs = macs
@@ -88,28 +110,27 @@ class Kernel(PrimFunc):
 
     @classmethod
     def of(cls, nest: PrimFunc, operators: Sequence[str] = (), calls: Sequence[str] = ()) -> Kernel:
-        """The kernel of a nest as it is lowered: what can be told of it from its loops."""
+        """The kernel of a nest that arrives as loops, not scheduled yet: its stages are recognised."""
+        temporaries, stages = recognise(nest.body)
         return cls(
-            nest.name,
-            nest.params,
-            nest.body,
-            nest.num_outputs,
-            operators=operators,
-            calls=calls,
-            macs=count_macs(nest),
-            copies=copied_input(nest),
-            in_place=in_place_pairs(nest),
-        )
+            nest.name, nest.params, stages, nest.num_outputs, temporaries=temporaries, operators=operators, calls=calls
+        ).measured()
+
+    def measured(self) -> Kernel:
+        """The kernel with what can be told from its plain loops: `macs`, `copies` and `in_place`."""
+        return self.replace(macs=count_macs(self), copies=copied_input(self), in_place=in_place_pairs(self))
 
     def replace(self, **changed: Any) -> Kernel:
-        """The same kernel but for some arguments of `__init__`; without a placement."""
+        """The same kernel but for some arguments of `__init__`; without a placement. Other stages have plain loops."""
         same = {n: getattr(self, n) for n in ("operators", "calls", "macs", "copies", "in_place", "choice")}
-        same |= {"name": self.name, "params": self.params, "body": self.body, "num_outputs": self.num_outputs}
+        same |= {n: getattr(self, n) for n in ("name", "params", "stages", "num_outputs", "temporaries")}
+        if "stages" not in changed:
+            same["nests"] = self.nests
         return Kernel(**{**same, **changed})
 
     def with_body(self, body: Stmt, **attrs: Any) -> Kernel:
         assert not attrs, "a kernel's facts have names"
-        return self if body is self.body else self.replace(body=body)
+        return self if body is self.body else self.replace(nests=[body], temporaries=())
 
     @property
     def same_memory(self) -> list[tuple[Buffer, Buffer]]:

@@ -9,6 +9,7 @@ import irtool
 from irtool.ir import Call, Function, FuncType, post_order
 from irtool.ir.structural import structural_equal
 from irtool.lower.plain import lower_plainly
+from irtool.tir.kernel import Kernel
 from irtool.tir.stmt import PrimFunc
 
 VERSION = '#[version = "0.0.5"]\n'
@@ -54,7 +55,7 @@ def test_plain_nests_compute_what_the_interpreter_does(name: str, monkeypatch: p
         (chance.uniform(-3, 3, [int(d) for d in p.checked_type.shape]) * 4).astype(p.checked_type.dtype)
         for p in m["main"].params
     ]
-    monkeypatch.setattr("irtool.lower.kernels.lower_function", lower_plainly)
+    monkeypatch.setattr("irtool.lower.kernels.lower_function", lambda g, name: Kernel.of(lower_plainly(g, name)))
     got = irtool.build(m, opt_level=1, vector=False).run(inputs)
     wanted = irtool.evaluate(m, inputs)
     for g, w in zip(_flat(got), _flat(wanted), strict=True):

@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import Any, ClassVar
 
 from ...plugin.registry import Registry
+from ...tir.forms import AnyForm
 from ...tir.stmt import Buffer, Stmt
 from ..affine import loads
 from ..axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_sums
@@ -45,8 +46,7 @@ class Stage:
     """A stage of a kernel, and what strategies need to know of it.
 
     Attributes:
-        statement: its nest, as it was lowered.
-        form: what it computes; None for a nest that is no map and no reduction.
+        form: what it computes.
         target: the processor's vectors.
         rows: the number of rows that the kernel's stages sum, or work on one after the other; 0 if they do not.
         kernel: the kernel's name.
@@ -55,8 +55,7 @@ class Stage:
         same: pairs of an input and an output of the kernel that may lie in the same memory.
     """
 
-    statement: Stmt
-    form: Map | Reduction | None
+    form: AnyForm
     target: VectorTarget
     rows: int = 0
     same: list[tuple[Buffer, Buffer]] = field(default_factory=list)
@@ -70,7 +69,7 @@ class Stage:
         """Updates, or elements."""
         if isinstance(self.form, Reduction):
             return self.form.work
-        return math.prod(n for _, n in self.form.loops) if self.form is not None else 0
+        return math.prod(n for _, n in self.form.loops) if isinstance(self.form, Map) else 0
 
     @property
     def reduction(self) -> Reduction | None:
@@ -128,7 +127,7 @@ class Stage:
 
     def inner(self, form: Map | Reduction) -> Stage:
         """A stage that this one is made of."""
-        return Stage(self.statement, form, self.target, self.rows, self.same)
+        return Stage(form, self.target, self.rows, self.same)
 
 
 class Strategy(ABC):

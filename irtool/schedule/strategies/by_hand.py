@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...tir.stmt import Stmt
 from ..block import Block
-from ..forms import Reduction
+from ..forms import Map, Reduction
 from ..guards import take_guards
 from ..nest import lower_all
 from ..script import Entry, entry_for
@@ -18,12 +18,14 @@ class ByHand(Strategy):
     plevel = 1000
 
     def choose(self, stage: Stage) -> Candidate | None:
-        entry = entry_for(stage.kernel, stage.number, stage.main) if stage.form is not None else None
+        if not isinstance(stage.form, Map | Reduction):
+            return None
+        entry = entry_for(stage.kernel, stage.number, stage.main)
         return Candidate(0, f"line {entry.line} of the schedule", entry) if entry is not None else None
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         entry = candidate.plan
-        assert isinstance(entry, Entry) and stage.form is not None
+        assert isinstance(entry, Entry) and isinstance(stage.form, Map | Reduction)
         if isinstance(stage.form, Reduction):
             return lower_all(entry.apply(Block.of(take_guards(stage.form))))
         return lower_all(entry.apply(Block.of(stage.form)))

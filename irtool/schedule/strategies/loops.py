@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...tir.forms import Steps, TupleReduction, nest_of
 from ...tir.stmt import Stmt
 from ..block import Block
 from ..forms import Reduction
@@ -31,12 +32,12 @@ class ScalarReduction(Strategy):
 
 @strategy("loops")
 class Loops(Strategy):
-    """What is neither a map nor a reduction: sorting, sampling, recurrences."""
+    """What is neither a map nor a reduction of one accumulator: arg-max, sorting, sampling, recurrences."""
 
     plevel = 0
 
     def choose(self, stage: Stage) -> Candidate | None:
-        return Candidate(math.inf, "not a formula") if stage.form is None else None
+        return Candidate(math.inf, "not a formula") if isinstance(stage.form, TupleReduction | Steps) else None
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
-        return stage.statement
+        return nest_of(stage.form)

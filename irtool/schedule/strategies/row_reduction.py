@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from ...tir import dtypes
 from ...tir.expr import Binary, Load, post_order
+from ...tir.forms import AnyForm
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Stmt
 from ..affine import depends, loads, stride
@@ -71,14 +72,14 @@ def _width(extent: int, lanes: int) -> int:
     return lanes
 
 
-def row_count(forms: Sequence[Map | Reduction | None], target: VectorTarget) -> int:
+def row_count(forms: Sequence[AnyForm], target: VectorTarget) -> int:
     """Into how many rows the work of a kernel's stages falls: those of its sums of rows, which are as many in all of them.
 
     -1 if there is no sum, 0 where sums are of another kind or there is work that is neither.
     """
     found = set()
     for f in forms:
-        if f is None or (isinstance(f, Reduction) and applies(fuse_sums(f), target) is None):
+        if not isinstance(f, Map | Reduction) or (isinstance(f, Reduction) and applies(fuse_sums(f), target) is None):
             return 0
         if isinstance(f, Reduction):
             found.add(math.prod(n for _, n in f.loops))

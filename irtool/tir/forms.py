@@ -1,0 +1,216 @@
+"""What the stages of a kernel compute, as lowering knows it: axes, and what is done for each of their steps.
+
+::
+
+    form ::= Map(loops, stores)                                    for loops: stores
+           | Reduction(loops, acc, init, inner, update, stores)    for loops: acc = init; for inner: acc = update; stores
+           | TupleReduction(…)                                     the same with several accumulators, or under a condition
+           | Steps(body)                                           any other nest: sorting, sampling, recurrences
+
+`loops` are the axes of the results, `inner` those that are summed over, `stores` the epilogue: formulas of the accumulator.
+Schedules read forms and make loops of them; `nest_of` makes the plain loops that a form stands for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .expr import Expr, Load, Var, post_order, rewrite
+from .stmt import (
+    Allocate,
+    Buffer,
+    For,
+    If,
+    Let,
+    Seq,
+    Stmt,
+    Store,
+    expressions,
+    pre_order,
+    rewrite_stmt,
+    seq,
+)
+
+Loop = tuple[Var, int]
+"""An axis: its variable runs over 0 … extent - 1."""
+
+
+@dataclass(frozen=True)
+class Map:
+    """Loops around stores."""
+
+    loops: tuple[Loop, ...]
+    stores: tuple[Store, ...]
+
+    @property
+    def inner(self) -> tuple[Loop, ...]:
+        """The loops of the reduction: there is none."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Loops around: `acc = init`; inner loops around `acc = update`; stores that read `acc`.
+
+    A step is made only where all the `guards` (see there) are at least 0.
+    """
+
+    loops: tuple[Loop, ...]
+    acc: Buffer
+    init: Expr
+    inner: tuple[Loop, ...]
+    update: Expr
+    stores: tuple[Store, ...]
+    guards: tuple[Expr, ...] = ()
+
+    @property
+    def work(self) -> int:
+        """Updates in all."""
+        return math.prod(extent for _, extent in (*self.loops, *self.inner))
+
+
+@dataclass(frozen=True)
+class TupleReduction:
+    """A reduction of several accumulators, each updated from the old values of all of them (an arg-max), or one whose steps
+    only count where a `condition` holds."""
+
+    loops: tuple[Loop, ...]
+    accs: tuple[Buffer, ...]
+    inits: tuple[Expr, ...]
+    inner: tuple[Loop, ...]
+    updates: tuple[Expr, ...]
+    stores: tuple[Store, ...]
+    condition: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A nest that is neither: it is compiled as it is written."""
+
+    body: Stmt
+
+
+AnyForm = Map | Reduction | TupleReduction | Steps
+
+
+def nest_of(form: AnyForm) -> Stmt:
+    """The plain loops of a form, outermost first, all of them serial."""
+    if isinstance(form, Steps):
+        return form.body
+    if isinstance(form, Map):
+        return loops_around(form.loops, seq(form.stores))
+    if isinstance(form, Reduction):
+        assert not form.guards, "guards are taken from reads when a strategy is chosen"
+        form = TupleReduction(form.loops, (form.acc,), (form.init,), form.inner, (form.update,), form.stores)
+    first = [Store(b, (), e) for b, e in zip(form.accs, form.inits, strict=True)]
+    body = seq([*first, loops_around(form.inner, _together(form)), *form.stores])
+    for b in reversed(form.accs):
+        body = Allocate(b, body)
+    return loops_around(form.loops, body)
+
+
+def _together(form: TupleReduction) -> Stmt:
+    """One step: all accumulators get their new values at once."""
+    if len(form.accs) == 1:
+        update: Stmt = Store(form.accs[0], (), form.updates[0])
+    else:
+        values = [Var(f"t{n}", e.dtype) for n, e in enumerate(form.updates)]
+        update = seq([Store(b, (), t) for b, t in zip(form.accs, values, strict=True)])
+        for t, e in zip(reversed(values), reversed(form.updates), strict=True):
+            update = Let(t, e, update)
+    return update if form.condition is None else If(form.condition, update)
+
+
+def loops_around(loops: Sequence[Loop], body: Stmt) -> Stmt:
+    """Serial loops around a body, the first outermost."""
+    for v, extent in reversed(loops):
+        body = For(v, extent, body)
+    return body
+
+
+def stores_of(form: AnyForm) -> list[Store]:
+    """What a form writes to buffers; of `Steps`, to those that it allocates too."""
+    if isinstance(form, Steps):
+        return [s for s in pre_order(form.body) if isinstance(s, Store)]
+    return list(form.stores)
+
+
+def _roots(form: AnyForm) -> list[Expr]:
+    """Every expression of a form."""
+    if isinstance(form, Steps):
+        return [e for s in pre_order(form.body) for e in expressions(s)]
+    found = [e for s in form.stores for e in (*s.indices, s.value)]
+    if isinstance(form, Reduction):
+        found += [form.init, form.update, *form.guards]
+    elif isinstance(form, TupleReduction):
+        found += [*form.inits, *form.updates]
+        if form.condition is not None:
+            found.append(form.condition)
+    return found
+
+
+def buffers_read(*forms: AnyForm) -> set[Buffer]:
+    """The buffers that forms read."""
+    return {e.source for form in forms for e in post_order(*_roots(form)) if isinstance(e, Load)}
+
+
+def with_buffers(form: AnyForm, replaced: Mapping[Buffer, Buffer]) -> AnyForm:
+    """The form over other buffers (of the same shapes)."""
+    if not replaced:
+        return form
+    memo: dict[Expr, Expr] = {}
+
+    def other(e: Expr) -> Expr:
+        return Load(replaced[e.source], e.indices) if isinstance(e, Load) and e.source in replaced else e
+
+    def change(e: Expr) -> Expr:
+        return rewrite(e, other, memo)
+
+    def store(s: Store) -> Store:
+        return Store(replaced.get(s.buffer, s.buffer), [change(i) for i in s.indices], change(s.value))
+
+    def statement(s: Stmt) -> Stmt:
+        if isinstance(s, Store) and s.buffer in replaced:
+            return Store(replaced[s.buffer], s.indices, s.value)
+        if isinstance(s, Allocate) and s.buffer in replaced:
+            return Allocate(replaced[s.buffer], s.body)
+        return s
+
+    if isinstance(form, Steps):
+        return Steps(rewrite_stmt(form.body, statement, change))
+    stores = tuple(store(s) for s in form.stores)
+    if isinstance(form, Map):
+        return Map(form.loops, stores)
+    if isinstance(form, Reduction):
+        guards = tuple(change(g) for g in form.guards)
+        return replace(form, init=change(form.init), update=change(form.update), stores=stores, guards=guards)
+    return replace(
+        form,
+        inits=tuple(map(change, form.inits)),
+        updates=tuple(map(change, form.updates)),
+        stores=stores,
+        condition=change(form.condition) if form.condition is not None else None,
+    )
+
+
+def workspace(body: Stmt) -> tuple[list[Buffer], Stmt]:
+    """The buffers of a nest that lie in the workspace, outermost first, and what is inside of them."""
+    buffers: list[Buffer] = []
+    while isinstance(body, Allocate) and body.buffer.scope == "arena":
+        buffers.append(body.buffer)
+        body = body.body
+    return buffers, body
+
+
+def with_workspace(buffers: Sequence[Buffer], body: Stmt) -> Stmt:
+    """A nest inside of its buffers, the first of them outermost."""
+    for b in reversed(buffers):
+        body = Allocate(b, body)
+    return body
+
+
+def statements(body: Stmt) -> tuple[Stmt, ...]:
+    """The statements that run one after the other at the top of a nest."""
+    return body.stmts if isinstance(body, Seq) else (body,)
