@@ -3,13 +3,18 @@ PYTHON ?= python3
 BIN = .venv/bin
 STAMP = .venv/.installed
 
-.PHONY: run test pages check format bench fuzz mutants clean
+.PHONY: run test test-peers pages check format bench fuzz mutants clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
 
 test: $(STAMP)-dev
 	$(BIN)/python -m pytest -n 2
+
+# Tests with tools that irtool does not need: clang 15 or later beside C and llvmlite, pyright on plug-ins and scripts.
+# pyright comes from PyPI and npm; clang is the system's (on Debian: apt-get install clang-19).
+test-peers: $(STAMP)-peers
+	$(BIN)/python -m pytest --peers tests/backends/test_llvm.py tests/peers
 
 # Writes docs/conformance.md and docs/robustness.md from the results of all tests.
 pages: $(STAMP)-dev
@@ -48,6 +53,10 @@ $(STAMP): pyproject.toml
 $(STAMP)-dev: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(STAMP)-peers: $(STAMP)-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
 	touch $@
 
 clean:

@@ -19,6 +19,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--pages", action="store_true", help="write the pages of docs/ that are made of all tests' results"
     )
+    parser.addoption(
+        "--peers",
+        action="store_true",
+        help="also run what needs tools that irtool does not: clang 15 or later, pyright",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

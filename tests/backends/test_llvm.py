@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -26,6 +27,37 @@ pytestmark = [
 ROOT = Path(__file__).parent.parent.parent
 CORPUS = ROOT.parent / "shared" / "corpus" / "run.jsonl.gz"
 V = '#[version = "0.0.5"]\n'
+
+
+@pytest.fixture
+def compiler(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What compiles LLVM IR; `clang` is the newest on the PATH, under that name, and llvmlite is not asked."""
+    if request.param == "clang":
+        newest = newest_clang()
+        assert newest, f"there is no clang {tools.OLDEST} or later"
+        folder = tmp_path / "newest"
+        folder.mkdir()
+        (folder / "clang").symlink_to(newest)
+        monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+        monkeypatch.delenv("CC", raising=False)
+        monkeypatch.setattr("irtool.backends.llvm.backend.has_llvmlite", lambda: False)
+    else:
+        monkeypatch.setattr(tools.Clang, "find", lambda *_: None)
+    return str(request.param)
+
+
+def newest_clang() -> str:
+    """`clang-19`, say; empty if there is none that is new enough."""
+    names = [f"clang-{n}" for n in range(40, tools.OLDEST - 1, -1)]
+    return next(filter(None, map(shutil.which, names)), "") or (
+        shutil.which("clang") or "" if tools.Clang.find("", "native", "", True, "") else ""
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "compiler" in metafunc.fixturenames:
+        peers = ["clang"] if metafunc.config.getoption("--peers") else []
+        metafunc.parametrize("compiler", ["llvmlite", *peers], indirect=True)
 
 
 def arrays(module: Module, seed: int = 0) -> list[Any]:
@@ -70,7 +102,7 @@ SAMPLES = sorted((ROOT / "samples").glob("*.relay"))
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)
-def test_samples(path: Path, quick_compiles: None) -> None:
+def test_samples(path: Path, compiler: str, quick_compiles: None) -> None:
     """The same to the bit; with fast functions, products and sums may be rounded once or twice, as the compiler chooses."""
     module = irtool.infer_types(irtool.parse(path.read_text(encoding="utf-8")))
     c, llvm = both(module, "math=strict")
@@ -120,7 +152,7 @@ UNARY = [
 @pytest.mark.parametrize(
     ("math", "dtype"), [("fast", "float32"), ("strict", "float32"), ("strict", "float64"), ("fast", "float16")]
 )
-def test_functions(math: str, dtype: str, quick_compiles: None) -> None:
+def test_functions(math: str, dtype: str, compiler: str, quick_compiles: None) -> None:
     """Every function of numbers of all sizes, NaN and infinities among them, vectors and a tail."""
     calls = "".join(f"  %{n} = {name}(%x);\n" for n, name in enumerate(UNARY))
     result = ", ".join(f"%{n}" for n in range(len(UNARY)))
@@ -164,7 +196,7 @@ INTEGERS = [
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64"])
-def test_integers(dtype: str, quick_compiles: None) -> None:
+def test_integers(dtype: str, compiler: str, quick_compiles: None) -> None:
     """They wrap, and divisions round as they should, at the ends of the range as well."""
     calls = "".join(f"  %{n} = {name}(%x, %y);\n" for n, name in enumerate(INTEGERS))
     result = ", ".join(f"%{n}" for n in range(len(INTEGERS)))
@@ -183,7 +215,7 @@ def test_integers(dtype: str, quick_compiles: None) -> None:
 @pytest.mark.parametrize("pair", [("float32", "int8"), ("float32", "uint8"), ("float64", "int64"), ("int8", "float16"),
                                   ("uint8", "float32"), ("int64", "float32"), ("bool", "float32"), ("float32", "bfloat16"),
                                   ("float16", "float32"), ("int32", "uint8"), ("uint16", "int64")], ids="-".join)  # fmt: skip
-def test_casts(pair: tuple[str, str], quick_compiles: None) -> None:
+def test_casts(pair: tuple[str, str], compiler: str, quick_compiles: None) -> None:
     source, target = pair
     module = irtool.infer_types(
         irtool.parse(f'{V}def @main(%x: Tensor[(37,), {source}]) {{ cast(%x, dtype="{target}") }}\n')
@@ -208,7 +240,7 @@ NETWORK = (
 
 
 @pytest.mark.parametrize("weights", ["inline", "file"])
-def test_weights(weights: str, tmp_path: Path, quick_compiles: None) -> None:
+def test_weights(weights: str, tmp_path: Path, compiler: str, quick_compiles: None) -> None:
     module = irtool.infer_types(irtool.parse(NETWORK))
     x, w, d = arrays(module)
     options: dict = {"params": {"w": w, "d": d}, "weights": weights}
@@ -227,7 +259,7 @@ def test_weights(weights: str, tmp_path: Path, quick_compiles: None) -> None:
             Llvm.load(library, "model", tmp_path / "damaged.bin")
 
 
-def test_constants_of_every_kind_and_an_empty_one() -> None:
+def test_constants_of_every_kind_and_an_empty_one(compiler: str) -> None:
     given = {
         "f": np.array([np.nan, -0.0, 1e-40, np.inf], "float32"),
         "h": np.arange(4, dtype="float16"),
@@ -308,7 +340,7 @@ def test_what_it_does_not_do_is_refused(target: str, options: dict, message: str
     assert message in str(caught.value)
 
 
-def test_another_processor(tmp_path: Path) -> None:
+def test_another_processor(tmp_path: Path, compiler: str) -> None:
     target = "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"
     irtool.build(irtool.parse(NETWORK), target=target, emit="obj", out_dir=tmp_path)
     assert (tmp_path / "model.o").read_bytes()[18:20] == b"\xb7\x00"  # AArch64, in the header of ELF
@@ -362,7 +394,7 @@ def cases(count: int) -> list[str]:
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="there is no corpus beside this checkout")
 @pytest.mark.parametrize("part", range(8))
-def test_corpus(part: int, quick_compiles: None) -> None:
+def test_corpus(part: int, compiler: str, quick_compiles: None) -> None:
     """Every eighth of 200 programs: what C builds LLVM builds, and both give the same."""
     compared = 0
     for n, source in enumerate(cases(200)[part::8]):

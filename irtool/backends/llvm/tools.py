@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import platform
 import re
@@ -16,7 +15,7 @@ from typing import Any
 from ...diagnostics import ToolError, UsageError
 from ...schedule.vector_target import VectorTarget
 from ..library import ERRORS
-from ..toolchain.compiler import Compiler, split_words
+from ..toolchain.compiler import Compiler, read_macros, split_words
 
 OLDEST = 15
 """The first clang whose opaque pointers are more than an experiment: 14 crashes on loops."""
@@ -81,11 +80,8 @@ class Clang:
         self.compiler.run(["-shared", *cross, "-o", target, source, "-lm"], folder)
 
 
-@functools.cache
 def _version(command: tuple[str, ...]) -> int:
     """The major version of a clang; 0 for what is none."""
-    from ..toolchain.compiler import read_macros
-
     match = re.search(r"#define __clang_major__ (\d+)", read_macros(command)[0])
     return int(match[1]) if match else 0
 

@@ -62,11 +62,16 @@ class Compiler:
         return [*own, *(["-fopenmp"] if self.openmp else []), *environment, *self.more]
 
     @property
+    def target(self) -> str:
+        """What the compiler makes code for, as in `x86_64-linux-gnu`, with a `--target=…` among `more`; empty if it does not say."""
+        return _target((*self.command, *(f for f in self.more if f.startswith("--target="))))
+
+    @property
     def processor_flags(self) -> list[str]:
         """`-march=…` or `-mcpu=…`, whichever this compiler calls a processor by."""
         if self.mcpu in ("", "none"):
             return []
-        target = _target(tuple(self.command))
+        target = self.target
         if self.mcpu == "native":
             here = platform.machine().lower()
             if target and target.split("-")[0] != _NATIVE_NAMES.get(here, here):
@@ -77,7 +82,7 @@ class Compiler:
     @property
     def processor(self) -> str:
         """What code is made for, in the compiler's words: `x86_64, x86-64-v4`; empty where there is no compiler."""
-        target = _target(tuple(self.command)).split("-")[0]
+        target = self.target.split("-")[0]
         macros = read_macros((*self.command, *self.flags))[0] if target == "x86_64" else ""
         level = next((name for name, needed in _LEVELS if macros and all(f" {m} " in macros for m in needed)), "")
         known = self.mcpu if self.mcpu not in ("", "none", "native") else level
@@ -101,8 +106,9 @@ class Compiler:
         if shutil.which(self.command[0]) is None:
             return VectorTarget(16, 16)
         macros, complaint = read_macros((*self.command, *self.flags))
-        if complaint and not read_macros((*self.command, *DEFAULT_FLAGS, *self.processor_flags))[0]:
-            if read_macros((*self.command, *DEFAULT_FLAGS))[0]:
+        plain = (*self.command, *DEFAULT_FLAGS, *(f for f in self.more if f.startswith("--target=")))
+        if complaint and not read_macros((*plain, *self.processor_flags))[0]:
+            if read_macros(plain)[0]:
                 said = complaint.splitlines()[0]
                 raise UsageError(f"{self.command[0]} does not know the processor {self.mcpu!r}: {said}")
         if "__AVX512F__" in macros:
@@ -173,17 +179,25 @@ def split_words(text: str, what: str) -> list[str]:
         raise UsageError(f"cannot read {what}, {text!r}: {str(error)[:1].lower()}{str(error)[1:]}") from None
 
 
-@cache
 def _target(command: tuple[str, ...]) -> str:
     """What the compiler makes code for, as in `x86_64-linux-gnu`; empty if it does not say."""
-    done = _ask([*command, "-dumpmachine"])
-    return done.stdout.strip() if isinstance(done, subprocess.CompletedProcess) else ""
+    return _answer((*_located(command), "-dumpmachine"))[0].strip()
+
+
+def read_macros(full: tuple[str, ...]) -> tuple[str, str]:
+    """The macros that the compiler defines, or none and what it complains of."""
+    return _answer((*_located(full), "-dM", "-E", "-x", "c", os.devnull))
+
+
+def _located(command: tuple[str, ...]) -> tuple[str, ...]:
+    """The command with the path of its program: another PATH may mean another one by the same name."""
+    return shutil.which(command[0]) or command[0], *command[1:]
 
 
 @cache
-def read_macros(full: tuple[str, ...]) -> tuple[str, str]:
-    """The macros that the compiler defines, or none and what it complains of."""
-    done = _ask([*full, "-dM", "-E", "-x", "c", os.devnull])
+def _answer(command: tuple[str, ...]) -> tuple[str, str]:
+    """What a command prints, or nothing and what it complains of."""
+    done = _ask(command)
     if isinstance(done, OSError):
         return "", str(done)
     return (done.stdout, "") if done.returncode == 0 else ("", done.stderr.strip() or "it failed")
