@@ -19,7 +19,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .diagnostics import ConversionWarning, Diagnostic, IrError
+    from .driver import Artifact
     from .driver.build import build
+    from .driver.loading import load
     from .infer import infer_types
     from .interp.evaluate import evaluate
     from .ir import Module

@@ -5,7 +5,7 @@
 
 PROMISES = {
     "lowered text": "loop nests that irtool writes are read again, verified with places, run and built; passes transform them by name",
-    "typed": "plug-ins and programs written against irtool are clean under mypy strict",
+    "typed": "plug-ins and programs written against irtool are clean under mypy strict and pyright strict",
     "primitives": "schedules are made of primitives: what build --explain prints is read again by --schedule, strategies compete, others can be loaded",
     "forms": "what lowering knows of a kernel's stages — axes, reductions, epilogues — is what schedules work on",
     "codes": "diagnostics have codes, which `irtool explain` explains with an example that shows the mistake; plug-ins have their own",
@@ -21,7 +21,7 @@ PROMISES = {
     "value checks": "`--check-values` knows which passes are meant to change results",
     "Python API": "programs written against TVM's Python API have close counterparts",
     "backends": "backends are plug-ins: found by name, their fields are their flags, and a target without one is refused",
-    "LLVM": "the LLVM backend gives what C gives, bit for bit with math=strict, and needs no C compiler",
+    "LLVM": "the LLVM backend gives what C gives, bit for bit with math=strict, by clang and by llvmlite, and needs no C compiler",
     "plug-ins": "operators, passes and instruments from outside reach every command and the Python API",
     "partial inference": "shapes and dtypes are inferred apart, forwards and backwards, with hints from outside",
     "normal forms": "the check of the basic-block normal form names the expression that violates it",

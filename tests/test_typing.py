@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -18,7 +19,7 @@ _WITHOUT_REASON = 167
 pytestmark = pytest.mark.promise("typed")
 
 
-def test_a_plugin_and_a_program_are_clean_under_mypy_strict() -> None:
+def test_plugins_and_a_program_are_clean_under_mypy_strict() -> None:
     pytest.importorskip("mypy")
     command = [
         sys.executable,
@@ -33,6 +34,13 @@ def test_a_plugin_and_a_program_are_clean_under_mypy_strict() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_plugins_of_every_kind_are_among_them() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in SAMPLES)
+    for decorator in ("operator", "register_pass", "strategy", "backend", "code"):
+        assert f"\n@{decorator}(" in text
+    assert "(PassInstrument)" in text
+
+
 def test_the_plugin_works(tmp_path: Path) -> None:
     (tmp_path / "in.relay").write_text(
         '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) {\n  sigmoid(%x)\n}\n'
@@ -43,6 +51,35 @@ def test_the_plugin_works(tmp_path: Path) -> None:
         command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
     )
     assert "board.swish(%x, beta=2f)" in done.stdout, done.stderr
+
+
+def test_the_program_runs(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "tests" / "typed" / "program.py")]
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    assert done.returncode == 0
+
+
+def test_the_strategy_and_the_backend_work(tmp_path: Path) -> None:
+    (tmp_path / "in.relay").write_text(
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(4, 16), float32]) {\n  sum(%x, axis=[1])\n}\n'
+    )
+    loaded = [f"--load={ROOT / 'tests' / 'typed' / name}" for name in ("unrolled.py", "outline.py")]
+    command = [
+        sys.executable,
+        "-m",
+        "irtool",
+        "build",
+        *loaded,
+        "--target=typed_outline{sizes=true}",
+        "-o",
+        "out",
+        "in.relay",
+    ]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "(16 bytes): typed_unrolled_sum" in next((tmp_path / "out").glob("*.md")).read_text()
 
 
 def test_ignored_type_errors_are_named_and_explained() -> None:

@@ -26,7 +26,7 @@ def build(
     params: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
     target: str | Mapping[str, Any] | Target | None = None,
     opt_level: int | None = None,
-    out_dir: str | os.PathLike | None = None,
+    out_dir: str | os.PathLike[str] | None = None,
     *,
     name: str = "model",
     entry: str | Sequence[str] = "main",
@@ -214,7 +214,7 @@ def _transform(
 def _deliver(
     made: Emission,
     options: Options,
-    out_dir: str | os.PathLike | None,
+    out_dir: str | os.PathLike[str] | None,
     also: Callable[[Emission], Mapping[str, str]] | None = None,
 ) -> Artifact:
     """Writes the files; they are the sources where the compiler failed, of which the error tells."""

@@ -10,21 +10,21 @@ from ..ir import Module
 from ..lower import lower_module
 from ..lower.memory import plan_memory
 from ..passes.context import PassContext
-from ..schedule import SCHEDULE, Stage, VectorTarget
+from ..schedule import SCHEDULE, ProgramStage, VectorTarget
 from ..tir.program import Program
 from .refusals import refuse_oversized
 
-LOWER = Stage(
+LOWER = ProgramStage(
     "Lower",
     "each fused group becomes a loop nest, each function steps over slots of memory",
     lambda program, machine: None,
 )
 """The first stage makes the program: there is nothing before it to show."""
 
-STAGES: tuple[Stage, ...] = (
+STAGES: tuple[ProgramStage, ...] = (
     LOWER,
     *SCHEDULE,
-    Stage(
+    ProgramStage(
         "PlanMemory",
         "every temporary and every kernel's scratch memory gets an offset; nothing changes their sizes any more",
         lambda program, machine: plan_memory(program),

@@ -179,7 +179,7 @@ class Operator(Facts, Plugin):
         """
         return (wanted,) if self.reshapes or self.pattern in (Pattern.INJECTIVE, Pattern.BROADCAST) else ()
 
-    def evaluate(self, *args: Any) -> Any:
+    def evaluate(self, *args: Any, **kwargs: Any) -> Any:
         """The numpy reference: arrays in, an array (or a tuple of arrays) out; a tuple argument is a Python tuple."""
         raise NotImplementedError(
             self._no_meaning() or f"{self.name} has no reference{missing(type(self), 'evaluate')}"

@@ -24,8 +24,8 @@ from .block import Block
 from .forms import Map, Reduction
 from .kernel import schedule_kernel
 from .nest import lower, lower_all
-from .pipeline import SCHEDULE, Stage, schedule_program
-from .strategies.base import Candidate, Strategy, strategies, strategy
+from .pipeline import SCHEDULE, ProgramStage, schedule_program
+from .strategies.base import Candidate, Stage, Strategy, strategies, strategy
 from .vector_target import VectorTarget
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Block",
     "Candidate",
     "Map",
+    "ProgramStage",
     "Reduction",
     "Stage",
     "Strategy",

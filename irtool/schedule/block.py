@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
 from ..diagnostics import UsageError
 from ..tir.expr import Expr, Load, Var, const, post_order, rewrite
@@ -20,6 +20,9 @@ from ..tir.simplify import Simplifier
 from ..tir.stmt import SERIAL, Buffer, Store
 from .forms import Form, Loop, Map, Reduction, substituted
 from .sliding import Sliding
+
+Made = TypeVar("Made", Map, Reduction)
+"""The form of a block that is made: `Form` is that of the class it is called on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +59,10 @@ class Block(Generic[Form]):
     caches: tuple[Cache, ...] = ()
     view: View | None = field(default=None, compare=False, repr=False)
 
-    @classmethod
-    def of(cls, form: Form) -> Block[Form]:
+    @staticmethod
+    def of(form: Made) -> Block[Made]:
         """A stage with a loop for each of its axes, all of them serial."""
-        return cls(form, form.loops, form.inner)
+        return Block(form, form.loops, form.inner)
 
     def find(self, loop: Var | str) -> Loop:
         """The loop with that variable, or of that name. Raises UsageError where there is none, or several."""

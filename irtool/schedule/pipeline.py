@@ -17,7 +17,7 @@ from .vector_target import VectorTarget
 
 
 @dataclass(frozen=True)
-class Stage:
+class ProgramStage:
     """A change of a whole program, in place.
 
     `vectors`: it only helps where there are vectors, and is left out on a target without.
@@ -53,41 +53,41 @@ def _drop_constants(program: Program, target: VectorTarget) -> None:
     program.constants = constants_in_use(program)
 
 
-SCHEDULE: tuple[Stage, ...] = (
-    Stage(
+SCHEDULE: tuple[ProgramStage, ...] = (
+    ProgramStage(
         "DecomposePhases",
         "strided transposed convolutions become one dense reduction per phase, in the form that layouts and strategies know",
         _decompose_phases,
     ),
-    Stage(
+    ProgramStage(
         "ChooseLayouts",
         "temporaries and weights get the blocked layouts that reductions want; kernels are still one per fused group",
         assign_layouts,
         vectors=True,
     ),
-    Stage(
+    ProgramStage(
         "FuseKernels",
         "kernels that work row by row on the same rows become one; layouts, which decide what a row is, are known",
         fuse_kernels,
         vectors=True,
     ),
-    Stage(
+    ProgramStage(
         "ScheduleKernels",
         "each stage of a kernel gets its strategy: tiles, vectors, packed operands",
         _schedule_kernels,
     ),
-    Stage(
+    ProgramStage(
         "FuseRowLoops",
         "stages that their strategies left in loops over the same rows share one; a row then stays in the nearest cache",
         _fuse_row_loops,
         vectors=True,
     ),
-    Stage(
+    ProgramStage(
         "ShareLoops",
         "the loops that threads share get enough steps for all of them, now that no loop changes any more",
         _share_loops,
     ),
-    Stage(
+    ProgramStage(
         "DropUnusedConstants",
         "weights that were packed, and what lowering evaluated, have left their sources behind",
         _drop_constants,
