@@ -9,6 +9,7 @@ from .adt import (
     PatternWildcard,
     TypeData,
     bound_vars,
+    patterns_in,
 )
 from .dims import ANY, Dim, DimExpr, DimVar, Int64
 from .expr import (
@@ -122,6 +123,7 @@ __all__ = [
     "leaf_paths",
     "let_chain",
     "names_used",
+    "patterns_in",
     "post_order",
     "rebuild",
     "rebuild_type",

@@ -71,12 +71,16 @@ class Clause:
         return Clause(self.pattern, body, self.span)
 
 
-def bound_vars(pattern: Pattern) -> Iterator[Var]:
-    """The variables that a pattern binds, left to right."""
+def patterns_in(pattern: Pattern) -> Iterator[Pattern]:
+    """A pattern and all patterns inside it, left to right."""
     stack = [pattern]
     while stack:
         p = stack.pop()
-        if isinstance(p, PatternVar):
-            yield p.var
-        elif isinstance(p, PatternConstructor | PatternTuple):
+        yield p
+        if isinstance(p, PatternConstructor | PatternTuple):
             stack.extend(reversed(p.patterns))
+
+
+def bound_vars(pattern: Pattern) -> Iterator[Var]:
+    """The variables that a pattern binds, left to right."""
+    return (p.var for p in patterns_in(pattern) if isinstance(p, PatternVar))

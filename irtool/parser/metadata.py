@@ -313,19 +313,22 @@ class Metadata:
         if number == 0 and type(None) in kinds:
             return None
         if kinds & {int, bool, float} or not (kinds - {type(None)} or target.startswith("relay.")):
-            if refers and target in NUMBERS and self._holds_references(key, name):
+            is_open = type(None) in kinds or not kinds
+            if (
+                refers
+                and target in NUMBERS
+                and (name in BOXED.get(key, ()) or (is_open and self._holds_references(key, name)))
+            ):
                 return self.make(number)
             return plain_value(text)
         return self.make(number) if number >= 0 and (number == 0 or target) else plain_value(text)
 
     def _holds_references(self, key: str, name: str) -> bool:
-        """True if the field of this type key is a boxed number, not a plain one.
+        """True if the field of this type key, which may be null, is a boxed number, not a plain one.
 
         Text does not tell `4` from node 4. But every node is reachable, so a number that nothing else refers to must be what
         such a field refers to; and all fields of one name and type key are alike.
         """
-        if name in BOXED.get(key, ()):
-            return True
         values = [r["attrs"][name] for r in self.nodes if r.get("type_key") == key and name in (r.get("attrs") or {})]
         numbers = [int(v) for v in values if v.isdecimal() and v != "0"]
         if any(not v.isdecimal() for v in values):

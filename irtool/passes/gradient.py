@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..diagnostics import IrError, placing
+from ..diagnostics import IrError, Span, placing
 from ..ir import (
     UNIT,
     Call,
@@ -22,8 +22,10 @@ from ..ir import (
     FuncType,
     GlobalVar,
     If,
+    Match,
     Module,
     Op,
+    PatternConstructor,
     RefCreate,
     RefRead,
     RefType,
@@ -38,6 +40,7 @@ from ..ir import (
     bound_variables,
     children,
     free_variables,
+    patterns_in,
     post_order,
     rebuild,
     refresh,
@@ -130,6 +133,18 @@ def reverse_type(t: Type) -> Type:
         return made
 
     return trampoline(convert(t))
+
+
+def _require_generic(constructor: Constructor, span: Span | None) -> None:
+    """Raises IrError where the definition of a data type names tensors or functions: pairs do not fit in their places."""
+    for t in constructor.inputs:
+        if reverse_type(t) != t:
+            raise IrError(
+                f"data type {constructor.belong_to.name} has no gradient: its constructor {constructor.name} holds {t!r}",
+                span,
+                help="give the data type a type parameter in place of that type",
+                code=NoGradient,
+            )
 
 
 def _lift(make: Callable[[Expr], Expr], t: Type, e: Expr, lets: LetList) -> Expr:
@@ -241,7 +256,7 @@ class _Reverse:
                 return self.checkpoint(e)
             if isinstance(e.op, Op):
                 return self.operator(e, e.op)
-            return self.structure(e) if isinstance(e.op, Constructor) else self.application(e)
+            return self.construction(e, e.op) if isinstance(e.op, Constructor) else self.application(e)
         if isinstance(e, Function):
             return self.function(e)
         if isinstance(e, GlobalVar):
@@ -250,8 +265,14 @@ class _Reverse:
             return self.constant(e)
         if isinstance(e, If):
             return self.if_(e)
-        if isinstance(e, Op):
-            raise IrError(f"operator {e.name} must be called to have a gradient", e.span, code=NoGradient)
+        if isinstance(e, Op | Constructor):
+            what = "operator" if isinstance(e, Op) else "constructor"
+            raise IrError(f"{what} {e.name} must be called to have a gradient", e.span, code=NoGradient)
+        if isinstance(e, Match):
+            for clause in e.clauses:
+                for p in patterns_in(clause.pattern):
+                    if isinstance(p, PatternConstructor):
+                        _require_generic(p.constructor, p.span)
         return self.structure(e)
 
     def structure(self, e: Expr) -> Steps:
@@ -259,11 +280,15 @@ class _Reverse:
         kids = []
         for k in children(e):
             kids.append((yield self.visit(k)))
-        new = rebuild(e, kids)
-        if isinstance(new, Call) and new.type_args:  # of a constructor
-            new = Call(new.op, new.args, new.attrs, tuple(map(reverse_type, new.type_args)), new.span)
         renamed = {v: self.variable(v) for v in binders(e)}
-        return with_binders(new, renamed)
+        return with_binders(rebuild(e, kids), renamed)
+
+    def construction(self, e: Call, constructor: Constructor) -> Steps:
+        _require_generic(constructor, e.span)
+        arguments = []
+        for a in e.args:
+            arguments.append((yield self.visit(a)))
+        return Call(constructor, tuple(arguments), e.attrs, tuple(map(reverse_type, e.type_args)), e.span)
 
     def constant(self, e: Constant) -> Steps:
         lets = LetList(self.names)
