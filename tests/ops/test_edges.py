@@ -188,6 +188,22 @@ def test_ties_of_boxes(score: str, vector: bool) -> None:
         np.testing.assert_array_equal(g, w, err_msg=f"result {n}")
 
 
+@BOTH
+def test_wide_counts_of_boxes(vector: bool) -> None:
+    """Counts and names of boxes are int32, wider ones wrap, before they are looked at."""
+    wide = np.array([2**63 - 2, 2**32 + 1, 2**31, 3], "int64")
+    rng = np.random.default_rng(4)
+    boxes = rng.uniform(0, 1, (2, 4, 6)).astype("float32")
+    valid, indices, most = np.array([2**32 + 3, 4], "int64"), np.stack([wide, wide[::-1]]), np.int64(2**32 + 2)
+    params = f"%x: {typed(boxes)}, %v: {typed(valid)}, %i: {typed(indices)}, %m: int64, %b: Tensor[(1, 4, 4), float32], %s: Tensor[(1, 1, 4), float32]"
+    calls = [f"vision.non_max_suppression(%x, %v, %i, %m, {iou}f, force_suppress=True)" for iou in (0.5, 1.0)]
+    calls += ["vision.all_class_non_max_suppression(%b, %s, %m, 0.9f, 0f)"]
+    inputs = [boxes, valid, indices, most, boxes[:1, :, 2:], boxes[:1, :, 0].reshape(1, 1, 4)]
+    want, got = both(f"def @main({params}) {{ ({', '.join(calls)}) }}", inputs, vector, opt_level=0)
+    for n, (w, g) in enumerate(zip(want, got, strict=True)):
+        np.testing.assert_array_equal(g, w, err_msg=f"result {n}")
+
+
 HOSTILE_SCALES = (NAN, INF, -INF, 0.0, -1.0, 1e-30, 1e30)
 
 

@@ -14,6 +14,7 @@ from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import ANY, Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import convert
 from ..shapes import mul, require_compatible, require_floats, require_one_number, require_rank, tensor
 from ..sorting import merge_sort, outranks
 from .overlap import overlap, overlap_of
@@ -96,7 +97,7 @@ class AllClassNonMaxSuppression(Operator):
 
     def evaluate(self, boxes: Any, scores: Any, most: Any, iou: Any, least: Any) -> Any:
         batch, classes, count = scores.shape
-        limit = int(most.reshape(()))
+        limit = int(convert(most, "int32").reshape(()))
         found = [
             [self.select(boxes[b], scores[b, c], limit, iou.reshape(()), least.reshape(())) for c in range(classes)]
             for b in range(batch)

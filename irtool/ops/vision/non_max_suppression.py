@@ -90,9 +90,9 @@ class NonMaxSuppression(Operator):
         batch, anchors, _ = data.shape
         boxes = np.full_like(data, -1)
         places = np.full((batch, anchors), -1, np.int32)
-        threshold, most = convert(iou, data.dtype).reshape(()), int(max_output.reshape(()))
+        threshold, most = convert(iou, data.dtype).reshape(()), int(convert(max_output, "int32").reshape(()))
         for b in range(batch):
-            valid = min(max(int(valid_count[b]), 0), anchors)
+            valid = min(max(int(convert(valid_count[b], "int32")), 0), anchors)
             if threshold > 0:
                 order = np.argsort(-data[b, :valid, self.score_index], kind="stable")
                 keep = self.top_k if 0 < self.top_k < valid else valid
@@ -108,7 +108,7 @@ class NonMaxSuppression(Operator):
         count = np.zeros((batch, 1), np.int32)
         for b in range(batch):
             kept = places[b][places[b] >= 0]
-            named = indices[b, kept]
+            named = convert(indices[b, kept], "int32")
             named = named[named >= 0]
             out[b, : named.size] = named
             count[b, 0] = named.size
