@@ -10,7 +10,7 @@ them, as the iteration variables of TVM's schedules do; `lower` puts the two tog
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +19,7 @@ from ..tir.expr import Expr, Load, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import SERIAL, Buffer, Store
 from .forms import Form, Loop, Map, Reduction, substituted
+from .guards import take_guards
 from .sliding import Sliding
 
 Made = TypeVar("Made", Map, Reduction)
@@ -43,6 +44,8 @@ class Block(Generic[Form]):
         window: an inner loop along which the rows of the tile read the same elements; each is read once.
         factor: an inner loop that is spread over several accumulators.
         caches: operands read from a buffer of their own, filled right before the loops that read it.
+        around: loops around the block with what is made in every step of them, outermost first; the form is what is inside.
+        pending: a copy, or an intermediate result, of which it is not said yet inside of which loops it is made.
     """
 
     form: Form
@@ -57,6 +60,8 @@ class Block(Generic[Form]):
     window: Sliding | None = None
     factor: Factor | None = None
     caches: tuple[Cache, ...] = ()
+    around: tuple[Level, ...] = ()
+    pending: Pending | None = None
     view: View | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
@@ -95,6 +100,67 @@ class Block(Generic[Form]):
     def inside(self) -> tuple[Loop, ...]:
         """The loops over results that are inside of it."""
         return tuple(x for x in self.loops if _among(x, self.tile))
+
+    def with_guards(self) -> Block[Form]:
+        """The block, with the conditions on what a reduction reads as conditions on its steps."""
+        if not isinstance(self.form, Reduction):
+            return self
+        form: Any = take_guards(self.form)
+        return replace(self, form=form, view=None)
+
+    def again(self) -> Block[Form]:
+        """The block with its loops as the axes of what it computes."""
+        return replace(Block.of(self.result()), kinds=self.kinds, ranges=self.ranges, around=self.around)
+
+    def check_loops_only(self, before: str) -> None:
+        """Raises UsageError where more than the loops has been changed, which must not be done before a step."""
+        if self.tile or self.caches or self.factor or self.window:
+            raise UsageError(
+                "accumulators and copies are settled already", help=f"{before} comes before cache_read and cache_write"
+            )
+
+    def check_placed(self) -> None:
+        """Raises UsageError where it is not said yet when a copy is made."""
+        if self.pending is not None:
+            name = self.pending.name
+            raise UsageError(f"it is not said when {name} is made", help=f"compute_at({name}), or inside of a loop")
+
+    def placed(self, form: Form, level: Level, loops: Sequence[Loop]) -> Block[Form]:
+        """A block for another form, of what is inside of some of the loops; these run as they did."""
+        inside = {v for v, _ in (*loops, *form.inner)}
+        kinds = {v: k for v, k in self.kinds.items() if v in inside}
+        around = (*self.around, level)
+        return replace(Block.of(form), kinds=kinds, ranges=self.ranges, around=around)
+
+    def values(self, inside: Sequence[Loop]) -> dict[Expr, Expr]:
+        """What axes are in terms of the loops: what the loops `inside` add comes first, so that the rest stays in one piece."""
+        own = {v for v, _ in inside}
+        made: dict[Expr, Expr] = {}
+        for axis, value in self.bindings.items():
+            terms, rest = Simplifier().linear(value)
+            total: Expr = const(0)
+            for x in sorted(terms, key=lambda x: x not in own):
+                total = total + x * terms[x]
+            made[axis] = total + rest
+        return made
+
+    def with_fill(self, name: str, parts: Sequence[Block[Any]]) -> Block[Form]:
+        """The block, with one of the blocks that fill its copies replaced by several parts. Raises UsageError where there is
+        none of that name."""
+        self.fill(name)
+        return replace(
+            self,
+            around=tuple(
+                replace(x, fills=tuple((n, tuple(parts) if n == name else f) for n, f in x.fills)) for x in self.around
+            ),
+        )
+
+    def fill(self, name: str) -> tuple[Block[Any], ...]:
+        """The parts of what fills a copy. Raises UsageError where there is none of that name."""
+        every = {n: f for x in self.around for n, f in x.fills}
+        if name not in every:
+            raise UsageError(f"there is no copy {name}", help=f"copies: {', '.join(every) or 'none'}")
+        return every[name]
 
     def over(self, axis: Var) -> tuple[Var, ...]:
         """The loops that decide an axis, outermost first; those that are gone, of one step, are not among them."""
@@ -164,6 +230,27 @@ class Cache:
     fill: Block[Map]
     operand: Load
     read: Load
+
+
+@dataclass(frozen=True)
+class Level:
+    """Loops `(variable, extent, kind)`, and what is made in every step of them before the block inside runs.
+
+    `buffer`: what is filled; on the stack, or in the kernel's workspace. `fills`: the blocks that do it, each in parts, by name.
+    """
+
+    loops: tuple[tuple[Var, int, str], ...]
+    buffer: Buffer
+    fills: tuple[tuple[str, tuple[Block[Any], ...]], ...]
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A copy before it is placed. `place` makes it inside of the first so many loops: the block is then what is inside of them,
+    and reads the copy."""
+
+    name: str
+    place: Callable[[Block[Any], int], Block[Any]]
 
 
 @dataclass(frozen=True)

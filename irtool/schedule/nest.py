@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import groupby, product
 from typing import Any
 
 from ..tir.expr import Expr, Var, const, post_order, substitute
@@ -12,6 +12,7 @@ from ..tir.stmt import (
     UNROLLED,
     VECTORIZED,
     Allocate,
+    Buffer,
     For,
     If,
     Stmt,
@@ -33,13 +34,43 @@ _MANY_STEPS = 32
 
 
 def lower(b: Block[Any]) -> Stmt:
+    """The nest of a block. Raises UsageError where it is not said when a copy that it reads is made."""
+    return lower_all([b])
+
+
+def lower_all(parts: Sequence[Block[Any]]) -> Stmt:
+    """The nests of blocks one after the other, those inside of the same loops and copies together. Copies in the workspace are
+    allocated outermost, to be planned with the kernel's buffers."""
+    shared: list[Buffer] = []
+    made: list[Stmt] = []
+    for _, group in groupby(parts, key=lambda b: [id(x) for x in b.around]):
+        blocks = list(group)
+        for b in blocks:
+            b.check_placed()
+        body = _joined(blocks)
+        for level in reversed(blocks[0].around):
+            body = seq([*(lower_all(blocks) for _, blocks in level.fills), body])
+            if level.buffer.scope == "arena":
+                shared.append(level.buffer)
+            else:
+                body = Allocate(level.buffer, body)
+            for v, extent, kind in reversed(level.loops):
+                body = For(v, extent, body, kind)
+        made.append(body)
+    body = seq(made)
+    for buffer in shared:
+        body = Allocate(buffer, body)
+    return body
+
+
+def _nest(b: Block[Any]) -> Stmt:
     """The loops of a block around its stores, or around its accumulators."""
     body = _reduction(b) if isinstance(b.form, Reduction) else seq([b.seen().store(s) for s in b.form.stores])
     outside = b.outside
     for depth in range(len(outside), -1, -1):
         caches = [c for c in b.caches if c.within == len(outside) - depth]
         if caches:
-            body = seq([*(lower(c.fill) for c in caches), body])
+            body = seq([*(_nest(c.fill) for c in caches), body])
             for c in caches:
                 body = Allocate(c.buffer, body)
         if depth:
@@ -48,7 +79,7 @@ def lower(b: Block[Any]) -> Stmt:
     return body
 
 
-def lower_all(parts: Sequence[Block[Any]]) -> Stmt:
+def _joined(parts: Sequence[Block[Any]]) -> Stmt:
     """The nests of blocks one after the other, inside of the outermost loops that all of them have.
 
     Of reductions it is the outermost loop alone: other stages can join it. Threads then share its steps only, so that there
@@ -65,7 +96,7 @@ def lower_all(parts: Sequence[Block[Any]]) -> Stmt:
             break
         common.append((v, extent, parts[0].kind(v)))
     rest = [replace(b, loops=b.loops[len(common) :]) for b in parts]
-    body = seq([lower(b) for b in rest])
+    body = seq([_nest(b) for b in rest])
     for v, extent, kind in reversed(common):
         body = For(v, extent, body, kind)
     return body
@@ -79,6 +110,8 @@ def _reduction(b: Block[Any]) -> Stmt:
         return lower_factor(b, b.result() if b.bindings else form, b.factor)
     if not b.tile:
         update: Stmt = Store(form.acc, (), view(form.update))
+        for g in open_guards(b):
+            update = If(const(-1) < g, update)
         for v, extent in reversed(b.inner):
             update = For(v, extent, update, b.kind(v))
         stores = [view.store(s) for s in form.stores]

@@ -9,26 +9,37 @@
         loop_partition(ax0, [[0, 16]])
       part:
         loop_partition(ax0, [[16, 19]])
+    .*dense.*:
+      pack(p1, along=ax1, lanes=8)
+      compute_at(packed)
+      packed:
+        vectorize(col)
+      cache_write(ax1)
 
-Every part begins with the whole stage, and what stands before the first one; together they must make all results.
+Every part begins with the whole stage, and what stands before the first one; together they must make all results. What fills a
+copy is scheduled under its name, as a stage of its own. What belongs to a part or a copy is indented further; parts may have
+copies and parts.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import Any
 
 from ..diagnostics import UsageError, nearest
+from ..tir.expr import Var
 from . import primitives
 from .block import Block
-from .forms import Form
+from .forms import Form, Map, Reduction
 from .primitives.base import PART
+from .tile_choice import is_padded
 
 _HEADER = re.compile(r"(?P<kernel>\S+)(?:\s+stage\s+(?P<stage>\d+))?\s*:")
 
@@ -47,8 +58,7 @@ class Call:
         try:
             found = getattr(primitives, self.name)(b, *self.args, **dict(self.options))
         except UsageError as error:
-            said = error.diagnostics[0]
-            raise UsageError(f"line {self.line} of the schedule: {said.message}", help=said.help) from None
+            raise _at_line(self.line, error) from None
         except TypeError as error:
             raise UsageError(
                 f"line {self.line} of the schedule: {str(error).removeprefix(f'{self.name}() ')}"
@@ -60,34 +70,64 @@ class Call:
         return found[0]
 
 
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """What is done to a stage: `prelude`, then each of the parts."""
+@dataclass
+class Group:
+    """What is done to a block: calls, and groups for what fills its copies, in order; then each of the parts."""
 
     line: int
-    kernel: str
-    stage: int | None
-    prelude: tuple[Call, ...]
-    parts: tuple[tuple[Call, ...], ...]
+    name: str = ""
+    steps: list[Call | Group] = field(default_factory=list)
+    parts: list[Group] = field(default_factory=list)
 
     def apply(self, b: Block[Form]) -> list[Block[Form]]:
-        """The parts of a stage. Raises UsageError where they do not make all of its results."""
-        for call in self.prelude:
-            b = call.apply(b)
+        """The parts of a block. Raises UsageError where they do not make all of its results."""
+        made = self._run(b)
+        _check_whole(made, b.form, self.line)
+        return made
+
+    def _run(self, b: Block[Form]) -> list[Block[Form]]:
+        for step in self.steps:
+            b = step.apply(b) if isinstance(step, Call) else step.fill(b)
+        try:
+            b.check_placed()
+        except UsageError as error:
+            raise _at_line(self.line, error) from None
         if not self.parts:
-            _check_whole([b], self.line)
             return [b]
         if b.tile or b.caches or b.factor:
             raise UsageError(f"the schedule of line {self.line} begins its parts too late", help="loops come first")
-        b = replace(Block.of(b.result()), kinds=b.kinds)  # parts are ranges of what the loops are by now
-        made = []
-        for calls in self.parts:
-            part = b
-            for call in calls:
-                part = call.apply(part)
-            made.append(part)
-        _check_whole(made, self.line)
+        b = b.again()  # parts are ranges of what the loops are by now
+        made = [x for p in self.parts for x in p._run(b)]
+        _check_whole(made, b.form, self.line)
         return made
+
+    def fill(self, b: Block[Form]) -> Block[Form]:
+        """The block, with what fills a copy scheduled. Raises UsageError, with the line."""
+        try:
+            parts = b.fill(self.name)
+        except UsageError as error:
+            raise _at_line(self.line, error) from None
+        if len(parts) != 1 or parts[0].loops is not parts[0].form.loops:
+            raise UsageError(f"line {self.line} of the schedule: {self.name} is scheduled already")
+        return b.with_fill(self.name, self.apply(parts[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """What is done to the stages of a kernel whose name is matched: to that of a number, or the one with the most work."""
+
+    kernel: str
+    stage: int | None
+    group: Group
+
+    @property
+    def line(self) -> int:
+        """Where it begins."""
+        return self.group.line
+
+    def apply(self, b: Block[Form]) -> list[Block[Form]]:
+        """The parts of a stage. Raises UsageError where they do not make all of its results."""
+        return self.group.apply(b)
 
 
 @dataclass
@@ -133,38 +173,70 @@ def entry_for(kernel: str, stage: int, main: bool) -> Entry | None:
 def read_script(text: str) -> list[Entry]:
     """The entries of a script. Raises UsageError, with the line."""
     entries: list[Entry] = []
-    groups: list[list[Call]] = []
-    header: tuple[int, str, int | None] | None = None
-
-    def finish() -> None:
-        if header is not None:
-            first, *rest = (tuple(g) for g in groups)
-            entries.append(Entry(*header, first, tuple(rest)))
-
-    for number, line in enumerate(text.splitlines(), 1):
+    open_groups: list[_Open] = []
+    for number, line in enumerate(text.expandtabs().splitlines(), 1):
         words = line.partition("#")[0].strip()
         if not words:
             continue
+        indent = len(line) - len(line.lstrip())
         match = _HEADER.fullmatch(words)
+        if match is not None and words != PART and (not open_groups or indent <= open_groups[0].indent):
+            entries.append(_entry(match, number))
+            open_groups = [_Open(indent, entries[-1].group)]
+            continue
+        if not open_groups:
+            help = None if words == PART else "NAME: comes first"
+            raise UsageError(f"line {number} of the schedule: no kernel is named before it", help=help)
+        while len(open_groups) > 1 and open_groups[-1].ends(indent, match is not None):
+            open_groups.pop()
+        here = open_groups[-1]
+        here.body = indent if here.body is None else here.body
+        if match is None:
+            here.add(_call(words, number))
+            continue
+        group = Group(number, words.removesuffix(":").strip())
         if words == PART:
-            if header is None:
-                raise UsageError(f"line {number} of the schedule: no kernel is named before it")
-            groups.append([])
-        elif match is not None:
-            finish()
-            try:
-                re.compile(match["kernel"])
-            except re.error as error:
-                message = f"line {number} of the schedule: {match['kernel']!r} is no regular expression: {error}"
-                raise UsageError(message) from None
-            header = (number, match["kernel"], int(match["stage"]) if match["stage"] else None)
-            groups = [[]]
-        elif header is None:
-            raise UsageError(f"line {number} of the schedule: no kernel is named before it", help="NAME: comes first")
+            here.group.parts.append(group)
         else:
-            groups[-1].append(_call(words, number))
-    finish()
+            here.add(group)
+        open_groups.append(_Open(indent, group))
     return entries
+
+
+@dataclass
+class _Open:
+    """A group that lines are added to. `indent`: that of its header; `body`: that of its first line."""
+
+    indent: int
+    group: Group
+    body: int | None = None
+
+    def ends(self, indent: int, is_header: bool) -> bool:
+        """True if a line is not in it any more. Calls may stand right below a header, no further inside."""
+        return indent < (self.indent if self.body is None else self.body) or (is_header and indent <= self.indent)
+
+    def add(self, step: Call | Group) -> None:
+        """Adds a step. Raises UsageError behind parts."""
+        if self.group.parts:
+            raise UsageError(
+                f"line {step.line} of the schedule: it stands behind the parts", help="indent what belongs to a part"
+            )
+        self.group.steps.append(step)
+
+
+def _entry(match: re.Match[str], number: int) -> Entry:
+    try:
+        re.compile(match["kernel"])
+    except re.error as error:
+        message = f"line {number} of the schedule: {match['kernel']!r} is no regular expression: {error}"
+        raise UsageError(message) from None
+    return Entry(match["kernel"], int(match["stage"]) if match["stage"] else None, Group(number))
+
+
+def _at_line(line: int, error: UsageError) -> UsageError:
+    """The error, with a line of the schedule."""
+    said = error.diagnostics[0]
+    return UsageError(f"line {line} of the schedule: {said.message}", help=said.help)
 
 
 def _call(words: str, number: int) -> Call:
@@ -188,25 +260,45 @@ def _value(e: ast.expr) -> Any:
         return e.id
     if isinstance(e, ast.List | ast.Tuple):
         return [_value(x) for x in e.elts]
+    if isinstance(e, ast.Subscript) and isinstance(e.value, ast.Name):
+        return f"{e.value.id}[{_value(e.slice)}]"
     if isinstance(e, ast.Constant) and isinstance(e.value, int | str):
         return e.value
     raise ValueError
 
 
-def _check_whole(parts: Sequence[Block[Any]], line: int) -> None:
-    """Raises UsageError where the parts together do not make all results of a stage, or leave out what is reduced."""
-    axes = parts[0].form.loops
+def _check_whole(parts: Sequence[Block[Any]], form: Map | Reduction, line: int) -> None:
+    """Raises UsageError where the parts together do not make all results of a form, or leave out what is reduced."""
+    axes = form.loops
     for b in parts:
         for v, n in axes:
-            if b.ranges.get(v, (0, n))[1] > n:
+            end = b.ranges.get(v, (0, n))[1]
+            if end > n and not _stores_tail(b, v, n):
                 raise UsageError(f"the schedule of line {line} makes more of {v.name} than its {n} steps")
     boxes = [[b.ranges.get(v, (0, n)) for v, n in axes] for b in parts]
-    cuts = [sorted({0, n, *(x for box in boxes for x in box[i])}) for i, (_, n) in enumerate(axes)]
+    cuts = [sorted({0, n, *(min(x, n) for box in boxes for x in box[i])}) for i, (_, n) in enumerate(axes)]
     for cell in product(*(list(pairwise(c)) for c in cuts)):
         covered = any(all(lo <= a and b <= hi for (a, b), (lo, hi) in zip(cell, box)) for box in boxes)
         if not covered:
             where = ", ".join(f"{v.name} in [{a}, {b})" for (v, _), (a, b) in zip(axes, cell))
             raise UsageError(f"the schedule of line {line} leaves out results: {where}")
     for b in parts:
-        if any(v in b.ranges for v, _ in b.form.inner):
+        if any(v in b.ranges for v, _ in form.inner):
             raise UsageError(f"the schedule of line {line} leaves out a part of what is reduced")
+        is_cut = 0 < b.results < math.prod(n for _, n in b.tile[-2:])
+        if is_cut and not any(_stores_tail(b, v, n) for v, n in b.form.loops):
+            raise UsageError(f"the schedule of line {line} leaves out results: store_tail({b.results}) is for a tail")
+
+
+def _stores_tail(b: Block[Any], v: Var, extent: int) -> bool:
+    """True if only the elements of an axis that exist are results of the block's tile, which its operands have more of."""
+    begin, end = b.ranges.get(v, (0, extent))
+    last = b.tile[-2:]
+    over = [(x, n) for x, n in b.loops if any(x is y for y in b.over(v))]
+    return (
+        b.results > 0
+        and begin + b.results == extent
+        and all(any(x is y for y, _ in last) for x, _ in over)
+        and math.prod(n for _, n in last) == end - begin
+        and is_padded(b.form, v, end)
+    )

@@ -103,7 +103,8 @@ def is_padded(r: Reduction, v: Var, extent: int) -> bool:
     for e in loads(r.update):
         for axis, i in enumerate(e.indices):
             if e.source is not r.acc and depends(i, v):
-                if not stride(simplify, i, v) or simplify.range(i)[1] >= e.source.shape[axis]:
+                low, high = simplify.range(i)
+                if not stride(simplify, i, v) or low < 0 or high >= e.source.shape[axis]:
                     return False
                 found = True
     return found

@@ -76,7 +76,8 @@ MISTAKES = {
     "loop_partition(ax0, [[3, 2]])": "is not a range of ax0",
     "loop_partition(ax0, [[0, 2], [2, 4]])": "makes several parts",
     "store_transposed()": "do not lie side by side",
-    "store_tail(3)": "unknown primitive store_tail",
+    "store_tail(3)": "there are no 3 elements",
+    "stored(3)": "unknown primitive stored",
 }
 
 

@@ -4,34 +4,43 @@ Each one's docstring shows a nest before and after it. Strategies are made of th
 """
 
 from .annotate import parallel, unroll, vectorize
-from .base import begin_part, primitive, remark, tracing
+from .base import copy, part, primitive, remark, tracing
 from .cache_read import cache_read
 from .cache_write import cache_write
+from .compute_at import compute_at
 from .drop_unit_loops import drop_unit_loops
 from .fuse import fuse
 from .loop_partition import loop_partition
+from .pack import pack
 from .reorder import reorder
 from .rfactor import rfactor
+from .separate import separate
 from .sliding_window import sliding_window
 from .split import split
 from .store_results import store_tail, store_transposed
+from .tile import tile
 
 __all__ = [
-    "begin_part",
     "cache_read",
     "cache_write",
+    "compute_at",
+    "copy",
     "drop_unit_loops",
     "fuse",
     "loop_partition",
+    "pack",
     "parallel",
+    "part",
     "primitive",
     "remark",
     "reorder",
     "rfactor",
+    "separate",
     "sliding_window",
     "split",
     "store_tail",
     "store_transposed",
+    "tile",
     "tracing",
     "unroll",
     "vectorize",

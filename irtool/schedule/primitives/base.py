@@ -14,7 +14,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from ...tir.expr import Load, Var
 from ...tir.stmt import Buffer
-from ..forms import Map, Reduction
+from ..block import Block
+from .operands import operand_name
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,7 +36,7 @@ def primitive(function: Callable[P, R]) -> Callable[P, R]:
         with tracing():  # what a primitive is made of does not show
             result = function(*args, **options)
         if result is not args[0] and result != [args[0]]:
-            trace.append(_call(function.__name__, args[1:], options))
+            trace.append(_call(function.__name__, args[0], args[1:], options))
         return result
 
     run.by_hand = True  # type: ignore[attr-defined]  # a function has what is set on it
@@ -65,24 +66,42 @@ def remark(line: str) -> None:
         trace.append(line)
 
 
-def begin_part(parts: int) -> None:
-    """Says in the trace that what follows is for one of several parts of the stage; each begins with the whole stage."""
-    if parts > 1:
-        remark(PART)
+@contextmanager
+def part(parts: int) -> Iterator[None]:
+    """What its body adds to the trace is for one of several parts of the stage; each begins with the whole stage."""
+    with _group(PART if parts > 1 else ""):
+        yield
 
 
-def _call(name: str, args: Sequence[object], options: dict[str, Any]) -> str:
-    said = [_argument(a) for a in args] + [f"{k}={_argument(a)}" for k, a in options.items()]
+@contextmanager
+def copy(name: str) -> Iterator[None]:
+    """What its body adds to the trace is for what fills a copy."""
+    with _group(f"{name}:"):
+        yield
+
+
+@contextmanager
+def _group(header: str) -> Iterator[None]:
+    trace = _TRACE.get()
+    if trace is None or not header:
+        yield
+        return
+    with tracing() as lines:
+        yield
+    if lines or header == PART:
+        trace += [header, *(f"  {line}" for line in lines)]
+
+
+def _call(name: str, block: object, args: Sequence[object], options: dict[str, Any]) -> str:
+    said = [_argument(block, a) for a in args] + [f"{k}={_argument(block, a)}" for k, a in options.items()]
     return f"{name}({', '.join(said)})"
 
 
-def _argument(value: object) -> str:
+def _argument(block: object, value: object) -> str:
     if isinstance(value, Var | Buffer):
         return value.name
     if isinstance(value, Load):
-        return value.source.name
-    if isinstance(value, Map | Reduction):
-        return value.stores[0].buffer.name
+        return operand_name(block.form, value) if isinstance(block, Block) else value.source.name
     if isinstance(value, tuple | list):
-        return f"[{', '.join(map(_argument, value))}]"
+        return f"[{', '.join(_argument(block, x) for x in value)}]"
     return str(value)

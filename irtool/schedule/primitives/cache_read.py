@@ -8,10 +8,10 @@ from dataclasses import replace
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, rewrite
 from ...tir.stmt import VECTORIZED, Buffer, Store
-from ..affine import loads
 from ..block import Block, Cache
-from ..forms import Form, Map, Reduction
+from ..forms import Form, Map
 from .base import primitive
+from .operands import find_operand
 
 
 @primitive
@@ -24,11 +24,12 @@ def cache_read(b: Block[Form], operand: Load | str, loops: Sequence[Var | str], 
                                                                                      for i in 4: for j in 8: out[i, j] = near[j, i]
 
     The copy has an axis for each loop named, in that order, and is made in vectors along the last. It lies on the stack.
-    An operand may be named by its buffer, if that is read at one place. Raises UsageError unless the loops are the innermost
+    An operand may be named by its buffer, one of several that are read from it as `x[0]`, `x[1]`. Raises UsageError unless the loops are the innermost
     ones over results.
     """
+    b.check_placed()
     if isinstance(operand, str):
-        operand = _operand(b, operand)
+        operand = find_operand(b.form, operand)
     chosen = [b.find(x) for x in loops]
     inside = b.loops[len(b.loops) - len(chosen) :]
     if {v for v, _ in inside} != {v for v, _ in chosen}:
@@ -41,13 +42,3 @@ def cache_read(b: Block[Form], operand: Load | str, loops: Sequence[Var | str], 
     fill = Block.of(Map(tuple(own), (Store(buffer, at, source),))).with_kind(own[-1][0], VECTORIZED)
     cache = Cache(len(chosen), buffer, fill, operand, Load(buffer, tuple(v for v, _ in chosen)))
     return replace(b, caches=(*b.caches, cache), view=None)
-
-
-def _operand(b: Block[Form], name: str) -> Load:
-    update = (b.form.update,) if isinstance(b.form, Reduction) else ()
-    every = dict.fromkeys(loads(*update, *(s.value for s in b.form.stores)))
-    found = [e for e in every if e.source.name == name]
-    if len(found) != 1:
-        known = ", ".join(dict.fromkeys(e.source.name for e in every)) or "none"
-        raise UsageError(f"{name} is read at {len(found)} places, and must be at one", help=f"what is read: {known}")
-    return found[0]

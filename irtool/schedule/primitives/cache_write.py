@@ -22,9 +22,11 @@ def cache_write(b: Block[Form], at: Var | str) -> Block[Form]:
           for k: acc += x[i*4 + j, k] * w[k, l]    ⇒     for k: for j in 4: for l in 8: acc[j, l] += x[i*4 + j, k] * w[k, l]
           out[i*4 + j, l] = acc                          for j in 4: for l in 8: out[i*4 + j, l] = acc[j, l]
 
-    Raises UsageError for a block that reduces nothing.
+    Conditions on what is read become conditions on steps of the reduction, where a step could as well not be made. Raises
+    UsageError for a block that reduces nothing.
     """
+    b.check_placed()
     if not isinstance(b.form, Reduction):
         raise UsageError("there is no accumulator: nothing is reduced")
     depth = b.depth(at)
-    return replace(b, tile=b.loops[depth:], view=None)
+    return replace(b.with_guards(), tile=b.loops[depth:], view=None)

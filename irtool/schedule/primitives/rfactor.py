@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from ...diagnostics import UsageError
 from ...tir.expr import Binary, Load, Var
+from ..affine import depends
 from ..block import Block, Factor
 from ..forms import Form, Reduction
+from ..guards import take_guards
 from .base import primitive
 
 COMBINED = ("+", "*", "min", "max", "minimum", "maximum")
@@ -28,11 +30,20 @@ def rfactor(b: Block[Form], loop: Var | str, lanes: int, vectors: int = 1) -> Bl
     Several vectors are accumulated at once, so that an addition need not wait for the one before. Sums of floating-point
     numbers are rounded in another order. Raises UsageError for an update whose order matters.
     """
+    b.check_placed()
     form = b.form
     v, extent = b.find(loop)
-    update = form.update if isinstance(form, Reduction) else None
+    update = take_guards(form).update if isinstance(form, Reduction) else None
     if not isinstance(update, Binary) or update.op not in COMBINED or not isinstance(update.a, Load):
         raise UsageError("the steps of this block cannot be made in another order")
     if lanes * vectors > extent or any(v is x for x, _ in b.loops):
         raise UsageError(f"{v.name} is not a loop of the reduction with {lanes * vectors} steps")
-    return replace(b, factor=Factor(v, lanes, vectors))
+    assert isinstance(form, Reduction)
+    taken = b.with_guards()
+    others = [k for k, _ in b.inner if k is not v]
+    guards = [b.seen()(g) for g in take_guards(form).guards]
+    if any(depends(g, v) or sum(depends(g, k) for k in others) > 1 for g in guards):
+        if form.guards:
+            raise UsageError(f"conditions on what is read depend on {v.name}, or on several loops")
+        taken = b  # conditions stay where they are
+    return replace(taken, factor=Factor(v, lanes, vectors))

@@ -26,10 +26,6 @@ def store_tail(b: Block[Form], results: int) -> Block[Form]:
     return replace(b, results=results)
 
 
-# The elements that are no results read operands beyond their axis: a strategy knows that they are there.
-store_tail.by_hand = False  # type: ignore[attr-defined]  # a function has what is set on it
-
-
 @primitive
 def store_transposed(b: Block[Form]) -> Block[Form]:
     """Results by way of an array, from which they are stored along the first axis of a tile.

@@ -53,6 +53,7 @@ class Stage:
         number: which of its stages it is.
         main: whether it is the one with the most work.
         same: pairs of an input and an output of the kernel that may lie in the same memory.
+        serial: whether it runs inside of a loop that threads share, and none of its own should be.
     """
 
     form: AnyForm
@@ -62,6 +63,7 @@ class Stage:
     kernel: str = ""
     number: int = -1
     main: bool = False
+    serial: bool = False
     _told: bool = field(default=False, init=False, repr=False)
 
     @property
@@ -81,16 +83,22 @@ class Stage:
         """The map, if it is one, with axes split and fused likewise."""
         return self._tell(self._flat) if isinstance(self.form, Map) else None
 
+    @property
+    def windows(self) -> Reduction | None:
+        """The reduction, if it is one, before axes are fused."""
+        return self._tell(self._split) if isinstance(self.form, Reduction) else None
+
     @cached_property
-    def windows(self) -> Reduction:
-        """The reduction before axes are fused."""
+    def _split(self) -> tuple[Reduction, list[str]]:
         assert isinstance(self.form, Reduction)
-        return take_guards(split_groups(split_sums(self.form)))
+        with tracing() as trace:
+            return take_guards(split_groups(split_sums(self.form))), trace
 
     @cached_property
     def _fused(self) -> tuple[Reduction, list[str]]:
+        windows, lines = self._split
         with tracing() as trace:
-            return fuse_sums(fuse_axes(self.windows)), trace
+            return fuse_sums(fuse_axes(windows)), [*lines, *trace]
 
     @cached_property
     def _flat(self) -> tuple[Map, list[str]]:
@@ -125,9 +133,9 @@ class Stage:
         again = not any(a in read and b in written for a, b in self.same)
         return choose_register_tile(r, self.target, again)
 
-    def inner(self, form: Map | Reduction) -> Stage:
+    def inner(self, form: Map | Reduction, serial: bool = False) -> Stage:
         """A stage that this one is made of."""
-        return Stage(form, self.target, self.rows, self.same)
+        return Stage(form, self.target, self.rows, self.same, serial=serial)
 
 
 class Strategy(ABC):

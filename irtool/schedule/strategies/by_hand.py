@@ -5,7 +5,6 @@ from __future__ import annotations
 from ...tir.stmt import Stmt
 from ..block import Block
 from ..forms import Map, Reduction
-from ..guards import take_guards
 from ..nest import lower_all
 from ..script import Entry, entry_for
 from .base import Candidate, Stage, Strategy, strategy
@@ -26,6 +25,4 @@ class ByHand(Strategy):
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         entry = candidate.plan
         assert isinstance(entry, Entry) and isinstance(stage.form, Map | Reduction)
-        if isinstance(stage.form, Reduction):
-            return lower_all(entry.apply(Block.of(take_guards(stage.form))))
         return lower_all(entry.apply(Block.of(stage.form)))

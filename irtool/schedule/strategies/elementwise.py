@@ -16,8 +16,8 @@ from ..affine import loads, simplifier, stride
 from ..block import Block
 from ..forms import Map
 from ..guards import changes
-from ..nest import lower, lower_all
-from ..primitives import begin_part, loop_partition, parallel, reorder, split, vectorize
+from ..nest import lower_all
+from ..primitives import loop_partition, parallel, part, reorder, split, vectorize
 from ..segments import vector_segments
 from .base import Candidate, Stage, Strategy, strategy
 
@@ -35,12 +35,16 @@ class Elementwise(Strategy):
         return Candidate(1 / lanes if chosen else 1, how, chosen)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        return lower_all(self.parts(stage, candidate))
+
+    def parts(self, stage: Stage, candidate: Candidate) -> list[Block[Map]]:
+        """The stage in parts: vectors, and the elements that are left."""
         m = stage.map
         assert m is not None
-        shared = stage.work >= stage.target.parallel_elements
+        shared = stage.work >= stage.target.parallel_elements and not stage.serial
         block = Block.of(m)
         if candidate.plan is None:
-            return lower(parallel(block, m.loops[0][0]) if shared and m.loops else block)
+            return [parallel(block, m.loops[0][0]) if shared and m.loops else block]
         v, cuts = candidate.plan
         block = reorder(block, [*(x for x, _ in m.loops if x is not v), v])
         parts = []
@@ -50,11 +54,11 @@ class Elementwise(Strategy):
             for first, count, width in vector_segments(end - begin, vector_lanes(stage))
         ]
         for first, count, width in segments:
-            begin_part(len(segments))
-            b, _, lane = split_vectors(block, v, (first, count, width))
-            b = vectorize(b, lane) if width > 1 else b
-            parts.append(parallel(b, b.loops[0][0]) if shared and len(b.loops) > 1 else b)
-        return lower_all(parts)
+            with part(len(segments)):
+                b, _, lane = split_vectors(block, v, (first, count, width))
+                b = vectorize(b, lane) if width > 1 else b
+                parts.append(parallel(b, b.loops[0][0]) if shared and len(b.loops) > 1 else b)
+        return parts
 
 
 def split_vectors(b: Block[Map], axis: Var, segment: tuple[int, int, int]) -> tuple[Block[Map], tuple[Var, ...], Var]:

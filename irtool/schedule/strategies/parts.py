@@ -1,92 +1,111 @@
-"""A reduction in parts, each of which first fills a small buffer and then reads it."""
+"""Reductions that first fill a small buffer and then read it, in bands: how the blocks of a band are scheduled."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Stmt, rewrite_stmt, seq
-from ..forms import Loop, Map, Reduction
-from ..primitives import remark
+from ...tir.expr import Var
+from ..block import Block
+from ..forms import Map, Reduction
+from ..primitives import copy, loop_partition, parallel, reorder, split
 from ..tile_choice import TileChoice
-from .base import Stage, choose_strategy
-from .register_tile import tiled
+from .base import Stage
+from .elementwise import Elementwise
+from .register_tile import tile_reduction
+from .tiled_transpose import TiledTranspose
 
 
 @dataclass(frozen=True)
-class Part:
-    """Some of the results: the loops around, what fills the buffer, and the reduction that reads it."""
+class Band:
+    """Some of the steps of a loop: `count` times `size` of them, from `first` on."""
 
-    around: tuple[Loop, ...]
-    fill: tuple[Map | Reduction, ...]
-    reader: Reduction
-    buffer: Buffer
-
-    @property
-    def is_near(self) -> bool:
-        """True if every step of the loops around has a buffer of its own, on the stack."""
-        return self.buffer.scope == "local"
-
-    def assemble(self, stages: Sequence[Stmt], is_shared: bool) -> Stmt:
-        """The whole nest, of what fills the buffer and the reader, scheduled; `is_shared`: threads share it."""
-        body = seq(list(stages))
-        if self.is_near:
-            body = Allocate(self.buffer, rewrite_stmt(body, _serial) if self.around else body)
-        for n, (v, extent) in reversed(list(enumerate(self.around))):
-            kind = PARALLEL if n == 0 and self.is_near and is_shared else SERIAL
-            body = For(v, extent, body, kind)
-        return body
+    loop: Var
+    first: int
+    size: int
+    count: int
 
 
-def _serial(s: Stmt) -> Stmt:
-    return For(s.var, s.extent, s.body) if isinstance(s, For) and s.kind == PARALLEL else s
+def bands(loop: Var, extent: int, size: int) -> list[Band]:
+    """A loop in bands of the same size, and one of what is left over."""
+    found = [Band(loop, 0, size, extent // size)]
+    return [*found, Band(loop, extent // size * size, extent % size, 1)] if extent % size else found
 
 
-def plans(stage: Stage, parts: Sequence[Part]) -> list[TileChoice] | None:
-    """The tiles of the reductions in the parts, in order; None if one of them has none."""
+def cut_band(b: Block[Reduction], band: Band | None, outside: Sequence[Var]) -> tuple[Block[Reduction], int]:
+    """A band's loops: some axes outside, then the loop over bands, if there are several, then the other axes. Says also how many
+    loops are outside, bands included."""
+    around = dict.fromkeys(outside)
+    if band is not None:
+        (b,) = loop_partition(b, band.loop, [(band.first, band.first + band.size * band.count)])
+        if band.count > 1:
+            b = split(b, b.over(band.loop)[0], [band.count, band.size], ["band", band.loop.name])
+            around[b.over(band.loop)[0]] = None
+    return reorder(b, [*around, *(x for x, _ in b.loops if x not in around)]), len(around)
+
+
+def share(b: Block[Reduction], stage: Stage, around: int) -> Block[Reduction]:
+    """The outermost of the loops around shared among threads, where that is worth it."""
+    return parallel(b, b.loops[0][0]) if around and stage.work >= stage.target.parallel_updates else b
+
+
+def is_near(b: Block[Any]) -> bool:
+    """True if every step of the loops around a block has a copy of its own, on the stack: threads may share these loops, and
+    none inside."""
+    return bool(b.around and b.around[-1].loops and b.around[-1].buffer.scope == "local")
+
+
+def fills(b: Block[Any]) -> list[tuple[str, Map | Reduction]]:
+    """What fills the copy, by name."""
+    return [(name, f.form) for name, (f,) in b.around[-1].fills]
+
+
+def tiles(b: Block[Reduction], stage: Stage) -> list[TileChoice] | None:
+    """The tiles of the reductions in what fills the copy, and of the one that reads it; None if one of them has none."""
     found: list[TileChoice] = []
-    for p in parts:
-        for form in (*p.fill, p.reader):
-            if isinstance(form, Reduction):
-                tile = stage.tile_for(form)
-                if tile is None:
-                    return None
-                found.append(tile)
+    for form in (*(f for _, f in fills(b)), b.form):
+        tile = stage.tile_for(form) if isinstance(form, Reduction) else None
+        if isinstance(form, Reduction):
+            if tile is None:
+                return None
+            found.append(tile)
     return found
 
 
-def explained(parts: Sequence[Part], tiles: Sequence[TileChoice]) -> str:
-    """What the first part is like, for people."""
-    own = sum(isinstance(f, Reduction) for f in parts[0].fill)
-    return f"a buffer of {parts[0].buffer.nbytes} bytes, {tiles[own].reason}"
-
-
-def schedule_parts(stage: Stage, parts: Sequence[Part], tiles: Sequence[TileChoice]) -> Stmt:
-    """The parts one after the other: buffers that are not near are allocated around all of them."""
-    waiting = iter(tiles)
-    made: list[Stmt] = []
-    for p in parts:
-        nests: list[Stmt] = []
-        remark(f"for {', '.join(v.name for v, _ in p.around) or 'all'}: {p.buffer.name} of {p.buffer.nbytes} bytes")
-        for form in (*p.fill, p.reader):
+def schedule_band(b: Block[Reduction], chosen: Sequence[TileChoice], stage: Stage) -> list[Block[Reduction]]:
+    """What fills the copy in vectors or tiles, and the reduction that reads it in tiles."""
+    shares = math.inf if is_near(b) else stage.target.parallel_updates
+    *first, last = chosen
+    waiting = iter(first)
+    for name, form in fills(b):
+        with copy(name):
             if isinstance(form, Reduction):
-                nests.append(tiled(form, next(waiting), stage.target))
+                b = b.with_fill(name, tile_reduction(Block.of(form), next(waiting), shares))
             else:
-                inner = stage.inner(form)
-                strategy, candidate = choose_strategy(inner)
-                nests.append(strategy.apply(inner, candidate))
-        made.append(p.assemble(nests, stage.work >= stage.target.parallel_updates))
-    body = seq(made)
-    for p in parts:
-        body = body if p.is_near else Allocate(p.buffer, body)
-    return body
+                b = b.with_fill(name, _vectors(stage.inner(form, serial=is_near(b))))
+    return tile_reduction(b, last, shares)
 
 
-def reuse(r: Reduction, parts: list[Part]) -> float:
+def _vectors(stage: Stage) -> list[Block[Map]]:
+    turned = TiledTranspose().choose(stage)
+    if turned is not None:
+        return TiledTranspose().parts(stage, turned)
+    straight = Elementwise().choose(stage)
+    assert straight is not None
+    return Elementwise().parts(stage, straight)
+
+
+def explained(b: Block[Any], chosen: Sequence[TileChoice]) -> str:
+    """What a band is like, for people."""
+    return f"a buffer of {b.around[-1].buffer.nbytes} bytes, {chosen[-1].reason}"
+
+
+def reuse(r: Reduction, parts: Sequence[Block[Any]]) -> float:
     """How often an element that is filled is read."""
     filled = 0
-    for p in parts:
-        times = math.prod(n for _, n in p.around)
-        filled += times * sum(math.prod(n for _, n in form.loops) for form in p.fill)
+    for b in parts:
+        times = math.prod(n for _, n, _ in b.around[-1].loops)
+        filled += times * sum(math.prod(n for _, n in form.loops) for _, form in fills(b))
     return r.work / max(1, filled)

@@ -18,11 +18,11 @@ from ..forms import Reduction
 from ..guards import free_range
 from ..nest import is_decided_in_tile, lower_all, open_guards
 from ..primitives import (
-    begin_part,
     cache_write,
     drop_unit_loops,
     loop_partition,
     parallel,
+    part,
     reorder,
     sliding_window,
     split,
@@ -34,7 +34,6 @@ from ..primitives import (
 from ..sliding import WINDOW, choose_sliding
 from ..tile_choice import TileChoice, decided, is_padded
 from ..tile_stores import is_transposed
-from ..vector_target import VectorTarget
 from .base import Candidate, Stage, Strategy, strategy
 
 Segment = tuple[int, int, int, int]
@@ -55,41 +54,41 @@ class RegisterTile(Strategy):
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None
-        return tiled(stage.reduction, candidate.plan, stage.target)
+        return lower_all(tile_reduction(Block.of(stage.reduction), candidate.plan, stage.target.parallel_updates))
 
 
-def tiled(r: Reduction, p: TileChoice, target: VectorTarget) -> Stmt:
-    """A reduction in the tiles of a plan."""
-    block = Block.of(r)
+def tile_reduction(block: Block[Reduction], p: TileChoice, parallel_updates: float) -> list[Block[Reduction]]:
+    """A reduction in the tiles of a plan. Threads share those of so many updates."""
+    r = block.form
     v, x = r.loops[p.vector][0], r.loops[p.row][0] if p.row is not None else None
     order = _order(r, p)
     parts = []
     segments, row_segments = _vector_segments(r, p), _row_segments(r, p)
     for first, tiles, vectors, lanes in segments:
         for start, count, steps in row_segments:
-            begin_part(len(segments) * len(row_segments))
-            (b,) = loop_partition(block, v, [(first, first + tiles * vectors * lanes)])
-            b = split(b, b.over(v)[0], [tiles, vectors, lanes], _names(v, "otv"))
-            rows: tuple[Var, ...] = ()
-            if x is not None:
-                (b,) = loop_partition(b, x, [(start, start + count * steps)])
-                b = split(b, b.over(x)[0], [count, steps], _names(x, "ot"))
-                rows = b.over(x)[1:]
-            tile = (*rows, *b.over(v)[1:])
-            b = reorder(b, [*(b.over(axis)[0] for axis in order), *tile])
-            b = drop_unit_loops(cache_write(b, tile[0]))
-            for loop in tile[:-1]:
-                b = unroll(b, loop) if b.has(loop) else b
-            b = vectorize(b, tile[-1]) if lanes > 1 else b
-            b = _share_reads(_decide_guards(b, r, p), r, p)
-            if is_transposed([b.seen().store(s) for s in r.stores], tile[-1], b.tile[:-1], b.seen().simplify):
-                b = store_transposed(b)
-            if tiles == 1 and r.loops[p.vector][1] - first < vectors * lanes:
-                b = store_tail(b, r.loops[p.vector][1] - first)
-            if r.work >= target.parallel_updates and b.outside:
-                b = parallel(b, b.outside[0][0])
-            parts.append(b)
-    return lower_all(parts)
+            with part(len(segments) * len(row_segments)):
+                (b,) = loop_partition(block, v, [(first, first + tiles * vectors * lanes)])
+                b = split(b, b.over(v)[0], [tiles, vectors, lanes], _names(v, "otv"))
+                rows: tuple[Var, ...] = ()
+                if x is not None:
+                    (b,) = loop_partition(b, x, [(start, start + count * steps)])
+                    b = split(b, b.over(x)[0], [count, steps], _names(x, "ot"))
+                    rows = b.over(x)[1:]
+                tile = (*rows, *b.over(v)[1:])
+                b = reorder(b, [*(b.over(axis)[0] for axis in order), *tile])
+                b = drop_unit_loops(cache_write(b, tile[0]))
+                for loop in tile[:-1]:
+                    b = unroll(b, loop) if b.has(loop) else b
+                b = vectorize(b, tile[-1]) if lanes > 1 else b
+                b = _share_reads(_decide_guards(b, r, p), r, p)
+                if is_transposed([b.seen().store(s) for s in r.stores], tile[-1], b.tile[:-1], b.seen().simplify):
+                    b = store_transposed(b)
+                if tiles == 1 and r.loops[p.vector][1] - first < vectors * lanes:
+                    b = store_tail(b, r.loops[p.vector][1] - first)
+                if r.work >= parallel_updates and b.outside:
+                    b = parallel(b, b.outside[0][0])
+                parts.append(b)
+    return parts
 
 
 def _names(v: Var, suffixes: str) -> list[str]:

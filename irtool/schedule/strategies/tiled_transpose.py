@@ -21,7 +21,7 @@ from ..affine import loads, simplifier, stride
 from ..block import Block
 from ..forms import Loop, Map
 from ..nest import lower_all
-from ..primitives import begin_part, cache_read, parallel, reorder, vectorize
+from ..primitives import cache_read, parallel, part, reorder, vectorize
 from ..segments import vector_segments
 from .base import Candidate, Stage, Strategy, strategy
 from .elementwise import split_vectors, vector_lanes
@@ -72,6 +72,10 @@ class TiledTranspose(Strategy):
         return Candidate(1, "vectors along the contiguous axis", axes) if axes is not None else None
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        return lower_all(self.parts(stage, candidate))
+
+    def parts(self, stage: Stage, candidate: Candidate) -> list[Block[Map]]:
+        """The stage in parts: squares, and what is left at two edges."""
         m, lanes = stage.map, vector_lanes(stage)
         assert m is not None
         (v, n), (w, k) = candidate.plan.written, candidate.plan.read
@@ -82,15 +86,15 @@ class TiledTranspose(Strategy):
         parts = []
         squares = list(product(vector_segments(n, lanes), vector_segments(k, lanes)))
         for written, read in squares:
-            begin_part(len(squares))
-            b, v_o, v_v = split_vectors(block, v, written)
-            b, w_o, w_v = split_vectors(b, w, read)
-            b = reorder(b, [*others, *v_o, *w_o, w_v, v_v])
-            if written[2] > 1 and read[2] > 1:
-                for e in operands:
-                    b = cache_read(b, e, [v_v, w_v], name="transposed")
-            b = vectorize(b, v_v) if written[2] > 1 else b
-            if stage.work >= stage.target.parallel_elements and len(b.loops) > 2:
-                b = parallel(b, b.loops[0][0])
-            parts.append(b)
-        return lower_all(parts)
+            with part(len(squares)):
+                b, v_o, v_v = split_vectors(block, v, written)
+                b, w_o, w_v = split_vectors(b, w, read)
+                b = reorder(b, [*others, *v_o, *w_o, w_v, v_v])
+                if written[2] > 1 and read[2] > 1:
+                    for e in operands:
+                        b = cache_read(b, e, [v_v, w_v], name="transposed")
+                b = vectorize(b, v_v) if written[2] > 1 else b
+                if stage.work >= stage.target.parallel_elements and not stage.serial and len(b.loops) > 2:
+                    b = parallel(b, b.loops[0][0])
+                parts.append(b)
+        return parts

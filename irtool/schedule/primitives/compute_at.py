@@ -1,0 +1,41 @@
+"""`compute_at`: when a copy, or an intermediate result, is made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...diagnostics import UsageError
+from ...tir.expr import Var
+from ...tir.stmt import PARALLEL
+from ..block import Block
+from ..forms import Form
+from .base import primitive
+
+
+@primitive
+def compute_at(b: Block[Form], copy: str, loop: Var | str | None = None) -> Block[Form]:
+    """What `pack` or `separate` makes, made in every step of a loop, for what is inside of it; without a loop, once.
+
+    ::
+
+        packed = …, all of it                          for band in 4:
+        for band in 4: for y in 8: … packed[band*8 + y]    ⇒      packed = …, rows of one band
+                                                                  for y in 8: … packed[y]
+
+    As Halide's and TVM's `compute_at`. The loops around are settled: what comes after this changes the loops inside, and the
+    loops that make the copy, as those of a block of its own. Raises UsageError where no copy of that name is waiting, or where
+    threads would share its memory.
+    """
+    waiting = b.pending
+    if waiting is None or waiting.name != copy:
+        known = waiting.name if waiting is not None else "none"
+        raise UsageError(f"no copy {copy} is waiting for a place", help=f"copies that are: {known}")
+    b.check_loops_only("compute_at")
+    depth = b.depth(loop) + 1 if loop is not None else 0
+    made: Block[Form] = waiting.place(replace(b, pending=None), depth)
+    kinds = {kind for level in made.around for _, _, kind in level.loops}
+    if made.around[-1].buffer.scope == "arena" and PARALLEL in kinds:
+        raise UsageError(
+            f"threads would share {copy}, which is in the workspace", help="put it on the stack: scope=local"
+        )
+    return made

@@ -1,0 +1,32 @@
+"""Operands of a block by name: `x`, or `x[1]` for the second of several places at which `x` is read."""
+
+from __future__ import annotations
+
+from ...diagnostics import UsageError
+from ...tir.expr import Load
+from ..affine import loads
+from ..forms import Map, Reduction
+
+
+def operand_name(form: Map | Reduction, operand: Load) -> str:
+    """What an operand is called."""
+    name = operand.source.name
+    same = {e: n for n, e in enumerate(e for e in _reads(form) if e.source.name == name)}
+    return f"{name}[{same[operand]}]" if len(same) > 1 and operand in same else name
+
+
+def find_operand(form: Map | Reduction, name: str) -> Load:
+    """The operand that is called so. Raises UsageError where there is none, or several."""
+    every = {operand_name(form, e): e for e in _reads(form)}
+    if name not in every:
+        places = sum(1 for e in every.values() if e.source.name == name)
+        known = ", ".join(every) or "none"
+        raise UsageError(f"{name} is read at {places} places, and must be at one", help=f"what is read: {known}")
+    return every[name]
+
+
+def _reads(form: Map | Reduction) -> list[Load]:
+    """The places at which operands are read, in order."""
+    update = (form.update,) if isinstance(form, Reduction) else ()
+    every = dict.fromkeys(loads(*update, *(s.value for s in form.stores)))
+    return [e for e in every if not isinstance(form, Reduction) or e.source is not form.acc]

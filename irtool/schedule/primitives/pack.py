@@ -1,0 +1,93 @@
+"""`pack`: an operand in the order in which vectors read it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...diagnostics import UsageError
+from ...tir.expr import Expr, Load, Var, rewrite
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer, Store
+from ..affine import depends
+from ..block import Block, Level, Pending
+from ..forms import Form, Reduction
+from ..packing import Packing, find_limits
+from .base import primitive
+from .operands import find_operand, operand_name
+
+_SCOPES = ("local", "arena")
+_STACK = 1 << 18
+"""Bytes of a copy on the stack, at most."""
+
+
+@primitive
+def pack(
+    b: Block[Form], operand: Load | str, along: Var | str, lanes: int, name: str = "packed", scope: str = "local"
+) -> Block[Form]:
+    """An operand of a reduction copied into the order in which vectors of `lanes` elements along a loop read it.
+
+    ::
+
+        for x in 30: for k in 3: acc += x[2*x + k - 1] * w[k]    ⇒    for p in 2: for col in 33:
+          (where that exists)                                           packed[p, col] = x[2*col + p - 1] where that exists, else 0
+                                                                      for x in 30: for k in 3: acc += packed[k % 2, x + k // 2] * w[k]
+
+    What BLIS calls packing, and Halide and TVM a `cache_read` in another layout. Along the loop the copy is contiguous, whatever
+    the operand's stride, and it holds whole vectors: zeros (or what else changes nothing) beyond the last element, and in the
+    place of what a condition keeps from being read. `compute_at` says when it is made, and for which part of the operand; `name`
+    (of a strided operand `name_0`, `name_1` …) then are blocks with loops of their own. `scope` is `local`, on the stack, or
+    `arena`, in the kernel's workspace.
+
+    Raises UsageError where nothing is reduced, for an operand that is read at several places under one name, or one stored in
+    blocks.
+    """
+    b.check_placed()
+    b.check_loops_only("pack")
+    if not isinstance(b.form, Reduction):
+        raise UsageError("nothing is reduced", help="cache_read copies operands of what is made element by element")
+    if scope not in _SCOPES or lanes < 1:
+        raise UsageError(f"a copy is {' or '.join(_SCOPES)}, in vectors of at least 1 element")
+    found = operand if isinstance(operand, Load) else find_operand(b.form, operand)
+    called = operand_name(b.form, found)
+    if found.source.layout is not None:
+        raise UsageError(f"{found.source.name} is stored in blocks already")
+    v = b.find(along)[0]
+
+    def place(outer: Block[Reduction], depth: int) -> Block[Reduction]:
+        return _placed(outer, depth, find_operand(outer.form, called), v, lanes, name, scope)
+
+    return replace(b.with_guards(), pending=Pending(name, place))
+
+
+def _placed(
+    b: Block[Reduction], depth: int, operand: Load, v: Var, lanes: int, name: str, scope: str
+) -> Block[Reduction]:
+    around, inside = b.loops[:depth], b.loops[depth:]
+    extents = dict((*inside, *b.inner))
+    if not any(v is x for x, _ in inside):
+        raise UsageError(f"{v.name} is not inside of the copy")
+    known = Simplifier({x: (0, n - 1) for x, n in (*b.form.loops, *b.form.inner)})
+    limits = find_limits(b.form, operand, known)
+    view = b.seen()
+    if limits is None or any(depends(view(g), v) for g in limits.kept):
+        raise UsageError(f"a condition on what is read of {operand.source.name} is no bound of it")
+    packing = Packing.of([view(i) for i in operand.indices], limits, extents, v, lanes, view.simplify)
+    buffer = Buffer(name, packing.shape, operand.dtype, scope)
+    if scope == "local" and buffer.nbytes > _STACK:
+        raise UsageError(
+            f"{name} would take {buffer.nbytes} bytes of the stack", help="scope=arena, or compute_at a loop"
+        )
+    fills = [Block.of(packing.fill(operand, buffer, around, phase)) for phase in range(packing.step)]
+    names = [name] if len(fills) == 1 else [f"{name}_{n}" for n in range(len(fills))]
+    level = Level(tuple((x, n, b.kind(x)) for x, n in around), buffer, tuple((n, (f,)) for n, f in zip(names, fills)))
+    simplify = Simplifier({x: (0, n - 1) for x, n in (*inside, *b.inner)})
+    memo: dict[Expr, Expr] = {**b.values(inside), operand: Load(buffer, packing.place(simplify))}
+
+    def change(e: Expr) -> Expr:
+        return simplify(rewrite(e, lambda y: y, memo))
+
+    r = b.form
+    stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in r.stores)
+    guards = tuple(change(g) for g in limits.kept)
+    reader = Reduction(inside, r.acc, change(r.init), b.inner, change(r.update), stores, guards)
+    return b.placed(reader, level, inside)
