@@ -90,7 +90,7 @@ def _body(node: Any, printer: RelayPrinter) -> str:
     if isinstance(node, PrimFunc):
         from .tir import LoopNestPrinter
 
-        return LoopNestPrinter().function(node.name, node) + "\n"
+        return LoopNestPrinter(printer.references).function(node.name, node) + "\n"
     raise UsageError(f"a {type(node).__name__} has no text")
 
 
@@ -118,7 +118,7 @@ def _module(m: Module, printer: RelayPrinter) -> str:
             from .tir import LoopNestPrinter
 
             if nests is None:
-                nests = LoopNestPrinter()
+                nests = LoopNestPrinter(printer.references)
             parts.append(nests.function(name, f) + "\n")
     return "\n".join(parts)
 

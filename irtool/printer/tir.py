@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..ir import Constant, TensorType
 from ..ir.meta import MetaNode
 from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, always_evaluated, children
 from ..tir.kernel import Kernel
-from ..tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While, expressions
+from ..tir.stmt import Allocate, AllocateConst, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While, expressions
 from .attributes import target_text
 from .literals import float_digits, string_literal
+from .metadata import References
 
 _LONG = 2000
 """A shared expression whose text is longer than this is written once, as a `let`."""
@@ -29,9 +31,11 @@ _BITWISE = {"<<": "shift_left", ">>": "shift_right", "&": "bitwise_and", "|": "b
 
 
 class LoopNestPrinter:
-    """Prints the functions of one text."""
+    """Prints the functions of one text; the data of their constants is referred to in its metadata."""
 
-    def __init__(self) -> None:
+    def __init__(self, references: References | None = None) -> None:
+        self._references = references or References()
+        self._constants: dict[tuple[int, str], Constant] = {}
         self._taken: dict[str, int] = {}
         self._offsets: Mapping[Buffer, int] = {}
         self._begin()
@@ -144,6 +148,8 @@ class LoopNestPrinter:
             return [f"let {self._declare(s.var)} = {value}", _LINE, *self._after(s.body)]
         if isinstance(s, Allocate):
             return self._allocate(s)
+        if isinstance(s, AllocateConst):
+            return self._constant(s)
         assert isinstance(s, Seq)
         return self._block(s)
 
@@ -165,6 +171,17 @@ class LoopNestPrinter:
         if isinstance(s.body, Seq):
             return [head, _Block(s.body)]
         return [head + ";", _LINE, s.body]
+
+    def _constant(self, s: AllocateConst) -> list[Any]:
+        b = s.buffer
+        name = self.pointers[b] = self._unique(b.name)
+        data = self._constants.setdefault(
+            (id(s.data), b.dtype), Constant(s.data, b.dtype, checked_type=TensorType(s.data.shape, b.dtype))
+        )
+        head = f"constant({name}: Pointer(global {b.dtype}), {b.dtype}, {_list(s.data.shape)})"
+        head += f", data = {self._references.refer(data)}"
+        head += f", irmod_storage_idx = {s.storage_index}" if s.storage_index is not None else ""
+        return [head, _Block(s.body)] if isinstance(s.body, Seq) else [head + ";", _LINE, s.body]
 
     # names
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 from .expr import Binary, Call, Cast, Const, Expr, Load, Not, Reduce, Select, Var, children, post_order
-from .stmt import Allocate, For, If, Let, PrimFunc, Seq, Stmt, Store, While
+from .stmt import Allocate, AllocateConst, For, If, Let, PrimFunc, Seq, Stmt, Store, While
 
 _LIMIT = 2000
 
@@ -79,6 +81,11 @@ def show_stmt(root: Stmt, indent: int = 0) -> str:
         elif isinstance(s, Allocate):
             b = s.buffer
             lines.append(f"{pad}allocate {b.name}: {b.dtype}[{', '.join(map(str, b.shape))}] {b.scope}")
+            stack.append((s.body, depth))
+        elif isinstance(s, AllocateConst):
+            b = s.buffer
+            data = sha256(s.data.tobytes()).hexdigest()[:16]
+            lines.append(f"{pad}constant {b.name}: {b.dtype}[{', '.join(map(str, b.shape))}] sha256 {data}")
             stack.append((s.body, depth))
     return "\n".join(lines)
 

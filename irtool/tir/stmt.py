@@ -12,6 +12,7 @@ The grammar, on one page::
                | While(cond, body)
                | Let(var, value, body)             var is value, once, in body
                | Allocate(buffer, body)            buffer exists in body, with undefined contents
+               | AllocateConst(buffer, data, body) buffer exists in body, holds data, and is only read
                | Seq(stmts)
     expr     ::= see `expr`; Load reads a buffer
 """
@@ -187,6 +188,22 @@ class Allocate(Stmt):
         self.body = body
 
 
+class AllocateConst(Stmt):
+    """`buffer` exists in `body` and holds `data`, a numpy array of as many elements of its dtype; it is only read.
+
+    `storage_index` is the number of the data among the constants of the module, once they have been collected there; None
+    before.
+    """
+
+    __slots__ = ("body", "buffer", "data", "storage_index")
+
+    def __init__(self, buffer: Buffer, data: Any, body: Stmt, storage_index: int | None = None) -> None:
+        self.buffer = buffer
+        self.data = data
+        self.body = body
+        self.storage_index = storage_index
+
+
 class Seq(Stmt):
     """One after the other."""
 
@@ -269,7 +286,7 @@ def children(s: Stmt) -> tuple[Stmt, ...]:
         return s.stmts
     if isinstance(s, If):
         return (s.then,) if s.other is None else (s.then, s.other)
-    if isinstance(s, For | While | Let | Allocate):
+    if isinstance(s, For | While | Let | Allocate | AllocateConst):
         return (s.body,)
     return ()
 
@@ -303,6 +320,8 @@ def rebuild(s: Stmt, kids: Sequence[Stmt], exprs: Sequence[Expr]) -> Stmt:
         return While(exprs[0], kids[0])
     if isinstance(s, Let):
         return Let(s.var, exprs[0], kids[0])
+    if isinstance(s, AllocateConst):
+        return AllocateConst(s.buffer, s.data, kids[0], s.storage_index)
     assert isinstance(s, Allocate)
     return Allocate(s.buffer, kids[0])
 

@@ -1,7 +1,7 @@
 """The rules that every loop nest keeps, checked.
 
 1. A variable is used only below the loop or `Let` that binds it, and is bound once.
-2. A buffer is read and written only if it is a parameter or inside its `Allocate`; inputs are never written.
+2. A buffer is read and written only if it is a parameter or inside its `Allocate`; inputs and constants are never written.
 3. Operands have the dtypes that the operation wants: those of arithmetic and comparisons are equal, conditions are bool,
    indices are integers, what is stored has the buffer's dtype.
 4. An access has one index per axis. Where no guard is around it, no index is outside its axis as far as ranges can tell:
@@ -45,6 +45,7 @@ from .stmt import (
     UNROLLED,
     VECTORIZED,
     Allocate,
+    AllocateConst,
     Buffer,
     For,
     If,
@@ -154,6 +155,9 @@ class _Verifier:
             elif isinstance(s, Allocate):
                 yield from self.allocate(s.buffer)
                 stack.append((None, False, s.buffer, ()))
+            elif isinstance(s, AllocateConst):
+                yield from self.constant(s)
+                stack.append((None, False, s.buffer, ()))
             stack.extend((k, inner, None, below) for k in reversed(substatements(s)))
 
     def bind(self, s: For | Let) -> Iterator[str]:
@@ -190,6 +194,15 @@ class _Verifier:
         if buffer.scope not in _SCOPES:
             yield f"the buffer {buffer.name} is allocated in {buffer.scope!r}"
         self.buffers.add(buffer)
+
+    def constant(self, s: AllocateConst) -> Iterator[str]:
+        if s.buffer in self.buffers:
+            yield f"the buffer {s.buffer.name} is allocated twice"
+        if s.data.size != s.buffer.size or str(s.data.dtype) != s.buffer.dtype:
+            held = f"{s.data.size} elements of {s.data.dtype}"
+            yield f"the constant {s.buffer.name} holds {held}, and its buffer {s.buffer.size} of {s.buffer.dtype}"
+        self.buffers.add(s.buffer)
+        self.inputs.add(s.buffer)
 
     def store(self, s: Store, guarded: bool) -> Iterator[str]:
         if s.buffer not in self.buffers:
