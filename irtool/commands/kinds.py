@@ -133,8 +133,8 @@ def _options(ctx: click.Context) -> Iterator[tuple[str, str]]:
 
 
 def _targets(ctx: click.Context) -> Iterator[tuple[str, str]]:
-    from ..ir.target import KINDS
     from ..ir.target_tags import TAGS
+    from ..ir.tvm_target_kinds import KINDS
 
     return ((name, "") for name in (*KINDS, *TAGS))
 

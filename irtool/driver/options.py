@@ -9,7 +9,8 @@ from typing import Any
 
 from ..backends.base import Backend, backends, find_backend
 from ..diagnostics import UsageError, nearest
-from ..ir.target import KINDS, Target
+from ..ir.target import Target
+from ..ir.tvm_target_kinds import KINDS
 
 TIR = "tir"
 """The word of `emit` for the scheduled program, which no backend has to write."""

@@ -14,43 +14,9 @@ from typing import Any
 
 from ..diagnostics import UsageError, nearest
 from .meta import MetaNode
+from .target_kind import TargetKind, target_kinds
 from .target_tags import TAGS
-
-KINDS = {
-    "c": ("cpu",),
-    "llvm": ("cpu",),
-    "cuda": ("cuda", "gpu"),
-    "rocm": ("rocm", "gpu"),
-    "opencl": ("opencl", "gpu"),
-    "metal": ("metal", "gpu"),
-    "vulkan": ("vulkan", "gpu"),
-    "webgpu": ("webgpu", "gpu"),
-    "hexagon": ("hexagon",),
-    "ext_dev": (),
-    "hybrid": (),
-}
-_DEFAULTS: dict[str, dict[str, str | int]] = {
-    "cuda": {"thread_warp_size": 32, "max_num_threads": 1024},
-    "rocm": {
-        "mtriple": "amdgcn-amd-amdhsa-hcc",
-        "max_num_threads": 256,
-        "max_threads_per_block": 256,
-        "max_shared_memory_per_block": 65536,
-        "thread_warp_size": 64,
-    },
-    "opencl": {"max_num_threads": 256, "thread_warp_size": 1, "texture_spatial_limit": 16384},
-    "metal": {"max_num_threads": 256, "thread_warp_size": 16, "max_function_args": 31},
-    "vulkan": {
-        "supports_float32": 1,
-        "supports_int32": 1,
-        "max_num_threads": 256,
-        "max_threads_per_block": 256,
-        "thread_warp_size": 1,
-    },
-    "webgpu": {"max_num_threads": 256},
-}
-"""What TVM 0.10 adds to a target's options where they are not given (src/target/target_kind.cc). What it finds out from the
-processors of its own machine is not among them."""
+from .tvm_target_kinds import DEFAULTS, KINDS
 
 
 @dataclass(frozen=True, init=False)
@@ -84,12 +50,14 @@ class Target:
     def _fill(self, config: dict[str, Any]) -> None:
         config = dict(config)
         kind, host, tag = config.pop("kind"), config.pop("host", None), config.pop("tag", "")
-        if kind not in KINDS:
-            raise UsageError(f"unknown target {kind}", help=nearest(str(kind), [*KINDS, *TAGS]))
+        known = _keys_of(kind)
+        if known is None:
+            names = [*KINDS, *TAGS, *target_kinds.outside()]
+            raise UsageError(f"unknown target {kind}", help=nearest(str(kind), names))
         keys = _words(config.pop("keys", ()))
         if "device" in config:
             keys.insert(0, str(config["device"]))
-        keys += [k for k in KINDS[kind] if k not in keys]
+        keys += [k for k in known if k not in keys]
         options = sorted((str(k), _value(k, v)) for k, v in config.items())
         for name, value in (
             ("kind", kind),
@@ -116,27 +84,82 @@ class Target:
     def attributes(self) -> dict[str, str | int]:
         """The options as TVM has them: with its defaults, and numbers as numbers."""
         given: dict[str, str | int] = {k: int(v) if re.fullmatch(r"-?\d+", v) else v for k, v in self.options}
-        return {**_DEFAULTS.get(self.kind, {}), **given}
+        return {**_defaults_of(self.kind), **given}
+
+    def of_its_kind(self) -> TargetKind | None:
+        """The target as the class of its kind has it, where that is one from outside; its options are the fields.
+
+        Raises UsageError for an option that the class does not have, or a value of another type.
+        """
+        cls = target_kinds.find(self.kind) if self.kind not in KINDS else None
+        return None if cls is None else cls.with_options(dict(self.options))
 
     def record(self) -> MetaNode:
         """The target as TVM's record of it. Its host, where none is given, is itself if it is for the CPU, else LLVM."""
         fields = {"kind": self.kind, "tag": self.tag, "keys": self.keys, "attrs": self.attributes}
         if self.host is not None:
             host_fields = {**self.host.record().fields}
-        elif KINDS[self.kind] == ("cpu",):
+        elif _keys_of(self.kind) == ("cpu",):
             host_fields = fields
         else:
             host_fields = {"kind": "llvm", "tag": "", "keys": KINDS["llvm"], "attrs": {}}
         return MetaNode("Target", {**fields, "host": MetaNode("Target", {**host_fields, "host": None})})
 
+    @classmethod
+    def from_record(cls, record: MetaNode) -> Target:
+        """The target that a record of TVM stands for, as texts and devices have them; `record()` gives it back completed.
+
+        Raises UsageError for a record of an unknown kind, or one that a text refers to and does not hold.
+        """
+        if record.type_key != "Target" or record.missing is not None:
+            raise UsageError(f"{record!r} says nothing of a target")
+        fields = record.fields
+        kind: Any = fields.get("kind", "")
+        kind = kind.fields.get("name", "") if isinstance(kind, MetaNode) else kind
+        given = {str(k): v.fields.get("value", v) if isinstance(v, MetaNode) else v for k, v in _entries(fields)}
+        usual = _defaults_of(kind)
+        found = {k: v for k, v in given.items() if usual.get(k) != v}
+        host = fields.get("host")
+        # The host that every target of the kind has is not one that was asked for.
+        own = cls.from_record(host) if isinstance(host, MetaNode) else None
+        made = cls({**found, "kind": kind, "keys": tuple(fields.get("keys") or ()), "tag": fields.get("tag") or ""})
+        return made if own is None or made.default_host() == own else cls(made, own)
+
+    def default_host(self) -> Target:
+        """What runs the code around its kernels unless something is said: itself if it is for the CPU, else LLVM."""
+        if _keys_of(self.kind) == ("cpu",):
+            return Target({k: v for k, v in _read(self).items() if k != "host"})
+        return Target("llvm")
+
     def __str__(self) -> str:
         words = [self.kind]
-        if self.keys != KINDS[self.kind]:
+        if self.keys != _keys_of(self.kind):
             words.append(f"-keys={','.join(self.keys)}")
         return " ".join(words + [f"-{k}={v}" for k, v in self.options])
 
     def __repr__(self) -> str:
         return f"Target({str(self)!r}{f', host={str(self.host)!r}' if self.host is not None else ''})"
+
+
+def _entries(fields: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    attrs = fields.get("attrs")
+    return list(attrs.items()) if isinstance(attrs, Mapping) else []
+
+
+def _keys_of(kind: Any) -> tuple[str, ...] | None:
+    """The keys of a kind of target; None where there is no such kind."""
+    known = KINDS.get(kind)
+    if known is None and isinstance(kind, str) and kind.isidentifier():
+        cls = target_kinds.find(kind)
+        return None if cls is None else cls.keys
+    return known
+
+
+def _defaults_of(kind: str) -> dict[str, Any]:
+    if kind in KINDS:
+        return DEFAULTS.get(kind, {})
+    cls = target_kinds.find(kind)
+    return {} if cls is None else cls.defaults()
 
 
 def _read(target: Any) -> dict[str, Any]:

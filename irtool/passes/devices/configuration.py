@@ -10,6 +10,8 @@ from ...diagnostics import UsageError, nearest
 from ...ir import Call, Function, Module, post_order
 from ...ir.meta import MetaNode, VirtualDevice
 from ...ir.target import Target
+from ...ir.target_kind import target_kinds
+from ...ir.tvm_target_kinds import KINDS
 from ..context import PassContext
 
 UNKNOWN = VirtualDevice()
@@ -46,7 +48,10 @@ def read_device(text: str) -> VirtualDevice:
 
 def device_type_of(kind: str) -> int:
     """The device type that a kind of target makes code for; -1 if it is not known."""
-    return 1 if kind in _HOST_KINDS else DEVICE_TYPES.get(kind, -1)
+    if kind in KINDS:
+        return 1 if kind in _HOST_KINDS else DEVICE_TYPES.get(kind, -1)
+    outside = target_kinds.find(kind)
+    return DEVICE_TYPES.get(kind, -1) if outside is None else outside.device_type
 
 
 def show_device(device: VirtualDevice) -> str:
