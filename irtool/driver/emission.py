@@ -11,7 +11,7 @@ from typing import Any
 from ..backends.base import Request
 from ..diagnostics import IrError, ToolError
 from ..ir import Module
-from ..lower.storage import storage_report
+from ..lower.function_info import storage_report
 from ..schedule.script import scripted
 from ..tir.program import HostFunction
 from .options import Options

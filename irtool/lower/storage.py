@@ -1,16 +1,15 @@
-"""TVM's storage plan: which numbered piece of memory each value is in, and how many bytes a function needs.
+"""TVM's storage plan: which numbered piece of memory each value is in, and on which device.
 
 This is not how irtool lays out its own arena (see `memory`): it is what TVM's graph executor is told, and what its
-reports say. Values get *tokens*. A parameter and a constant have one each for good; the result of a call takes a free one
-of similar size, or a new one, and gives it back when its last reader has run. A token is as large as the largest value
-that was ever in it.
+reports say. Values get *tokens* (see `storage_tokens`). A parameter and a constant have one each for good; the result of a
+call takes a free one of similar size on its device, or a new one, and gives it back when its last reader has run. A token is as
+large as the largest value that was ever in it.
 """
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..diagnostics import IrError
@@ -33,15 +32,13 @@ from ..ir import (
     post_order,
     tuple_leaves,
 )
+from ..ir.meta import VirtualDevice
+from ..ops.base import is_call_to
+from ..passes.devices.placed import placed
+from ..passes.lexical_devices import without_device
 from ..tir import dtypes
-from ..tir.stmt import Allocate, PrimFunc, Stmt, children
 from .mistakes import DynamicShape
-
-_MATCH_RANGE = 16
-"""A free token fits where it is not more than so many times larger or smaller than what is asked for."""
-
-_WORKSPACE_ALIGNMENT = 16
-"""Bytes: what TVM rounds a kernel's allocations up to when it reports them."""
+from .storage_tokens import Token, TokenAllocator
 
 
 @dataclass(frozen=True)
@@ -51,10 +48,24 @@ class Storage:
     Attributes:
         ids: numbers of the pieces of memory (the `storage_id` of graph JSON).
         sizes: bytes of the values that made these pieces.
+        devices: where the pieces are; None where nothing says.
+        references: how often the value is read: by calls, and once as the result of the function. A piece is free again
+            when the last one has run.
     """
 
     ids: tuple[int, ...]
     sizes: tuple[int, ...]
+    devices: tuple[VirtualDevice | None, ...]
+    references: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of memory: its number, how many bytes it has, and the device that it is on, None where nothing says."""
+
+    id: int
+    nbytes: int
+    device: VirtualDevice | None
 
 
 @dataclass(frozen=True)
@@ -63,52 +74,25 @@ class StoragePlan:
 
     Attributes:
         storage: by expression: parameters, variables, constants, calls, tuples and projections.
-        token_bytes: by storage id, the bytes of that piece of memory.
+        pieces: the pieces of memory, by storage id.
     """
 
     function: Function
     storage: Mapping[Expr, Storage]
-    token_bytes: tuple[int, ...]
+    pieces: tuple[Piece, ...]
 
     def __getitem__(self, e: Expr) -> Storage:
         return self.storage[e]
 
     @property
+    def token_bytes(self) -> tuple[int, ...]:
+        """By storage id, the bytes of that piece of memory."""
+        return tuple(p.nbytes for p in self.pieces)
+
+    @property
     def total_bytes(self) -> int:
         """Everything: parameters, constants and values between."""
         return sum(self.token_bytes)
-
-    def info(self, target: str = "c") -> FunctionInfo:
-        """What TVM reports about the function; of the plan before lowering (`plan(…, lowered=False)`).
-
-        `io` counts every parameter and the result (a tuple once for each of its fields), `constants` every constant, and
-        `workspace` the largest value in each piece of memory that holds anything else (a tuple counts as one value).
-        """
-        largest: dict[int, int] = {}
-        io = constants = 0
-        for e, held in self.storage.items():
-            size = type_bytes(e.checked_type)
-            if isinstance(e, Constant):
-                constants += size * len(held.ids)
-            elif isinstance(e, Var) or e is self.function.body:
-                io += size * len(held.ids)
-            else:
-                for i in held.ids:
-                    largest[i] = max(largest.get(i, 0), size)
-        return FunctionInfo({target: sum(largest.values())}, {target: io}, {target: constants})
-
-
-@dataclass(frozen=True)
-class FunctionInfo:
-    """Bytes that a function needs, by target: workspace, inputs and outputs, constants."""
-
-    workspace: Mapping[str, int]
-    io: Mapping[str, int]
-    constants: Mapping[str, int]
-
-    def as_dict(self) -> dict[str, dict[str, int]]:
-        """For reports."""
-        return {"workspace": dict(self.workspace), "io": dict(self.io), "constants": dict(self.constants)}
 
 
 def plan(module: Module | Function, entry: str = "main", *, lowered: bool = True) -> StoragePlan:
@@ -123,49 +107,6 @@ def plan(module: Module | Function, entry: str = "main", *, lowered: bool = True
     """
     function = module[entry] if isinstance(module, Module) else module
     return _Planner(function, lowered, module if isinstance(module, Module) else None).run()
-
-
-def function_infos(module: Module, entry: str = "main", target: str = "c") -> dict[str, FunctionInfo]:
-    """What TVM reports about a lowered module: its entry, as `__tvm_main__`, and every loop nest, by name.
-
-    `io` of a loop nest is the size of its last parameter, as TVM has it.
-    """
-    infos = {"__tvm_main__": plan(module, entry, lowered=False).info(target)}
-    for name, f in module.functions.items():
-        if isinstance(f, PrimFunc):
-            last = f.params[-1].nbytes if f.params else 0
-            infos[name] = FunctionInfo({target: workspace_bytes(f)}, {target: last}, {target: 0})
-    return infos
-
-
-def storage_report(module: Module, entries: Iterable[str] = ("main",), target: str = "c") -> dict[str, Any]:
-    """The plans of a fused module's entries, for reports: the bytes of each piece of memory, and the function info by
-    target. Of an entry that has no plan (it has branches, say) the report says why."""
-    found: dict[str, Any] = {}
-    for name in entries:
-        try:
-            pieces = plan(module, name)
-            found[name] = {
-                "pieces": list(pieces.token_bytes),
-                "total_bytes": pieces.total_bytes,
-                **plan(module, name, lowered=False).info(target).as_dict(),
-            }
-        except IrError as error:
-            found[name] = {"reason": error.diagnostics[0].message}
-    return found
-
-
-def workspace_bytes(f: PrimFunc) -> int:
-    """The most bytes that the function's allocations take at any one time, each rounded up to 16."""
-    most = 0
-    stack: list[tuple[Stmt, int]] = [(f.body, 0)]
-    while stack:
-        s, held = stack.pop()
-        if isinstance(s, Allocate):
-            held += -(-s.buffer.nbytes // _WORKSPACE_ALIGNMENT) * _WORKSPACE_ALIGNMENT
-            most = max(most, held)
-        stack.extend((k, held) for k in children(s))
-    return most
 
 
 def type_bytes(t: Type | None) -> int:
@@ -192,16 +133,6 @@ def _tensor_bytes(t: TensorType) -> int:
     return n
 
 
-@dataclass(eq=False)
-class _Token:
-    """A piece of memory. `readers` counts what still needs its contents."""
-
-    size: int
-    readers: int = 0
-    id: int = -1
-    largest: int = field(default=0)
-
-
 class _Planner:
     def __init__(self, function: Function, lowered: bool, module: Module | None) -> None:
         self.function = function
@@ -209,88 +140,97 @@ class _Planner:
         self.module = module
         self.order = post_order(function.body, enter=lambda e: not isinstance(e, Function))
         self.bound: dict[Expr, Expr] = {e.var: e.value for e in self.order if isinstance(e, Let)}
-        self.made: list[_Token] = []
-        self.free: list[tuple[int, int, _Token]] = []
-        """Free tokens by size, then by when they became free."""
-        self.freed = 0
+        self.devices = placed(function)
+        self.tokens = TokenAllocator()
 
     def run(self) -> StoragePlan:
         wanted = self._count_readers()
-        held: dict[Expr, list[_Token]] = {}
+        references = {e: tuple(t.readers for t in tokens) for e, tokens in wanted.items()}
+        held: dict[Expr, list[Token]] = {}
         for p in self.function.params:
-            held[p] = self._keep(wanted[p])
+            held[p] = [self.tokens.keep(t) for t in wanted[p]]
         for e in self.order:
             if isinstance(e, Constant):
-                held[e] = self._keep(wanted[e])
+                held[e] = [self.tokens.keep(t) for t in wanted[e]]
             elif isinstance(e, Call):
-                if not _is_on_device(e):
+                if not is_call_to(e, "on_device"):
                     held[e] = self._call(e, wanted[e], [t for a in e.args for t in held.get(self._origin(a), ())])
             else:
                 self._pass_on(e, held)
         storage = {
-            e: Storage(tuple(t.id for t in tokens), tuple(t.size for t in tokens))
+            e: Storage(
+                tuple(t.id for t in tokens),
+                tuple(t.size for t in tokens),
+                tuple(t.device for t in tokens),
+                references[e],
+            )
             for e, tokens in held.items()
             if tokens or isinstance(e, Tuple | TupleGetItem)
         }
-        return StoragePlan(self.function, storage, tuple(t.largest for t in self.made))
+        pieces = tuple(Piece(t.id, t.largest, t.device) for t in self.tokens.made)
+        return StoragePlan(self.function, storage, pieces)
 
-    def _count_readers(self) -> dict[Expr, list[_Token]]:
+    def _count_readers(self) -> dict[Expr, list[Token]]:
         """A token for every value, none shared, and how many calls read it (the function's result is read once more)."""
-        held: dict[Expr, list[_Token]] = {}
+        held: dict[Expr, list[Token]] = {}
         for e in (*self.function.params, *self.order):
             if isinstance(e, Call | Constant) or e in self.function.params:
-                if e not in held and not _is_on_device(e):
-                    held[e] = [_Token(_tensor_bytes(t)) for t in _tensors(e.checked_type)]
+                if e not in held and not is_call_to(e, "on_device"):
+                    device = self.devices.get(e)
+                    held[e] = [Token(_tensor_bytes(t), device) for t in _tensors(e.checked_type)]
             else:
                 self._pass_on(e, held)
         for e in self.order:
-            if isinstance(e, Call) and not _is_on_device(e):
+            if isinstance(e, Call) and not is_call_to(e, "on_device"):
                 for a in e.args:
                     for token in held.get(self._origin(a), ()):
                         token.readers += 1
-        for token in held[self._origin(self.function.body)]:
+        for token in self._tokens(self.function.body, held):
             token.readers += 1
         return held
 
-    def _pass_on(self, e: Expr, held: dict[Expr, list[_Token]]) -> None:
+    def _pass_on(self, e: Expr, held: dict[Expr, list[Token]]) -> None:
         """Notes the tokens of an expression that only hands values on."""
         if isinstance(e, Tuple):
-            held[e] = [t for f in e.fields for t in held[self._origin(f)]]
+            held[e] = [t for f in e.fields for t in self._tokens(f, held)]
         elif isinstance(e, TupleGetItem):
             t = e.tuple.checked_type
             assert isinstance(t, TupleType)
             start = sum(len(_tensors(f)) for f in t.fields[: e.index])
-            held[e] = held[self._origin(e.tuple)][start : start + len(_tensors(t.fields[e.index]))]
+            held[e] = self._tokens(e.tuple, held)[start : start + len(_tensors(t.fields[e.index]))]
         elif isinstance(e, Let):
-            held[e.var] = held.get(self._origin(e.value), [])
-            held[e] = held[self._origin(e.body)]
+            held[e.var] = self._tokens(e.value, held)
+            held[e] = self._tokens(e.body, held)
         elif not isinstance(e, Var | GlobalVar | Op | Function):
             raise IrError(
                 f"{type(e).__name__} has no place in a storage plan: it is for straight-line functions", e.span
             )
 
-    def _call(self, e: Call, wanted: list[_Token], arguments: list[_Token]) -> list[_Token]:
+    def _call(self, e: Call, wanted: list[Token], arguments: list[Token]) -> list[Token]:
         if self.lowered and len(arguments) == 1 and len(wanted) == 1 and self._only_reshapes(e):
             tokens = arguments[:]
             tokens[0].readers += wanted[0].readers
         else:
-            tokens = [self._request(t) for t in wanted]
+            tokens = [self.tokens.request(t) for t in wanted]
         for token in tokens:
-            self._release_if_unread(token)
+            self.tokens.release_if_unread(token)
         for token in arguments:
             token.readers -= 1
-            self._release_if_unread(token)
+            self.tokens.release_if_unread(token)
         return tokens
+
+    def _tokens(self, e: Expr, held: Mapping[Expr, list[Token]]) -> list[Token]:
+        """The tokens of a value; functions are in no memory."""
+        e = self._origin(e)
+        return [] if isinstance(e.checked_type, FuncType) else held[e]
 
     def _origin(self, e: Expr) -> Expr:
         """The expression whose value this is, behind devices and variables that a `let` binds."""
         while True:
-            if _is_on_device(e):
-                e = e.args[0]  # type: ignore[attr-defined]
-            elif e in self.bound:
-                e = self.bound[e]
-            else:
+            e = without_device(e)
+            if e not in self.bound:
                 return e
+            e = self.bound[e]
 
     def _only_reshapes(self, e: Call) -> bool:
         """Whether a kernel call (of a primitive function, or lowered) only gives its operand another shape."""
@@ -302,50 +242,5 @@ class _Planner:
         metadata = getattr(e.attrs, "metadata", None)
         return isinstance(metadata, Mapping) and bool(metadata.get("relay.reshape_only"))
 
-    def _allocate(self, wanted: _Token) -> _Token:
-        wanted.id = len(self.made)
-        wanted.largest = wanted.size
-        self.made.append(wanted)
-        return wanted
 
-    def _keep(self, wanted: list[_Token]) -> list[_Token]:
-        """Memory that is never free again: one reader more than there are."""
-        for token in wanted:
-            self._allocate(token).readers += 1
-        return wanted
-
-    def _request(self, wanted: _Token) -> _Token:
-        """A free token: the smallest that is large enough, else the largest that is not; a new one where none is near."""
-        size = wanted.size
-        middle = bisect.bisect_left(self.free, (size,))
-        if middle < len(self.free) and self.free[middle][0] <= size * _MATCH_RANGE:
-            at = middle
-        elif middle and self.free[middle - 1][0] >= size // _MATCH_RANGE:
-            at = middle - 1
-        else:
-            return self._allocate(wanted)
-        token = self.free.pop(at)[2]
-        token.largest = max(token.largest, size)
-        token.readers = wanted.readers
-        return token
-
-    def _release_if_unread(self, token: _Token) -> None:
-        if token.readers == 0:
-            self.freed += 1
-            bisect.insort(self.free, (token.largest, self.freed, token))
-
-
-def _is_on_device(e: Expr) -> bool:
-    return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == "on_device"
-
-
-__all__ = [
-    "FunctionInfo",
-    "Storage",
-    "StoragePlan",
-    "function_infos",
-    "plan",
-    "storage_report",
-    "type_bytes",
-    "workspace_bytes",
-]
+__all__ = ["Piece", "Storage", "StoragePlan", "plan", "type_bytes"]

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 import irtool
 from irtool.ir import Call, Constant, Function, Let, Var, post_order
-from irtool.lower.storage import StoragePlan, function_infos, plan, storage_report, type_bytes
+from irtool.ir.target import Target
+from irtool.lower.function_info import function_infos, plan_info, storage_report
+from irtool.lower.storage import StoragePlan, plan, type_bytes
 
 VERSION = '#[version = "0.0.5"]\n'
 SHARED = Path(__file__).parents[3] / "shared"
@@ -78,7 +80,7 @@ def test_branches_are_refused() -> None:
 
 
 def test_what_the_function_needs() -> None:
-    info = plan(irtool.parse(VERSION + CHAIN), lowered=False).info("llvm")
+    info = plan_info(plan(irtool.parse(VERSION + CHAIN), lowered=False), [Target("llvm")])
     assert info.as_dict() == {"workspace": {"llvm": 64}, "io": {"llvm": 64}, "constants": {"llvm": 0}}
 
 
@@ -169,7 +171,7 @@ def test_workspace_of_a_network_of_the_peer(name: str) -> None:
     passes = sorted((SHARED / f"zoo/{name}/passes").glob("*FuseOps.relay.gz"))
     p = plan(irtool.parse(gzip.decompress(passes[-1].read_bytes()).decode()), lowered=False)
     stated = json.loads((SHARED / f"zoo/{name}/info.json").read_text())["peer_workspace_bytes"]
-    assert p.info().workspace == {"c": stated}
-    assert p.info().io["c"] == sum(type_bytes(v.checked_type) for v in p.function.params) + type_bytes(
+    assert plan_info(p).workspace == {"c": stated}
+    assert plan_info(p).io["c"] == sum(type_bytes(v.checked_type) for v in p.function.params) + type_bytes(
         p.function.body.checked_type
     )

@@ -1,0 +1,66 @@
+"""Tokens: the pieces of memory of TVM's storage plan, and who gets which."""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass, field
+
+from ..ir.meta import VirtualDevice
+
+_MATCH_RANGE = 16
+"""A free token fits where it is not more than so many times larger or smaller than what is asked for."""
+
+
+@dataclass(eq=False)
+class Token:
+    """A piece of memory of `size` bytes on a device. `readers` counts what still needs its contents; `largest` is the size of
+    the largest value that was in it."""
+
+    size: int
+    device: VirtualDevice | None = None
+    readers: int = 0
+    id: int = -1
+    largest: int = field(default=0)
+
+
+class TokenAllocator:
+    """The tokens of one function, in `made` by their ids; a free one is taken by values on the same device only."""
+
+    def __init__(self) -> None:
+        self.made: list[Token] = []
+        self._free: dict[VirtualDevice | None, list[tuple[int, int, Token]]] = {}
+        """Free tokens by size, then by when they became free."""
+        self._freed = 0
+
+    def keep(self, wanted: Token) -> Token:
+        """Memory that is never free again: one reader more than there are."""
+        self._allocate(wanted).readers += 1
+        return wanted
+
+    def request(self, wanted: Token) -> Token:
+        """A free token: the smallest that is large enough, else the largest that is not; a new one where none is near."""
+        size = wanted.size
+        free = self._free.get(wanted.device, [])
+        middle = bisect.bisect_left(free, (size,))
+        if middle < len(free) and free[middle][0] <= size * _MATCH_RANGE:
+            at = middle
+        elif middle and free[middle - 1][0] >= size // _MATCH_RANGE:
+            at = middle - 1
+        else:
+            return self._allocate(wanted)
+        token = free.pop(at)[2]
+        token.largest = max(token.largest, size)
+        token.readers = wanted.readers
+        return token
+
+    def release_if_unread(self, token: Token) -> None:
+        """Makes a token free once nothing reads it any more."""
+        if token.readers == 0:
+            self._freed += 1
+            bisect.insort(self._free.setdefault(token.device, []), (token.largest, self._freed, token))
+
+    def _allocate(self, wanted: Token) -> Token:
+        wanted.id = len(self.made)
+        wanted.largest = wanted.size
+        self.made.append(wanted)
+        return wanted
