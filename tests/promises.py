@@ -18,6 +18,7 @@ PROMISES = {
     "later Relay": "texts of TVM 0.11 to 0.19 are read",
     "contexts": "the current `PassContext` governs what runs inside `with`",
     "pipelines": "pipelines exist by name, and `build` and `run` take passes and their options",
+    "lowering": "LowerTE is TVM's sequence: target hooks, four kinds of calls, hashes and targets on loop nests, constants, storage by device",
     "value checks": "`--check-values` knows which passes are meant to change results",
     "Python API": "programs written against TVM's Python API have close counterparts",
     "backends": "backends are plug-ins: found by name, their fields are their flags, and a target without one is refused",

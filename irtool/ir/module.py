@@ -25,7 +25,8 @@ class Module:
         functions: by name without `@`, in order of definition. A value is a `Function`, an
             `ExternFunction`, or a `tir.PrimFunc` once lowered.
         type_definitions: by name, in order of definition.
-        attrs: module attributes of TVM (`executor`, `runtime` …).
+        attrs: module attributes of TVM: `executor` and `runtime`; of a lowered module `main_func_info`, `constants` and
+            `device_contexts`. They have no text.
         metadata: what the text's metadata section held beside what the functions refer to; kept to print it again.
     """
 
@@ -133,6 +134,10 @@ class Module:
     def with_types(self, type_definitions: Mapping[str, TypeData]) -> Module:
         """The same module with other type definitions."""
         return Module(self.functions, type_definitions, self.attrs, self.metadata)
+
+    def with_attrs(self, attrs: Mapping[str, Any]) -> Module:
+        """The same module with other attributes."""
+        return Module(self.functions, self.type_definitions, attrs, self.metadata)
 
     def fresh_name(self, hint: str) -> str:
         """`hint`, or the first of `hint1`, `hint2`, … that names no function yet."""

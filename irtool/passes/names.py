@@ -25,7 +25,6 @@ _OF_TVM_ALONE = frozenset(
         "ExtractFusedFunctions",
         "FlattenNestedTuples",
         "GenerateCMSISNNConstants",
-        "LowerTensorExpr",
         "ManifestAllocImportStorage",
         "MetaScheduleLayoutRewrite",
         "NameMangleExtFuncs",
@@ -35,7 +34,6 @@ _OF_TVM_ALONE = frozenset(
         "QuantizePartition",
         "QuantizeRealize",
         "RelayToTIR",
-        "RelayToTIRTargetHook",
         "RemoveDefaultAnnotations",
         "ScalarToTensorConstant",
     ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..diagnostics import UsageError
 from ..ir import Call, Expr, Function, Module, Tuple, TupleType, rewrite, with_function
+from ..ir.meta import MetaNode
 from ..ir.target import Target
 from ..ops.base import call, is_call_to
 from .base import FunctionPass, register_pass
@@ -36,9 +37,11 @@ class SplitArgs(FunctionPass):
             return function
         split = rewrite(function, lambda old, new: _split(old, new, limit))
         assert isinstance(split, Function)
-        if not module.attrs or all(split.attrs.get(k) is v for k, v in module.attrs.items()):
+        # As TVM does; what lowering notes on a module (its loop nests, their constants) is nothing that a function can say.
+        attrs = {k: v for k, v in module.attrs.items() if isinstance(v, MetaNode | str | int | float)}
+        if all(split.attrs.get(k) is v for k, v in attrs.items()):
             return split
-        return with_function(split, attrs={**split.attrs, **module.attrs})
+        return with_function(split, attrs={**split.attrs, **attrs})
 
 
 def _limit_of(target: Target | None) -> int:

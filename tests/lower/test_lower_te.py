@@ -118,14 +118,6 @@ def test_kernels_of_the_module() -> None:
     assert m["main"].body.args[0].name == "tvmgen_default_fused_exp" and isinstance(m["k"], Function)
 
 
-def test_functions_for_other_compilers_stay() -> None:
-    text = """def @npu(%p: Tensor[(4), float32], Primitive=1, Compiler="npu", global_symbol="npu") -> Tensor[(4), float32] {
-                exp(%p) }
-              def @main(%x: Tensor[(4), float32]) { @npu(%x) }"""
-    m = lowered(text, "LowerTE")
-    assert not nests(m) and m["main"].body.op.name == "npu"
-
-
 def test_the_type_of_a_nest() -> None:
     m = lowered(
         """def @main(%x: Tensor[(4, 6), float32]) {

@@ -82,6 +82,7 @@ REFUSES = {
     "Defunctionalization": "functions bound by let",
     "InlineCompilerFunctionsBoundTo": "functions that there are not: some programs have nothing for the target",
     "LowerTE": "control flow in primitive functions",
+    "LowerTensorExpr": "control flow in primitive functions",
     "UnCPS": "primitive functions do not become continuation-passing",
 }
 """Passes that may refuse a program (with a message that says why)."""

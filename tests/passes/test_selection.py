@@ -134,7 +134,7 @@ def test_every_pass_leaves_the_others_alone(pipeline: str) -> None:
         for other in module.functions:
             if other != name:
                 assert irtool.structural_equal(after[other], module[other]), f"@{other} of stateful_module({seed})"
-        if last(pipeline) in MEANS_SOMETHING_ELSE or last(pipeline) == "LowerTE":
+        if last(pipeline) in MEANS_SOMETHING_ELSE or last(pipeline) in ("LowerTE", "LowerTensorExpr"):
             continue
         rtol, atol = TOLERANCES.get(last(pipeline), (1e-4, 1e-4))
         got = irtool.evaluate(after, random_inputs(module["main"], seed))

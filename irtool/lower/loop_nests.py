@@ -1,0 +1,80 @@
+"""The loop nests of a module's primitive functions: equal ones for one target share theirs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..diagnostics import Diagnostic, IrError
+from ..ir import Function, FuncType, Module, Type
+from ..ir.meta import VirtualDevice
+from ..ir.structural import structural_equal, structural_hash
+from ..ir.target import Target
+from ..tir.stmt import PrimFunc
+from .compose import compose
+from .constants import bind_constants
+from .naming import kernel_name
+from .plain import lower_plainly
+
+_Key = tuple[int, Target, VirtualDevice | None]
+
+
+class LoopNests:
+    """Loop nests made so far, by name, in `made`, the functions that they were in `sources`; what has none is noted in
+    `problems`.
+
+    Their names begin with `prefix` and are no other functions' of the module.
+    """
+
+    def __init__(self, module: Module, prefix: str) -> None:
+        self.prefix = prefix
+        self.made: dict[str, PrimFunc] = {}
+        self.sources: dict[str, Function] = {}
+        self.problems: list[Diagnostic] = []
+        self._taken = set(module.functions)
+        self._known: dict[_Key, list[tuple[Function, str]]] = {}
+
+    def get(self, function: Function, target: Target, device: VirtualDevice | None = None) -> str | None:
+        """The name of the loop nest of a primitive function that is called on a device; None, with the problems noted, where
+        there is none."""
+        known = self._known.setdefault((structural_hash(function), target, device), [])
+        for other, name in known:
+            if other is function or structural_equal(other, function):
+                return name
+        try:
+            graph = compose(function)
+            name = self._fresh(kernel_name((c.op.name for c in graph.operators), self.prefix))  # type: ignore[attr-defined]  # the callee is an operator
+            nest = bind_constants(lower_plainly(graph, name), [c.data for c in graph.constants])
+        except IrError as error:
+            self.problems += error.diagnostics
+            return None
+        nest.attrs.update(_attributes(name, function.attrs.get("hash"), target))
+        types: list[Type | None] = [p.checked_type or p.type_annotation for p in function.params]
+        nest.checked_type = FuncType(tuple(types), function.body.checked_type)  # type: ignore[arg-type]  # types have been inferred
+        self.made[name] = nest
+        self.sources[name] = function
+        known.append((function, name))
+        return name
+
+    def _fresh(self, name: str) -> str:
+        taken = name
+        number = 0
+        while taken in self._taken:
+            number += 1
+            taken = f"{name}_{number}"
+        self._taken.add(taken)
+        return taken
+
+
+def _attributes(name: str, hash: Any, target: Target) -> dict[str, Any]:
+    """The attributes of a loop nest, in the order in which TVM prints them, which differs with their number."""
+    attrs = {
+        "from_legacy_te_schedule": True,
+        "global_symbol": name,
+        "tir.noalias": True,
+        "target": target.record(),
+    }
+    return attrs if hash is None else {"hash": hash, **dict(_reordered(attrs))}
+
+
+def _reordered(attrs: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(k, attrs[k]) for k in ("target", "tir.noalias", "global_symbol", "from_legacy_te_schedule")]
