@@ -5,10 +5,11 @@ Nests are equal here up to names and up to which equal expressions are one objec
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 from .expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
-from .stmt import Allocate, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While, expressions
+from .stmt import Allocate, AllocateConst, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While, expressions
 from .stmt import children as substatements
 
 
@@ -53,6 +54,10 @@ class _Writer:
         if isinstance(s, Allocate):
             b = s.buffer
             return f"{self.declare(b)} {b.dtype} {b.shape} {b.scope} {b.layout}"
+        if isinstance(s, AllocateConst):
+            b = s.buffer
+            data = sha256(s.data.tobytes()).hexdigest()
+            return f"{self.declare(b)} {b.dtype} {b.shape} {s.data.shape} {data} {s.storage_index}"
         if isinstance(s, Store):
             return str(self.declare(s.buffer))
         assert isinstance(s, Seq | If | While)
