@@ -164,7 +164,7 @@ def _functions(ctx: click.Context) -> Iterator[tuple[str, str]]:
         if os.path.getsize(path) <= _LARGEST:
             with open(path, encoding="utf-8", errors="replace") as source:
                 text = source.read()
-            if not text.startswith("PK") and "\0" not in text[:1000]:
+            if not text.startswith("PK") and "\0" not in text:
                 yield from ((name, "") for name in dict.fromkeys(_DEFINITION.findall(text)))
 
 

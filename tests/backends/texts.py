@@ -30,8 +30,8 @@ from irtool.driver.stages import run_stages
 from irtool.ir import Constant, Expr, Function, Module, TensorType, Tuple, Var
 from irtool.ops import call
 from irtool.schedule import VectorTarget
-from tests.fuzz.calls import draw_call, names
 from tests.ops import nn_cases, structural_cases
+from tests.ops.verdicts import CALLS, calls
 from tests.schedule.plans import module_text, networks
 
 HERE = Path(__file__).parent
@@ -69,11 +69,19 @@ SETTINGS: dict[str, C | Llvm] = {
 }
 """Each program is written for the first of them, and for two of the others."""
 
+WEIGHTED = (
+    *("convolution", "odd channels", "1 x 1", "dilated", "groups", "depthwise", "row-major channels", "sequence"),
+    *("transposed", "dense", "one row", "product", "normalized", "two layers", "layer and rest", "blocks", "bytes"),
+    *("layer of bytes", "odd 1 x 1", "rest after a product", "depthwise, then all channels", "product of few"),
+)
+"""Networks that are written with constants for weights, too."""
+
 
 @functools.cache
 def programs() -> dict[str, Any]:
     """For each name a text, or operator, arguments and attributes."""
     found: dict[str, Any] = {f"network {key}": module_text(key) for key in networks()}
+    found |= {f"weighted {key}": module_text(key) for key in WEIGHTED}
     for n, case in enumerate([*nn_cases.CASES, *nn_cases.QUANTIZED]):
         found[f"layer {n} {case[0]}"] = case
     for path in sorted((ROOT / "samples").glob("*.relay")):
@@ -83,7 +91,7 @@ def programs() -> dict[str, Any]:
         found[f"language {n}"] = text
     for name in structural_cases.DRAWINGS:
         found[f"moved {name}"] = (name, *structural_cases.draw_case(name, random.Random(7).randint))
-    return found
+    return found | {f"call {name}": text for name, text in calls().items()}
 
 
 @functools.cache
@@ -92,23 +100,8 @@ def expected() -> dict[str, str]:
     return {text.partition(" | ")[0]: text for text in FILE.read_text(encoding="utf-8").splitlines()}
 
 
-def lines() -> Iterator[str]:
-    """What `texts.txt` ought to say."""
-    yield from map(line, programs())
-    for name in names():
-        left = {True: REFUSED, False: ACCEPTED}
-        for seed in SEEDS:
-            made = line(f"call {name} {seed}")
-            refused = "refused" in made
-            if left[refused]:
-                left[refused] -= 1
-                yield made
-
-
-def module_of(key: str) -> Module:
+def module_of(made: Any) -> Module:
     """A program as a module with types. Raises IrError."""
-    kind, name, *seed = key.split(" ")
-    made = draw_call(name, random.Random(f"{name} {seed[0]}")).text() if kind == "call" else programs()[key]
     if isinstance(made, str):
         return irtool.infer_types(irtool.parse(made))
     name, arguments, attributes = made
@@ -126,9 +119,10 @@ def module_of(key: str) -> Module:
     return irtool.infer_types(Module({"main": Function(tuple(params), expression)}))
 
 
-def written(key: str) -> Iterator[tuple[str, str]]:
+def written(key: str, made: Any = None) -> Iterator[tuple[str, str]]:
     """The settings, and what is written of a program with each; nothing of what has no static code. Raises IrError."""
-    prepared = prepare(module_of(key))
+    module = module_of(programs()[key] if made is None else made)
+    prepared = prepare(module, params=_weights(module) if key.startswith("weighted ") else {})
     if is_dynamic(prepared):
         return
     first, *others = SETTINGS
@@ -141,10 +135,10 @@ def written(key: str) -> Iterator[tuple[str, str]]:
         yield setting, "\n".join(f"{name}\n{_plain(b''.join(map(bytes, text)))}" for name, text in files.items())
 
 
-def line(key: str) -> str:
-    """What `texts.txt` says of a program."""
+def line(key: str, made: Any = None) -> str:
+    """What `texts.txt` says of a program, or would say of one that is new."""
     try:
-        digits = [f"{setting}: {_digits(text)}" for setting, text in written(key)]
+        digits = [f"{setting}: {_digits(text)}" for setting, text in written(key, made)]
     except IrError as error:
         digits = [f"refused: {_code(error)}"]
     return " | ".join([key, *(digits or ["dynamic"])])
@@ -156,21 +150,48 @@ def _code(error: IrError) -> str:
     return "without a code" if mistake is None else f"{mistake.name} {mistake.__name__}"
 
 
+def _weights(module: Module) -> dict[str, np.ndarray]:
+    """Small whole numbers for all parameters but the first."""
+    found = {}
+    for p in list(module["main"].params)[1:]:  # type: ignore[union-attr]
+        t = p.checked_type
+        assert isinstance(t, TensorType)
+        shape = [int(d) for d in t.shape]  # type: ignore[arg-type]
+        found[p.name] = (np.arange(np.prod(shape)) * 7 % 23 - 11).astype(t.dtype).reshape(shape)
+    return found
+
+
 def _nothing(*_: Any) -> list[np.ndarray]:
     return []
 
 
 def _plain(text: bytes) -> str:
-    """Text without what depends on the machine and on the version."""
-    return re.sub(r"\A(/\*.*?\*/\n|(;.*\n)+)", "", text.decode(), flags=re.S)
+    """Text without what depends on the machine and on the version: the banner, and how to compile it."""
+    return re.sub(r"\A(/\*[\s\S]*?\*/\n|(;.*\n)+)|^#pragma message.*$", "", text.decode(), flags=re.M)
 
 
 def _digits(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:6]
 
 
+def _drawn() -> Iterator[str]:
+    """Some calls of each operator, as seeds draw them: those that have code, and those that are refused."""
+    from tests.fuzz.calls import draw_call, names
+
+    for name in names():
+        left = {True: REFUSED, False: ACCEPTED}
+        for seed in SEEDS:
+            text = draw_call(name, random.Random(f"{name} {seed}")).text()
+            refused = "refused" in line("call", text)
+            if left[refused]:
+                left[refused] -= 1
+                yield f"// call {name} {seed}\n{text}"
+
+
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
+    if sys.argv[1:] == ["--draw"]:
+        CALLS.write_text("".join(_drawn()), encoding="utf-8")
+    elif sys.argv[1:]:
         print(dict(written(sys.argv[1]))[sys.argv[2]])
     else:
-        FILE.write_text("".join(f"{text}\n" for text in lines()), encoding="utf-8")
+        FILE.write_text("".join(f"{line(key)}\n" for key in programs()), encoding="utf-8")

@@ -15,6 +15,7 @@ from irtool.commands.colour import choose, is_coloured, paint_message, paint_rel
 from irtool.commands.manual import for_markdown, for_terminal, wrap
 from irtool.commands.tables import show_table
 from tests.command_line import irtool
+from tests.commands import tables
 
 pytestmark = pytest.mark.promise("terminals")
 ROOT = Path(__file__).parent.parent.parent
@@ -163,3 +164,7 @@ def test_no_markup_of_another_kind_is_left() -> None:
     for path in (ROOT / "docs").glob("*.md"):
         assert not [line for line in path.read_text().splitlines() if line.rstrip().endswith("::")], path.name
     assert "::" not in irtool("passes", "FuseOps")[1]
+
+
+def test_tables_in_windows_of_many_widths() -> None:
+    assert "".join(tables.texts()) == tables.FILE.read_text(encoding="utf-8"), "python -m tests.commands.tables"

@@ -51,6 +51,28 @@ def @main(%x) {
     assert structural_equal(parse(plain), parse(full))
 
 
+def test_lines_end_bindings_in_braces_and_not_in_parentheses():
+    plain = """def @main(%x, %c) {
+  %0 = (%x
+    - %x)
+  %2 = multiply(if (%c) {
+    %1 = add(%x, %x)
+    (%1, %x).0
+  } else {
+    %x
+  }, (%x, (%x
+    - %0)).1
+    - %x)
+  -%2
+}"""
+    full = """def @main(%x, %c) {
+  %0 = (%x - %x);
+  %2 = multiply(if (%c) { %1 = add(%x, %x); (%1, %x).0 } else { %x }, (%x, (%x - %0)).1 - %x);
+  -%2
+}"""
+    assert structural_equal(parse(plain), parse(VERSION + full))
+
+
 @pytest.mark.promise("pasted text")
 def test_a_version_line_does_not_change_the_dialect():
     plain = "def @main(%x) {\n  %0 = sub(log(%x), %x)\n  (%0, %x) // a comment; with a semicolon\n}"

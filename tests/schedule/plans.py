@@ -44,6 +44,16 @@ LARGE = {
         'nn.conv2d_transpose(%x, %w, kernel_layout="IOHW", strides=[2, 2], padding=[1, 1])',
         [(1, 64, 14, 14), (64, 32, 4, 4)],
     ),
+    "layer in bands": ("nn.conv2d(%x, %w, padding=[1, 1])", [(1, 32, 64, 66), (32, 32, 3, 3)]),
+    "every other row in bands": (
+        "nn.conv2d(%x, %w, strides=[2, 2], padding=[3, 3])",
+        [(1, 8, 130, 130), (24, 8, 7, 7)],
+    ),
+    "row-major layer in bands": (
+        'nn.conv2d(%x, %w, data_layout="NHWC", kernel_layout="HWIO", padding=[1, 2], dilation=[1, 2])',
+        [(1, 60, 68, 40), (3, 3, 40, 16)],
+    ),
+    "large separable layer": ("nn.conv2d(%x, %w, groups=64, padding=[1, 1])", [(1, 64, 56, 56), (64, 1, 3, 3)]),
     "attention of 64": ("nn.batch_matmul(nn.softmax(nn.batch_matmul(%x, %x, transpose_b=True)), %x)", [(12, 64, 64)]),
 }
 
