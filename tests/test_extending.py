@@ -61,6 +61,7 @@ SAYS = {
     "check": "no errors",
     "opt -p MakeSwish": "my.swish(%1, beta=2f)",
     "opt -p FirstOrderGradient": "(Tensor[(2, 8), float32], (Tensor[(2, 8), float32], Tensor[(8, 8), float32]))",
+    "opt -p ToMixedPrecision": "my.swish(%4, beta=2f) /* ty=Tensor[(2, 8), float16]",
     "run": "interp and c agree",
     "build": "1 kernels",
     "info": "my.swish",

@@ -6,7 +6,7 @@ import dataclasses
 import sys
 
 from ..ops import Operator, operators
-from ..passes.operator_facts import facts_of, lacks
+from ..passes.operator_facts import RULE, facts_of, lacks
 from ..passes.option_text import show_value
 from ..plugin import type_hints
 from .manual import for_markdown, for_terminal
@@ -93,7 +93,7 @@ def explain_operator(name: str) -> str:
     out.append(f"support level: {cls.support_level}; supported by: {', '.join(_supports(cls)) or 'nothing yet'}")
     known = [f"  {fact}: {said}" for fact, said in facts_of(cls).items() if said]
     out += ["known to passes:", *(known or ["  nothing beside its class"])]
-    if not cls.vendor and (missing := lacks(cls)):
+    if missing := lacks(cls):
         out.append(f"still lacks: {', '.join(missing)}")
     if cls.vendor:
         out.append(f"an operator of {cls.vendor}: read, checked and printed, but neither run nor built")
@@ -106,6 +106,41 @@ def _calls(cls: type[Operator]) -> list[str]:
     """How a call looks, with each list of arguments that it may have."""
     lists = [", ".join(names) for names in (cls.arguments, *cls.later_arguments)]
     return [f"{cls.name}({names}{', …' if cls.variadic and names else '…' if cls.variadic else ''})" for names in lists]
+
+
+def facts_reference() -> str:
+    """The text of `docs/operators.md`."""
+    wanting: dict[str, int] = {}
+    rows = []
+    for cls in operators:
+        facts, missing = facts_of(cls), lacks(cls)
+        for what in missing:
+            wanting[what] = wanting.get(what, 0) + 1
+        cells = [facts["gradient"], facts["layout"], facts["precision"], facts["quantized"]]
+        cells = [c.replace(RULE, "rule").replace("the operator itself", "same") for c in cells]
+        rows.append(f"| `{cls.name}` | {' | '.join(cells)} | {', '.join(missing)} |")
+    lines = [f"- {what}: {count} of {len(rows)}" for what, count in wanting.items()]
+    return "\n".join([*_FACTS_HEAD, *lines, "", *_FACTS_COLUMNS, *rows, ""])
+
+
+_FACTS_HEAD = (
+    "# What passes know of each operator",
+    "",
+    "Generated from the classes of the operators and the rules of passes (`python -m irtool.commands.references`); a test keeps it",
+    "fresh. `irtool ops NAME` says the same of one. [extending.md](extending.md) explains how an operator is given a fact or a rule.",
+    "",
+    "`rule`: a rule is filed under its name. Other words are facts that its class, its family or its pattern states: the shared",
+    "layout rule that it follows, its precision class, `same` where its integer form is the operator itself.",
+    "",
+    "What is lacking, which may only become less (`tests/ops/lacking.txt`). An operator without a gradient cannot be",
+    "differentiated through, one without a layout rule keeps its layout while others around it change theirs, and of one without",
+    "a precision class ToMixedPrecision warns.",
+    "",
+)
+_FACTS_COLUMNS = (
+    "| operator | gradient | layout | precision | quantized | lacks |",
+    "| --- | --- | --- | --- | --- | --- |",
+)
 
 
 def reference() -> str:

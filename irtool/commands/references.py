@@ -9,10 +9,11 @@ from pathlib import Path
 def references() -> dict[str, str]:
     """File name ⇒ text."""
     from .code_manual import reference as codes
+    from .op_manual import facts_reference as operator_facts
     from .op_manual import reference as operators
     from .pass_manual import reference as passes
 
-    return {"errors.md": codes(), "ops.md": operators(), "passes.md": passes()}
+    return {"errors.md": codes(), "operators.md": operator_facts(), "ops.md": operators(), "passes.md": passes()}
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import te
 from ..ir import Type
@@ -20,7 +20,7 @@ from .relations import one_type
 class Annotation(Operator):
     """Base: type and value of the argument, whatever they are."""
 
-    layout_rule = "elementwise"
+    layout_rule: ClassVar[str | None] = "elementwise"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the argument, whatever it is."""
@@ -65,7 +65,7 @@ for _row in _ROWS:
 class WithFuncid(Annotation):
     """The function carries an identifier."""
 
-    layout_rule = ""
+    layout_rule = None
 
 
 @operator("annotation.cast_hint", "data", pattern=Pattern.OPAQUE, attrs="CastHintAttrs", declares_attrs=False)
@@ -130,6 +130,6 @@ class DeviceCopy(Annotation):
 class Debug(Annotation):
     """The place where a debugger of TVM's interpreter stops; `debug_func` names a function to call."""
 
-    layout_rule = ""
+    layout_rule = None
 
     debug_func: Any

@@ -44,7 +44,8 @@ class Facts:
         narrowed_attribute: name of the attribute that names the dtype of the result, or of what is added up, and is
             narrowed with the inputs.
         layout_rule: how the result's layout follows from those of the inputs: the name of a rule that operators share
-            (`elementwise`, `broadcast`, `convolution`, `pooling`). None: what the pattern promises. Empty: nothing is known.
+            (`elementwise`, `broadcast`, `convolution`, `pooling`). None: what the pattern promises. Empty: no layout gets
+            through.
         kernel_layouts: of a convolution, the kernel layout that goes with each data layout by default: what ConvertLayout
             takes for `default`. Empty: it cannot be converted in this way.
         depthwise_kernel_layouts: the same where each channel has a kernel of its own, as far as that differs.
@@ -100,4 +101,11 @@ def wrong_fact(cls: type[Facts], attributes: set[str]) -> str:
         name = getattr(cls, fact)
         if name and name not in attributes:
             return f"states the {fact} {name!r}, and has no such attribute"
+    import difflib
+
+    known = [name for name, kind in Facts.__annotations__.items() if kind.startswith("ClassVar")]
+    for name in vars(cls):
+        meant = difflib.get_close_matches(name, known, 1, 0.9)
+        if meant and name not in known and name not in attributes and not hasattr(Facts, name):
+            return f"states {name}, which is no fact; did you mean {meant[0]}?"
     return ""

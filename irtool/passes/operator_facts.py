@@ -1,44 +1,48 @@
-"""What passes know of an operator beside its own class: and what an operator still lacks.
-
-Rules are filed by operator in the rooms of the passes that follow them; this asks each of them.
-"""
+"""What passes know of an operator, by the facts in its class and the rules filed under its name: and what it still lacks."""
 
 from __future__ import annotations
 
 from ..ops import Operator
 
 _MEANINGS = (("relate", "a type rule"), ("evaluate", "a numpy reference"), ("compute", "a tensor expression"))
-_LACKING = {
-    "gradient": "a gradient",
-    "layout": "a layout rule",
-    "precision": "a class for mixed precision",
-}
+_LACKING = {"gradient": "a gradient", "layout": "a layout rule", "precision": "a precision class"}
+RULE = "a rule of its own"
 
 
 def facts_of(cls: type[Operator]) -> dict[str, str]:
     """What each of the passes does with the operator; empty where it knows nothing of it.
 
-    `gradient`: "has a rule"; `layout`: "has a rule"; `precision`: `always`, `follow` or `never`; `quantized`: "has an integer
-    form"; `legalized`: the maps in which it has a rule.
+    `gradient`; `layout`: the shared rule that it follows, "none" where it states that no layout gets through; `precision`: `always`, `follow` or `never`; `quantized`: its
+    integer form; `legalized`: the maps in which it has a rule; `fast form`: the operator that FastMath puts in its place.
+    "a rule of its own" where a rule is filed under its name.
     """
     from .fake_quantization.affine import find_rule as integer_form
     from .gradients.rule import find_rule as gradient_rule
-    from .layouts.inference import find_rule as layout_rule
+    from .layouts.inference import find_own_rule as own_layout_rule
     from .legalization.rule import MAPS
     from .legalization.rule import find_rule as legalization
 
-    name = cls.name
+    no_layout = "none" if cls.layout_rule == "" else ""
+    quantized = RULE if integer_form(cls) is not None else ""
     return {
-        "gradient": "has a rule" if gradient_rule(name) is not None else "",
-        "layout": "has a rule" if layout_rule(cls) is not None else "",
+        "gradient": RULE if gradient_rule(cls.name) is not None else "",
+        "layout": RULE if own_layout_rule(cls) is not None else cls.shared_layout_rule() or no_layout,
         "precision": cls.precision,
-        "quantized": "has an integer form" if integer_form(cls) is not None else "",
-        "legalized": ", ".join(m for m in MAPS if legalization(m, name) is not None),
+        "quantized": "the operator itself" if cls.integer_form == "same" else quantized,
+        "legalized": ", ".join(m for m in MAPS if legalization(m, cls.name) is not None),
+        "fast form": cls.fast_form,
     }
 
 
 def lacks(cls: type[Operator]) -> list[str]:
-    """What an operator might still be given, in words: its own meanings first, then what passes do not know of it."""
-    own = [what for method, what in _MEANINGS if getattr(cls, method) is getattr(Operator, method)]
-    facts = facts_of(cls)
-    return [*own, *(what for fact, what in _LACKING.items() if not facts[fact])]
+    """What an operator might still be given, in words: its own meanings first, then what passes do not know of it.
+
+    An operator that stands for no kernel (an annotation, an allocation) needs neither a tensor expression nor what passes
+    over computations ask for; one of a vendor has no meaning but its type.
+    """
+    needed = [m for m in _MEANINGS if not (cls.noncomputational and m[0] == "compute")]
+    own = [what for method, what in needed if getattr(cls, method) is getattr(Operator, method)]
+    if cls.vendor:
+        return [what for what in own if what == "a type rule"]
+    facts = {} if cls.noncomputational else facts_of(cls)
+    return [*own, *(what for fact, what in _LACKING.items() if facts and not facts[fact])]

@@ -28,7 +28,7 @@ class Convolution(Operator):
     """
 
     narrowed_attribute = "out_dtype"
-    layout_rule = "convolution"
+    layout_rule: ClassVar[str | None] = "convolution"
 
     data_form: ClassVar[str]
     kernel_form: ClassVar[str]

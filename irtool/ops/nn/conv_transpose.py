@@ -137,7 +137,7 @@ class Conv1DTranspose(TransposedConvolution):
     other way round, as a text is taken to mean whose metadata section says that it is of such a version.
     """
 
-    layout_rule = ""
+    layout_rule = None
 
     data_form = "NCW"
     kernel_form = "OIW"

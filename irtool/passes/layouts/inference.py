@@ -93,12 +93,17 @@ def shared_layout_rule(name: str) -> Callable[[Rule], Rule]:
     return _SHARED.file(name)
 
 
+def find_own_rule(operator: type[Operator]) -> Rule | None:
+    """The rule that is filed under the operator's name, or None."""
+    return _RULES.find(operator.name)
+
+
 def find_rule(operator: type[Operator]) -> Rule | None:
     """The rule of an operator: its own, else the shared one that it states or that its pattern promises; or None.
 
     Raises PluginError where an operator from outside states a rule that there is not.
     """
-    own = _RULES.find(operator.name)
+    own = find_own_rule(operator)
     shared = operator.shared_layout_rule()
     if own is not None or not shared:
         return own
