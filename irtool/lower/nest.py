@@ -19,7 +19,7 @@ from ..tir.forms import AnyForm, Loop, Map, Reduction, TupleReduction
 from ..tir.kernel import Kernel
 from ..tir.recognise import recognise
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Buffer, For, If, Stmt, Store, pre_order, rewrite_stmt, seq
+from ..tir.stmt import Buffer, For, If, Scope, Stmt, Store, pre_order, rewrite_stmt, seq
 from .compose import TensorGraph
 from .stages import Stage, choose_stages
 
@@ -32,11 +32,11 @@ def lower_function(graph: TensorGraph, name: str) -> Kernel:
     stages = choose_stages(graph.outputs)
     buffers: dict[Tensor, Buffer] = {}
     for n, t in enumerate(graph.inputs):
-        buffers[t] = Buffer(f"p{n}", t.shape, t.dtype, "param")
+        buffers[t] = Buffer(f"p{n}", t.shape, t.dtype, Scope.PARAM)
     outputs: list[Buffer] = []
     copies: list[tuple[Tensor, Buffer]] = []
     for n, t in enumerate(graph.outputs):
-        out = Buffer(f"out{n}" if len(graph.outputs) > 1 else "out", t.shape, t.dtype, "param")
+        out = Buffer(f"out{n}" if len(graph.outputs) > 1 else "out", t.shape, t.dtype, Scope.PARAM)
         outputs.append(out)
         if t in buffers:  # an input handed through, or the same tensor twice
             copies.append((t, out))
@@ -54,7 +54,7 @@ def lower_function(graph: TensorGraph, name: str) -> Kernel:
         for t in stage.op.outputs:
             if t not in buffers and (t in needed or isinstance(stage.op, Extern)):
                 seen = names[t.name] = names.get(t.name, 0) + 1
-                buffers[t] = Buffer(t.name if seen == 1 else f"{t.name}_{seen}", t.shape, t.dtype, "arena")
+                buffers[t] = Buffer(t.name if seen == 1 else f"{t.name}_{seen}", t.shape, t.dtype, Scope.GLOBAL)
                 temporaries.append(buffers[t])
         if isinstance(stage.op, Extern):
             own, written = recognise(_written_out(stage.op, buffers))
@@ -140,7 +140,7 @@ def _lower_stage(stage: Stage, reduction: Stage | None, buffers: dict[Tensor, Bu
         return over.reduction(reduction.bodies, [acc], stores)
     if op.reduce_axes:
         accs = [
-            Buffer(f"acc{n}" if len(targets) > 1 else "acc", (), t.dtype, "local") for n, t in enumerate(op.outputs)
+            Buffer(f"acc{n}" if len(targets) > 1 else "acc", (), t.dtype, Scope.LOCAL) for n, t in enumerate(op.outputs)
         ]
         if len(accs) == 1:
             accs = [_accumulator(stage.bodies[0])]
@@ -152,7 +152,7 @@ def _lower_stage(stage: Stage, reduction: Stage | None, buffers: dict[Tensor, Bu
 def _accumulator(body: Expr) -> Buffer:
     assert isinstance(body, Reduce)
     wide = _WIDE.get(body.dtype, body.dtype) if body.reducer.name in ("sum", "prod") else body.dtype
-    return Buffer("acc", (), wide, "local")
+    return Buffer("acc", (), wide, Scope.LOCAL)
 
 
 class _Over:

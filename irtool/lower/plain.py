@@ -14,7 +14,7 @@ from ..te.tensor import Extern
 from ..tir.builder import Builder
 from ..tir.expr import Expr, Load, Reduce, Var, cast, rewrite
 from ..tir.flatten import flatten
-from ..tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Stmt, Store, seq
+from ..tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Scope, Stmt, Store, seq
 from .compose import TensorGraph
 from .nest import loops_over, simplify_nest
 from .stages import Stage, choose_stages
@@ -23,11 +23,11 @@ from .stages import Stage, choose_stages
 def lower_plainly(graph: TensorGraph, name: str) -> PrimFunc:
     """A loop nest for the whole graph over flat buffers: inputs, then outputs, both under their tensors' names."""
     stages = choose_stages(graph.outputs)
-    buffers: dict[Tensor, Buffer] = {t: Buffer(t.name, t.shape, t.dtype, "param") for t in graph.inputs}
+    buffers: dict[Tensor, Buffer] = {t: Buffer(t.name, t.shape, t.dtype, Scope.PARAM) for t in graph.inputs}
     outputs: list[Buffer] = []
     copies: list[tuple[Tensor, Buffer]] = []
     for t in graph.outputs:
-        out = Buffer(t.name, t.shape, t.dtype, "param")
+        out = Buffer(t.name, t.shape, t.dtype, Scope.PARAM)
         outputs.append(out)
         if t in buffers:  # an input handed through, or the same tensor twice
             copies.append((t, out))
@@ -38,7 +38,7 @@ def lower_plainly(graph: TensorGraph, name: str) -> PrimFunc:
     for stage in stages:
         for t in stage.op.outputs:
             if t not in buffers:
-                buffers[t] = Buffer(t.name, t.shape, t.dtype, "arena")
+                buffers[t] = Buffer(t.name, t.shape, t.dtype, Scope.GLOBAL)
                 temporaries.append(buffers[t])
         body.append(_lower(stage, buffers))
     for t, out in copies:

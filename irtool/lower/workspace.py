@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..tir.expr import Load, post_order
 from ..tir.kernel import Kernel, Placement
-from ..tir.stmt import Allocate, Buffer, Seq, Stmt, Store, expressions, pre_order
+from ..tir.stmt import Allocate, Buffer, Scope, Seq, Stmt, Store, expressions, pre_order
 from .placing import Interval, align, place
 
 
@@ -47,7 +47,7 @@ class Workspace:
 def plan_workspace(kernel: Kernel) -> Workspace:
     """Gives every arena buffer of the kernel an offset in its scratch memory: the kernel's `placement`."""
     intervals: dict[Buffer, Interval] = {}
-    allocated = [s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate) and s.buffer.scope == "arena"]
+    allocated = [s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate) and s.buffer.scope == Scope.GLOBAL]
     tops = _top_level(kernel.body)
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}

@@ -13,7 +13,21 @@ from ..ir import Constant, TensorType
 from ..ir.meta import MetaNode
 from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, always_evaluated, children
 from ..tir.kernel import Kernel
-from ..tir.stmt import Allocate, AllocateConst, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While, expressions
+from ..tir.stmt import (
+    Allocate,
+    AllocateConst,
+    Buffer,
+    For,
+    If,
+    Let,
+    PrimFunc,
+    Scope,
+    Seq,
+    Stmt,
+    Store,
+    While,
+    expressions,
+)
 from .attributes import target_text
 from .literals import float_digits, string_literal
 from .metadata import References
@@ -163,9 +177,8 @@ class LoopNestPrinter:
 
     def _allocate(self, s: Allocate) -> list[Any]:
         b = s.buffer
-        scope = "global" if b.scope == "arena" else b.scope
         name = self.pointers[b] = self._unique(b.name)
-        head = f"allocate({name}: Pointer({scope} {b.dtype}), {b.dtype}, {_list(b.shape)}), storage_scope = {scope}"
+        head = f"allocate({name}: Pointer({b.scope} {b.dtype}), {b.dtype}, {_list(b.shape)}), storage_scope = {b.scope}"
         head += f", offset = {self._offsets[b]}" if b in self._offsets else ""
         head += _index_map(b)
         if isinstance(s.body, Seq):
@@ -198,7 +211,7 @@ class LoopNestPrinter:
         if known is not None:
             return known
         name = self.names[b] = self._unique(b.name)
-        scope = f', scope="{b.scope}"' if b.scope in ("local", "register") else ""
+        scope = f', scope="{b.scope}"' if b.scope in (Scope.LOCAL, Scope.REGISTER) else ""
         # Small allocations are aligned to their size, rounded down to a power of two.
         size = b.nbytes
         align = f", align={1 << (size.bit_length() - 1)}" if 0 < size < _ALIGNMENT else ""

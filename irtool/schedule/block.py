@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from ..diagnostics import UsageError
 from ..tir.expr import Expr, Load, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
-from ..tir.stmt import SERIAL, Buffer, Store
+from ..tir.stmt import SERIAL, Buffer, Scope, Store
 from .forms import Form, Loop, Map, Reduction, substituted
 from .guards import take_guards
 from .sliding import Sliding
@@ -274,7 +274,7 @@ class View:
         self._place: tuple[Expr, ...] = ()
         if isinstance(b.form, Reduction) and b.tile:
             self._old = b.form.acc
-            self._acc = Buffer(self._old.name, [n for _, n in b.tile], self._old.dtype, "register")
+            self._acc = Buffer(self._old.name, [n for _, n in b.tile], self._old.dtype, Scope.REGISTER)
             self._place = tuple(v if _among((v, n), b.loops) else const(0) for v, n in b.tile)
 
     @property

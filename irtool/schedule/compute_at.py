@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ..tir.expr import Const, Expr, Load, Var, rewrite
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Buffer, For, Stmt, Store, seq
+from ..tir.stmt import Buffer, For, Scope, Stmt, Store, seq
 from .forms import Map, Reduction
 from .primitives import primitive
 from .vector_target import VectorTarget
@@ -41,7 +41,7 @@ def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | No
     if len(copy.stores) != 1:
         return None
     b = copy.stores[0].buffer
-    if b.scope != "arena" or b.nbytes < 2 * target.packed_bytes:
+    if b.scope != Scope.GLOBAL or b.nbytes < 2 * target.packed_bytes:
         return None
     variables = {v: n for n, (v, _) in enumerate(copy.loops)}
     reads = [e for e in _loads(reader) if e.source is b]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..tir.expr import Binary, Expr, Load, Var, const, rewrite
 from ..tir.simplify import Simplifier
-from ..tir.stmt import UNROLLED, VECTORIZED, Allocate, Buffer, For, If, Stmt, Store, seq, substitute_stmt
+from ..tir.stmt import UNROLLED, VECTORIZED, Allocate, Buffer, For, If, Scope, Stmt, Store, seq, substitute_stmt
 from .affine import depends
 from .block import Block, Factor
 from .forms import Reduction
@@ -19,7 +19,7 @@ def lower_factor(b: Block[Reduction], form: Reduction, f: Factor) -> Stmt:
     tiles, rest = divmod(extent // f.lanes, f.vectors)
     left = extent % f.lanes
     lane, tile, part = (Var(f"{f.loop.name}_{s}") for s in "vot")
-    parts = Buffer(f"{form.acc.name}_v", (f.vectors, f.lanes), form.acc.dtype, "register")
+    parts = Buffer(f"{form.acc.name}_v", (f.vectors, f.lanes), form.acc.dtype, Scope.REGISTER)
     others = [x for x in b.inner if x[0] is not f.loop]
     known = (*b.loops, *others, (lane, f.lanes), (tile, tiles), (part, f.vectors))
     simplify = Simplifier({v: (0, n - 1) for v, n in known})
@@ -58,7 +58,7 @@ def _combine(form: Reduction, op: str, parts: Buffer, lane: Var) -> Stmt:
     """The accumulators combined: the vectors, then by way of an array halves of the lanes, down to one."""
     several, lanes = parts.shape
     dtype = form.acc.dtype
-    array = Buffer(f"{form.acc.name}_lanes", (lanes,), dtype, "local")
+    array = Buffer(f"{form.acc.name}_lanes", (lanes,), dtype, Scope.LOCAL)
     total: Expr = Load(parts, (const(0), lane))
     for n in range(1, several):
         total = Binary(op, total, Load(parts, (const(n), lane)), dtype)

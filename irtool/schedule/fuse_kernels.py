@@ -26,7 +26,7 @@ from ..tir.program import (
     steps,
 )
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Buffer, For
+from ..tir.stmt import Buffer, For, Scope
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .strategies.row_reduction import row_count
@@ -128,7 +128,7 @@ class _Joiner:
             replaced: dict[Buffer, Buffer] = {}
             for slot, old in zip((*s.inputs, *s.outputs), s.kernel.params):
                 x = slot.resolve()
-                scope = "arena" if x in inner else old.scope
+                scope = Scope.GLOBAL if x in inner else old.scope
                 name = _result(s.kernel) if x in inner else names.get(x, old.name)
                 new = buffers.setdefault(x, Buffer(name, old.shape, old.dtype, scope, old.layout))
                 if new.shape != old.shape or new.layout != old.layout:

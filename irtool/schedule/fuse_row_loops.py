@@ -28,6 +28,7 @@ from ..tir.stmt import (
     For,
     If,
     Let,
+    Scope,
     Seq,
     Stmt,
     Store,
@@ -101,10 +102,10 @@ def fuse_stages(
 def _accesses(s: Stmt, alias: dict[Buffer, Buffer]) -> list[Access]:
     found: list[Access] = []
     for x in pre_order(s):
-        if isinstance(x, Store) and x.buffer.scope in ("arena", "param"):
+        if isinstance(x, Store) and x.buffer.scope in (Scope.GLOBAL, Scope.PARAM):
             found.append((alias.get(x.buffer, x.buffer), x.buffer.offset(x.indices), True))
         for e in post_order(*expressions(x)):
-            if isinstance(e, Load) and isinstance(e.source, Buffer) and e.source.scope in ("arena", "param"):
+            if isinstance(e, Load) and isinstance(e.source, Buffer) and e.source.scope in (Scope.GLOBAL, Scope.PARAM):
                 found.append((alias.get(e.source, e.source), e.source.offset(e.indices), False))
     return found
 
@@ -172,7 +173,7 @@ def _joined(group: Sequence[For], streamed: int) -> Stmt:
     if len(group) == 1:
         return group[0]
     extent = int(group[0].extent.value)  # type: ignore[attr-defined]
-    touched = {b for g in group for b, _, _ in _accesses(g, {}) if b.scope == "param"}
+    touched = {b for g in group for b, _, _ in _accesses(g, {}) if b.scope == Scope.PARAM}
     most = _ROWS if sum(b.nbytes for b in touched) <= streamed else 1
     several = next(n for n in (most, 2, 1) if n == 1 or (n <= most and not extent % n and extent // n >= _LEAST_STEPS))
     row, step = Var(group[0].var.name), Var("row")
@@ -203,7 +204,7 @@ def _with_row(s: Stmt, b: Buffer, part: int) -> Stmt:
     """The loop with a row of its own for each step in place of the buffer."""
     assert isinstance(s, For)
     simplify = _bounds(s)
-    row = Buffer(b.name, (part,), b.dtype, "local")
+    row = Buffer(b.name, (part,), b.dtype, Scope.LOCAL)
     memo: dict[Expr, Expr] = {}
 
     def place(indices: Sequence[Expr]) -> Expr:

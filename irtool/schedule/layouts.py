@@ -12,7 +12,7 @@ from ..tir.forms import with_buffers
 from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, steps
 from ..tir.sharing import in_place_pairs
-from ..tir.stmt import Buffer, Layout, blocked
+from ..tir.stmt import Buffer, Layout, Scope, blocked
 from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate, vectors_per_block
 from .vector_target import VectorTarget
 
@@ -156,7 +156,7 @@ def _shape(b: Buffer, preference: LayoutPreference) -> tuple[int, ...]:
 def _inner_layouts(kernel: Kernel, held: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
     after = propagate(kernel, held)
     params = set(kernel.params)
-    return {b: w for b, w in after.items() if b not in params and b.scope == "arena" and _worthwhile(b, w)}
+    return {b: w for b, w in after.items() if b not in params and b.scope == Scope.GLOBAL and _worthwhile(b, w)}
 
 
 def _variant(kernel: Kernel, layouts: dict[Buffer, LayoutPreference], number: int) -> Kernel:

@@ -15,6 +15,7 @@ from ..tir.stmt import (
     Buffer,
     For,
     If,
+    Scope,
     Stmt,
     Store,
     expressions,
@@ -50,7 +51,7 @@ def lower_all(parts: Sequence[Block[Any]]) -> Stmt:
         body = _joined(blocks)
         for level in reversed(blocks[0].around):
             body = seq([*(lower_all(blocks) for _, blocks in level.fills), body])
-            if level.buffer.scope == "arena":
+            if level.buffer.scope == Scope.GLOBAL:
                 shared.append(level.buffer)
             else:
                 body = Allocate(level.buffer, body)

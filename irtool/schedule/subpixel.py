@@ -24,7 +24,7 @@ from ..tir.forms import AnyForm, Map, Reduction, buffers_read
 from ..tir.kernel import Kernel
 from ..tir.sharing import in_place_pairs
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Buffer, Store
+from ..tir.stmt import Buffer, Scope, Store
 from .affine import loads
 
 _MOST_PHASES = 16
@@ -67,7 +67,7 @@ def _rebuilt(kernel: Kernel, stages: Sequence[AnyForm]) -> Kernel:
 
 def _joined(r: Reduction, m: Map, others: Sequence[AnyForm]) -> tuple[Reduction, Limits] | None:
     """The reduction that stores what the map makes of its result; None where the map's indices cannot be expressed."""
-    if len(r.stores) != 1 or len(m.stores) != 1 or r.stores[0].buffer.scope != "arena":
+    if len(r.stores) != 1 or len(m.stores) != 1 or r.stores[0].buffer.scope != Scope.GLOBAL:
         return None
     between, store = r.stores[0], m.stores[0]
     if _read_by(between.buffer, others):
@@ -182,7 +182,7 @@ def _steps(v: Var, extent: int, limits: Limits, number: dict[Var, int]) -> tuple
 def _inlined(r: Reduction, copy: Map) -> Reduction | None:
     """The reduction that reads what the padded copy is made from; None where the copy is no padding."""
     store = copy.stores[0]
-    if len(copy.stores) != 1 or store.buffer.scope != "arena":
+    if len(copy.stores) != 1 or store.buffer.scope != Scope.GLOBAL:
         return None
     if not isinstance(store.value, Select) or not store.value.lazy or not isinstance(store.value.other, Const):
         return None

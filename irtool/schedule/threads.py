@@ -26,6 +26,7 @@ from ..tir.stmt import (
     Buffer,
     For,
     Let,
+    Scope,
     Stmt,
     Store,
     children,
@@ -113,7 +114,7 @@ def _independent(loop: For, simplify: Simplifier) -> bool:
     inside: set[Expr] = {loop.var}
     lets: set[Expr] = set()
     for s in pre_order(loop.body):
-        if isinstance(s, Allocate) and s.buffer.scope != "arena":
+        if isinstance(s, Allocate) and s.buffer.scope != Scope.GLOBAL:
             own.add(s.buffer)
         elif isinstance(s, For):
             inside.add(s.var)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..tir.expr import Expr, Select, Var, post_order
 from ..tir.simplify import Simplifier
+from ..tir.stmt import Scope
 from .affine import coefficients, depends, loads, simplifier, stride
 from .forms import Loop, Reduction, substituted
 from .tiles import Tile, choose_tile, choose_window
@@ -65,7 +66,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
             continue
         s = stride(simplify, e.source.offset(e.indices), inner)
         # Every third element takes three loads: it must be near.
-        if s not in (0, 1, 2) and not (s == 3 and e.source.scope == "local"):
+        if s not in (0, 1, 2) and not (s == 3 and e.source.scope == Scope.LOCAL):
             return None
         contiguous += s > 0
         apart += s > 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..tir.expr import Expr, Load, Var, const, substitute
 from ..tir.simplify import Simplifier
-from ..tir.stmt import SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer, For, Stmt, Store, seq, substitute_stmt
+from ..tir.stmt import SERIAL, UNROLLED, VECTORIZED, Allocate, Buffer, For, Scope, Stmt, Store, seq, substitute_stmt
 from .affine import stride
 from .forms import Loop
 from .segments import vector_segments
@@ -33,7 +33,7 @@ def transposed(
     """Results by way of an array, from which they are stored along the rows: single elements of a vector, each in a line of
     its own, would take longer than the sums. The first `valid` elements along the vector axis are results."""
     (row, steps), (vector, vectors) = inside
-    array = Buffer("transposed", (steps, vectors * lanes), store.buffer.dtype, "local")
+    array = Buffer("transposed", (steps, vectors * lanes), store.buffer.dtype, Scope.LOCAL)
     filled = tile(Store(array, (row, vector * lanes + lane if vectors > 1 else lane), store.value))
     column = Var("col")
     copies: list[Stmt] = []

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .expr import INDEX, Expr, Operand, Var, as_bool, as_expr, cast, const, minimum
-from .stmt import SERIAL, Allocate, Buffer, For, If, Let, Stmt, Store, While, seq
+from .stmt import SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, While, seq
 
 
 class Local:
@@ -107,15 +107,15 @@ class Builder:
 
     def local(self, dtype: str, value: Operand | None = None, name: str = "v") -> Local:
         """A mutable scalar, for the rest of the block."""
-        buffer = Buffer(self._fresh(name), (), dtype, "local")
+        buffer = Buffer(self._fresh(name), (), dtype, Scope.LOCAL)
         self._blocks[-1].append(buffer)
         made = Local(self, buffer)
         if value is not None:
             made.set(value)
         return made
 
-    def allocate(self, shape: Sequence[int], dtype: str, name: str = "work", scope: str = "arena") -> Buffer:
-        """A buffer for the rest of the block: in the planned workspace, or (`scope="local"`, small) on the stack."""
+    def allocate(self, shape: Sequence[int], dtype: str, name: str = "work", scope: Scope = Scope.GLOBAL) -> Buffer:
+        """A buffer for the rest of the block: in the planned workspace, or (`scope=Scope.LOCAL`, small) on the stack."""
         buffer = Buffer(self._fresh(name), shape, dtype, scope)
         self._blocks[-1].append(buffer)
         return buffer

@@ -24,6 +24,7 @@ from .stmt import (
     For,
     If,
     Let,
+    Scope,
     Seq,
     Stmt,
     Store,
@@ -198,7 +199,7 @@ def with_buffers(form: AnyForm, replaced: Mapping[Buffer, Buffer]) -> AnyForm:
 def workspace(body: Stmt) -> tuple[list[Buffer], Stmt]:
     """The buffers of a nest that lie in the workspace, outermost first, and what is inside of them."""
     buffers: list[Buffer] = []
-    while isinstance(body, Allocate) and body.buffer.scope == "arena":
+    while isinstance(body, Allocate) and body.buffer.scope == Scope.GLOBAL:
         buffers.append(body.buffer)
         body = body.body
     return buffers, body

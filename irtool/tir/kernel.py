@@ -41,7 +41,7 @@ class Placement:
 
     Attributes:
         workspace: bytes of it; 1 if all its buffers are empty, as they have an address all the same; 0 if there are none.
-        offsets: where each buffer of scope `arena` begins, in bytes from the beginning of the workspace.
+        offsets: where each buffer of scope `GLOBAL` begins, in bytes from the beginning of the workspace.
         overlapping: pairs (input, output) that lie in the same memory in some call, one after the other.
     """
 
@@ -55,7 +55,7 @@ class Kernel(PrimFunc):
 
     Attributes:
         stages: what it computes.
-        temporaries: its buffers of scope `arena`, outermost first.
+        temporaries: its buffers of scope `GLOBAL`, outermost first.
         nests: the loops of its stages: plain ones, until a schedule makes others, which stages may have in common. They and
             `temporaries` make the `body`.
         operators: names of the Relay operators that it computes.

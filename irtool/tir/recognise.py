@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .expr import Const
 from .forms import AnyForm, Loop, Map, Reduction, Steps, statements, workspace
-from .stmt import SERIAL, Allocate, Buffer, For, Seq, Stmt, Store
+from .stmt import SERIAL, Allocate, Buffer, For, Scope, Seq, Stmt, Store
 
 
 def recognise(body: Stmt) -> tuple[list[Buffer], list[AnyForm]]:
@@ -23,8 +23,8 @@ def _form(s: Stmt) -> Map | Reduction | None:
         return Map(loops, (body,))
     if isinstance(body, Seq) and all(isinstance(x, Store) for x in body.stmts):
         stores = tuple(x for x in body.stmts if isinstance(x, Store))
-        return None if any(x.buffer.scope == "local" for x in stores) else Map(loops, stores)
-    if not isinstance(body, Allocate) or body.buffer.scope != "local" or body.buffer.ndim:
+        return None if any(x.buffer.scope == Scope.LOCAL for x in stores) else Map(loops, stores)
+    if not isinstance(body, Allocate) or body.buffer.scope != Scope.LOCAL or body.buffer.ndim:
         return None
     acc = body.buffer
     parts = statements(body.body)

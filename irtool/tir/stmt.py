@@ -20,6 +20,7 @@ The grammar, on one page::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 from ..ir.above import from_above
@@ -41,10 +42,25 @@ def blocked(shape: Sequence[int], axis: int, factor: int) -> Layout:
     return (*outer, (axis, 1, factor))
 
 
+class Scope(Enum):
+    """Where a buffer lives. Values are TVM's storage scopes, as texts have them.
+
+    `PARAM` belongs to the caller; `GLOBAL` is the planned workspace; `LOCAL` the stack of the function, and scalars; `REGISTER`
+    is a tile of registers, of which the last axis is a vector.
+    """
+
+    PARAM = "param"
+    GLOBAL = "global"
+    LOCAL = "local"
+    REGISTER = "local.register"
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
 class Buffer:
     """Memory for a tensor of static `shape`. Compared by identity.
 
-    `scope` says where an allocated one lives: `arena` (planned workspace) or `local` (the stack, or registers).
     `layout` says how elements are ordered in memory: None is row-major; otherwise digits, outermost first, see `Layout`.
     """
 
@@ -55,14 +71,14 @@ class Buffer:
         name: str,
         shape: Sequence[int],
         dtype: str = "float32",
-        scope: str = "arena",
+        scope: Scope = Scope.GLOBAL,
         layout: Layout | None = None,
     ) -> None:
         self.layout = layout
         self.name = name
         self.shape = tuple(int(d) for d in shape)
         self.dtype = dtype
-        self.scope = scope
+        self.scope = Scope(scope)
 
     @property
     def ndim(self) -> int:
@@ -224,7 +240,7 @@ def seq(stmts: Sequence[Stmt]) -> Stmt:
 class PrimFunc:
     """A named loop nest. `params` are the buffers it is handed, inputs first, then `num_outputs` outputs.
 
-    Every buffer allocated in the body with scope `arena` needs a place from the memory planner. `attrs` says what the
+    Every buffer allocated in the body with scope `GLOBAL` needs a place from the memory planner. `attrs` says what the
     function was made from and how (`strategy`, `flops` …), for reports. `checked_type` is its Relay type, where it is a
     function of a Relay module; `preflattened` are the parameters as they were before `flatten`, if that was done. `written` is
     the text that it was read from, which it prints as; what is made of it has none.

@@ -51,6 +51,7 @@ from .stmt import (
     If,
     Let,
     PrimFunc,
+    Scope,
     Stmt,
     Store,
     While,
@@ -61,7 +62,7 @@ from .stmt import children as substatements
 _COMPARISONS = frozenset(["<", "<=", "==", "!="])
 _LOGICAL = frozenset(["and", "or"])
 _KINDS = frozenset([SERIAL, PARALLEL, VECTORIZED, UNROLLED])
-_SCOPES = frozenset(["arena", "local", "register"])
+_SCOPES = frozenset([Scope.GLOBAL, Scope.LOCAL, Scope.REGISTER])
 
 
 _Conditions = tuple[Any, ...] | None
@@ -192,7 +193,7 @@ class _Verifier:
         if buffer in self.buffers:
             yield f"the buffer {buffer.name} is allocated twice"
         if buffer.scope not in _SCOPES:
-            yield f"the buffer {buffer.name} is allocated in {buffer.scope!r}"
+            yield f"the buffer {buffer.name} is allocated in the scope {buffer.scope}"
         self.buffers.add(buffer)
 
     def constant(self, s: AllocateConst) -> Iterator[str]:

@@ -32,7 +32,7 @@ from irtool.tir.program import (
     calls,
     steps,
 )
-from irtool.tir.stmt import Buffer, For, PrimFunc, Store
+from irtool.tir.stmt import Buffer, For, PrimFunc, Scope, Store
 
 SIZE = 16
 
@@ -43,8 +43,8 @@ def slot(name: str, kind: str = "temp") -> Slot:
 
 def kernel(name: str, straight: list[bool]) -> Kernel:
     """A sum of its inputs, those that are not straight from the last element to the first."""
-    params = [Buffer(f"p{n}", (SIZE,), "float32", "param") for n in range(len(straight))]
-    out, i = Buffer("out", (SIZE,), "float32", "param"), Var("i")
+    params = [Buffer(f"p{n}", (SIZE,), "float32", Scope.PARAM) for n in range(len(straight))]
+    out, i = Buffer("out", (SIZE,), "float32", Scope.PARAM), Var("i")
     value: Any = 0.0
     for b, s in zip(params, straight):
         value = b[i if s else SIZE - 1 - i] + value

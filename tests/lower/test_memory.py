@@ -9,7 +9,7 @@ from irtool.lower.placing import Interval, place
 from irtool.tir.expr import Expr, Load, Var, post_order
 from irtool.tir.kernel import Kernel
 from irtool.tir.program import PARAM, RESULT, HostFunction, Program, RunKernel, Slot
-from irtool.tir.stmt import Allocate, Buffer, For, PrimFunc, Seq, Stmt, Store, seq
+from irtool.tir.stmt import Allocate, Buffer, For, PrimFunc, Scope, Seq, Stmt, Store, seq
 
 intervals = st.lists(
     st.tuples(st.integers(1, 20), st.integers(0, 15), st.integers(0, 6)).map(
@@ -89,9 +89,9 @@ def programs(draw: st.DrawFn) -> Program:
 
 def _kernel(n: int, inputs: list[Slot], scratch: list[int], draw: st.DrawFn) -> Kernel:
     """Every stage fills one buffer from some of the inputs and the scratch memory before it; the last fills the result."""
-    params = [Buffer(f"p{i}", s.shape, "float32", "param") for i, s in enumerate(inputs)]
+    params = [Buffer(f"p{i}", s.shape, "float32", Scope.PARAM) for i, s in enumerate(inputs)]
     size = draw(st.sampled_from([inputs[0].size, *SIZES]))
-    out = Buffer("out", (size,), "float32", "param")
+    out = Buffer("out", (size,), "float32", Scope.PARAM)
     temporaries = [Buffer(f"s{i}", (size,), "float32") for i, size in enumerate(scratch)]
     stages: list[Stmt] = []
     known = list(params)
@@ -152,7 +152,9 @@ def test_a_run_reads_what_was_written(program: Program) -> None:
 
 def test_a_result_lies_where_an_input_was_copied_from() -> None:
     """A kernel that first copies its input to scratch memory: the result takes the input's place."""
-    p, out, copy = (Buffer(n, (64,), "float32", s) for n, s in (("p", "param"), ("out", "param"), ("copy", "arena")))
+    p, out, copy = (
+        Buffer(n, (64,), "float32", s) for n, s in (("p", Scope.PARAM), ("out", Scope.PARAM), ("copy", Scope.GLOBAL))
+    )
     i, j = Var("i"), Var("j")
     first = For(i, 64, Store(copy, [i], p[i]))
     second = For(j, 64, Store(out, [j], copy[63 - j]))

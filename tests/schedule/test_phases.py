@@ -9,7 +9,7 @@ from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
 from irtool.schedule.subpixel import _steps, decompose_subpixels
 from irtool.tir.expr import Var
-from irtool.tir.stmt import Allocate, pre_order
+from irtool.tir.stmt import Allocate, Scope, pre_order
 
 
 @pytest.mark.parametrize("by", [1, 2, 3, 5])
@@ -43,7 +43,7 @@ def @main(%x: Tensor[(1, 2, 4, 5), float32], %w: Tensor[(2, 3, 4, 4), float32]) 
     (kernel,) = lower_module(prepare(irtool.parse(text))).kernels
     assert any(isinstance(s, Allocate) for s in pre_order(kernel.body))
     joined = decompose_subpixels(kernel)
-    assert not [s for s in pre_order(joined.body) if isinstance(s, Allocate) and s.buffer.scope == "arena"]
+    assert not [s for s in pre_order(joined.body) if isinstance(s, Allocate) and s.buffer.scope == Scope.GLOBAL]
 
 
 def test_a_nest_without_phases_stays() -> None:

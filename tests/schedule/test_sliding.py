@@ -7,7 +7,7 @@ import pytest
 from irtool.schedule.sliding import choose_sliding
 from irtool.tir.expr import Binary, Const, Load, Var, const, if_then_else, post_order
 from irtool.tir.simplify import Simplifier
-from irtool.tir.stmt import VECTORIZED, Buffer, For, Store, expressions, pre_order
+from irtool.tir.stmt import VECTORIZED, Buffer, For, Scope, Store, expressions, pre_order
 
 ROWS, STEPS, LANES = 5, 3, 8
 T, K, X = Var("t"), Var("k"), Var("x")
@@ -16,7 +16,7 @@ T, K, X = Var("t"), Var("k"), Var("x")
 def update(stride: int, dilation: int) -> Store:
     image = Buffer("image", (64, 32), "float32")
     weights = Buffer("weights", (STEPS,), "float32")
-    acc = Buffer("acc", (ROWS, 1, LANES), "float32", "register")
+    acc = Buffer("acc", (ROWS, 1, LANES), "float32", Scope.REGISTER)
     place = (T, const(0), X)
     product_ = Binary("*", Load(image, (T * stride + K * dilation, X)), Load(weights, (K,)), "float32")
     return Store(acc, place, Binary("+", Load(acc, place), product_, "float32"))
@@ -55,7 +55,7 @@ def test_every_row_is_read_once(stride: int, dilation: int) -> None:
 def test_what_may_not_be_read_stays_under_its_condition() -> None:
     simplify = Simplifier({T: (0, ROWS - 1), K: (0, STEPS - 1), X: (0, LANES - 1)})
     image = Buffer("image", (64, 32), "float32")
-    acc = Buffer("acc", (ROWS, 1, LANES), "float32", "register")
+    acc = Buffer("acc", (ROWS, 1, LANES), "float32", Scope.REGISTER)
     place = (T, const(0), X)
     value = if_then_else(const(0) < T + K, Load(image, (T + K - 1, X)), const(1.5))
     store = Store(acc, place, Binary("+", Load(acc, place), value, "float32"))
@@ -66,7 +66,7 @@ def test_what_may_not_be_read_stays_under_its_condition() -> None:
 def test_the_longest_window_saves_most(turned: bool) -> None:
     long, short = (Var("l"), 6), (Var("s"), 2)
     image = Buffer("image", (64, 32), "float32")
-    acc = Buffer("acc", (ROWS, 1, LANES), "float32", "register")
+    acc = Buffer("acc", (ROWS, 1, LANES), "float32", Scope.REGISTER)
     place = (T, const(0), X)
     store = Store(acc, place, Binary("+", Load(acc, place), Load(image, (T + long[0] + short[0], X)), "float32"))
     inner = [short, long] if turned else [long, short]

@@ -10,7 +10,7 @@ import pytest
 import irtool
 from irtool.schedule.threads import SHARES, share_loops, share_size, shared_loops
 from irtool.tir.expr import Load, Var, const
-from irtool.tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Let, Store, pre_order, seq
+from irtool.tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Let, Scope, Store, pre_order, seq
 
 
 def shared(root) -> list[int]:
@@ -23,7 +23,7 @@ def shared(root) -> list[int]:
 def nest(place, extents=(2, 6, 5), value=None, size=10_000):
     """Loops around one store to a flat buffer at `place(i, j, k)`."""
     variables = [Var(n) for n in "ijk"]
-    out, x = Buffer("out", [size], scope="param"), Buffer("x", [size], scope="param")
+    out, x = Buffer("out", [size], scope=Scope.PARAM), Buffer("x", [size], scope=Scope.PARAM)
     stored = value(out, *variables) if value else Load(x, (variables[2],))
     body = Store(out, (place(*variables),), stored)
     for n, (v, extent) in reversed(list(enumerate(zip(variables, extents)))):
@@ -68,13 +68,13 @@ def test_what_is_written_is_read_by_the_same_iteration_only():
 
 
 def test_places_read_from_memory_are_not_judged():
-    index = Buffer("index", [6], "int32", "param")
+    index = Buffer("index", [6], "int32", Scope.PARAM)
     assert shared(nest(lambda i, j, k: i * 30 + Load(index, (j,)) * 5 + k)) == [2]
 
 
 def test_a_name_for_an_expression_is_not_taken_for_a_constant():
     i, j, t = Var("i"), Var("j"), Var("t")
-    out = Buffer("out", [100], scope="param")
+    out = Buffer("out", [100], scope=Scope.PARAM)
     store = Store(out, (i * 20 + j + t,), const(1.0))
     assert shared(For(i, 2, For(j, 4, Let(t, const(3) - j, store)), PARALLEL)) == [2]
 
@@ -82,15 +82,15 @@ def test_a_name_for_an_expression_is_not_taken_for_a_constant():
 def test_memory_of_an_iteration_is_its_own():
     def summed(scope):
         i, j, k = Var("i"), Var("j"), Var("k")
-        x, out = Buffer("x", [40], scope="param"), Buffer("out", [8], scope="param")
+        x, out = Buffer("x", [40], scope=Scope.PARAM), Buffer("out", [8], scope=Scope.PARAM)
         acc = Buffer("acc", [1], scope=scope)
         zero = const(0)
         add = For(k, 5, Store(acc, (zero,), Load(acc, (zero,)) + Load(x, (i * 20 + j * 5 + k,))))
         body = seq([Store(acc, (zero,), const(0.0)), add, Store(out, (i * 4 + j,), Load(acc, (zero,)))])
         return For(i, 2, For(j, 4, Allocate(acc, body)), PARALLEL)
 
-    assert shared(summed("local")) == [2, 4]
-    assert shared(summed("arena")) == [2]
+    assert shared(summed(Scope.LOCAL)) == [2, 4]
+    assert shared(summed(Scope.GLOBAL)) == [2]
 
 
 def test_long_loops_stay_as_they_are():

@@ -19,6 +19,7 @@ from ...tir.stmt import (
     For,
     If,
     Let,
+    Scope,
     Seq,
     Stmt,
     Store,
@@ -167,14 +168,14 @@ class KernelWriter:
     def _allocate(self, b: Buffer, depth: int) -> bool:
         """Declares a buffer; True if a block was opened for it."""
         name = self.places[b] = self.names.fresh(b.name)
-        if b.scope == "arena":
+        if b.scope == Scope.GLOBAL:
             t = stored_type(b.dtype)
             placement = self.kernel.placement
             offset = placement.offsets.get(b, 0) if placement else 0
             self._block([f"{t} *const {name} = ({t} *)(void *)(ws + {offset});"], depth)
             return False
         self._block(["{"], depth)
-        if b.scope == "register" and self.vector:
+        if b.scope == Scope.REGISTER and self.vector:
             self._declare_registers(b, name, depth + 1)
         elif b.ndim == 0:
             self._block([f"{value_type(b.dtype)} {name};"], depth + 1)
@@ -187,10 +188,10 @@ class KernelWriter:
 
     def _is_variable(self, b: Buffer) -> bool:
         """True for a buffer whose elements are C variables."""
-        return (b.scope == "local" and b.ndim == 0) or (b.scope == "register" and self.vector)
+        return (b.scope == Scope.LOCAL and b.ndim == 0) or (b.scope == Scope.REGISTER and self.vector)
 
     def _variable(self, b: Buffer, indices: Sequence[Expr]) -> str:
-        if b.scope != "register":
+        if b.scope != Scope.REGISTER:
             return self.places[b]
         name = self.registers[b, constant_indices(indices[:-1])]
         return name if b.shape[-1] == 1 else f"{self.spilled[name]}[{self.expressions.variables[indices[-1]]}]"
@@ -228,7 +229,7 @@ class KernelWriter:
         accesses: list[Load | Store] = [*reads, *stores]
         for x in accesses:
             b = x.source if isinstance(x, Load) else x.buffer
-            if b.scope == "register" and b.shape[-1] > 1:
+            if b.scope == Scope.REGISTER and b.shape[-1] > 1:
                 name = self.registers[b, constant_indices(x.indices[:-1])]
                 written = isinstance(x, Store) or (name in touched and touched[name][2])
                 touched[name] = (b.dtype, width_for(b.shape[-1]), written)

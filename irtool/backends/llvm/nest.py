@@ -9,7 +9,7 @@ from ...tir.expr import Expr, Load
 from ...tir.kernel import Kernel
 from ...tir.sharing import loop_bounds
 from ...tir.simplify import Simplifier
-from ...tir.stmt import VECTORIZED, Allocate, Buffer, For, If, Let, Seq, Stmt, Store, While, pre_order
+from ...tir.stmt import VECTORIZED, Allocate, Buffer, For, If, Let, Scope, Seq, Stmt, Store, While, pre_order
 from ..formulas.vector_math import function_for
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
@@ -139,11 +139,11 @@ class KernelWriter:
         stack += [lambda: b.start(end), s.other, turn, s.then]
 
     def _allocate(self, buffer: Buffer) -> None:
-        if buffer.scope == "arena":
+        if buffer.scope == Scope.GLOBAL:
             placement = self.kernel.placement
             offset = placement.offsets.get(buffer, 0) if placement else 0
             self.places[buffer] = self.b.element("i8", self.workspace, str(offset))
-        elif buffer.scope == "register" and self.vector:
+        elif buffer.scope == Scope.REGISTER and self.vector:
             lanes = width_for(buffer.shape[-1])
             t = vector_type(held(buffer.dtype), lanes) if lanes > 1 else value_type(buffer.dtype)
             for at in product(*map(range, buffer.shape[:-1])):
@@ -160,11 +160,11 @@ class KernelWriter:
 
     def _is_variable(self, b: Buffer) -> bool:
         """True for a buffer whose elements have stack slots of their own."""
-        return (b.scope == "local" and b.ndim == 0) or (b.scope == "register" and self.vector)
+        return (b.scope == Scope.LOCAL and b.ndim == 0) or (b.scope == Scope.REGISTER and self.vector)
 
     def _slot(self, b: Buffer, indices: Sequence[Expr]) -> str:
         """The place of an element of such a buffer."""
-        if b.scope != "register":
+        if b.scope != Scope.REGISTER:
             return self.places[b]
         place = self.registers[b, constant_indices(indices[:-1])]
         return (

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from ...tir import dtypes
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, const, post_order, substitute
 from ...tir.simplify import Simplifier
-from ...tir.stmt import Buffer, For, Store, pre_order
+from ...tir.stmt import Buffer, For, Scope, Store, pre_order
 from . import ir
 from .ir import (
     Apply,
@@ -58,7 +58,7 @@ def lower_loop(s: For, simplify: Simplifier, function: Callable[[Call], Function
 
     def register(x: Load | Store) -> ir.Register | None:
         b = x.source if isinstance(x, Load) else x.buffer
-        if b.scope != "register":
+        if b.scope != Scope.REGISTER:
             return None
         if x.indices[-1] is not s.var or width_for(b.shape[-1]) != lanes:
             raise Scalar
@@ -82,7 +82,7 @@ def _vector_registers(stores: Sequence[Store]) -> list[Buffer]:
     found: dict[Buffer, None] = {}
     for s in stores:
         read = (e.source for e in post_order(s.value) if isinstance(e, Load))
-        found.update((b, None) for b in (s.buffer, *read) if b.scope == "register" and b.shape[-1] > 1)
+        found.update((b, None) for b in (s.buffer, *read) if b.scope == Scope.REGISTER and b.shape[-1] > 1)
     return list(found)
 
 

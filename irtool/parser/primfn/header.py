@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...tir import dtypes
-from ...tir.stmt import Buffer
+from ...tir.stmt import Buffer, Scope
 from .attributes import read_attributes
 from .names import TakenNames
 from .tokens import Words
@@ -57,7 +57,7 @@ def read_header(words: Words, names: TakenNames) -> Header:
             for name, d in words.list_of(lambda: _buffer(words), "}"):
                 if name in declared:
                     raise words.wrong(f"the buffer {name} is declared twice", first)
-                declared[name] = Buffer(names.hint(name), d.shape, d.dtype, "param"), d
+                declared[name] = Buffer(names.hint(name), d.shape, d.dtype, Scope.PARAM), d
         elif part == "buffer_map":
             mapped |= words.list_of(lambda: _pair(words), "}")
         elif part == "preflattened_buffer_map":
@@ -71,7 +71,7 @@ def read_header(words: Words, names: TakenNames) -> Header:
     for h, (name, d) in before.items():
         names.hint(name)
         if h not in mapped:  # the body sees it as it was
-            declared[name] = Buffer(name, d.shape, d.dtype, "param"), d
+            declared[name] = Buffer(name, d.shape, d.dtype, Scope.PARAM), d
             mapped[h] = name
     for h in handles:
         known = declared.get(mapped.get(h, ""))
@@ -85,7 +85,7 @@ def read_header(words: Words, names: TakenNames) -> Header:
         found.pointers[d.pointer] = buffer
         if h in before:
             was = before[h][1]
-            found.preflattened.append(Buffer(buffer.name, was.shape, was.dtype, "param"))
+            found.preflattened.append(Buffer(buffer.name, was.shape, was.dtype, Scope.PARAM))
     if len(found.preflattened) != len(found.params):
         found.preflattened = []
     return found
@@ -119,7 +119,7 @@ def _buffer(words: Words) -> tuple[str, Declared]:
 
 
 def read_declaration(words: Words) -> Declared:
-    """`Buffer(pointer: Pointer(scope dtype), dtype, [shape], [strides], scope="local", align=4)`, of a static shape, row-major."""
+    """`Buffer(pointer: Pointer(scope dtype), dtype, [shape], [strides], scope=Scope.LOCAL, align=4)`, of a static shape, row-major."""
     first = words.at
     words.expect("Buffer")
     words.expect("(")

@@ -24,6 +24,9 @@ from ...tir.stmt import (
     seq,
     substitute_stmt,
 )
+from ...tir.stmt import (
+    Scope as Storage,
+)
 from .expressions import Scope, checked_indices, read_expression
 from .header import Header, read_declaration, read_dtype, read_pointer_type, read_shape
 from .names import TakenNames
@@ -36,7 +39,7 @@ _KINDS = {
     "unroll": UNROLLED,
     "unrolled": UNROLLED,
 }
-_SCOPES = {"global": "arena", "local": "local", "register": "register"}
+_SCOPES = {str(s): s for s in (Storage.GLOBAL, Storage.LOCAL, Storage.REGISTER)}
 
 
 @dataclass

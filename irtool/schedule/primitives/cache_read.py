@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, rewrite
-from ...tir.stmt import VECTORIZED, Buffer, Store
+from ...tir.stmt import VECTORIZED, Buffer, Scope, Store
 from ..block import Block, Cache
 from ..forms import Form, Map
 from .base import primitive
@@ -34,7 +34,7 @@ def cache_read(b: Block[Form], operand: Load | str, loops: Sequence[Var | str], 
     inside = b.loops[len(b.loops) - len(chosen) :]
     if {v for v, _ in inside} != {v for v, _ in chosen}:
         raise UsageError("a copy is made for the innermost loops over results", help="reorder them first")
-    buffer = Buffer(name, [n for _, n in chosen], operand.dtype, "local")
+    buffer = Buffer(name, [n for _, n in chosen], operand.dtype, Scope.LOCAL)
     own = [(Var(v.name, v.dtype), n) for v, n in chosen]
     places: dict[Expr, Expr] = {v: x for (v, _), (x, _) in zip(chosen, own)}
     source = rewrite(b.seen()(operand), lambda e: e, places)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, rewrite
 from ...tir.simplify import Simplifier
-from ...tir.stmt import Buffer, Store
+from ...tir.stmt import Buffer, Scope, Store
 from ..affine import depends
 from ..block import Block, Level, Pending
 from ..forms import Form, Reduction
@@ -15,7 +15,7 @@ from ..packing import Packing, find_limits
 from .base import primitive
 from .operands import find_operand, operand_name
 
-_SCOPES = ("local", "arena")
+_SCOPES = (str(Scope.LOCAL), str(Scope.GLOBAL))
 _STACK = 1 << 18
 """Bytes of a copy on the stack, at most."""
 
@@ -36,7 +36,7 @@ def pack(
     the operand's stride, and it holds whole vectors: zeros (or what else changes nothing) beyond the last element, and in the
     place of what a condition keeps from being read. `compute_at` says when it is made, and for which part of the operand; `name`
     (of a strided operand `name_0`, `name_1` …) then are blocks with loops of their own. `scope` is `local`, on the stack, or
-    `arena`, in the kernel's workspace.
+    `global`, in the kernel's workspace.
 
     Raises UsageError where nothing is reduced, for an operand that is read at several places under one name, or one stored in
     blocks.
@@ -72,10 +72,10 @@ def _placed(
     if limits is None or any(depends(view(g), v) for g in limits.kept):
         raise UsageError(f"a condition on what is read of {operand.source.name} is no bound of it")
     packing = Packing.of([view(i) for i in operand.indices], limits, extents, v, lanes, view.simplify)
-    buffer = Buffer(name, packing.shape, operand.dtype, scope)
-    if scope == "local" and buffer.nbytes > _STACK:
+    buffer = Buffer(name, packing.shape, operand.dtype, Scope(scope))
+    if buffer.scope == Scope.LOCAL and buffer.nbytes > _STACK:
         raise UsageError(
-            f"{name} would take {buffer.nbytes} bytes of the stack", help="scope=arena, or compute_at a loop"
+            f"{name} would take {buffer.nbytes} bytes of the stack", help="scope=global, or compute_at a loop"
         )
     fills = [Block.of(packing.fill(operand, buffer, around, phase)) for phase in range(packing.step)]
     names = [name] if len(fills) == 1 else [f"{name}_{n}" for n in range(len(fills))]

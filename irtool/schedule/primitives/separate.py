@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...diagnostics import UsageError
 from ...tir.expr import Var
-from ...tir.stmt import Buffer
+from ...tir.stmt import Buffer, Scope
 from ..block import Block, Level, Pending
 from ..forms import Form, Reduction
 from ..guards import take_guards
@@ -58,7 +58,7 @@ def _placed(b: Block[Reduction], depth: int, w: Windows, lanes: int, name: str) 
             f"the loop {w.along.name}, or one of the reduction, has changed or is outside", help="separate last"
         )
     rows = [x for x in inside if x[0] is not w.along]
-    buffer = Buffer(name, [*(n for _, n in rows), w.width(lanes)], w.reduction.acc.dtype, "local")
+    buffer = Buffer(name, [*(n for _, n in rows), w.width(lanes)], w.reduction.acc.dtype, Scope.LOCAL)
     if buffer.nbytes > _STACK:
         raise UsageError(f"{name} would take {buffer.nbytes} bytes of the stack", help="compute_at a loop")
     begin, _ = w.existing(lanes)

@@ -153,7 +153,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
-        """The nest. Buffers of scope `arena` that are allocated outermost get a place in the kernel's workspace."""
+        """The nest. Buffers of scope `GLOBAL` that are allocated outermost get a place in the kernel's workspace."""
 
 
 strategies: Registry[type[Strategy]] = Registry("strategy", "irtool.schedule.strategies")

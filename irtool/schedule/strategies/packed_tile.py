@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from ...tir.expr import Load, Var
 from ...tir.simplify import Simplifier
-from ...tir.stmt import Buffer, Stmt
+from ...tir.stmt import Buffer, Scope, Stmt
 from ..affine import depends, loads, stride
 from ..block import Block
 from ..forms import Reduction
@@ -69,13 +69,13 @@ def _packed(stage: Stage, plan: PackingPlan, band: Band | None) -> Block[Reducti
     assert stage.reduction is not None
     scope = plan.scope(band)
     b, around = cut_band(Block.of(stage.reduction), band, plan.outside)
-    b = share(b, stage, around) if scope == "local" else b
+    b = share(b, stage, around) if scope == Scope.LOCAL else b
     b = pack(
         b,
         plan.operand,
         along=b.over(plan.along)[-1],
         lanes=plan.lanes,
-        **({} if scope == "local" else {"scope": scope}),
+        **({} if scope == Scope.LOCAL else {"scope": str(scope)}),
     )
     return compute_at(b, "packed", *(v for v, _ in b.loops[:around][-1:]))
 
@@ -132,10 +132,10 @@ class PackingPlan:
         """The parts of the loop that is cut; a single one, of everything, if none is."""
         return [*bands(self.cut[0], dict(self.r.loops)[self.cut[0]], self.cut[1])] if self.cut is not None else [None]
 
-    def scope(self, band: Band | None) -> str:
+    def scope(self, band: Band | None) -> Scope:
         """Where the copy of a band lies."""
         nbytes = self.nbytes((band.loop, band.size) if band is not None else None)
-        return "local" if nbytes <= self.target.stack_bytes else "arena"
+        return Scope.LOCAL if nbytes <= self.target.stack_bytes else Scope.GLOBAL
 
     def nbytes(self, cut: tuple[Var, int] | None) -> int:
         """The size of a copy for so many steps of a loop."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...tir.expr import Var
+from ...tir.stmt import Scope
 from ..block import Block
 from ..forms import Map, Reduction
 from ..primitives import copy, loop_partition, parallel, reorder, split
@@ -54,7 +55,7 @@ def share(b: Block[Reduction], stage: Stage, around: int) -> Block[Reduction]:
 def is_near(b: Block[Any]) -> bool:
     """True if every step of the loops around a block has a copy of its own, on the stack: threads may share these loops, and
     none inside."""
-    return bool(b.around and b.around[-1].loops and b.around[-1].buffer.scope == "local")
+    return bool(b.around and b.around[-1].loops and b.around[-1].buffer.scope == Scope.LOCAL)
 
 
 def fills(b: Block[Any]) -> list[tuple[str, Map | Reduction]]:
