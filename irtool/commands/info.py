@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import click
 
@@ -13,35 +14,101 @@ from .pass_options import loads_files
 from .tables import drawer
 
 
-@click.command(name="info", short_help="Print functions and operator counts of modules.")
+@click.command(name="info", short_help="Print functions, operator counts and storage plans of modules.")
 @click.argument("files", type=kinds.MODULE, nargs=-1, required=True)
+@click.option(
+    "--storage",
+    is_flag=True,
+    help="Print where values are stored instead: ids, devices, reference counts, and bytes by function and target.",
+)
+@click.option(
+    "--target",
+    type=kinds.TARGET,
+    metavar="TARGET",
+    default=None,
+    help="With --storage: the target of what the module names none for. Default: c.",
+)
+@click.option(
+    "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
+)
+@click.option("--json", "style", flag_value="json", help="The same as --format=json.")
 @loads_files
-def command(files: tuple[str, ...]) -> None:
-    """Print the functions of each of FILES (`-`: standard input) with their types, and how often each operator is called."""
-    described = {file: list(_describe(file)) for file in dict.fromkeys(files)}
-    for n, (file, lines) in enumerate(described.items()):
-        if len(described) > 1:
+def command(files: tuple[str, ...], storage: bool, target: str | None, style: str) -> None:
+    """Print the functions of each of FILES (`-`: standard input) with their types, and how often each operator is called.
+
+    With --storage, print TVM's storage plan of each function as it stands: the number of the piece of memory that a value
+    is in, its bytes, its device, and how often it is read. Fuse a network first to see the plan that an executor gets:
+
+    \b
+    irtool opt -O3 net.relay | irtool info --storage -
+    irtool opt -p PlanDevices,FuseOps --target=cuda net.relay | irtool info --storage --json -
+    """
+    if target is not None and not storage:
+        raise click.UsageError("--target goes with --storage")
+    found = {file: _record(file, storage, target) for file in dict.fromkeys(files)}
+    if style == "json":
+        import json
+
+        click.echo(json.dumps([{"file": file, **record} for file, record in found.items()], indent=1))
+        return
+    for n, (file, record) in enumerate(found.items()):
+        if len(found) > 1:
             click.echo(f"{chr(10) if n else ''}{file}:")
-        click.echo("\n".join(lines))
+        click.echo("\n".join(_lines(record, storage)))
 
 
-def _describe(file: str) -> Iterator[str]:
+def _lines(record: Mapping[str, Any], storage: bool) -> Iterator[str]:
+    if not storage:
+        return _list_functions(record)
+    from .storage_listing import list_storage
+
+    return list_storage(record)
+
+
+def _record(file: str, storage: bool, target: str | None) -> dict[str, Any]:
     from ..infer import infer_types
-    from ..ir import Call, Constant, Function, MissingData, Op, post_order
+    from ..ir import Function
     from .source import read_module
 
+    if storage:
+        from ..ir.target import Target
+        from ..lower.storage_record import storage_record
+
+        wanted = None if target is None else Target.parse(target)  # a wrong one is said before anything is read
+        return storage_record(infer_types(read_module(file)), wanted)
     module = infer_types(read_module(file))
-    for name, f in module.functions.items():
-        if not isinstance(f, Function):
+    return {
+        "functions": {
+            n: _describe(f) if isinstance(f, Function) else {"lowered": True} for n, f in module.functions.items()
+        }
+    }
+
+
+def _describe(f: Any) -> dict[str, Any]:
+    from ..ir import Call, Constant, MissingData, Op, post_order
+
+    nodes = post_order(f)
+    calls = Counter(e.op.name for e in nodes if isinstance(e, Call) and isinstance(e.op, Op))
+    constants = [e for e in nodes if isinstance(e, Constant)]
+    return {
+        "type": repr(f.checked_type),
+        "nodes": len(nodes),
+        "constants": len(constants),
+        "constant_bytes": sum(c.data.nbytes for c in constants if not isinstance(c.data, MissingData)),
+        "operators": dict(sorted(calls.items(), key=lambda item: (-item[1], item[0]))),
+    }
+
+
+def _list_functions(record: Mapping[str, Any]) -> Iterator[str]:
+    for name, f in record["functions"].items():
+        if "lowered" in f:
             yield f"@{name}: lowered"
             continue
-        nodes = post_order(f)
-        calls = Counter(e.op.name for e in nodes if isinstance(e, Call) and isinstance(e.op, Op))
-        constants = [e for e in nodes if isinstance(e, Constant)]
-        size = sum(c.data.nbytes for c in constants if not isinstance(c.data, MissingData))
-        yield f"@{name}: {f.checked_type!r}"
-        yield f"  {len(nodes)} nodes, {sum(calls.values())} operators, {len(constants)} constants ({size} bytes)"
-        rows = [(f"{count:6d}", op) for op, count in sorted(calls.items(), key=lambda item: (-item[1], item[0]))]
+        operators = f["operators"]
+        yield f"@{name}: {f['type']}"
+        total = sum(operators.values())
+        yield f"  {f['nodes']} nodes, {total} operators, {f['constants']} constants ({f['constant_bytes']} bytes)"
+        rows = [(f"{count:6d}", op) for op, count in operators.items()]
         draw = drawer(sys.stdout)
         if draw is not None and rows:
             yield draw([(f"{'calls':>6s}", "operator"), *rows])

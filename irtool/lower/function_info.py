@@ -9,6 +9,7 @@ from typing import Any
 from ..diagnostics import IrError
 from ..ir import Constant, Function, Module, Var
 from ..ir.target import Target
+from ..ops.base import is_call_to
 from ..tir.stmt import Allocate, AllocateConst, PrimFunc, Stmt, children, pre_order
 from .storage import StoragePlan, plan, type_bytes
 from .targets import DEFAULT, target_of, targets_of
@@ -55,7 +56,11 @@ def plan_info(planned: StoragePlan, targets: Sequence[Target] = ()) -> FunctionI
     present = dict.fromkeys([names[p.device] for p in planned.pieces] or [first], 0)
     largest: dict[tuple[str, int], int] = {}
     io, constants = dict(present), dict(present)
+    # Tuples that arguments stand in once calls are lowered are no values of the function.
+    arguments = {e.args[1] for e in planned.storage if is_call_to(e, "call_lowered")}
     for e, held in planned.storage.items():
+        if e in arguments:
+            continue
         size = type_bytes(e.checked_type)
         for i, device in zip(held.ids, held.devices, strict=True):
             target = names[device]
@@ -97,9 +102,14 @@ def function_infos(module: Module, entry: str = "main") -> dict[str, FunctionInf
 
     What lowering noted on the module is taken where it is of these functions. Raises IrError where the entry has no plan.
     """
-    noted: Mapping[str, FunctionInfo] = module.attrs.get("function_metadata", {})
     main = module.attrs.get("main_func_info") if entry == "main" else None
-    infos = {MAIN: main or plan_info(plan(module, entry, lowered=False), targets_of(module))}
+    return {MAIN: main or plan_info(plan(module, entry, lowered=False), targets_of(module)), **nest_infos(module)}
+
+
+def nest_infos(module: Module) -> dict[str, FunctionInfo]:
+    """What TVM reports about each loop nest of a module, by name."""
+    noted: Mapping[str, FunctionInfo] = module.attrs.get("function_metadata", {})
+    infos: dict[str, FunctionInfo] = {}
     for name, f in module.functions.items():
         if isinstance(f, PrimFunc):
             known = noted.get(name)

@@ -108,6 +108,70 @@ def test_lowering_changes_no_id() -> None:
     assert list(_call_ids(plan(fused))) == list(_call_ids(plan(lowered)))
 
 
+TWO_DEVICES = """def @main(%x: Tensor[(8), float32], %y: Tensor[(8), float32]) {
+  %0 = on_device(exp(%x), virtual_device=VirtualDevice(device_type=1, virtual_device_id=0));
+  %1 = on_device(sqrt(%0), virtual_device=VirtualDevice(device_type=1, virtual_device_id=0));
+  %2 = nn.relu(subtract(%1, exp(%y)));
+  nn.softmax(%2)
+}
+"""
+
+
+def on_two_devices() -> irtool.Module:
+    return irtool.run_passes(
+        irtool.parse(VERSION + TWO_DEVICES), "PlanDevices,FuseOps{fuse_opt_level=0}", target="cuda"
+    )
+
+
+@pytest.mark.promise("lowering")
+def test_values_take_free_memory_of_their_own_device_only() -> None:
+    p = plan(on_two_devices())
+    devices = {piece.device.device_type for piece in p.pieces if piece.device is not None}
+    assert devices == {1, 2}
+    for held in p.storage.values():
+        assert held.devices == tuple(p.pieces[i].device for i in held.ids)
+    unplanned = plan(irtool.run_passes(irtool.parse(VERSION + TWO_DEVICES), "FuseOps{fuse_opt_level=0}"))
+    assert len(p.pieces) > len(unplanned.pieces) and {piece.device for piece in unplanned.pieces} == {None}
+
+
+@pytest.mark.promise("lowering")
+def test_reference_counts_are_those_of_the_uses() -> None:
+    text = """def @main(%x: Tensor[(8), float32], %unused: Tensor[(8), float32]) {
+      let %a = exp(%x);
+      let %b = add(%a, %a);
+      let %t = (%a, %b);
+      (%t.0, %b, %a)
+    }"""
+    p = plan(irtool.parse(VERSION + text))
+    counts = {f"%{e.name}": held.references for e, held in p.storage.items() if isinstance(e, Var)}
+    assert [counts[n] for n in ("%x", "%unused", "%a", "%b")] == [(1,), (0,), (4,), (1,)]
+    assert counts["%t"] == (4, 1)
+
+
+@pytest.mark.promise("lowering")
+def test_what_functions_need_is_told_by_target() -> None:
+    before = on_two_devices()
+    after = irtool.run_passes(before, "LowerTE", target="cuda")
+    main = after.attrs["main_func_info"]
+    assert main.io == {"llvm": 32, "cuda": 64} and main.workspace == {"cuda": 96, "llvm": 64}
+    assert set(main.relay_primfuncs) == {"llvm", "cuda"} and main.relay_primfuncs["llvm"] is before["main"]
+    infos = function_infos(after)
+    assert infos["__tvm_main__"] is main
+    for name, info in infos.items():
+        if name != "__tvm_main__":
+            ((target, nest),) = info.tir_primfuncs.items()
+            assert nest is after[name] and info.relay_primfuncs[target].attrs["Primitive"] == 1
+            assert list(info.io) == list(info.workspace) == [target]
+    assert {t for i in infos.values() for t in i.tir_primfuncs} == {"llvm", "cuda"}
+
+
+@pytest.mark.promise("lowering")
+def test_text_of_a_lowered_module_tells_the_same() -> None:
+    after = irtool.run_passes(on_two_devices(), "LowerTE", target="cuda")
+    again = function_infos(irtool.parse(irtool.to_text(after)))
+    assert again == function_infos(after)
+
+
 def _call_ids(p: StoragePlan) -> list[tuple[int, ...]]:
     return [held.ids for e, held in p.storage.items() if isinstance(e, Call)]
 
