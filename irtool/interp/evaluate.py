@@ -34,7 +34,7 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
         if isinstance(function, ExternFunction):
             raise IrError(f"@{entry} is external: nothing but its type is known", function.span, code=NoBody)
         if function is not None:
-            raise IrError(f"@{entry} has been lowered: it cannot be interpreted", code=NoBody)
+            raise IrError(f"@{entry} has been lowered: it runs where a function calls it, not by itself", code=NoBody)
         raise IrError(f"the module has no function @{entry}", help=nearest(entry, module.functions))
     if function.checked_type is None:
         module = require_types(_specialized(module, function, inputs, entry), [entry])
@@ -43,7 +43,9 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
         _require_arithmetic(p)
     values = check_inputs(function.params, inputs, entry, span=function.span)
     machine = Machine(module)
-    return machine.call(machine.closure(entry), values)
+    found = machine.closure(entry)
+    assert isinstance(found, Closure)
+    return machine.call(found, values)
 
 
 def _require_arithmetic(p: Var) -> None:

@@ -15,9 +15,11 @@ from ..diagnostics import IrError, Span, nearest
 from ..ir import Constant, ExternFunction, Function, Module, Pattern, PatternConstructor, PatternTuple, PatternVar, Var
 from ..ir.show import show_expr
 from ..ops.base import RelationError
+from ..tir.stmt import PrimFunc
 from ..trampoline import trampoline
 from .code import UNSET, Code, Kind
 from .mistakes import CannotEvaluate, EndlessRecursion, NoBody, NoClauseFits
+from .nests.value import NestValue
 from .translate import translate
 from .values import Closure, ConstructorValue, Data, OperatorValue, Reference
 
@@ -45,16 +47,18 @@ class Machine:
 
     def __init__(self, module: Module | None = None) -> None:
         self.module = module
-        self._closures: dict[str, Closure] = {}
+        self._closures: dict[str, Closure | NestValue] = {}
 
-    def closure(self, name: str, span: Span | None = None) -> Closure:
+    def closure(self, name: str, span: Span | None = None) -> Closure | NestValue:
         """The module's function of that name as a value."""
         known = self._closures.get(name)
         if known is None:
             functions = self.module.functions if self.module is not None else {}
             if name not in functions:
                 raise IrError(f"the function @{name} is not defined", span, help=nearest(name, functions))
-            known = self._closures[name] = Closure(self, None, (), f"@{name}")
+            f = functions[name]
+            known = NestValue(f, f"@{name}") if isinstance(f, PrimFunc) else Closure(self, None, (), f"@{name}")
+            self._closures[name] = known
         return known
 
     def constant(self, e: Constant) -> np.ndarray:
@@ -76,7 +80,7 @@ class Machine:
             if isinstance(function, ExternFunction):
                 raise IrError(f"{closure.name} is external: nothing but its type is known", function.span, code=NoBody)
             if not isinstance(function, Function):
-                raise IrError(f"{closure.name} has been lowered: it cannot be interpreted", code=NoBody)
+                raise IrError(f"{closure.name} has been lowered and is kept as text: it cannot be run", code=NoBody)
             code = translate(function, self, closure.name)
             if code.captured:
                 free = code.captured[0]
@@ -228,6 +232,8 @@ def _apply(function: Any, operands: list[Any], node: Any) -> Any:
             raise _failure(node, operands, error) from error
     if isinstance(function, ConstructorValue):
         return Data(function.constructor, operands)
+    if isinstance(function, NestValue):
+        return function(*operands)
     raise IrError(f"only a function can be called, not {_describe(function)}", node.span)
 
 

@@ -1,0 +1,162 @@
+"""What the operations of loop nests are on numpy arrays, as `docs/language.md` has them: integers wrap, division by 0 gives 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...ops.conversion import convert
+from ...ops.dtypes import numpy_dtype
+from ...ops.erf import erf
+from ...ops.unary import round_half_away
+from ...tir.expr import Binary, Call, Cast, Expr, Not, Select
+
+Function = Callable[..., Any]
+
+
+def _divided(a: Any, b: Any) -> Any:
+    """`a / b` towards zero; 0 where `b` is 0."""
+    return np.floor_divide(np.subtract(a, np.fmod(a, b)), b)
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return np.where(np.less(a, b), a, b)
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return np.where(np.greater(a, b), a, b)
+
+
+_INTEGER: Mapping[str, Function] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "floordiv": np.floor_divide,
+    "floormod": np.mod,
+    "truncdiv": _divided,
+    "truncmod": np.fmod,
+    "min": np.minimum,
+    "max": np.maximum,
+    "minimum": np.minimum,
+    "maximum": np.maximum,
+    "<<": np.left_shift,
+    ">>": np.right_shift,
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "^": np.bitwise_xor,
+}
+_FLOAT: Mapping[str, Function] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "truncdiv": lambda a, b: np.trunc(np.divide(a, b)),
+    "truncmod": np.fmod,
+    "min": _smaller,
+    "max": _larger,
+    "minimum": np.minimum,
+    "maximum": np.maximum,
+}
+_BOOLEAN: Mapping[str, Function] = {
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "<": np.less,
+    "<=": np.less_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "&": np.logical_and,
+    "|": np.logical_or,
+    "^": np.logical_xor,
+    "min": np.logical_and,
+    "max": np.logical_or,
+    "minimum": np.logical_and,
+    "maximum": np.logical_or,
+}
+
+REDUCTIONS: Mapping[str, Any] = {"+": np.add, "*": np.multiply, "and": np.logical_and, "or": np.logical_or}
+"""Of operations in which the order does not matter: what combines a whole axis. Extremes are in `reduce_extreme`."""
+
+
+def _whole(f: Function) -> Function:
+    return lambda x: f(x).astype(x.dtype, copy=False)
+
+
+_CALLS: Mapping[str, Function] = {
+    **{n: getattr(np, n) for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos")},
+    **{n: getattr(np, n) for n in ("tan", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "fmod", "hypot", "copysign")},
+    **{n: getattr(np, n) for n in ("nextafter", "isnan", "isinf", "isfinite")},
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "atan2": np.arctan2,
+    "nearbyint": np.rint,
+    "fabs": np.abs,
+    "round": round_half_away,
+    "erf": erf,
+    "rsqrt": lambda x: x.dtype.type(1) / np.sqrt(x),
+    "sigmoid": lambda x: x.dtype.type(1) / (x.dtype.type(1) + np.exp(-x)),
+    "exp10": lambda x: np.power(x.dtype.type(10), x),
+}
+
+
+def _power(a: Any, b: Any) -> Any:
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.kind not in "iu":
+        return np.power(a, b)
+    whole = np.power(a, np.maximum(b, 0))
+    inverse = np.where(a == 1, 1, np.where((a == -1) & (b % 2 == 0), 1, np.where(a == -1, -1, 0)))
+    return np.where(b >= 0, whole, inverse).astype(a.dtype)
+
+
+def _bits(x: Any, dtype: str) -> Any:
+    """The bits of integers as unsigned numbers."""
+    x = np.asarray(x)
+    return x.view(np.dtype(f"u{x.dtype.itemsize}")) if x.dtype.kind == "i" else x
+
+
+def _popcount(x: Any, dtype: str) -> Any:
+    bits = _bits(x, dtype)
+    count = np.zeros(bits.shape, bits.dtype)
+    for n in range(8 * bits.dtype.itemsize):
+        count = count + ((bits >> bits.dtype.type(n)) & bits.dtype.type(1))
+    return count.astype(numpy_dtype(dtype))
+
+
+def _leading_zeros(x: Any, dtype: str) -> Any:
+    bits = _bits(x, dtype)
+    width = 8 * bits.dtype.itemsize
+    found = np.full(bits.shape, width, np.int32)
+    for n in range(width):
+        found = np.where((bits >> bits.dtype.type(n)) & bits.dtype.type(1), np.int32(width - 1 - n), found)
+    return found
+
+
+def function_of(e: Expr) -> Function:
+    """What an operation is, as a function of the arrays of its operands."""
+    if isinstance(e, Binary):
+        kind = numpy_dtype(e.a.dtype).kind
+        table = _BOOLEAN if e.dtype == "bool" else _INTEGER if kind in "iu" else _FLOAT
+        return table[e.op]
+    if isinstance(e, Not):
+        return np.logical_not
+    if isinstance(e, Cast):
+        dtype = e.dtype
+        return lambda x: convert(x, dtype)
+    if isinstance(e, Select):
+        return np.where
+    assert isinstance(e, Call)
+    dtype = e.dtype
+    if e.name == "reinterpret":
+        return lambda x: np.ascontiguousarray(x).view(numpy_dtype(dtype)).reshape(np.shape(x))
+    if e.name == "popcount":
+        return lambda x: _popcount(x, dtype)
+    if e.name == "clz":
+        return lambda x: _leading_zeros(x, dtype)
+    if e.name == "pow":
+        return _power
+    return _whole(_CALLS[e.name]) if dtype != "bool" else _CALLS[e.name]
