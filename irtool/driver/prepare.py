@@ -165,6 +165,8 @@ def is_higher_order(module: Module) -> bool:
         for e in order:
             if isinstance(e, Call):
                 called.add(e.op)
+                if isinstance(e.op, Op) and e.op.name == "call_lowered":
+                    called.add(e.args[0])
         for e in order:
             if isinstance(e, RefCreate | RefRead | RefWrite | Match | Constructor):
                 return True

@@ -30,6 +30,7 @@ from ..ir import (
 )
 from ..ir.types import require_few_leaves
 from ..tir.program import CONSTANT, PARAM, RESULT, Branch, CallFunction, HostFunction, RunKernel, Slot, Step
+from ..tir.stmt import PrimFunc
 from ..trampoline import trampoline
 from . import known
 from .blocks import Blocks
@@ -37,6 +38,7 @@ from .closures import close
 from .compose import flat_types, operator_calls
 from .describe import places
 from .kernels import primitive_of
+from .lowered import lowered_callee
 from .mistakes import NoCounterpart
 from .values import (
     REFUSED,
@@ -205,6 +207,9 @@ class FunctionLowering:
         """A call whose arguments are known."""
         if isinstance(e.op, Constructor):
             return Data(e.op, [self.known_value(a) for a in e.args])
+        nest_called = lowered_callee(self.whole.module, e)
+        if nest_called is not None:
+            return self.lowered(e, *nest_called)
         if isinstance(e.op, Op):
             return self.kernel(e, *primitive_of(e))
         callee = self.callee(e)
@@ -243,6 +248,21 @@ class FunctionLowering:
             return nest(form, iter([inputs[copied]]))
         outputs = [self.blocks.fresh(dims(t), t.dtype) for t in types]
         self.blocks.add(RunKernel(made, inputs, outputs, places=places(operator_calls(function))))
+        return nest(form, iter(outputs))
+
+    def lowered(self, e: Call, callee: GlobalVar, function: PrimFunc, args: tuple[Expr, ...]) -> Value:
+        """A call of a loop nest."""
+        made = self.whole.kernels.lowered(callee.name, function)
+        inputs = [s for a in args for s in flat(self.blocks.find(a), a)]
+        types = flat_types(e.checked_type, e)
+        outputs = [self.blocks.fresh(dims(t), t.dtype) for t in types]
+        handed, wanted = [(s.size, s.dtype) for s in (*inputs, *outputs)], [(b.size, b.dtype) for b in made.params]
+        if handed != wanted or len(inputs) != len(made.inputs):
+            raise IrError(f"{callee!r} is handed other tensors than its buffers", e.span, code=NoCounterpart)
+        form = structure_of(e.checked_type)
+        if made.copies is not None:
+            return nest(form, iter([inputs[made.copies]]))
+        self.blocks.add(RunKernel(made, inputs, outputs))
         return nest(form, iter(outputs))
 
     # -- branches ------------------------------------------------------------------------------------------------------

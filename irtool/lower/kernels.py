@@ -6,8 +6,10 @@ from ..diagnostics import Diagnostic, InternalError, IrError
 from ..ir import Call, Constant, Expr, Function, Var
 from ..ir.structural import structural_equal, structural_hash
 from ..tir.kernel import Kernel
+from ..tir.stmt import PrimFunc
 from .compose import TensorGraph, compose
 from .describe import described_call
+from .lowered import kernel_of
 from .naming import kernel_name
 from .nest import lower_function
 
@@ -20,6 +22,16 @@ class Kernels:
         self.problems = problems
         self._by_hash: dict[int, list[tuple[Function, Kernel, TensorGraph]]] = {}
         self._names: dict[str, int] = {}
+        self._lowered: dict[PrimFunc, Kernel] = {}
+
+    def lowered(self, name: str, function: PrimFunc) -> Kernel:
+        """The kernel of a lowered function. Raises IrError where its nest is not well formed."""
+        known = self._lowered.get(function)
+        if known is None:
+            seen = self._names[name] = self._names.get(name, -1) + 1
+            known = self._lowered[function] = kernel_of(f"{name}_{seen}" if seen else name, function)
+            self.all.append(known)
+        return known
 
     def get(self, function: Function) -> tuple[Kernel, TensorGraph] | None:
         """The kernel of a primitive function; None, with a problem noted, where it has none."""

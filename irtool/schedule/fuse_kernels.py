@@ -92,6 +92,8 @@ class _Joiner:
         return made
 
     def _join(self, a: RunKernel, b: RunKernel, mentions: dict[Slot, set[int]]) -> RunKernel | None:
+        if a.kernel.finished or b.kernel.finished:
+            return None
         own = [x.resolve() for x in a.outputs]
         passed = [x for x in own if any(x is y.resolve() for y in b.inputs)]
         rows = self._row_count(a.kernel)

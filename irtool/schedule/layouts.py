@@ -23,7 +23,11 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
     chosen: dict[Slot, LayoutPreference] = {}
     calls = [s for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)]
     preferred = {s: _preferences_of(s, target) for s in calls}
-    maps = {s.outputs[0].resolve() for s in calls if len(s.outputs) == 1 and is_elementwise(s.kernel)}
+    maps = {
+        s.outputs[0].resolve()
+        for s in calls
+        if len(s.outputs) == 1 and not s.kernel.finished and is_elementwise(s.kernel)
+    }
     # A slot has the layout that its producer gives it; an element-by-element producer gives what its readers preference.
     for s in calls:
         for slot, b in zip(s.inputs, s.kernel.inputs):
@@ -60,6 +64,8 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
 
 
 def _preferences_of(s: RunKernel, target: VectorTarget) -> dict[Buffer, LayoutPreference]:
+    if s.kernel.finished:
+        return {}
     constants = frozenset(b for slot, b in zip(s.inputs, s.kernel.inputs) if slot.resolve().kind == CONSTANT)
     return layout_preferences(s.kernel, target, constants)
 
@@ -71,7 +77,7 @@ def _row_major_slots(program: Program) -> set[Slot]:
         for s in steps(f.body):
             if isinstance(s, RunKernel):
                 for slot, b in zip([*s.inputs, *s.outputs], s.kernel.params):
-                    if slot.resolve().shape != b.shape:
+                    if slot.resolve().shape != b.shape or s.kernel.finished:
                         found.add(slot.resolve())
             else:
                 # The results of a branch are written by steps of its arms, in whatever order those have.

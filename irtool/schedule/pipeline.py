@@ -103,7 +103,7 @@ def schedule_program(program: Program, target: VectorTarget) -> None:
 
 
 def _replace_kernels(program: Program, change: Callable[[Kernel], Kernel]) -> None:
-    made = {id(k): change(k) for k in program.kernels}
+    made = {id(k): k if k.finished else change(k) for k in program.kernels}
     program.kernels = [made[id(k)] for k in program.kernels]
     for f in program.functions.values():
         for s in steps(f.body):

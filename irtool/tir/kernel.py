@@ -64,6 +64,7 @@ class Kernel(PrimFunc):
         copies: the number of the parameter that it copies to its only output, if that is all it does.
         in_place: pairs (input, output), counted separately, that may lie in the same memory at the same time.
         choice: how it is scheduled.
+        finished: whether it was scheduled where it was made, and is compiled as it stands.
         placement: its scratch memory, once that is planned.
     """
 
@@ -71,6 +72,7 @@ class Kernel(PrimFunc):
         "calls",
         "choice",
         "copies",
+        "finished",
         "in_place",
         "macs",
         "nests",
@@ -95,6 +97,7 @@ class Kernel(PrimFunc):
         copies: int | None = None,
         in_place: Sequence[tuple[int, int]] = (),
         choice: Choice = Choice(),
+        finished: bool = False,
     ) -> None:
         self.stages = tuple(stages)
         self.temporaries = tuple(temporaries)
@@ -106,6 +109,7 @@ class Kernel(PrimFunc):
         self.copies = copies
         self.in_place = tuple(in_place)
         self.choice = choice
+        self.finished = finished
         self.placement: Placement | None = None
 
     @classmethod
@@ -122,7 +126,7 @@ class Kernel(PrimFunc):
 
     def replace(self, **changed: Any) -> Kernel:
         """The same kernel but for some arguments of `__init__`; without a placement. Other stages have plain loops."""
-        same = {n: getattr(self, n) for n in ("operators", "calls", "macs", "copies", "in_place", "choice")}
+        same = {n: getattr(self, n) for n in ("operators", "calls", "macs", "copies", "in_place", "choice", "finished")}
         same |= {n: getattr(self, n) for n in ("name", "params", "stages", "num_outputs", "temporaries")}
         if "stages" not in changed:
             same["nests"] = self.nests

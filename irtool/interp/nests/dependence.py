@@ -1,19 +1,18 @@
 """How a loop may run: all its steps at once, as a reduction of one axis, or one after the other.
 
-Steps may run at once where each has elements of its own in every buffer that the loop writes. The places that a step touches
-are `c*v + rest`, and those of two steps differ if the rest, over the loops inside, covers less than `c` places, and what comes
-from outside is the same everywhere. Where indices are no such sums, they are looked at as they come (`ASK`).
+Steps may run at once where each has elements of its own in every buffer that the loop writes, as `tir.independence` tells.
+Where indices are no sums that it knows, they are looked at as they come (`ASK`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...tir.expr import Binary, Const, Expr, Load, Var, post_order
+from ...tir.expr import Binary, Const, Expr, Load, post_order
+from ...tir.independence import LoopAccesses
 from ...tir.simplify import Simplifier
-from ...tir.stmt import Allocate, Buffer, For, Let, Stmt, Store, expressions, pre_order
+from ...tir.stmt import Allocate, For, Stmt, Store
 from .functions import REDUCTIONS
 
 AT_ONCE, REDUCED, IN_TURN, ASK = "at once", "reduced", "in turn", "ask"
@@ -39,74 +38,20 @@ def way_of(loop: For, bounds: dict[Any, tuple[float, float]]) -> Way:
     reduction = _as_reduction(loop)
     if reduction is not None:
         return reduction
-    inside = list(pre_order(loop.body))
-    private = {s.buffer for s in inside if isinstance(s, Allocate)}
-    elements = max(1, sum(s.buffer.size for s in inside if isinstance(s, Allocate)))
-    written = {s.buffer for s in inside if isinstance(s, Store)} - private
-    own: set[Expr] = {s.var for s in inside if isinstance(s, For | Let)}
-    ranges = dict(bounds)
-    ranges[loop.var] = _range(loop)
-    for s in inside:
-        if isinstance(s, For):
-            ranges[s.var] = _range(s)
-    simplify = Simplifier(ranges)
+    accesses = LoopAccesses(loop, bounds)
+    elements = max(1, sum(s.buffer.size for s in accesses.inside if isinstance(s, Allocate)))
     asked: list[Expr] = []
-    for buffer in written:
-        places = _places(buffer, inside)
-        if _is_apart(places, loop.var, own, simplify):
+    for buffer in accesses.written:
+        if accesses.is_apart(buffer):
             continue
-        unique = {simplify(p) for p in places}
-        if len(unique) != 1 or any(e in own for p in unique for e in post_order(p)):
+        unique = {accesses.simplify(p) for p in accesses.places(buffer)}
+        parts = set(post_order(*unique))
+        if len(unique) != 1 or not accesses.own.isdisjoint(parts):
             return Way(IN_TURN, elements)
-        if any(isinstance(e, Load) and e.source in written for p in unique for e in post_order(p)):
+        if any(isinstance(e, Load) and e.source in accesses.written for e in parts):
             return Way(IN_TURN, elements)
         asked += unique
     return Way(ASK if asked else AT_ONCE, elements, asked=tuple(asked))
-
-
-def _range(s: For) -> tuple[float, float]:
-    return (0, max(int(s.extent.value) - 1, 0)) if isinstance(s.extent, Const) else (0, float("inf"))
-
-
-def _places(buffer: Buffer, inside: Sequence[Stmt]) -> list[Expr]:
-    """The places of every access to a buffer."""
-    found = [buffer.offset(s.indices) for s in inside if isinstance(s, Store) and s.buffer is buffer]
-    for s in inside:
-        for root in expressions(s):
-            found += [buffer.offset(e.indices) for e in post_order(root) if isinstance(e, Load) and e.source is buffer]
-    return found
-
-
-def _is_apart(places: Sequence[Expr], v: Var, own: set[Expr], simplify: Simplifier) -> bool:
-    """True if the elements at these places are others in each step of the loop of `v`."""
-    factor: int | None = None
-    around: dict[Expr, int] | None = None
-    low, high = float("inf"), float("-inf")
-    for place in places:
-        terms, offset = simplify.linear(place)
-        outer: dict[Expr, int] = {}
-        least = most = float(offset)
-        c = 0
-        for term, k in terms.items():
-            if term is v:
-                c = k
-                continue
-            parts = set(post_order(term))
-            if v in parts:
-                return False
-            if any(isinstance(e, Load) for e in parts):
-                return False
-            if own.isdisjoint(parts):
-                outer[term] = k
-                continue
-            a, b = simplify.range(term)
-            least += min(a * k, b * k)
-            most += max(a * k, b * k)
-        if not c or (factor is not None and c != factor) or (around is not None and outer != around):
-            return False
-        factor, around = c, outer
-        low, high = min(low, least), max(high, most)
-    return factor is not None and high - low < abs(factor)
 
 
 def _as_reduction(loop: For) -> Way | None:

@@ -85,7 +85,10 @@ def _whole(f: Function) -> Function:
 
 _CALLS: Mapping[str, Function] = {
     **{n: getattr(np, n) for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos")},
-    **{n: getattr(np, n) for n in ("tan", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "fmod", "hypot", "copysign")},
+    **{
+        n: getattr(np, n)
+        for n in ("tan", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "fmod", "hypot", "copysign")
+    },
     **{n: getattr(np, n) for n in ("nextafter", "isnan", "isinf", "isfinite")},
     "asin": np.arcsin,
     "acos": np.arccos,

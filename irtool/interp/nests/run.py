@@ -268,4 +268,3 @@ def _reduced(op: str, values: Any, combine: Any) -> Any:
         rest = values[even:]
         values = np.concatenate([combine(values[:even:2], values[1:even:2]), rest])
     return values[0]
-

@@ -27,7 +27,7 @@ from ...tir.stmt import (
 from ...tir.stmt import (
     Scope as Storage,
 )
-from .expressions import Scope, checked_indices, read_expression
+from .expressions import Names, checked_indices, read_expression
 from .header import Header, read_declaration, read_dtype, read_pointer_type, read_shape
 from .names import TakenNames
 from .tokens import Words
@@ -69,7 +69,7 @@ class Body:
         self.names = names
         self.buffers = dict(header.buffers)
         self.pointers = dict(header.pointers)
-        self.scope = Scope(self.buffer)
+        self.scope = Names(self.buffer)
         self.places: dict[Stmt, Span] = {}
         self.blocks = [_Block()]
 

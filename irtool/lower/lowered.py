@@ -1,0 +1,115 @@
+"""Calls of lowered functions: their nests are kernels as they stand.
+
+Nobody schedules such a kernel again: how its loops run was decided where it was made, by passes or by hand. Only what compiled code
+could not keep its word on is taken back: loops are shared by threads, or done at once, where no step touches what another one
+writes, and large arrays do not lie on the stack.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..diagnostics import IrError
+from ..ir import Call, Expr, GlobalVar, Module, Op, Tuple
+from ..ir.meta import LoweredText
+from ..tir.expr import Const, Load, rewrite
+from ..tir.expr import Expr as Scalar
+from ..tir.independence import is_independent
+from ..tir.kernel import Choice, Kernel
+from ..tir.sharing import loop_bounds
+from ..tir.stmt import (
+    PARALLEL,
+    SERIAL,
+    UNROLLED,
+    Allocate,
+    Buffer,
+    For,
+    PrimFunc,
+    Scope,
+    Stmt,
+    Store,
+    pre_order,
+    rewrite_stmt,
+)
+from ..tir.transforms.vectorize_loop import vectorize_loops
+from ..tir.verify import find_problems
+from .mistakes import NoCounterpart
+
+_STACK = 4096
+"""Bytes that an array on the stack may have."""
+
+_UNROLLED = 256
+"""Steps that are written out."""
+
+
+def lowered_callee(module: Module, e: Call) -> tuple[GlobalVar, PrimFunc, tuple[Expr, ...]] | None:
+    """The nest that a call applies, by `call_lowered` or as it is, and the arguments; None for a call of anything else.
+
+    Raises IrError where the function is there as text only.
+    """
+    callee: Any = e.op
+    args: tuple[Expr, ...] = e.args
+    if isinstance(e.op, Op) and e.op.name == "call_lowered":
+        callee, args = e.args[0], e.args[1:]
+        if isinstance(args[0], Tuple):
+            args = args[0].fields
+    if not isinstance(callee, GlobalVar):
+        return None
+    function = module.functions.get(callee.name)
+    if isinstance(function, LoweredText):
+        raise IrError(f"@{callee.name} is kept as text: there is no nest to compile", e.span, code=NoCounterpart)
+    return (callee, function, args) if isinstance(function, PrimFunc) else None
+
+
+def kernel_of(name: str, f: PrimFunc) -> Kernel:
+    """The kernel of a nest. Raises IrError where the nest is not well formed."""
+    problem = next(find_problems(f), None)
+    if problem is not None:
+        raise IrError(f"@{name} is no well-formed loop nest: {problem}")
+    named = PrimFunc(name, f.params, f.body, f.num_outputs)
+    nest = vectorize_loops(named.with_body(_settled(named)))
+    choice = Choice("as_written", "a lowered function is compiled as it stands")
+    kernel = Kernel(name, f.params, (), f.num_outputs, nests=[nest.body], choice=choice, finished=True)
+    return kernel.measured()
+
+
+def _settled(f: PrimFunc) -> Stmt:
+    """The body in which loops run, and buffers lie, as compiled code can keep it."""
+    bounds = loop_bounds(f)
+    moved: dict[Buffer, Buffer] = {}
+
+    def scope_of(b: Buffer) -> Scope:
+        if b.nbytes > _STACK:
+            return Scope.GLOBAL
+        return Scope.LOCAL if b.scope is Scope.REGISTER else b.scope
+
+    for s in pre_order(f.body):
+        if isinstance(s, Allocate) and scope_of(s.buffer) != s.buffer.scope:
+            b = s.buffer
+            moved[b] = Buffer(b.name, b.shape, b.dtype, scope_of(b), b.layout)
+
+    def change(s: Stmt) -> Stmt:
+        if isinstance(s, Allocate) and s.buffer in moved:
+            return Allocate(moved[s.buffer], s.body)
+        if isinstance(s, Store) and s.buffer in moved:
+            return Store(moved[s.buffer], s.indices, s.value)
+        if isinstance(s, For) and s.kind == PARALLEL and not _may_be_shared(s, bounds):
+            return For(s.var, s.extent, s.body, SERIAL)
+        if isinstance(s, For) and s.kind == UNROLLED and isinstance(s.extent, Const) and s.extent.value > _UNROLLED:
+            return For(s.var, s.extent, s.body, SERIAL)
+        return s
+
+    return rewrite_stmt(f.body, change, lambda e: _read_from(moved, e))
+
+
+def _read_from(moved: dict[Buffer, Buffer], e: Scalar) -> Scalar:
+    if not moved:
+        return e
+    return rewrite(e, lambda x: Load(moved[x.source], x.indices) if isinstance(x, Load) and x.source in moved else x)
+
+
+def _may_be_shared(s: For, bounds: dict[Any, tuple[float, float]]) -> bool:
+    """True if threads may share a loop: scratch memory inside of it would be that of all of them."""
+    if any(isinstance(x, Allocate) and x.buffer.scope is Scope.GLOBAL for x in pre_order(s.body)):
+        return False
+    return is_independent(s, bounds)

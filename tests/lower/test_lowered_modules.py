@@ -1,0 +1,254 @@
+"""Lowered modules are run and built: interpreter, C and LLVM give the values of the module before it was lowered."""
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.lower.lowered import kernel_of
+from irtool.printer.text import VERSION
+from irtool.tir.stmt import Allocate, For, PrimFunc, Scope, pre_order
+from tests.lower.test_lower_te import KERNELS
+
+CHAIN = """def @main(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32], %n: bool) {
+  %0 = nn.relu(nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=4, kernel_size=[3, 3]));
+  %1 = if (%n) { nn.batch_flatten(%0) } else { reshape(negative(%0), newshape=[1, 256]) };
+  (nn.softmax(%1), split(%1, indices_or_sections=2, axis=1), meta_free(%1))
+}
+def @meta_free(%y: Tensor[(1, 256), float32]) { sum(%y, axis=[1]) }
+""".replace("meta_free(%1)", "@meta_free(%1)")
+
+PROGRAMS = {
+    **KERNELS,
+    "a chain": CHAIN,
+    "gather": "def @main(%x: Tensor[(5, 3), float32], %i: Tensor[(4), int32]) { take(%x, %i, axis=0) }",
+    "top k": 'def @main(%x: Tensor[(3, 9), float32]) { topk(%x, k=2, axis=1, dtype="int32") }',
+    "valid boxes": "def @main(%x: Tensor[(1, 4, 6), float32]) { vision.get_valid_counts(%x, 0.5f, score_threshold=0.5f, id_index=0, score_index=1) }",
+    "a scatter": """def @main(%x: Tensor[(6), float32], %i: Tensor[(3), int64], %u: Tensor[(3), float32]) {
+        scatter_elements(%x, %i, %u, axis=0, reduction="add") }""",
+    "powers of integers": "def @main(%x: Tensor[(4), int32]) { power(%x, 3) }",
+    "unsigned bytes": 'def @main(%x: Tensor[(4), uint8]) { cast(subtract(%x, cast(7, dtype="uint8")), dtype="int16") }',
+}
+
+
+def modules(name: str) -> tuple[irtool.Module, irtool.Module, list[np.ndarray]]:
+    """A fused module, the same lowered, written and read, and inputs."""
+    from irtool.interp.feeds import random_inputs
+
+    fused = irtool.run_passes(irtool.parse(VERSION + PROGRAMS[name]), "FuseOps")
+    lowered = irtool.parse(irtool.to_text(irtool.run_passes(fused, "LowerTE")))
+    assert any(isinstance(f, PrimFunc) for f in lowered.functions.values())
+    return fused, lowered, random_inputs(fused["main"], 1, fused)
+
+
+def agree(want: object, got: object) -> None:
+    if isinstance(want, tuple | list):
+        assert isinstance(got, tuple | list) and len(got) == len(want)
+        for a, b in zip(want, got, strict=True):
+            agree(a, b)
+        return
+    a, b = np.asarray(want), np.asarray(got)
+    assert (a.shape, a.dtype) == (b.shape, b.dtype)
+    if a.dtype.kind == "f":
+        loose = 1e-2 if a.dtype == np.float16 else 1e-5
+        np.testing.assert_allclose(b.astype("float64"), a.astype("float64"), rtol=loose, atol=loose)
+    else:
+        np.testing.assert_array_equal(b, a)
+
+
+@pytest.mark.promise("lowered text")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_interpreter_runs_nests(name: str) -> None:
+    fused, lowered, inputs = modules(name)
+    agree(irtool.evaluate(fused, inputs), irtool.evaluate(lowered, inputs))
+
+
+@pytest.mark.promise("lowered text")
+@pytest.mark.parametrize("name", ["a chain", "gather", "top k", "argmax", "cumsum", "half precision", "handed through"])
+def test_nests_are_built(name: str) -> None:
+    fused, lowered, inputs = modules(name)
+    want = irtool.evaluate(fused, inputs)
+    agree(want, irtool.build(lowered).run(inputs))
+    agree(want, irtool.build(lowered, opt_level=0, vector=False).run(inputs))
+
+
+def test_relay_beside_nests_is_fused_and_scheduled() -> None:
+    """What stands around the calls of a lowered module may be Relay that nobody lowered."""
+    _, lowered, inputs = modules("dense")
+    main = irtool.to_text(lowered["main"]).removeprefix(VERSION)
+    text = irtool.to_text(lowered) + "\ndef @twice(%x: Tensor[(2, 3), float32]) { exp(add(%x, %x)) }\n"
+    text = text.replace("def @main", "def @inner")
+    text += "def @main(%a: Tensor[(2, 5), float32], %b: Tensor[(3, 5), float32]) { @twice(@inner(%a, %b)) }\n"
+    assert "call_lowered" in main
+    module = irtool.parse(text)
+    want = irtool.evaluate(module, inputs)
+    agree(want, irtool.build(module).run(inputs))
+
+
+NEST = """@f = primfn(x_1: handle, out_1: handle) -> ()
+  attr = {"global_symbol": "f"}
+  buffers = {x: Buffer(x_2: Pointer(float32), float32, [65], []),
+             out: Buffer(out_2: Pointer(float32), float32, [65], [])}
+  buffer_map = {x_1: x, out_1: out} {
+BODY
+}
+
+def @main(%x: Tensor[(65), float32]) { call_lowered(@f, (%x,)) }
+"""
+
+BODIES = {
+    # Steps that touch what others write: as threads or as vectors they would give something else.
+    "a sum that is called parallel": """
+  for (i: int32, 0, 65) {
+    out[i] = 0f32
+  }
+  for (i: int32, 0, 64) "parallel" {
+    out[(i + 1)] = (out[i] + x[i])
+  }""",
+    "a sum that is called vectorized": """
+  out[0] = 1f32
+  for (j: int32, 0, 16) {
+    for (i: int32, 0, 4) "vectorized" {
+      out[(((j*4) + i) + 1)] = (out[((j*4) + i)]*x[((j*4) + i)])
+    }
+  }""",
+    "a parallel loop with scratch memory": """
+  for (i: int32, 0, 65) "parallel" {
+    allocate(t: Pointer(global float32), float32, [2]), storage_scope = global {
+      t_1: Buffer(t, float32, [2], [])[0] = x[i]
+      t_1[1] = (t_1[0]*t_1[0])
+      out[i] = t_1[1]
+    }
+  }""",
+    "vectors below a condition and around a loop": """
+  for (i: int32, 0, 5) "vectorized" {
+    out[i] = x[i]
+    if (i < 3) {
+      out[i] = (out[i] + 1f32)
+    }
+    for (k: int32, 0, 12) {
+      out[((k*5) + i) + 5] = (x[((k*5) + i)] + out[((k*5) + i)])
+    }
+  }""",
+    "independent vectors": """
+  for (j: int32, 0, 13) "parallel" {
+    for (i: int32, 0, 5) "vectorized" {
+      if (j < 6) {
+        out[((j*5) + i)] = x[((j*5) + i)]
+      } else {
+        for (k: int32, 0, 2) {
+          out[((j*5) + i)] = (x[((j*5) + i)]*3f32)
+        }
+      }
+    }
+  }""",
+    "a large array on the stack, unrolled": """
+  allocate(t: Pointer(local float32), float32, [2000000]), storage_scope = local {
+    for (i: int32, 0, 65) "unroll" {
+      t_1: Buffer(t, float32, [2000000], [])[(i*30000)] = x[i]
+    }
+    for (i: int32, 0, 65) {
+      out[i] = t_1[(i*30000)]
+    }
+  }""",
+    "a loop to be unrolled a million times": """
+  for (i: int32, 0, 65) {
+    out[i] = 0f32
+  }
+  for (i: int32, 0, 1000000) "unroll" {
+    out[3] = (out[3] + 1f32)
+  }""",
+    "as often as data says": """
+  for (i: int32, 0, 65) {
+    let n: int32 = max(min(cast(int32, (x[i]*4f32)), 9), 0)
+    out[i] = 0f32
+    for (k: int32, 0, n) {
+      if (k != 2) {
+        out[i] = (out[i] + cast(float32, k))
+      }
+    }
+    while (out[i] > 20f32) {
+      out[i] = (out[i] - 7f32)
+    }
+  }""",
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_what_people_write_means_what_it_says(name: str) -> None:
+    """In C, in LLVM's IR and in the interpreter, all the same: one step after the other."""
+    module = irtool.parse(VERSION + NEST.replace("BODY", BODIES[name].strip("\n")))
+    x = np.linspace(-1, 3, 65).astype("float32")
+    want = irtool.evaluate(module, [x])
+    np.testing.assert_allclose(want, by_hand(name, x), rtol=1e-5)
+    agree(want, irtool.build(module, openmp=True).run([x]))
+
+
+def by_hand(name: str, x: np.ndarray) -> np.ndarray:
+    out = np.zeros(65, "float32")
+    if "parallel" in name and "sum" in name:
+        for i in range(64):
+            out[i + 1] = out[i] + x[i]
+    elif "vectorized" in name:
+        out[0] = 1
+        for i in range(64):
+            out[i + 1] = out[i] * x[i]
+    elif "scratch" in name:
+        out[:] = x * x
+    elif "below" in name:
+        for i in range(5):
+            out[i] = x[i] + (1 if i < 3 else 0)
+            for k in range(12):
+                out[k * 5 + i + 5] = x[k * 5 + i] + out[k * 5 + i]
+    elif "independent" in name:
+        out[:30], out[30:] = x[:30], x[30:] * 3
+    elif "stack" in name:
+        out[:] = x
+    elif "million" in name:
+        out[3] = 1e6
+    else:
+        for i in range(65):
+            for k in range(max(min(int(x[i] * 4), 9), 0)):
+                out[i] += k if k != 2 else 0
+            while out[i] > 20:
+                out[i] -= 7
+    return out
+
+
+def test_loops_that_may_be_shared_stay_so() -> None:
+    module = irtool.parse(VERSION + NEST.replace("BODY", BODIES["independent vectors"].strip("\n")))
+    kernel = kernel_of("f", module["f"])
+    kinds = [s.kind for s in pre_order(kernel.body) if isinstance(s, For)]
+    assert kinds == ["parallel", "vectorized", "serial", "vectorized"]
+    module = irtool.parse(VERSION + NEST.replace("BODY", BODIES["a large array on the stack, unrolled"].strip("\n")))
+    kernel = kernel_of("f", module["f"])
+    assert [s.buffer.scope for s in pre_order(kernel.body) if isinstance(s, Allocate)] == [Scope.GLOBAL]
+
+
+def test_what_is_kept_as_text_is_neither_run_nor_built() -> None:
+    text = VERSION + NEST.replace("BODY", '  attr [meta] "thread_extent" = 1;\n  out[0] = x[0]')
+    module = irtool.parse(text)
+    x = np.zeros(65, "float32")
+    with pytest.raises(irtool.IrError, match="@f has been lowered and is kept as text") as failed:
+        irtool.evaluate(module, [x])
+    assert failed.value.diagnostics[0].span is not None
+    with pytest.raises(irtool.IrError, match="@f is kept as text") as failed:
+        irtool.build(module)
+    assert failed.value.diagnostics[0].span is not None
+
+
+def test_reads_outside_are_errors() -> None:
+    """An index that a nest computes from data of its own making, which nobody can tell before."""
+    body = """
+  allocate(t: Pointer(global int32), int32, [1]), storage_scope = global {
+    t_1: Buffer(t, int32, [1], [])[0] = 70
+    out[0] = x[t_1[0]]
+  }"""
+    module = irtool.parse(VERSION + NEST.replace("BODY", body.strip("\n")))
+    with pytest.raises(irtool.IrError, match="@f leaves the 65 elements of x"):
+        irtool.evaluate(module, [np.zeros(65, "float32")])
+
+
+def test_calls_that_hand_over_other_tensors_are_refused() -> None:
+    text = VERSION + NEST.replace("BODY", "  out[0] = x[0]").replace("Tensor[(65), float32]", "Tensor[(64), float32]")
+    with pytest.raises(irtool.IrError, match="64"):
+        irtool.build(irtool.parse(text))
