@@ -112,6 +112,10 @@ class Block(Generic[Form]):
         """The block with its loops as the axes of what it computes."""
         return replace(Block.of(self.result()), kinds=self.kinds, ranges=self.ranges, around=self.around)
 
+    def has_loops_only(self) -> bool:
+        """True if nothing but loops has been changed so far, and no copy is waiting."""
+        return not (self.tile or self.caches or self.factor or self.window or self.pending)
+
     def check_loops_only(self, before: str) -> None:
         """Raises UsageError where more than the loops has been changed, which must not be done before a step."""
         if self.tile or self.caches or self.factor or self.window:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read, workspace
 from ..tir.kernel import Choice, Kernel, StageChoice
 from ..tir.stmt import Buffer, Stmt
-from .compute_at import ComputedAt, choose_rows, compute_at
-from .primitives import tracing
+from .bands import Banded, choose_rows
+from .primitives import compute_in_bands, tracing
+from .script import entry_for
 from .strategies.base import Stage, choose_strategy
 from .strategies.row_reduction import row_count
 from .vector_target import VectorTarget
@@ -52,14 +53,14 @@ class _Scheduler:
         at = 0
         while at < len(forms):
             with tracing() as trace:
-                computed = _computed_at(forms[at : at + 2], forms, self.target) if self.target.vector_bytes else None
-            if computed is None:
+                banded = self._in_bands(at, forms)
+            if banded is None:
                 made.append(self._stage(at, forms[at]))
                 at += 1
                 continue
-            copy = self._stage(at, computed.copy, trace)
-            made.append(computed.assemble(copy, self._stage(at + 1, computed.reader)))
-            self.buffers = [computed.buffer if b is computed.whole else b for b in self.buffers]
+            copy = self._stage(at, banded.copy, trace)
+            made.append(banded.assemble(copy, self._stage(at + 1, banded.reader)))
+            self.buffers = [banded.buffer if b is banded.whole else b for b in self.buffers]
             at += 2
         return made
 
@@ -76,15 +77,24 @@ class _Scheduler:
         self.buffers += buffers
         return nest
 
+    def _in_bands(self, at: int, forms: Sequence[AnyForm]) -> Banded | None:
+        """A copy and the reduction behind it in bands: where a script says so, or that is of use and nothing else reads the
+        copy."""
+        copy = forms[at]
+        reader = forms[at + 1] if at + 1 < len(forms) else None
+        entry = entry_for(self.name, at, at == self.main) if isinstance(copy, Map | Reduction) else None
+        by_hand = entry.bands if entry is not None else None
+        if entry is not None and by_hand is None:
+            return None
+        if not isinstance(copy, Map) or not isinstance(reader, Reduction) or not self._is_read_once(copy, forms):
+            if by_hand is not None:
+                raise by_hand.refused("no stage, or another than the next one, reads this one")
+            return None
+        if by_hand is not None:
+            return by_hand.on_stages(copy, reader)
+        band = choose_rows(copy, reader, self.target) if self.target.vector_bytes else None
+        return compute_in_bands((copy, reader), reader.loops[band.loop][0], band.rows) if band is not None else None
 
-def _computed_at(pair: Sequence[AnyForm], stages: Sequence[AnyForm], target: VectorTarget) -> ComputedAt | None:
-    """A copy and the reduction behind it in bands, if that is of use and nothing else reads the copy."""
-    if len(pair) != 2 or not isinstance(pair[0], Map) or not isinstance(pair[1], Reduction):
-        return None
-    band = choose_rows(pair[0], pair[1], target)
-    if band is None:
-        return None
-    copied = pair[0].stores[0].buffer
-    if sum(1 for x in stages if copied in buffers_read(x)) != 1:
-        return None
-    return compute_at(pair[0], pair[1], band)
+    def _is_read_once(self, copy: Map, forms: Sequence[AnyForm]) -> bool:
+        """True if one stage alone reads what another makes."""
+        return sum(1 for x in forms if copy.stores[0].buffer in buffers_read(x)) == 1

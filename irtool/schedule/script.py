@@ -29,17 +29,20 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from typing import Any
 
 from ..diagnostics import UsageError, nearest
 from ..tir.expr import Var
 from . import primitives
+from .bands import Banded
 from .block import Block
 from .forms import Form, Map, Reduction
 from .primitives.base import PART
 from .tile_choice import is_padded
+
+_BANDS = "compute_in_bands"
 
 _HEADER = re.compile(r"(?P<kernel>\S+)(?:\s+stage\s+(?P<stage>\d+))?\s*:")
 
@@ -55,19 +58,33 @@ class Call:
 
     def apply(self, b: Block[Form]) -> Block[Form]:
         """The block after it. Raises UsageError, with the line."""
-        try:
-            found = getattr(primitives, self.name)(b, *self.args, **dict(self.options))
-        except UsageError as error:
-            raise _at_line(self.line, error) from None
-        except TypeError as error:
-            raise UsageError(
-                f"line {self.line} of the schedule: {str(error).removeprefix(f'{self.name}() ')}"
-            ) from None
+        if self.name == _BANDS:
+            raise self.refused(
+                f"{_BANDS} is for two stages", help="it comes first, for a stage that the next one reads"
+            )
+        found = self._call(b)
         if not isinstance(found, list):
             return found
         if len(found) != 1:
-            raise UsageError(f"line {self.line} of the schedule: {self.name} makes several parts", help=f"write {PART}")
+            raise self.refused(f"{self.name} makes several parts", help=f"write {PART}")
         return found[0]
+
+    def on_stages(self, copy: Map, reader: Reduction) -> Banded:
+        """Two stages in bands. Raises UsageError, with the line."""
+        banded: Banded = self._call((copy, reader))
+        return banded
+
+    def refused(self, message: str, help: str = "") -> UsageError:
+        """An error with the line."""
+        return UsageError(f"line {self.line} of the schedule: {message}", help=help or None)
+
+    def _call(self, first: Any) -> Any:
+        try:
+            return getattr(primitives, self.name)(first, *self.args, **dict(self.options))
+        except UsageError as error:
+            raise _at_line(self.line, error) from None
+        except TypeError as error:
+            raise self.refused(str(error).removeprefix(f"{self.name}() ")) from None
 
 
 @dataclass
@@ -86,14 +103,21 @@ class Group:
         return made
 
     def _run(self, b: Block[Form]) -> list[Block[Form]]:
+        forms: list[Map | Reduction] = [b.form]
         for step in self.steps:
             b = step.apply(b) if isinstance(step, Call) else step.fill(b)
+            if b.form.loops is not forms[-1].loops:
+                forms.append(b.form)
         try:
             b.check_placed()
         except UsageError as error:
             raise _at_line(self.line, error) from None
-        if not self.parts:
-            return [b]
+        made = self._parts(b) if self.parts else [b]
+        for form in forms[1:]:  # axes that steps have made; the first ones are the caller's
+            _check_whole(made, form, self.line)
+        return made
+
+    def _parts(self, b: Block[Form]) -> list[Block[Form]]:
         if b.tile or b.caches or b.factor:
             raise UsageError(f"the schedule of line {self.line} begins its parts too late", help="loops come first")
         b = b.again()  # parts are ranges of what the loops are by now
@@ -119,6 +143,9 @@ class Entry:
     kernel: str
     stage: int | None
     group: Group
+
+    bands: Call | None = None
+    """What is done to the stage and the next one together, before anything else."""
 
     @property
     def line(self) -> int:
@@ -200,7 +227,14 @@ def read_script(text: str) -> list[Entry]:
         else:
             here.add(group)
         open_groups.append(_Open(indent, group))
-    return entries
+    return [_with_bands(e) for e in entries]
+
+
+def _with_bands(e: Entry) -> Entry:
+    first = e.group.steps[0] if e.group.steps else None
+    if not isinstance(first, Call) or first.name != _BANDS:
+        return e
+    return replace(e, bands=first, group=replace(e.group, steps=e.group.steps[1:]))
 
 
 @dataclass

@@ -11,6 +11,7 @@ import pytest
 import irtool
 from irtool.commands.explaining import explain
 from irtool.diagnostics import UsageError
+from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
 from irtool.plugin.loading import plugins_kept
 from irtool.schedule import VectorTarget, primitives, schedule_program
@@ -18,6 +19,7 @@ from irtool.schedule.script import read_script, scripted
 from irtool.tir.program import Program
 from tests.command_line import irtool as command
 from tests.nests import run_program
+from tests.schedule.plans import module_text, networks
 from tests.schedule.test_nests import NETWORKS, made
 
 MACHINES = [VectorTarget(0), VectorTarget(16, 16), VectorTarget(64, 32)]
@@ -42,17 +44,30 @@ def explained(program: Program) -> str:
     )
 
 
-@pytest.mark.parametrize("machine", MACHINES, ids=lambda m: f"{m.vector_bytes}x{m.registers}")
-@pytest.mark.parametrize("key", NETWORKS)
-def test_what_is_explained_is_read_again(key: str, machine: VectorTarget) -> None:
-    module, arrays, want = made(key, weights=True)
+def replayed(module: irtool.IRModule, machine: VectorTarget) -> Program:
+    """The program scheduled by what is explained of it, which is the same; no step stands in a comment."""
     first = lower_module(module)
     schedule_program(first, machine)
     text = explained(first)
+    assert not [line for line in text.splitlines() if line.startswith("#  ")]
     second = lower_module(module)
     with scripted(text):
         schedule_program(second, machine)
     assert [repr(k.body) for k in second.kernels] == [repr(k.body) for k in first.kernels]
+    return second
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda m: f"{m.vector_bytes}x{m.registers}")
+@pytest.mark.parametrize("key", [k for k in networks() if k not in NETWORKS])
+def test_every_step_of_large_networks_is_read_again(key: str, machine: VectorTarget) -> None:
+    replayed(prepare(irtool.parse(module_text(key))), machine)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda m: f"{m.vector_bytes}x{m.registers}")
+@pytest.mark.parametrize("key", NETWORKS)
+def test_what_is_explained_is_read_again(key: str, machine: VectorTarget) -> None:
+    module, arrays, want = made(key, weights=True)
+    second = replayed(module, machine)
     got = run_program(second, arrays)
     np.testing.assert_allclose(np.asarray(got[0] if isinstance(got, list) else got), np.asarray(want), 1e-4, 1e-4)
 
@@ -78,6 +93,12 @@ MISTAKES = {
     "store_transposed()": "do not lie side by side",
     "store_tail(3)": "there are no 3 elements",
     "stored(3)": "unknown primitive stored",
+    "pack(p0, along=ax1, lanes=4)": "nothing is reduced",
+    "separate(along=ax1, lanes=4)": "are no windows along ax1",
+    "compute_at(packed)": "no copy packed is waiting",
+    "compute_in_bands(ax1, 2)": "no stage, or another than the next one, reads this one",
+    "tile([ax0, ax1], [4, 3])": "is no multiple of 3",
+    "tile([ax0, ax1], [4])": "there are 2 loops, and factors for 1",
 }
 
 
@@ -100,11 +121,43 @@ def test_a_mistake_is_told_with_its_line(line: str) -> None:
         (["sliding_window(k1)"], "there is no tile"),
         (["cache_write(ax0)", "sliding_window(k1)"], "read nothing in common"),
         (["rfactor(k1, 8, vectors=4)"], "is not a loop of the reduction with 32 steps"),
+        (["pack(p0, along=ax0, lanes=4)"], "it is not said when packed is made"),
+        (["pack(p0, along=ax0, lanes=4)", "cache_write(ax0)"], "it is not said when packed is made"),
+        (["pack(p0, along=ax0, lanes=4)", "compute_at(packed)", "packed:", "  vectorise(col)"], "unknown primitive"),
+        (["pack(p0, along=ax0, lanes=4, scope=far)"], "a copy is local or global"),
+        (["pack(p0, along=ax0, lanes=4)", "compute_at(packed, ax0)"], "ax0 is not inside of the copy"),
+        (["pack(p0, along=ax0, lanes=4)", "compute_at(rows)"], "no copy rows is waiting"),
+        (["rows:", "  parallel(row)"], "there is no copy rows"),
+        (
+            [
+                "split(ax0, [2, 2])",
+                "parallel(ax0_o)",
+                'pack(p0, along=ax0_i, lanes=4, scope="global")',
+                "compute_at(packed, ax0_o)",
+            ],
+            "threads would share packed",
+        ),
+        (
+            ["pack(p0, along=ax0, lanes=4)", "compute_at(packed)", "loop_partition(ax0, [[0, 2]])"],
+            "leaves out results: ax0",
+        ),
+        (
+            ["pack(p0, along=ax0, lanes=4)", "compute_at(packed)", "packed:", "  loop_partition(col, [[0, 2]])"],
+            r"leaves out results: row1 in \[0, 16\), col in \[2, 4\)",
+        ),
+        (["part:", "  loop_partition(ax0, [[0, 4]])", "parallel(ax0)"], "stands behind the parts"),
+        (
+            ["loop_partition(ax0, [[0, 8]])", "split(ax0, [1, 8])", "cache_write(ax0_o)", "store_tail(4)"],
+            "makes more of ax0",
+        ),
+        (["split(ax0, [1, 4])", "cache_write(ax0_o)", "store_tail(3)"], "is for a tail"),
+        (["compute_in_bands(ax0, 2)"], "reads this one"),
+        (["parallel(ax0)", "compute_in_bands(ax0, 2)"], "is for two stages"),
     ],
 )
 def test_reductions_have_mistakes_of_their_own(lines: list[str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        irtool.build(irtool.parse(SUM), emit="tir", schedule=".*:\n" + "\n".join(lines))
+        irtool.build(irtool.parse(SUM), emit="tir", schedule="\n  ".join([".*:", *lines]))
 
 
 @pytest.mark.parametrize("cached", ["", "  cache_write(ax1)\n"])
@@ -127,6 +180,58 @@ def test_vectors_have_no_more_elements_than_processors_have(cached: str) -> None
 def test_what_is_for_no_stage_is_told(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         irtool.build(irtool.parse(MAP), emit="tir", schedule=text)
+
+
+BY_HAND = {
+    "a condition stays when loops change places": (
+        "nn.max_pool2d(%x, pool_size=[3, 3], padding=[1, 1, 1, 1])",
+        [(1, 2, 6, 6)],
+        "reorder([ax2, ax3, ax1])",
+    ),
+    "a condition on a loop that is spread over accumulators": (
+        "nn.avg_pool2d(%x, pool_size=[3, 8], padding=[0, 0, 0, 3])",
+        [(1, 2, 6, 9)],
+        "rfactor(k1, 4)",
+    ),
+    "both places of an operand packed": (
+        "nn.batch_matmul(%x, %x, transpose_b=True)",
+        [(2, 6, 5)],
+        "pack(p0[1], along=j, lanes=4)\ncompute_at(packed, n)\npack(p0, along=i, lanes=4, name=left)\ncompute_at(left)",
+    ),
+    "parts of a part": (
+        "nn.dense(%x, %w, units=None)",
+        [(6, 5), (10, 5)],
+        "part:\n  loop_partition(ax1, [[0, 8]])\n  split(ax1, [2, 4], [band, ax1])\n  reorder([band, ax0, ax1])\n"
+        "  pack(p1, along=ax1, lanes=4)\n  compute_at(packed, band)\n  packed:\n    vectorize(col)\n"
+        "  part:\n    loop_partition(ax0, [[0, 4]])\n    cache_write(ax1)\n    vectorize(ax1)\n"
+        "  part:\n    loop_partition(ax0, [[4, 6]])\n"
+        "part:\n  loop_partition(ax1, [[8, 10]])",
+    ),
+    "windows of volumes, all at once": (
+        "nn.max_pool3d(%x, pool_size=[2, 3, 3], strides=[2, 1, 2], padding=[0, 1, 1, 0, 1, 1])",
+        [(1, 2, 6, 5, 9)],
+        "separate(along=ax4, lanes=4)\ncompute_at(rows)",
+    ),
+    "a tail in the workspace": (
+        "nn.conv1d(%x, %w, strides=[3], padding=[2, 1])",
+        [(1, 3, 20), (4, 3, 4)],
+        'pack(p0, along=ax2, lanes=8, scope="global")\ncompute_at(packed)',
+    ),
+}
+
+
+@pytest.mark.parametrize("key", BY_HAND)
+def test_values_stay_whatever_the_schedule(key: str) -> None:
+    text, shapes, lines = BY_HAND[key]
+    generator = np.random.RandomState(3)
+    arrays = {n: generator.randn(*s).astype("float32") for n, s in zip("xw", shapes)}
+    params = ", ".join(f"%{n}: Tensor[{a.shape}, float32]" for n, a in arrays.items()).replace(",)", ")")
+    module = irtool.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{ {text} }}\n')
+    program = lower_module(prepare(module))
+    with scripted(".*:\n" + lines):
+        schedule_program(program, VectorTarget(16, 16))
+    (got,) = run_program(program, list(arrays.values()))
+    np.testing.assert_allclose(got, irtool.evaluate(module, arrays), 1e-5, 1e-5)
 
 
 def test_a_schedule_by_hand_is_built_and_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

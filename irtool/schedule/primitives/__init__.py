@@ -8,6 +8,7 @@ from .base import copy, part, primitive, remark, tracing
 from .cache_read import cache_read
 from .cache_write import cache_write
 from .compute_at import compute_at
+from .compute_in_bands import compute_in_bands
 from .drop_unit_loops import drop_unit_loops
 from .fuse import fuse
 from .loop_partition import loop_partition
@@ -24,6 +25,7 @@ __all__ = [
     "cache_read",
     "cache_write",
     "compute_at",
+    "compute_in_bands",
     "copy",
     "drop_unit_loops",
     "fuse",

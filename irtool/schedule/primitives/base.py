@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from keyword import iskeyword
 from typing import Any, ParamSpec, TypeVar
 
 from ...tir.expr import Load, Var
@@ -104,4 +105,6 @@ def _argument(block: object, value: object) -> str:
         return operand_name(block.form, value) if isinstance(block, Block) else value.source.name
     if isinstance(value, tuple | list):
         return f"[{', '.join(_argument(block, x) for x in value)}]"
+    if isinstance(value, str) and iskeyword(value):  # the storage scope `global` is no name in a script
+        return f'"{value}"'
     return str(value)

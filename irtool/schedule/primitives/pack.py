@@ -75,7 +75,7 @@ def _placed(
     buffer = Buffer(name, packing.shape, operand.dtype, Scope(scope))
     if buffer.scope == Scope.LOCAL and buffer.nbytes > _STACK:
         raise UsageError(
-            f"{name} would take {buffer.nbytes} bytes of the stack", help="scope=global, or compute_at a loop"
+            f"{name} would take {buffer.nbytes} bytes of the stack", help='scope="global", or compute_at a loop'
         )
     fills = [Block.of(packing.fill(operand, buffer, around, phase)) for phase in range(packing.step)]
     names = [name] if len(fills) == 1 else [f"{name}_{n}" for n in range(len(fills))]

@@ -9,13 +9,15 @@ The copy stays in cache, and the workspace shrinks to one band.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..tir.expr import Const, Expr, Load, Var, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, Scope, Stmt, Store, seq
+from .affine import loads
 from .forms import Map, Reduction
-from .primitives import primitive
 from .vector_target import VectorTarget
 
 _LEAST_POINTS = 128
@@ -24,7 +26,8 @@ _LEAST_POINTS = 128
 
 @dataclass(frozen=True)
 class Band:
-    """How a copy is cut: along `axis`, by `rows` results at a time; `stride` rows of the copy apart, `height` in all."""
+    """How a copy is cut: along `axis`, by `rows` steps of a `loop` of its reader at a time; `stride` rows of the copy apart,
+    `height` in all."""
 
     axis: int
     loop: int
@@ -32,52 +35,76 @@ class Band:
     stride: int
     height: int
 
-    def __str__(self) -> str:
-        return f"{self.rows} rows"
+
+@dataclass(frozen=True)
+class _Rows:
+    """An axis of a copy that a loop of its reader moves along, by `stride`; inner loops `reach` further."""
+
+    axis: int
+    loop: int
+    stride: int
+    reach: int
+
+    def band(self, rows: int) -> Band:
+        return Band(self.axis, self.loop, rows, self.stride, self.stride * (rows - 1) + self.reach + 1)
 
 
 def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | None:
     """How to cut the copy that the reduction reads; None where it cannot be cut or is small anyway."""
-    if len(copy.stores) != 1:
-        return None
     b = copy.stores[0].buffer
-    if b.scope != Scope.GLOBAL or b.nbytes < 2 * target.packed_bytes:
+    read = _only_read(copy, reader)
+    if read is None or b.nbytes < 2 * target.packed_bytes:
         return None
-    variables = {v: n for n, (v, _) in enumerate(copy.loops)}
+    if b.layout is None and _shares_small_steps(copy, reader, read, target.stack_bytes):
+        return None
+    for found in _rows(copy, reader, read):
+        extent = reader.loops[found.loop][1]
+        rest = math.prod(size for _, size in reader.loops[found.loop + 1 :])
+        row_bytes = b.nbytes // b.shape[found.axis]
+        best = None
+        for rows in range(1, extent):
+            if extent % rows or rows * rest < _LEAST_POINTS:
+                continue
+            band = found.band(rows)
+            if best is None or band.height * row_bytes <= target.packed_bytes:
+                best = band
+        if best is not None and best.height * 2 <= b.shape[found.axis]:
+            return best
+    return None
+
+
+def find_band(copy: Map, reader: Reduction, loop: int, rows: int) -> Band | None:
+    """The copy cut by so many steps of a loop of its reader, which they divide; None where it cannot be cut along that."""
+    read = _only_read(copy, reader)
+    if read is None or rows < 1 or reader.loops[loop][1] % rows:
+        return None
+    return next((x.band(rows) for x in _rows(copy, reader, read) if x.loop == loop), None)
+
+
+def _only_read(copy: Map, reader: Reduction) -> Load | None:
+    """The one place at which a reduction reads a copy that lies in the workspace."""
+    b = copy.stores[0].buffer
     reads = [e for e in _loads(reader) if e.source is b]
-    if len(reads) != 1:
-        return None
-    if b.layout is None and _shares_small_steps(copy, reader, reads[0], target.stack_bytes):
-        return None
+    return reads[0] if len(copy.stores) == 1 and b.scope == Scope.GLOBAL and len(reads) == 1 else None
+
+
+def _rows(copy: Map, reader: Reduction, read: Load) -> Iterator[_Rows]:
+    b = copy.stores[0].buffer
+    variables = {v for v, _ in copy.loops}
     simplify = Simplifier({v: (0, n - 1) for v, n in (*reader.loops, *reader.inner)})
     for axis in range(b.ndim - 1):
         index = copy.stores[0].indices[axis]
         if not isinstance(index, Var) or index not in variables or _is_split(b, axis):
             continue
-        terms, offset = simplify.linear(reads[0].indices[axis])
+        terms, offset = simplify.linear(read.indices[axis])
         spatial = [(n, terms[v]) for n, (v, _) in enumerate(reader.loops) if v in terms]
         inner = {v: k for v, k in terms.items() if any(v is x for x, _ in reader.inner)}
         if len(spatial) != 1 or offset or len(spatial) + len(inner) != len(terms) or not inner:
             continue
         loop, stride = spatial[0]
-        if stride < 1 or min(inner.values()) < 0:
-            continue
-        reach = sum(k * (n - 1) for v, k in inner.items() for x, n in reader.inner if x is v)
-        extent = reader.loops[loop][1]
-        rest = 1
-        for n, (_, size) in enumerate(reader.loops):
-            rest *= size if n > loop else 1
-        row_bytes = b.nbytes // b.shape[axis]
-        best = None
-        for rows in range(1, extent):
-            height = stride * (rows - 1) + reach + 1
-            if extent % rows or rows * rest < _LEAST_POINTS:
-                continue
-            if best is None or height * row_bytes <= target.packed_bytes:
-                best = Band(axis, loop, rows, stride, height)
-        if best is not None and best.height * 2 <= b.shape[axis]:
-            return best
-    return None
+        if stride >= 1 and min(inner.values()) >= 0:
+            reach = sum(k * (n - 1) for v, k in inner.items() for x, n in reader.inner if x is v)
+            yield _Rows(axis, loop, stride, reach)
 
 
 def _shares_small_steps(copy: Map, reader: Reduction, read: Load, small: int) -> bool:
@@ -93,8 +120,6 @@ def _shares_small_steps(copy: Map, reader: Reduction, read: Load, small: int) ->
 
 
 def _loads(r: Reduction) -> list[Load]:
-    from .affine import loads
-
     return loads(r.update, *(s.value for s in r.stores))
 
 
@@ -103,7 +128,7 @@ def _is_split(b: Buffer, axis: int) -> bool:
 
 
 @dataclass(frozen=True)
-class ComputedAt:
+class Banded:
     """A copy and its reader, cut into bands: `outer` runs over `count` bands; `buffer` holds one of what `whole` held."""
 
     outer: Var
@@ -118,8 +143,7 @@ class ComputedAt:
         return For(self.outer, self.count, seq([copy, reader]))
 
 
-@primitive
-def compute_at(copy: Map, reader: Reduction, band: Band) -> ComputedAt:
+def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
     """The two nests for one band, in terms of the variable that runs over bands."""
     old = copy.stores[0].buffer
     shape = [band.height if n == band.axis else d for n, d in enumerate(old.shape)]
@@ -165,4 +189,4 @@ def compute_at(copy: Map, reader: Reduction, band: Band) -> ComputedAt:
     stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in reader.stores)
     new_loops = tuple((inside, band.rows) if v is y else (v, n) for v, n in reader.loops)
     new_reader = Reduction(new_loops, reader.acc, change(reader.init), reader.inner, change(reader.update), stores)
-    return ComputedAt(outer, extent // band.rows, old, new, new_copy, new_reader)
+    return Banded(outer, extent // band.rows, old, new, new_copy, new_reader)

@@ -1,0 +1,36 @@
+"""`compute_in_bands`: a stage and the next one, which reads it, some rows at a time."""
+
+from __future__ import annotations
+
+from ...diagnostics import UsageError
+from ...tir.expr import Var
+from ..bands import Banded, cut, find_band
+from ..forms import Map, Reduction
+from .base import primitive
+
+
+@primitive
+def compute_in_bands(stages: tuple[Map, Reduction], loop: Var | str, rows: int) -> Banded:
+    """A copy, such as one with padding, made for some steps of a loop of the stage behind it at a time.
+
+    ::
+
+        pad[…] = …, all of it                   for band in 4:
+        for y in 32: … pad[y + ky]         ⇒      pad[…] = …, 10 rows of it
+                                                  for y in 8: … pad[y + ky]
+
+    The copy of a band stays in cache, and needs memory for its rows only. Unlike `compute_at`, it is about two stages of a kernel:
+    it stands first among the calls for the copy, and the loop is one of the next stage. Raises UsageError where that stage does
+    not read the copy in windows along the loop, or the rows do not divide it.
+    """
+    copy, reader = stages
+    names = [v.name for v, _ in reader.loops]
+    wanted = loop if isinstance(loop, str) else loop.name
+    if wanted not in names:
+        raise UsageError(f"the next stage has no loop {wanted}", help=f"loops: {', '.join(names) or 'none'}")
+    band = find_band(copy, reader, names.index(wanted), rows)
+    if band is None:
+        raise UsageError(
+            f"the next stage does not read {copy.stores[0].buffer.name} in windows along {wanted}, or {rows} rows do not divide it"
+        )
+    return cut(copy, reader, band)
