@@ -10,7 +10,7 @@ from ..ir.meta import VirtualDevice
 from ..ir.structural import structural_equal, structural_hash
 from ..ir.target import Target
 from ..tir.stmt import PrimFunc
-from .compose import compose
+from .compose import TensorGraph, compose
 from .constants import bind_constants
 from .naming import kernel_name
 from .plain import lower_plainly
@@ -43,14 +43,10 @@ class LoopNests:
         try:
             graph = compose(function)
             name = self._fresh(kernel_name((c.op.name for c in graph.operators), self.prefix))  # type: ignore[attr-defined]  # the callee is an operator
-            nest = bind_constants(lower_plainly(graph, name), [c.data for c in graph.constants])
+            self.made[name] = _nest_of(graph, function, name, target)
         except IrError as error:
             self.problems += error.diagnostics
             return None
-        nest.attrs.update(_attributes(name, function.attrs.get("hash"), target))
-        types: list[Type | None] = [p.checked_type or p.type_annotation for p in function.params]
-        nest.checked_type = FuncType(tuple(types), function.body.checked_type)  # type: ignore[arg-type]  # types have been inferred
-        self.made[name] = nest
         self.sources[name] = function
         known.append((function, name))
         return name
@@ -63,6 +59,22 @@ class LoopNests:
             taken = f"{name}_{number}"
         self._taken.add(taken)
         return taken
+
+
+def loop_nest(function: Function, name: str, target: Target) -> PrimFunc:
+    """The loop nest of a primitive function whose types are known, without any schedule, as LowerTE puts it into a module.
+
+    Raises IrError where an operator has no tensor expression, or a shape is not static.
+    """
+    return _nest_of(compose(function), function, name, target)
+
+
+def _nest_of(graph: TensorGraph, function: Function, name: str, target: Target) -> PrimFunc:
+    nest = bind_constants(lower_plainly(graph, name), [c.data for c in graph.constants])
+    nest.attrs.update(_attributes(name, function.attrs.get("hash"), target))
+    types: list[Type | None] = [p.checked_type or p.type_annotation for p in function.params]
+    nest.checked_type = FuncType(tuple(types), function.body.checked_type)  # type: ignore[arg-type]  # types have been inferred
+    return nest
 
 
 def _attributes(name: str, hash: Any, target: Target) -> dict[str, Any]:
