@@ -28,20 +28,38 @@ def value_type(dtype: str) -> str:
     return "float" if dtype in HALVES else "int" if dtype == "bool" else stored_type(dtype)
 
 
+class Enclosed(str):
+    """A C expression in parentheses; `inside` is what they enclose."""
+
+    inside: str
+
+
+def enclose(inside: str) -> Enclosed:
+    """The expression in parentheses."""
+    made = Enclosed(f"({inside})")
+    made.inside = inside
+    return made
+
+
+def bare(text: str) -> str:
+    """The expression without the parentheses around all of it, where they are not needed."""
+    return text.inside if isinstance(text, Enclosed) else text
+
+
 def literal(value: int | float, dtype: str) -> str:
     """A constant of the value type."""
     if dtypes.is_float(dtype):
         value = float(value)
         suffix = "" if dtype == "float64" else "f"
         if math.isnan(value):
-            return "NAN" if dtype != "float64" else "((double)NAN)"
+            return "NAN" if dtype != "float64" else enclose("(double)NAN")
         if math.isinf(value):
-            text = "INFINITY" if value > 0 else "(-INFINITY)"
-            return text if dtype != "float64" else f"((double){text})"
+            text = "INFINITY" if value > 0 else enclose("-INFINITY")
+            return text if dtype != "float64" else enclose(f"(double){text}")
         text = repr(value) if dtype == "float64" else _shortest(value)
         if "." not in text and "e" not in text:
             text += ".0"
-        return f"({text}{suffix})" if text.startswith("-") else f"{text}{suffix}"
+        return enclose(f"{text}{suffix}") if math.copysign(1, value) < 0 else f"{text}{suffix}"
     value = int(value)
     kind, width = dtypes.parts(dtype)
     if kind == "bool":
@@ -49,10 +67,16 @@ def literal(value: int | float, dtype: str) -> str:
     if kind == "uint":
         return f"UINT64_C({value})" if width == 64 else f"{value}u"
     if width == 64:
-        return "INT64_MIN" if value == -(1 << 63) else f"INT64_C({value})" if value >= 0 else f"(-INT64_C({-value}))"
+        return (
+            "INT64_MIN"
+            if value == -(1 << 63)
+            else f"INT64_C({value})"
+            if value >= 0
+            else enclose(f"-INT64_C({-value})")
+        )
     if value == -(1 << 31):
         return "INT32_MIN"
-    return str(value) if value >= 0 else f"({value})"
+    return str(value) if value >= 0 else enclose(str(value))
 
 
 def _shortest(value: float) -> str:

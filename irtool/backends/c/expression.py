@@ -15,7 +15,7 @@ from ...tir import dtypes
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
 from ...tir.simplify import Simplifier
 from ...trampoline import trampoline
-from ..c_types import literal, value_type
+from ..c_types import bare, enclose, literal, value_type
 from ..interface.names import Names
 from ..libm import LIBM
 from ..nests import strict_order
@@ -81,21 +81,21 @@ class Writer:
             wanted = (uses[e] > 1 and not _cheap(e)) or (early and isinstance(e, Load) and bool(e.indices))
             if (wanted or nested > _DEEPEST) and not isinstance(e, Const | Var):
                 name = self.names.fresh("t")
-                lines.append(f"const {self.type_of(e)} {name} = {_bare(made)};")
+                lines.append(f"const {self.type_of(e)} {name} = {bare(made)};")
                 made, nested = name, 0
             text[e] = made
             depth[e] = nested
-        return lines, [_bare(text[r]) for r in roots]
+        return lines, [bare(text[r]) for r in roots]
 
     def _branches(self, e: Select, text: dict[Expr, str], lines: list[str]) -> Generator[Any, Any, tuple[str, int]]:
         then_lines, (then,) = yield self._scope([e.then], text)
         other_lines, (other,) = yield self._scope([e.other], text)
         cond = text[e.cond]
         if not then_lines and not other_lines and len(then) + len(other) < 2000:
-            return f"({_bare(cond)} ? {then} : {other})", 1 + max(then.count("("), other.count("("))
+            return enclose(f"{bare(cond)} ? {then} : {other}"), 1 + max(then.count("("), other.count("("))
         name = self.names.fresh("t")
         lines.append(f"{self.type_of(e)} {name};")
-        lines.append(f"if ({_bare(cond)}) {{")
+        lines.append(f"if ({bare(cond)}) {{")
         lines += ["  " + x for x in then_lines] + [f"  {name} = {then};", "} else {"]
         lines += ["  " + x for x in other_lines] + [f"  {name} = {other};", "}"]
         return name, 0
@@ -107,7 +107,7 @@ class Writer:
         left = text[e.a]
         if not right_lines:
             sign = "&&" if e.op == "and" else "||"
-            return f"({left} {sign} ({right}))", 1 + depth.get(e.a, 0)
+            return enclose(f"{left} {sign} ({right})"), 1 + depth.get(e.a, 0)
         name = self.names.fresh("t")
         lines += [f"int {name} = {left};", f"if ({name if e.op == 'and' else '!' + name}) {{"]
         lines += ["  " + x for x in right_lines] + [f"  {name} = {right};", "}"]
@@ -121,13 +121,13 @@ class Writer:
         if isinstance(e, Var):
             return self.variables[e]
         if isinstance(e, Load):
-            return self.load(e, [_bare(k) for k in kids])
+            return self.load(e, [bare(k) for k in kids])
         if isinstance(e, Binary):
             return self._binary(e, *kids)
         if isinstance(e, Not):
             return f"!{kids[0]}"
         if isinstance(e, Select):
-            return f"({kids[0]} ? {kids[1]} : {kids[2]})"
+            return enclose(f"{kids[0]} ? {kids[1]} : {kids[2]}")
         if isinstance(e, Cast):
             return self._cast(e, kids[0])
         assert isinstance(e, Call)
@@ -135,7 +135,7 @@ class Writer:
 
     def _helper(self, name: str, *args: str) -> str:
         self.support[name] = None
-        return f"{name}({', '.join(_bare(a) for a in args)})"
+        return f"{name}({', '.join(bare(a) for a in args)})"
 
     def _rounded(self, text: str, dtype: str) -> str:
         return self._helper(f"irt_round_{dtype}", text) if dtype in HALVES else text
@@ -143,27 +143,27 @@ class Writer:
     def _binary(self, e: Binary, a: str, b: str) -> str:
         op, dtype = e.op, e.a.dtype
         if op in ("<", "<=", "==", "!="):
-            return f"({a} {op} {b})"
+            return enclose(f"{a} {op} {b}")
         if dtypes.is_float(dtype):
             if op in ("min", "max", "minimum", "maximum"):
                 return self._helper(f"irt_{op}_{'float32' if dtype in HALVES else dtype}", a, b)
-            return self._rounded(f"({a} {op} {b})", dtype)
+            return self._rounded(enclose(f"{a} {op} {b}"), dtype)
         if op in ("+", "-", "*"):
             return self._integer_arithmetic(e, a, b)
         if op in ("floordiv", "floormod", "truncdiv", "truncmod"):
             low, _ = self.simplify.range(e.a)
             divisor, _ = self.simplify.range(e.b)
             if divisor > 0 and (low >= 0 or op.startswith("trunc")):
-                return self._narrow(f"({a} {'/' if op.endswith('div') else '%'} {b})", dtype)
+                return self._narrow(enclose(f"{a} {'/' if op.endswith('div') else '%'} {b}"), dtype)
             return self._helper(f"irt_{op}_{'int64' if self._is_wide(dtype) else dtype}", a, b)
         if op in ("min", "max"):
             return self._helper(f"irt_{op}_{'int64' if self._is_wide(dtype) else dtype}", a, b)
         if op in ("&", "|", "^"):
-            return self._narrow(f"({a} {op} {b})", dtype)
+            return self._narrow(enclose(f"{a} {op} {b}"), dtype)
         if op in ("<<", ">>"):
             low, high = self.simplify.range(e.b)
             if op == ">>" and low >= 0 and high < dtypes.bits(dtype):
-                return self._narrow(f"({a} >> {b})", dtype)
+                return self._narrow(enclose(f"{a} >> {b}"), dtype)
             return self._helper(f"irt_{'shl' if op == '<<' else 'shr'}_{dtype}", a, b)
         raise IrError(f"no C for {op} on {dtype}")
 
@@ -178,9 +178,9 @@ class Writer:
         kind, width = dtypes.parts(dtype)
         t = value_type(dtype)
         if kind == "uint" and width >= 32:
-            return f"({a} {e.op} {b})"
+            return enclose(f"{a} {e.op} {b}")
         if self._is_wide(dtype) or self.simplify.never_wraps(e):
-            return f"({a} {e.op} {b})" if width >= 32 else f"({t})({a} {e.op} {b})"
+            return self._narrow(enclose(f"{a} {e.op} {b}"), dtype)
         wide = "uint64_t" if width == 64 else "uint32_t"
         return f"({t})(({wide}){a} {e.op} ({wide}){b})"
 
@@ -198,7 +198,7 @@ class Writer:
     def _call(self, e: Call, kids: list[str]) -> str:
         name, dtype = e.name, e.dtype
         if name in ("isnan", "isinf", "isfinite"):
-            return f"({name}({_bare(kids[0])}) != 0)"
+            return enclose(f"{name}({bare(kids[0])}) != 0")
         if name in ("popcount", "clz"):
             return self._helper(f"irt_{name}_{e.args[0].dtype}", kids[0])
         if name == "reinterpret":
@@ -210,13 +210,13 @@ class Writer:
         single = dtype != "float64"
         suffix = "f" if single else ""
         if name == "rsqrt":
-            text = f"(1.0{suffix} / sqrt{suffix}({_bare(kids[0])}))"
+            text: str = enclose(f"1.0{suffix} / sqrt{suffix}({bare(kids[0])})")
         elif name == "exp10":
-            text = f"pow{suffix}(10.0{suffix}, {_bare(kids[0])})"
+            text = f"pow{suffix}(10.0{suffix}, {bare(kids[0])})"
         elif name == "sigmoid":
             text = self._helper(f"irt_sigmoid_{'float32' if single else 'float64'}", kids[0])
         elif name in LIBM:
-            text = f"{LIBM[name]}{suffix}({', '.join(_bare(k) for k in kids)})"
+            text = f"{LIBM[name]}{suffix}({', '.join(bare(k) for k in kids)})"
         else:
             raise IrError(f"no C for the intrinsic {name}")
         return text if name in WHOLE else self._rounded(text, dtype)
@@ -225,7 +225,7 @@ class Writer:
         source, target = e.args[0].dtype, e.dtype
         if source in HALVES:
             self.support["irt_f2h" if source == "float16" else "irt_f2b"] = None
-            return f"({value_type(target)}){'irt_f2h' if source == 'float16' else 'irt_f2b'}({_bare(value)})"
+            return f"({value_type(target)}){'irt_f2h' if source == 'float16' else 'irt_f2b'}({bare(value)})"
         if target in HALVES:
             return self._helper("irt_h2f" if target == "float16" else "irt_b2f", f"(uint16_t){value}")
         if dtypes.is_float(source) or dtypes.is_float(target):
@@ -238,18 +238,3 @@ def _cheap(e: Expr) -> bool:
     if isinstance(e, Binary) and not dtypes.is_float(e.dtype):
         return all(isinstance(k, Const | Var) for k in (e.a, e.b)) and e.op in ("+", "-", "*", "<", "<=", "==", "!=")
     return isinstance(e, Load) and not e.indices
-
-
-def _bare(text: str) -> str:
-    """Without the parentheses around all of it."""
-    if not (text.startswith("(") and text.endswith(")")):
-        return text
-    level = 0
-    for at, c in enumerate(text):
-        if c == "(":
-            level += 1
-        elif c == ")":
-            level -= 1
-            if level == 0 and at != len(text) - 1:
-                return text
-    return text[1:-1]

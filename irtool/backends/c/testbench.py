@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...tir import dtypes
-from ..c_types import literal, stored_type
+from ..c_types import bare, literal, stored_type
 from ..interface.entry import EntryPoint, Parameter
 from ..vectors.types import HALVES
 from . import room
@@ -121,8 +121,7 @@ def write_testbench(name: str, entry: EntryPoint, expected: Sequence[Any], has_w
 
 
 def _number(v: Any) -> str:
-    text = literal(float(v), "float64")
-    return text[1:-1] if text.startswith("(-") and text.endswith(")") else text
+    return bare(literal(float(v), "float64"))
 
 
 def _allowed(dtype: str, values: Any) -> float:

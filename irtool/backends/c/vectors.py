@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from ...tir import dtypes
 from ...tir.expr import Const, Expr
 from ...tir.stmt import Buffer
-from ..c_types import literal
+from ..c_types import bare, enclose, literal
 from ..formulas.vector_conversions import TYPES
 from ..formulas.vector_types import vector_type
 from ..vectors import ir
 from ..vectors.types import VectorType
-from .expression import Writer, _bare
+from .expression import Writer
 
 
 class VectorPrinter:
@@ -36,14 +36,14 @@ class VectorPrinter:
         lines: list[str] = []
         for s in body.steps:
             if isinstance(s, ir.Assign):
-                lines.append(f"{self.registers[s.register]} = {_bare(self.text[s.value])};")
+                lines.append(f"{self.registers[s.register]} = {bare(self.text[s.value])};")
             elif isinstance(s, ir.StoreVector):
                 lines += self._store(s)
             else:
                 made = self._value(s, lines)
                 if s.named:
                     name = self.scalars.names.fresh("v")
-                    lines.append(f"const {self._type(s.type)} {name} = {_bare(made)};")
+                    lines.append(f"const {self._type(s.type)} {name} = {bare(made)};")
                     made = name
                 self.text[s] = made
         return lines
@@ -58,12 +58,12 @@ class VectorPrinter:
         t = VectorType(dtype, lanes)
         self.types[t.mask] = None
         self.types.update({(other, lanes): None for other in TYPES.get(name, ())})
-        return f"irt_v{name}_{self._type(t)[4:]}({', '.join(_bare(a) for a in args)})"
+        return f"irt_v{name}_{self._type(t)[4:]}({', '.join(bare(a) for a in args)})"
 
     def _scalar(self, e: Expr, lines: list[str]) -> str:
         before, (text,) = self.scalars.write([self.scalars.simplify(e)])
         lines += before
-        return text if text.isidentifier() or text.isdigit() else f"({text})"
+        return text if text.isidentifier() or text.isdigit() else enclose(text)
 
     def _store(self, s: ir.StoreVector) -> list[str]:
         value, lines = self.text[s.value], []  # type: str, list[str]
@@ -71,13 +71,13 @@ class VectorPrinter:
         base = self._scalar(s.base, lines)
         place = self.place(s.buffer)
         if s.is_whole and s.stride == 1:
-            return [*lines, f"*({t}_u *)({place} + {base}) = {_bare(value)};"]
+            return [*lines, f"*({t}_u *)({place} + {base}) = {bare(value)};"]
         function = ir.store_function(s)
         if function is not None:
             return [*lines, f"{self._function(function, f'{place} + {base}', value, str(s.count))};"]
         name = self.scalars.names.fresh("v")
-        lines.append(f"const {t} {name} = {_bare(value)};")
-        return [*lines, *(f"{place}[{_bare(base)} + {n * s.stride}] = {name}[{n}];" for n in range(s.count))]
+        lines.append(f"const {t} {name} = {bare(value)};")
+        return [*lines, *(f"{place}[{bare(base)} + {n * s.stride}] = {name}[{n}];" for n in range(s.count))]
 
     def _value(self, v: ir.Value, lines: list[str]) -> str:
         """The C expression of a value; statements that it needs are appended."""
@@ -85,9 +85,9 @@ class VectorPrinter:
             return self.registers[v.register]
         t = self._type(v.type)
         if isinstance(v, ir.Lanes):
-            return f"(({t}){{{', '.join(map(str, range(v.type.lanes)))}}})"
+            return enclose(f"({t}){{{', '.join(map(str, range(v.type.lanes)))}}}")
         if isinstance(v, ir.Splat):
-            return f"({self._in_every_lane(v.scalar, lines)} - ({t}){{0}})"
+            return enclose(f"{self._in_every_lane(v.scalar, lines)} - ({t}){{0}}")
         if isinstance(v, ir.LoadVector):
             return self._load(v, t, lines)
         if isinstance(v, ir.Pick):
@@ -95,11 +95,11 @@ class VectorPrinter:
         if isinstance(v, ir.Same):
             return self.text[v.value]
         if isinstance(v, ir.Bitcast):
-            return f"(({t}){self.text[v.value]})"
+            return enclose(f"({t}){self.text[v.value]}")
         if isinstance(v, ir.Convert):
-            return f"__builtin_convertvector({_bare(self.text[v.value])}, {t})"
+            return f"__builtin_convertvector({bare(self.text[v.value])}, {t})"
         if isinstance(v, ir.Compare):
-            return f"({self.text[v.a]} {v.op} {self.text[v.b]})"
+            return enclose(f"{self.text[v.a]} {v.op} {self.text[v.b]}")
         if isinstance(v, ir.Arithmetic):
             return self._wrapping(v.type, v.op, self.text[v.a], f"{self.text[v.b]}", v.op in "+-*")
         if isinstance(v, ir.Shift):
@@ -122,28 +122,28 @@ class VectorPrinter:
     def _wrapping(self, t: VectorType, op: str, a: str, b: str, may_overflow: bool) -> str:
         """Signed integers go by way of unsigned ones, which may overflow."""
         if not may_overflow or dtypes.is_float(t.dtype) or dtypes.is_unsigned(t.dtype):
-            return f"({a} {op} {b})"
+            return enclose(f"{a} {op} {b}")
         u = self._type(VectorType(f"u{t.dtype}", t.lanes))
         right = b if op == "<<" else f"({u}){b}"
-        return f"(({self._type(t)})(({u}){a} {op} {right}))"
+        return enclose(f"({self._type(t)})(({u}){a} {op} {right})")
 
     def _logic(self, v: ir.Logic) -> str:
         texts = [self.text[x] for x in v.values]
         if v.op == "choose":
             m, a, b = texts
-            return f"(({m} & {a}) | (~{m} & {b}))"
-        return f"({texts[0]} {v.op} {texts[1]})"
+            return enclose(f"({m} & {a}) | (~{m} & {b})")
+        return enclose(f"{texts[0]} {v.op} {texts[1]}")
 
     def _unary(self, v: ir.Unary, t: str) -> str:
         value = self.text[v.value]
         if v.op == "not":
-            return f"(~{value})"
+            return enclose(f"~{value}")
         if v.op == "is_set":
-            return f"({value} != 0)"
+            return enclose(f"{value} != 0")
         if v.op == "byte":
             return f"({t})({value} & 1)"
         one = f"({literal(1, v.type.dtype)} - ({t}){{0}})"
-        return f"(({t})({value} & ({self._type(v.type.mask)}){one}))"
+        return enclose(f"({t})({value} & ({self._type(v.type.mask)}){one})")
 
     def _load(self, v: ir.LoadVector, t: str, lines: list[str]) -> str:
         base = self._scalar(v.base, lines)
@@ -153,15 +153,15 @@ class VectorPrinter:
             return self._function(function, f"{place} + {base}")
         if v.is_whole and v.stride == 1:
             return f"*(const {t}_u *)({place} + {base})"
-        items = ", ".join(f"{place}[{_bare(base)} + {n * v.stride}]" for n in range(v.count))
-        return f"(({t}){{{items}}})"
+        items = ", ".join(f"{place}[{bare(base)} + {n * v.stride}]" for n in range(v.count))
+        return enclose(f"({t}){{{items}}}")
 
     def _pick(self, v: ir.Pick, t: str, lines: list[str]) -> str:
         cond = self._scalar(v.cond, lines)
         name = self.scalars.names.fresh("v")
-        lines += [f"{t} {name};", f"if {cond if cond.startswith('(') else f'({cond})'} {{"]
+        lines += [f"{t} {name};", f"if ({bare(cond)}) {{"]
         for part, end in ((v.then, "} else {"), (v.other, "}")):
             assert part.result is not None
             lines += ["  " + x for x in self.print(part)]
-            lines += [f"  {name} = {_bare(self.text[part.result])};", end]
+            lines += [f"  {name} = {bare(self.text[part.result])};", end]
         return name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...tir.program import Slot
-from ..c_types import literal, stored_type
+from ..c_types import bare, literal, stored_type
 from ..interface import weights_digest
 from ..interface.memory import ALIGNMENT
 from ..interface.weights_file import stored_digest
@@ -59,11 +59,7 @@ def _numbers(c: Slot) -> list[str]:
     data = c.data.reshape(-1)
     if c.dtype in HALVES:
         return [f"0x{v:04x}" for v in data.view("uint16").tolist()]
-    return [_bare(literal(v, c.dtype)) for v in data.tolist()]
-
-
-def _bare(text: str) -> str:
-    return text[1:-1] if text.startswith("(-") and text.endswith(")") else text
+    return [bare(literal(v, c.dtype)) for v in data.tolist()]
 
 
 def accessors(name: str, upper: str, head: bytes, verified: bool) -> str:
