@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from irtool.backends.formulas import vector_math, vector_types
+from irtool.backends.formulas import support, vector_math, vector_types
 from irtool.backends.toolchain.compiler import DEFAULT_FLAGS, Compiler
 
 PROCESSORS = {"x86-64": 16, "x86-64-v3": 32, "native": 0}
@@ -32,7 +32,7 @@ class Functions:
             calls.append(_loop(name, dtype, lanes))
         lines = ["#include <math.h>", "#include <stdint.h>", "#include <string.h>"]
         lines += [vector_types.define_type(*t) for t in types]
-        lines += [x.replace("static inline", "static inline __attribute__((unused))") for x in texts.values()]
+        lines += [*support.INLINE, *texts.values()]
         (folder / "functions.c").write_text("\n".join([*lines, *calls]) + "\n")
         flags = [*DEFAULT_FLAGS, "-O2", "-ffp-contract=fast", *compiler.processor_flags]
         compiler.run([*flags, *_WARNINGS, "-fPIC", "-shared", "-o", "functions.so", "functions.c", "-lm"], folder)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from ...schedule.threads import share_size, shared_loops
 from ...tir.expr import Expr, Load, Select, post_order
@@ -35,6 +35,7 @@ from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
 from ..vectors.types import HALVES, Scalar, held, width_for
+from .code import Code, print_code
 from .expression import Writer
 from .vectors import VectorPrinter
 
@@ -43,8 +44,32 @@ _LINE = 64
 """Bytes of a cache line."""
 
 
+@dataclass(frozen=True)
+class KernelText:
+    """A kernel in C.
+
+    Attributes:
+        keeps_branches: it must not be vectorized by gcc (see `formulas.support`).
+        head: the declaration, without linkage and semicolon.
+        body: the lines between the braces.
+    """
+
+    keeps_branches: bool
+    head: str
+    body: str
+
+    def declare(self, linkage: str = "static") -> str:
+        """The declaration, without semicolon."""
+        return f"{linkage} {self.head}"
+
+    def define(self, linkage: str = "static") -> str:
+        """The function."""
+        kept = "irt_keep_branches\n" if self.keeps_branches else ""
+        return f"{kept}{self.declare(linkage)} {{\n{self.body}\n}}\n"
+
+
 class KernelWriter:
-    """Writes one kernel: `write()` gives its text. `signature` and `workspace` say how it is called."""
+    """Writes one kernel: `write()` gives its text."""
 
     def __init__(self, kernel: Kernel, name: str, support: dict[str, None], strict: bool = False) -> None:
         self.kernel = kernel
@@ -56,7 +81,9 @@ class KernelWriter:
         self.simplify = Simplifier(loop_bounds(kernel))
         self.expressions = Writer(self.names, self.simplify, self._load, support, self.index_type)
         self.support = support
-        self.lines: list[str] = []
+        self.code = Code()
+        self.used: set[str] = set()
+        """Names of parameters that the body mentions."""
         self.places: dict[Buffer, str] = {}
         self.vector_types: dict[tuple[str, int], None] = {}
         self.vector_functions: dict[tuple[str, str, int], None] = {}
@@ -67,8 +94,8 @@ class KernelWriter:
         self.has_workspace = kernel.has_workspace
 
     @property
-    def signature(self) -> str:
-        """The declaration, without semicolon."""
+    def head(self) -> str:
+        """The declaration, without linkage and semicolon."""
         placement = self.kernel.placement
         pairs = [*self.kernel.in_place, *(placement.overlapping if placement else ())]
         shared = {i for i, _ in pairs}
@@ -82,106 +109,110 @@ class KernelWriter:
             params.append(f"{stored_type(b.dtype)} *{alone}{self.places[b]}")
         if self.has_workspace:
             params.append("unsigned char *restrict ws")
-        return f"static void {self.name}({', '.join(params) or 'void'})"
+        return f"void {self.name}({', '.join(params) or 'void'})"
 
-    def write(self) -> str:
+    def write(self) -> KernelText:
         """The whole function."""
         for n, b in enumerate(self.kernel.params):
             self.places[b] = self.names.fresh(b.name or f"p{n}")
         if any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(self.kernel.body)):
             self.vector = True
             self._body(flat(unroll(self.kernel.body), self.simplify, self._is_variable))
-            vector, self.lines, self.vector = self.lines, [], False
+            vector, self.code, self.vector = self.code, Code(), False
             self._body(flat(self.kernel.body, self.simplify, self._is_variable))
-            lines = ["#if IRT_VECTOR", *vector, "#else", *self.lines, "#endif"]
+            items = ["#if IRT_VECTOR", *vector.items, "#else", *self.code.items, "#endif"]
         else:
             self._body(flat(self.kernel.body, self.simplify, self._is_variable))
-            lines = self.lines
-        kept = ""
-        if _reads_under_conditions(self.kernel.body):
+            items = self.code.items
+        keeps_branches = _reads_under_conditions(self.kernel.body)
+        if keeps_branches:
             self.support["irt_keep_branches"] = None
-            kept = "irt_keep_branches\n"
-        return f"{kept}{self.signature} {{\n" + "\n".join(lines) + "\n}\n"
+        names = [self.places[b] for b in self.kernel.params] + (["ws"] if self.has_workspace else [])
+        unused = [f"  (void){n};" for n in names if n not in self.used]
+        return KernelText(keeps_branches, self.head, "\n".join([*unused, *print_code(items)]))
 
     # -- statements ----------------------------------------------------------------------------------------------------
 
     def _body(self, root: Stmt) -> None:
-        """Statements by an explicit stack; a string on it is a line to write."""
-        stack: list[tuple[Any, int]] = [(root, 1)]
+        """Statements by an explicit stack; what is to be done after a part is a function on it."""
+        code = self.code
+        stack: list[Stmt | Callable[[], None]] = [root]
         while stack:
-            s, depth = stack.pop()
-            if isinstance(s, str):
-                self.lines.append("  " * depth + s)
+            s = stack.pop()
+            if not isinstance(s, Stmt):
+                s()
             elif isinstance(s, Seq):
-                stack.extend((k, depth) for k in reversed(s.stmts))
+                stack.extend(reversed(s.stmts))
             elif isinstance(s, Store):
-                self._store(s, depth)
+                self._store(s)
             elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
-                self._vectorized(s, depth)
+                self._vectorized(s)
             elif isinstance(s, For):
-                stack += [("}", depth), (s.body, depth + 1)]
-                self._for(s, depth)
+                stack += [code.close, s.body]
+                self._for(s)
             elif isinstance(s, If):
-                lines, (cond,) = self.expressions.write([s.cond])
-                self._block(lines, depth)
-                self.lines.append("  " * depth + f"if ({cond}) {{")
+                code.open(f"if ({self._value(s.cond)})")
+                stack.append(code.close)
                 if s.other is not None:
-                    stack += [("}", depth), (s.other, depth + 1), ("} else {", depth), (s.then, depth + 1)]
-                else:
-                    stack += [("}", depth), (s.then, depth + 1)]
+                    stack += [s.other, lambda: code.part("else")]
+                stack.append(s.then)
             elif isinstance(s, While):
-                self.lines.append("  " * depth + "for (;;) {")
-                lines, (cond,) = self.expressions.write([s.cond])
-                self._block([*lines, f"if (!({cond})) break;"], depth + 1)
-                stack += [("}", depth), (s.body, depth + 1)]
+                code.open("for (;;)")
+                code.line(f"if (!({self._value(s.cond)})) break;")
+                stack += [code.close, s.body]
             elif isinstance(s, Let):
-                lines, (value,) = self.expressions.write([s.value])
-                self._block(lines, depth)
-                name = self.expressions.declare(s.var)
-                self.lines.append("  " * depth + f"const {self._type(s.var)} {name} = {value};")
-                stack.append((s.body, depth))
+                value = self._value(s.value)
+                code.line(f"const {self._type(s.var)} {self.expressions.declare(s.var)} = {value};")
+                stack.append(s.body)
             else:
                 assert isinstance(s, Allocate)
-                opened = self._allocate(s.buffer, depth)
-                if opened:
-                    stack += [("}", depth), (s.body, depth + 1)]
-                else:
-                    stack.append((s.body, depth))
+                if self._allocate(s.buffer):
+                    stack.append(code.close)
+                stack.append(s.body)
+
+    def _value(self, e: Expr) -> str:
+        """The C expression; statements that it needs are written."""
+        lines, (text,) = self.expressions.write([e])
+        self.code.lines(lines)
+        return text
+
+    def _place(self, b: Buffer) -> str:
+        """What a buffer is called where it is used."""
+        name = self.places[b]
+        self.used.add(name)
+        return name
 
     def _type(self, e: Expr) -> str:
         return self.expressions.type_of(e)
 
-    def _block(self, lines: Sequence[str], depth: int) -> None:
-        self.lines += ["  " * depth + x for x in lines]
-
-    def _for(self, s: For, depth: int) -> None:
-        lines, (extent,) = self.expressions.write([s.extent])
-        self._block(lines, depth)
+    def _for(self, s: For) -> None:
+        extent = self._value(s.extent)
         v = self.expressions.declare(s.var)
         t = "int64_t" if s.var.dtype == "int64" else self.index_type
         if s.kind == PARALLEL and s not in self.shared:
             loops = shared_loops(s)
             self.shared.update(dict.fromkeys(loops))
-            self.lines += ["#ifdef _OPENMP", _pragma(loops), "#endif"]
-        self.lines.append("  " * depth + f"for ({t} {v} = 0; {v} < {extent}; ++{v}) {{")
+            self.code.lines(["#ifdef _OPENMP", _pragma(loops), "#endif"])
+        self.code.open(f"for ({t} {v} = 0; {v} < {extent}; ++{v})")
 
-    def _allocate(self, b: Buffer, depth: int) -> bool:
+    def _allocate(self, b: Buffer) -> bool:
         """Declares a buffer; True if a block was opened for it."""
         name = self.places[b] = self.names.fresh(b.name)
         if b.scope == Scope.GLOBAL:
             t = stored_type(b.dtype)
             placement = self.kernel.placement
             offset = placement.offsets.get(b, 0) if placement else 0
-            self._block([f"{t} *const {name} = ({t} *)(void *)(ws + {offset});"], depth)
+            self.code.line(f"{t} *const {name} = ({t} *)(void *)(ws + {offset});")
+            self.used.add("ws")
             return False
-        self._block(["{"], depth)
+        self.code.open()
         if b.scope == Scope.REGISTER and self.vector:
-            self._declare_registers(b, name, depth + 1)
+            self._declare_registers(b)
         elif b.ndim == 0:
-            self._block([f"{value_type(b.dtype)} {name};"], depth + 1)
+            self.code.line(f"{value_type(b.dtype)} {name};")
         else:
             aligned = f" __attribute__((aligned({_LINE})))" if self.vector and b.nbytes >= _LINE else ""
-            self._block([f"{stored_type(b.dtype)} {name}[{max(1, b.size)}]{aligned};"], depth + 1)
+            self.code.line(f"{stored_type(b.dtype)} {name}[{max(1, b.size)}]{aligned};")
         return True
 
     # -- registers and vectors -----------------------------------------------------------------------------------------
@@ -192,11 +223,11 @@ class KernelWriter:
 
     def _variable(self, b: Buffer, indices: Sequence[Expr]) -> str:
         if b.scope != Scope.REGISTER:
-            return self.places[b]
+            return self._place(b)
         name = self.registers[b, constant_indices(indices[:-1])]
         return name if b.shape[-1] == 1 else f"{self.spilled[name]}[{self.expressions.variables[indices[-1]]}]"
 
-    def _declare_registers(self, b: Buffer, name: str, depth: int) -> None:
+    def _declare_registers(self, b: Buffer) -> None:
         lanes = width_for(b.shape[-1])
         t = value_type(b.dtype)
         if lanes > 1:
@@ -204,25 +235,31 @@ class KernelWriter:
             self.vector_types[held(b.dtype), lanes] = None
         for at in product(*map(range, b.shape[:-1])):
             made = self.registers[b, at] = self.names.fresh("_".join([b.name, *map(str, at)]))
-            self._block([f"{t} {made};"], depth)
+            self.code.line(f"{t} {made};")
 
-    def _vectorized(self, s: For, depth: int) -> None:
+    def _vectorized(self, s: For) -> None:
         """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
         stores = stores_of(s)
         count = int(s.extent.value)  # type: ignore[attr-defined]
         try:
             body = lower_loop(s, self.simplify, lambda call: function_for(call, self.strict))
         except Scalar:
-            self._as_loop(s, stores, count, depth)
+            self._as_loop(s, stores, count)
             return
         self.vector_functions.update(dict.fromkeys(body.functions))
-        printer = VectorPrinter(self.expressions, self.places.__getitem__, self.registers, self.vector_types)
+        printer = VectorPrinter(self.expressions, self._place, self.registers, self.vector_types)
         lines = printer.print(body)
-        if any(x.startswith(("const ", "irt_")) for x in lines):
-            lines = ["{", *("  " + x for x in lines), "}"]
-        self._block(lines, depth)
+        self._statements(lines, printer.declares)
 
-    def _as_loop(self, s: For, stores: Sequence[Store], count: int, depth: int) -> None:
+    def _statements(self, lines: Sequence[str], declares: bool) -> None:
+        """Statements, in a block of their own if some of them declare variables."""
+        if declares:
+            self.code.open()
+        self.code.lines(lines)
+        if declares:
+            self.code.close()
+
+    def _as_loop(self, s: For, stores: Sequence[Store], count: int) -> None:
         """The loop over lanes; registers that it touches are put into arrays for its time."""
         touched: dict[str, tuple[str, int, bool]] = {}
         reads = (e for store in stores for e in post_order(store.value) if isinstance(e, Load))
@@ -233,22 +270,22 @@ class KernelWriter:
                 name = self.registers[b, constant_indices(x.indices[:-1])]
                 written = isinstance(x, Store) or (name in touched and touched[name][2])
                 touched[name] = (b.dtype, width_for(b.shape[-1]), written)
-        self._block(["{"], depth)
+        self.code.open()
         for name, (dtype, width, _) in touched.items():
             array = self.spilled[name] = self.names.fresh(f"{name}_lanes")
             t = vector_type(held(dtype), width)
-            self._block([f"{value_type(dtype)} {array}[{width}];", f"*({t}_u *){array} = {name};"], depth + 1)
+            self.code.lines([f"{value_type(dtype)} {array}[{width}];", f"*({t}_u *){array} = {name};"])
         v = self.expressions.declare(s.var)
-        self._block([f"for ({self.index_type} {v} = 0; {v} < {count}; ++{v}) {{"], depth + 1)
+        self.code.open(f"for ({self.index_type} {v} = 0; {v} < {count}; ++{v})")
         for store in stores:
-            self._store(store, depth + 2)
-        self._block(["}"], depth + 1)
+            self._store(store)
+        self.code.close()
         for name, (dtype, width, written) in touched.items():
             if written:
-                self._block([f"{name} = *({vector_type(held(dtype), width)}_u *){self.spilled[name]};"], depth + 1)
-        self._block(["}"], depth)
+                self.code.line(f"{name} = *({vector_type(held(dtype), width)}_u *){self.spilled[name]};")
+        self.code.close()
 
-    def _store(self, s: Store, depth: int) -> None:
+    def _store(self, s: Store) -> None:
         b = s.buffer
         local = self._is_variable(b)
         lines, (value, *at) = self.expressions.write([s.value, *s.indices])
@@ -258,17 +295,14 @@ class KernelWriter:
             value = f"{name}({value})"
         elif b.dtype == "bool" and not local:
             value = f"(uint8_t)({value})"
-        target = self._variable(b, s.indices) if local else f"{self.places[b]}[{at[0]}]"
-        text = [*lines, f"{target} = {value};"]
-        if lines:
-            text = ["{", *("  " + x for x in text), "}"]
-        self._block(text, depth)
+        target = self._variable(b, s.indices) if local else f"{self._place(b)}[{at[0]}]"
+        self._statements([*lines, f"{target} = {value};"], bool(lines))
 
     def _load(self, e: Load, indices: Sequence[str]) -> str:
         b = e.source
         if self._is_variable(b):
             return self._variable(b, e.indices)
-        text = f"{self.places[b]}[{indices[0]}]"
+        text = f"{self._place(b)}[{indices[0]}]"
         if b.dtype in HALVES:
             name = "irt_h2f" if b.dtype == "float16" else "irt_b2f"
             self.support[name] = None

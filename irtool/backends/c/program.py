@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from ...tir import dtypes
 from ...tir.program import Program, RunKernel, Slot, steps
 from ..formulas import vector_math, vector_types
-from ..formulas.support import definitions
+from ..formulas.support import INLINE, definitions
 from ..interface import weights_file
 from ..interface.comment import comment
 from ..interface.entry import EntryPoint, entry_points, write_header
@@ -19,9 +18,8 @@ from ..interface.memory import ALIGNMENT, arena_bytes
 from ..interface.names import Names, sanitize
 from . import room, weights
 from .banner import Origin
-from .braces import without_needless_braces
 from .hosting import HostWriter
-from .nest import KernelWriter
+from .nest import KernelText, KernelWriter
 
 
 @dataclass(frozen=True)
@@ -132,11 +130,11 @@ class _Writer:
         runs = "\n".join(self._run(e) for e in entries)
         notice = _notice(self.name, self.origin)
         helpers = "\n".join([*_vector_section(vector_types, vector_functions, notice), *definitions(self.support)])
-        tools = [*_INLINE, helpers.replace("static inline", "IRT_INLINE"), ""] if helpers else []
+        tools = [*INLINE, helpers, ""] if helpers else []
         mapped = [f"#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200809L {_WHY_POSIX}\n#endif"] if stored else []
         top = [*mapped, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
         body = [*constants.inside, host, *room.storage(self.name, self.upper, self.arena_bytes)[0], runs]
-        source = "\n".join([*self._banner(), *top, *tools, *(k for _, k in kernels), *body])
+        source = "\n".join([*self._banner(), *top, *tools, *(k.define() for k in kernels), *body])
         pieces = self._cut(kernels, top, tools, body)
         if constants.outside:
             pieces.append(constants.outside)
@@ -180,9 +178,8 @@ class _Writer:
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
-    def _kernels(self) -> list[tuple[str, str]]:
-        """Each kernel as its declaration, static, and its text."""
-        made: list[tuple[str, str]] = []
+    def _kernels(self) -> list[_Kernel]:
+        made: list[_Kernel] = []
         uses: dict[Any, list[RunKernel]] = {}
         for f in self.program.functions.values():
             for s in steps(f.body):
@@ -194,27 +191,26 @@ class _Writer:
                 called = f"tvmgen_{self.name}_{called[len(GENERIC_PREFIX) :]}"
             writer = KernelWriter(k, self.names.fresh(called), self.support, self.math == "strict")
             self.kernels[k] = writer
-            text = _with_unused(writer, without_needless_braces(writer.write()))
-            about = "\n".join(comment(describe(k, uses.get(k, []))))
-            made.append((writer.signature, f"{about}\n{text}"))
+            made.append(_Kernel("\n".join(comment(describe(k, uses.get(k, [])))), writer.write()))
         return made
 
-    def _cut(self, kernels: Sequence[tuple[str, str]], top: list[str], tools: list[str], body: list[str]) -> list[str]:
+    def _cut(self, kernels: Sequence[_Kernel], top: list[str], tools: list[str], body: list[str]) -> list[str]:
         """Translation units with about as much work for the compiler in each: one more for the functions and the runs."""
         count = min(self.pieces, len(kernels))
         if count <= 1:
-            return ["\n".join([*top, *tools, *(k for _, k in kernels), *body])]
+            return ["\n".join([*top, *tools, *(k.define() for k in kernels), *body])]
         loads: list[list[int]] = [[] for _ in range(count)]
         sizes = [0] * count
-        for n in sorted(range(len(kernels)), key=lambda n: -len(kernels[n][1])):
+        lengths = [len(k.define()) for k in kernels]
+        for n in sorted(range(len(kernels)), key=lambda n: -lengths[n]):
             least = sizes.index(min(sizes))
             loads[least].append(n)
-            sizes[least] += len(kernels[n][1])
+            sizes[least] += lengths[n]
         hidden = '#ifdef __GNUC__\n#define IRT_HIDDEN __attribute__((visibility("hidden")))\n#else\n#define IRT_HIDDEN\n#endif\n'
-        shared = {n: k[0].replace("static ", "IRT_HIDDEN ", 1) for n, k in enumerate(kernels)}
-        made = ["\n".join([*top, hidden, *(f"{d};" for d in shared.values()), "", *body])]
+        shared = [k.text.declare("IRT_HIDDEN") for k in kernels]
+        made = ["\n".join([*top, hidden, *(f"{d};" for d in shared), "", *body])]
         for load in loads:
-            texts = [f"{shared[n]};\n" + kernels[n][1].replace(kernels[n][0], shared[n], 1) for n in sorted(load)]
+            texts = [f"{shared[n]};\n{kernels[n].define('IRT_HIDDEN')}" for n in sorted(load)]
             made.append("\n".join([*top, hidden, *tools, *texts]))
         return made
 
@@ -288,37 +284,35 @@ class _Writer:
 
 
 @dataclass(frozen=True)
+class _Kernel:
+    about: str
+    text: KernelText
+
+    def define(self, linkage: str = "static") -> str:
+        """The function behind its comment."""
+        return f"{self.about}\n{self.text.define(linkage)}"
+
+
+@dataclass(frozen=True)
 class _Constants:
     inside: list[str]
     outside: str
 
 
 _WHY_POSIX = "/* for mmap */"
-_INLINE = (
-    "/* Some of these functions are used with vectors only, some without. */",
-    "#ifdef __GNUC__",
-    "#define IRT_INLINE static inline __attribute__((unused))",
-    "#else",
-    "#define IRT_INLINE static inline",
-    "#endif",
-    "",
-)
-
-
-def _with_unused(kernel: KernelWriter, text: str) -> str:
-    """The kernel with `(void)p;` for its unused parameters (mostly fields of a tuple)."""
-    head, opening, body = text.partition(" {\n")
-    words = set(re.findall(r"\w+", body))
-    names = [kernel.places[b] for b in kernel.kernel.params] + (["ws"] if kernel.has_workspace else [])
-    return head + opening + "".join(f"  (void){n};\n" for n in names if n not in words) + body
 
 
 def _notice(name: str, origin: Origin | None) -> list[str]:
     """What the compiler says where code that was made for vectors is compiled without; IRT_NO_NOTICE silences it."""
     flags = [f for f in origin.flags if f.startswith(("-march=", "-mcpu=", "-mavx"))] if origin else []
     how = f"; compile it with {' '.join(flags)}" if flags else ""
-    said = re.sub(r'["\\]', "", f"{name}.c is made for vectors and compiled without them, so it is slow{how}")
+    said = _quoted(f"{name}.c is made for vectors and compiled without them, so it is slow{how}")
     return ["#if !defined(IRT_NO_VECTOR) && !defined(IRT_NO_NOTICE)", f'#pragma message("{said}")', "#endif"]
+
+
+def _quoted(text: str) -> str:
+    """Text that may stand in a string of C, without what would end it."""
+    return "".join(c for c in text if c not in '"\\')
 
 
 def _vector_section(

@@ -30,6 +30,8 @@ class VectorPrinter:
         self.registers = registers
         self.types = types
         self.text: dict[ir.Value, str] = {}
+        self.declares = False
+        """True if some statement declares a variable."""
 
     def print(self, body: ir.Body) -> list[str]:
         """C statements of a body and of what it has inside."""
@@ -43,10 +45,14 @@ class VectorPrinter:
                 made = self._value(s, lines)
                 if s.named:
                     name = self.scalars.names.fresh("v")
-                    lines.append(f"const {self._type(s.type)} {name} = {bare(made)};")
+                    self._declare(f"const {self._type(s.type)} {name} = {bare(made)};", lines)
                     made = name
                 self.text[s] = made
         return lines
+
+    def _declare(self, statement: str, lines: list[str]) -> None:
+        self.declares = True
+        lines.append(statement)
 
     def _type(self, t: VectorType) -> str:
         self.types[t] = None
@@ -62,6 +68,7 @@ class VectorPrinter:
 
     def _scalar(self, e: Expr, lines: list[str]) -> str:
         before, (text,) = self.scalars.write([self.scalars.simplify(e)])
+        self.declares |= bool(before)
         lines += before
         return text if text.isidentifier() or text.isdigit() else enclose(text)
 
@@ -76,7 +83,7 @@ class VectorPrinter:
         if function is not None:
             return [*lines, f"{self._function(function, f'{place} + {base}', value, str(s.count))};"]
         name = self.scalars.names.fresh("v")
-        lines.append(f"const {t} {name} = {bare(value)};")
+        self._declare(f"const {t} {name} = {bare(value)};", lines)
         return [*lines, *(f"{place}[{bare(base)} + {n * s.stride}] = {name}[{n}];" for n in range(s.count))]
 
     def _value(self, v: ir.Value, lines: list[str]) -> str:
@@ -159,7 +166,8 @@ class VectorPrinter:
     def _pick(self, v: ir.Pick, t: str, lines: list[str]) -> str:
         cond = self._scalar(v.cond, lines)
         name = self.scalars.names.fresh("v")
-        lines += [f"{t} {name};", f"if ({bare(cond)}) {{"]
+        self._declare(f"{t} {name};", lines)
+        lines.append(f"if ({bare(cond)}) {{")
         for part, end in ((v.then, "} else {"), (v.other, "}")):
             assert part.result is not None
             lines += ["  " + x for x in self.print(part)]

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from ...tir import dtypes
 from ..c_types import value_type
+
+INLINE = (
+    "/* Some of these functions are used with vectors only, some without. */",
+    "#ifdef __GNUC__",
+    "#define IRT_INLINE static inline __attribute__((unused))",
+    "#else",
+    "#define IRT_INLINE static inline",
+    "#endif",
+    "",
+)
+"""What texts of functions begin with is defined by."""
 
 _FIXED = {
     # gcc 12 turns conditional reads of short inner loops into masked loads and mixes up their masks (-O3 with AVX2).
@@ -17,7 +27,7 @@ _FIXED = {
 #define irt_keep_branches
 #endif""",
     "irt_h2f": """
-static inline float irt_h2f(uint16_t h) {
+IRT_INLINE float irt_h2f(uint16_t h) {
   union { uint32_t u; float f; } v;
   uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = h & 0x7fffu;
   if (rest >= 0x7c00u) v.u = sign | 0x7f800000u | ((rest & 0x3ffu) << 13);
@@ -26,7 +36,7 @@ static inline float irt_h2f(uint16_t h) {
   return v.f;
 }""",
     "irt_f2h": """
-static inline uint16_t irt_f2h(float f) {
+IRT_INLINE uint16_t irt_f2h(float f) {
   union { float f; uint32_t u; } v;
   uint32_t sign, bits;
   v.f = f;
@@ -43,33 +53,36 @@ static inline uint16_t irt_f2h(float f) {
   return (uint16_t)(sign | (bits >> 13));
 }""",
     "irt_b2f": """
-static inline float irt_b2f(uint16_t b) {
+IRT_INLINE float irt_b2f(uint16_t b) {
   union { uint32_t u; float f; } v;
   v.u = (uint32_t)b << 16;
   return v.f;
 }""",
     "irt_f2b": """
-static inline uint16_t irt_f2b(float f) {
+IRT_INLINE uint16_t irt_f2b(float f) {
   union { float f; uint32_t u; } v;
   v.f = f;
   if ((v.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((v.u >> 16) | 0x40u);
   return (uint16_t)((v.u + 0x7fffu + ((v.u >> 16) & 1u)) >> 16);
 }""",
-    "irt_round_float16": "static inline float irt_round_float16(float x) { return irt_h2f(irt_f2h(x)); }",
-    "irt_round_bfloat16": "static inline float irt_round_bfloat16(float x) { return irt_b2f(irt_f2b(x)); }",
+    "irt_round_float16": "IRT_INLINE float irt_round_float16(float x) { return irt_h2f(irt_f2h(x)); }",
+    "irt_round_bfloat16": "IRT_INLINE float irt_round_bfloat16(float x) { return irt_b2f(irt_f2b(x)); }",
     # exp(x) / (1 + exp(x)) below 0, where exp(-x) would be infinite although the result is subnormal.
-    "irt_sigmoid_float32": "static inline float irt_sigmoid_float32(float x) {\n"
+    "irt_sigmoid_float32": "IRT_INLINE float irt_sigmoid_float32(float x) {\n"
     "  float e = expf(-fabsf(x));\n  return (x < 0.0f ? e : 1.0f) / (1.0f + e);\n}",
-    "irt_sigmoid_float64": "static inline double irt_sigmoid_float64(double x) {\n"
+    "irt_sigmoid_float64": "IRT_INLINE double irt_sigmoid_float64(double x) {\n"
     "  double e = exp(-fabs(x));\n  return (x < 0.0 ? e : 1.0) / (1.0 + e);\n}",
 }
+
+
+_CALLS = {f"irt_round_{t}": (f"irt_{c}2f", f"irt_f2{c}") for t, c in (("float16", "h"), ("bfloat16", "b"))}
 
 
 def _division(kind: str, dtype: str) -> str:
     t = value_type(dtype)
     name = f"irt_{kind}_{dtype}"
     signed = not dtypes.is_unsigned(dtype)
-    head = f"static inline {t} {name}({t} a, {t} b) {{\n"
+    head = f"IRT_INLINE {t} {name}({t} a, {t} b) {{\n"
     # The least value divided by -1 overflows: the quotient wraps to itself.
     guard = f"  if (b == -1) return {'0' if kind.endswith('mod') else f'({t})(0u - (u{t})a)'};\n" if signed else ""
     zero = "  if (b == 0) return 0;\n"
@@ -91,17 +104,16 @@ def _extreme(kind: str, dtype: str) -> str:
     t = value_type(dtype)
     sign = "<" if kind.startswith("min") else ">"
     nan = " || a != a" if kind.endswith("imum") else ""
-    return f"static inline {t} irt_{kind}_{dtype}({t} a, {t} b) {{ return a {sign} b{nan} ? a : b; }}"
+    return f"IRT_INLINE {t} irt_{kind}_{dtype}({t} a, {t} b) {{ return a {sign} b{nan} ? a : b; }}"
 
 
 def _shift(kind: str, dtype: str) -> str:
     t, width = value_type(dtype), dtypes.bits(dtype)
-    head = f"static inline {t} irt_{kind}_{dtype}({t} a, {t} n) {{\n"
+    head = f"IRT_INLINE {t} irt_{kind}_{dtype}({t} a, {t} n) {{\n"
     if kind == "shl":
         wide = "uint64_t" if width == 64 else "uint32_t"
-        return head + f"  return n < 0 || n >= {width} ? 0 : ({t})(({wide})a << n);\n}}".replace(
-            "n < 0 || " if dtypes.is_unsigned(dtype) else "\0", ""
-        )
+        below = "" if dtypes.is_unsigned(dtype) else "n < 0 || "
+        return head + f"  return {below}n >= {width} ? 0 : ({t})(({wide})a << n);\n}}"
     if dtypes.is_unsigned(dtype):
         return head + f"  return n >= {width} ? 0 : ({t})(a >> n);\n}}"
     return head + f"  return ({t})(n < 0 || n >= {width} ? (a < 0 ? -1 : 0) : a >> n);\n}}"
@@ -112,7 +124,7 @@ def _integer_power(dtype: str) -> str:
     wide = "uint64_t" if dtypes.bits(dtype) == 64 else "uint32_t"
     negative = "" if dtypes.is_unsigned(dtype) else "  if (n < 0) return a == 1 ? 1 : a == -1 ? (n & 1 ? -1 : 1) : 0;\n"
     return (
-        f"static inline {t} irt_pow_{dtype}({t} a, {t} n) {{\n{negative}"
+        f"IRT_INLINE {t} irt_pow_{dtype}({t} a, {t} n) {{\n{negative}"
         f"  {wide} r = 1, x = ({wide})a;\n  for (; n > 0; n = ({t})(n >> 1)) {{ if (n & 1) r *= x; x *= x; }}\n"
         f"  return ({t})r;\n}}"
     )
@@ -121,7 +133,7 @@ def _integer_power(dtype: str) -> str:
 def _popcount(dtype: str) -> str:
     t, width = value_type(dtype), dtypes.bits(dtype)
     return (
-        f"static inline {t} irt_popcount_{dtype}({t} a) {{\n  uint64_t x = (uint64_t)a{_mask(width)};\n  int n = 0;\n"
+        f"IRT_INLINE {t} irt_popcount_{dtype}({t} a) {{\n  uint64_t x = (uint64_t)a{_mask(width)};\n  int n = 0;\n"
         f"  for (; x; x &= x - 1) ++n;\n  return ({t})n;\n}}"
     )
 
@@ -129,13 +141,17 @@ def _popcount(dtype: str) -> str:
 def _clz(dtype: str) -> str:
     t, width = value_type(dtype), dtypes.bits(dtype)
     return (
-        f"static inline int32_t irt_clz_{dtype}({t} a) {{\n  uint64_t x = (uint64_t)a{_mask(width)};\n  int32_t n = {width};\n"
+        f"IRT_INLINE int32_t irt_clz_{dtype}({t} a) {{\n  uint64_t x = (uint64_t)a{_mask(width)};\n  int32_t n = {width};\n"
         f"  for (; x; x >>= 1) --n;\n  return n;\n}}"
     )
 
 
 def _mask(width: int) -> str:
     return "" if width == 64 else f" & UINT64_C({(1 << width) - 1})"
+
+
+_POWERS = {31: "2147483648.0", 63: "9.223372036854776e18"}
+"""Powers of two as C writes them."""
 
 
 def _to_int(source: str, target: str) -> str:
@@ -145,16 +161,16 @@ def _to_int(source: str, target: str) -> str:
     c = "f" if f == "float" else ""
     if kind == "uint" and width == 64:
         return (
-            f"static inline {t} irt_{source}_to_{target}({f} x) {{\n"
+            f"IRT_INLINE {t} irt_{source}_to_{target}({f} x) {{\n"
             f"  if (x >= 0 && x < 18446744073709551616.0{c}) return ({t})x;\n"
             f"  return x > -9223372036854775808.0{c} && x < 0 ? ({t})(int64_t)x : UINT64_C(9223372036854775808);\n}}"
         )
     wide = "int64_t" if width > 32 or kind == "uint" else "int32_t"
     bound = 63 if wide == "int64_t" else 31
     least = "INT64_MIN" if wide == "int64_t" else "INT32_MIN"
-    limit = f"{2.0**bound!r}{c}".replace("e+", "e")
+    limit = f"{_POWERS[bound]}{c}"
     return (
-        f"static inline {t} irt_{source}_to_{target}({f} x) {{\n"
+        f"IRT_INLINE {t} irt_{source}_to_{target}({f} x) {{\n"
         f"  return ({t})(x >= -{limit} && x < {limit} ? ({wide})x : {least});\n}}"
     )
 
@@ -162,7 +178,7 @@ def _to_int(source: str, target: str) -> str:
 def _reinterpret(source: str, target: str) -> str:
     a, b = value_type(source), value_type(target)
     return (
-        f"static inline {b} irt_reinterpret_{source}_{target}({a} x) {{\n"
+        f"IRT_INLINE {b} irt_reinterpret_{source}_{target}({a} x) {{\n"
         f"  union {{ {a} a; {b} b; }} v;\n  v.a = x;\n  return v.b;\n}}"
     )
 
@@ -190,9 +206,9 @@ def define(name: str) -> str:
     return _to_int(source, target)
 
 
-def calls(text: str) -> list[str]:
-    """The support functions that a text names, its own among them; those of vectors are not meant."""
-    return re.findall(r"\birt_(?!v[a-z]+_|[fiu]\d+x\d)\w+", text)
+def calls(name: str) -> tuple[str, ...]:
+    """The support functions that a support function calls."""
+    return _CALLS.get(name, ())
 
 
 def definitions(names: Iterable[str]) -> list[str]:
@@ -208,5 +224,5 @@ def definitions(names: Iterable[str]) -> list[str]:
             done[name] = text
             continue
         stack.append((name, True))
-        stack.extend((n, False) for n in calls(text) if n != name and n not in done)
+        stack.extend((n, False) for n in calls(name) if n not in done)
     return list(done.values())

@@ -6,21 +6,28 @@ number that an integer cannot hold becomes the least one.
 
 from __future__ import annotations
 
+from .templates import fill
+
 # gcc's names for the processor's conversions; clang makes them of a cast. They keep more of a NaN than we do.
 _X86 = """#if {lanes} == 16 && defined(__AVX512F__) && !defined(__clang__)
-WIDEST
+$widest
 #elif {lanes} == 8 && defined(__F16C__) && !defined(__clang__)
-WIDE
+$wide
 #elif defined(__F16C__) && defined(__clang__)
-CLANG
+$clang
 #else
 """
 _HALF = "  typedef __fp16 half __attribute__((vector_size(2 * {lanes})));\n"
+_QUIET = "  {i} nan = x != x, y = (({i})x & ~(nan & 0x3fffff)) | (nan & 0x400000);\n"
+_ROUND_TRIP = "  return irt_vh2f_{n}(irt_vf2h_{n}(x));"
 _H2F = (
-    "static inline {t} irt_vh2f_{n}(irt_u16x{lanes} x) {{\n"
-    + _X86.replace("WIDEST", "  return __builtin_ia32_vcvtph2ps512_mask((irt_i16x{lanes})x, ({t}){{0}}, (short)-1, 4);")
-    .replace("WIDE", "  return __builtin_ia32_vcvtph2ps256((irt_i16x{lanes})x);")
-    .replace("CLANG", _HALF + "  return __builtin_convertvector((half)x, {t});")
+    "IRT_INLINE {t} irt_vh2f_{n}(irt_u16x{lanes} x) {{\n"
+    + fill(
+        _X86,
+        widest="  return __builtin_ia32_vcvtph2ps512_mask((irt_i16x{lanes})x, ({t}){{0}}, (short)-1, 4);",
+        wide="  return __builtin_ia32_vcvtph2ps256((irt_i16x{lanes})x);",
+        clang=_HALF + "  return __builtin_convertvector((half)x, {t});",
+    )
     + """  {i} h = ({i})__builtin_convertvector(x, irt_u32x{lanes}), rest = h & 0x7fff;
   {t} tiny = __builtin_convertvector(rest, {t}) * 5.9604644775390625e-8f;
   {i} y = (rest << 13) + 0x38000000 + ((rest >= 0x7c00) & 0x38000000);
@@ -29,22 +36,13 @@ _H2F = (
 }}"""
 )
 _F2H = (
-    "static inline irt_u16x{lanes} irt_vf2h_{n}({t} x) {{\n"
-    + _X86.replace(
-        "WIDEST",
-        "  {i} nan = x != x, y = (({i})x & ~(nan & 0x3fffff)) | (nan & 0x400000);\n"
-        "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph512_mask(({t})y, 0, (irt_i16x{lanes}){{0}}, (short)-1);",
-    )
-    .replace(
-        "WIDE",
-        "  {i} nan = x != x, y = (({i})x & ~(nan & 0x3fffff)) | (nan & 0x400000);\n"
-        "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph256(({t})y, 0);",
-    )
-    .replace(
-        "CLANG",
-        _HALF
-        + "  {i} nan = x != x, y = (({i})x & ~(nan & 0x3fffff)) | (nan & 0x400000);\n"
-        + "  return (irt_u16x{lanes})__builtin_convertvector(({t})y, half);",
+    "IRT_INLINE irt_u16x{lanes} irt_vf2h_{n}({t} x) {{\n"
+    + fill(
+        _X86,
+        widest=_QUIET
+        + "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph512_mask(({t})y, 0, (irt_i16x{lanes}){{0}}, (short)-1);",
+        wide=_QUIET + "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph256(({t})y, 0);",
+        clang=_HALF + _QUIET + "  return (irt_u16x{lanes})__builtin_convertvector(({t})y, half);",
     )
     + """  {i} b = ({i})x & INT32_MAX, sign = (({i})x >> 16) & 0x8000;
   {i} tiny = ({i})(({t})b + 0.5f) - 0x3f000000, y = (b - 0x37fff001 + ((b >> 13) & 1)) >> 13;
@@ -56,8 +54,8 @@ _F2H = (
 }}"""
 )
 _ROUND_FLOAT16 = (
-    "static inline {t} irt_vround_float16_{n}({t} x) {{\n"
-    + _X86.replace("WIDEST", "WIDE").replace("CLANG", "WIDE").replace("WIDE", "  return irt_vh2f_{n}(irt_vf2h_{n}(x));")
+    "IRT_INLINE {t} irt_vround_float16_{n}({t} x) {{\n"
+    + fill(_X86, widest=_ROUND_TRIP, wide=_ROUND_TRIP, clang=_ROUND_TRIP)
     + """  {i} b = ({i})x & INT32_MAX, sign = ({i})x & INT32_MIN;
   {i} tiny = ({i})((({t})b + 0.5f) - 0.5f), y = (b + 0xfff + ((b >> 13) & 1)) & ~0x1fff;
   {i} is_tiny = b < 0x38800000, is_huge = b >= 0x477ff000, is_nan = b > 0x7f800000;
@@ -67,7 +65,7 @@ _ROUND_FLOAT16 = (
 #endif
 }}"""
 )
-_B2F = """static inline {t} irt_vb2f_{n}(irt_u16x{lanes} x) {{
+_B2F = """IRT_INLINE {t} irt_vb2f_{n}(irt_u16x{lanes} x) {{
   return ({t})(__builtin_convertvector(x, irt_u32x{lanes}) << 16);
 }}"""
 _BITS_OF_BFLOAT16 = """  irt_u32x{lanes} b = (irt_u32x{lanes})x, y = b + 0x7fff + ((b >> 16) & 1);
@@ -75,18 +73,18 @@ _BITS_OF_BFLOAT16 = """  irt_u32x{lanes} b = (irt_u32x{lanes})x, y = b + 0x7fff 
   y = (nan & (b | 0x400000)) | (~nan & y);
 """
 _F2B = (
-    "static inline irt_u16x{lanes} irt_vf2b_{n}({t} x) {{\n"
+    "IRT_INLINE irt_u16x{lanes} irt_vf2b_{n}({t} x) {{\n"
     + _BITS_OF_BFLOAT16
     + "  return __builtin_convertvector(y >> 16, irt_u16x{lanes});\n}}"
 )
 _ROUND_BFLOAT16 = (
-    "static inline {t} irt_vround_bfloat16_{n}({t} x) {{\n"
+    "IRT_INLINE {t} irt_vround_bfloat16_{n}({t} x) {{\n"
     + _BITS_OF_BFLOAT16
     + "  return ({t})({i})(y & 0xffff0000u);\n}}"
 )
-_TO_INT32 = """static inline irt_i32x{lanes} irt_vto_int32_{n}({t} x) {{
-  {i} fits = (x >= -2147483648.0f) & (x < 2147483648.0f);
-  return __builtin_convertvector(irt_vselect_{n}(fits, x, -2147483648.0f - ({t}){{0}}), irt_i32x{lanes});
+_TO_INT32 = """IRT_INLINE irt_i32x{lanes} irt_vto_int32_{n}({t} x) {{
+  {i} fits = (x >= -2147483648.0$f) & (x < 2147483648.0$f);
+  return __builtin_convertvector(irt_vselect_{n}(fits, x, -2147483648.0$f - ({t}){{0}}), irt_i32x{lanes});
 }}"""
 
 FUNCTIONS: dict[tuple[str, str], str] = {
@@ -96,8 +94,8 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("f2b", "float32"): _F2B,
     ("round_float16", "float32"): _ROUND_FLOAT16,
     ("round_bfloat16", "float32"): _ROUND_BFLOAT16,
-    ("to_int32", "float32"): _TO_INT32,
-    ("to_int32", "float64"): _TO_INT32.replace(".0f", ".0"),
+    ("to_int32", "float32"): fill(_TO_INT32, f="f"),
+    ("to_int32", "float64"): fill(_TO_INT32, f=""),
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {

@@ -24,7 +24,7 @@ _LOG_ERFC_TERMS = (-0.00034151977160945535, -1.127089262008667, -0.6381447911262
 # exp(x) = (2^k · exp r)² where x/2 = k · log 2 + r: k is half as large, so that 2^k is a normal number even where the
 # result is subnormal or infinite. The sum `z` has k + 127 in its lowest bits.
 _BOUNDED_EXP = (
-    """static inline {t} irt_vbounded_exp_{n}({t} x) {{
+    """IRT_INLINE {t} irt_vbounded_exp_{n}({t} x) {{
   {t} z = x * 0.72134752f + 12583039.0f, k = z - 12583039.0f;
   {t} r = (x * 0.5f - k * 0.693359375f) + k * 2.12194440e-4f;
   {t} p = """
@@ -34,13 +34,13 @@ _BOUNDED_EXP = (
   return p * p;
 }}"""
 )
-_EXP = """static inline {t} irt_vexp_{n}({t} x) {{
+_EXP = """IRT_INLINE {t} irt_vexp_{n}({t} x) {{
   {t} y = irt_vselect_{n}(x > 89.0f, 89.0f - ({t}){{0}}, x);
   return irt_vbounded_exp_{n}(irt_vselect_{n}(x < -104.0f, -104.0f - ({t}){{0}}, y));
 }}"""
 # exp(x) for x up to 0: 2^(k + 64) is a normal number, multiplying by 2^-64 rounds what becomes subnormal.
 _FALLING_EXP = (
-    """static inline {t} irt_vfalling_exp_{n}({t} x) {{
+    """IRT_INLINE {t} irt_vfalling_exp_{n}({t} x) {{
   {t} y = irt_vselect_{n}(x < -104.0f, -104.0f - ({t}){{0}}, x);
   {t} z = y * 1.44269504f + 12583103.0f, k = z - 12583103.0f;
   {t} r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
@@ -51,12 +51,12 @@ _FALLING_EXP = (
 }}"""
 )
 # 1 / (1 + exp(-x)) as exp(x) / (1 + exp(x)) below 0, where exp(-x) would be infinite although the result is subnormal.
-_SIGMOID = """static inline {t} irt_vsigmoid_{n}({t} x) {{
+_SIGMOID = """IRT_INLINE {t} irt_vsigmoid_{n}({t} x) {{
   {t} e = irt_vfalling_exp_{n}(-irt_vfabs_{n}(x));
   return irt_vselect_{n}(x < 0.0f, e, 1.0f - ({t}){{0}}) / (1.0f + e);
 }}"""
 _TANH = (
-    """static inline {t} irt_vtanh_{n}({t} x) {{
+    """IRT_INLINE {t} irt_vtanh_{n}({t} x) {{
   {t} a = irt_vfabs_{n}(x), z = x * x;
   {t} small = x * """
     + horner("z", _TANH_TERMS)
@@ -67,7 +67,7 @@ _TANH = (
 }}"""
 )
 _ERF = (
-    """static inline {t} irt_verf_{n}({t} x) {{
+    """IRT_INLINE {t} irt_verf_{n}({t} x) {{
   {t} a = irt_vfabs_{n}(x), z = x * x;
   {t} small = x * """
     + horner("z", _ERF_TERMS)
@@ -83,13 +83,13 @@ _ERF = (
 # 2^k · p for a `p` about 1 and w = k + 1.5 · 2^23, whose lowest bits hold k: the half of k, rounded down, is added to the
 # exponent of p, a multiplication by the rest of 2^k rounds what becomes subnormal. Of a NaN it makes any number, so that
 # the bits are unsigned: they may overflow.
-_SCALE = """static inline {t} irt_vscale_{n}({t} p, {t} w) {{
+_SCALE = """IRT_INLINE {t} irt_vscale_{n}({t} p, {t} w) {{
   typedef uint32_t bits __attribute__((vector_size(sizeof({t}))));
   bits low = (bits)((({i})w >> 1) << 23);
   return ({t})((bits)p + low) * ({t})(((bits)w << 23) - low + 0x3f800000u);
 }}"""
 _EXP2 = (
-    """static inline {t} irt_vexp2_{n}({t} x) {{
+    """IRT_INLINE {t} irt_vexp2_{n}({t} x) {{
   {t} y = irt_vselect_{n}(x > 130.0f, 130.0f - ({t}){{0}}, x), w, r;
   y = irt_vselect_{n}(x < -152.0f, -152.0f - ({t}){{0}}, y);
   w = y + 12582912.0f;
@@ -101,7 +101,7 @@ _EXP2 = (
 )
 # 10^x = 2^k · 10^r where x = k · log10 2 + r; the first part of log10 2 is short, so that its product with k is exact.
 _EXP10 = (
-    """static inline {t} irt_vexp10_{n}({t} x) {{
+    """IRT_INLINE {t} irt_vexp10_{n}({t} x) {{
   {t} y = irt_vselect_{n}(x > 39.0f, 39.0f - ({t}){{0}}, x), w, k, r;
   y = irt_vselect_{n}(x < -46.0f, -46.0f - ({t}){{0}}, y);
   w = y * 3.32192809f + 12582912.0f;
@@ -114,7 +114,7 @@ _EXP10 = (
 )
 # 2^k · (exp r - 1 + (1 - 2^-k)); 2^k is taken in halves, because it may be too large.
 _EXPM1 = (
-    """static inline {t} irt_vexpm1_{n}({t} x) {{
+    """IRT_INLINE {t} irt_vexpm1_{n}({t} x) {{
   {t} y = irt_vselect_{n}(x > 89.0f, 89.0f - ({t}){{0}}, x), z, k, r, p;
   y = irt_vselect_{n}(x < -18.0f, -18.0f - ({t}){{0}}, y);
   z = y * 1.44269504f + 12583038.0f;
@@ -130,7 +130,7 @@ _EXPM1 = (
 )
 # exp(a) / 2 for a from 0 to 89.5 (and larger ones: infinity), where exp(a) may be infinite.
 _HALF_EXP = (
-    """static inline {t} irt_vhalf_exp_{n}({t} a) {{
+    """IRT_INLINE {t} irt_vhalf_exp_{n}({t} a) {{
   {t} y = irt_vselect_{n}(a > 89.5f, 89.5f - ({t}){{0}}, a);
   {t} z = y * 1.44269504f + 12583037.0f, k = z - 12583037.0f;
   {t} r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
@@ -141,7 +141,7 @@ _HALF_EXP = (
 }}"""
 )
 _SINH = (
-    """static inline {t} irt_vsinh_{n}({t} x) {{
+    """IRT_INLINE {t} irt_vsinh_{n}({t} x) {{
   {t} a = irt_vfabs_{n}(x), z = x * x, e = irt_vhalf_exp_{n}(a);
   {t} small = x * """
     + horner("z", _SINH_TERMS)
@@ -151,7 +151,7 @@ _SINH = (
   return irt_vselect_{n}(a < 1.0f, small, large);
 }}"""
 )
-_COSH = """static inline {t} irt_vcosh_{n}({t} x) {{
+_COSH = """IRT_INLINE {t} irt_vcosh_{n}({t} x) {{
   {t} e = irt_vhalf_exp_{n}(irt_vfabs_{n}(x));
   return e + 0.25f / e;
 }}"""

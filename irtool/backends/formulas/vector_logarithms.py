@@ -15,42 +15,42 @@ _ATANH_TERMS = (1.0, 0.33333298563957214, 0.20002524554729462, 0.142226383090019
                 0.05131392553448677, 0.17675668001174927)  # fmt: skip
 
 # A positive normal number is 2^k · (1 + f) with 1 + f from √½ to √2; log(1 + f) is a series in f / (2 + f).
-_LOG_SERIES = """static inline {t} irt_vlog_series_{n}({t} f) {{
+_LOG_SERIES = """IRT_INLINE {t} irt_vlog_series_{n}({t} f) {{
   {t} s = f / (2.0f + f), z = s * s, h = 0.5f * f * f;
   {t} r = z * (0.666666667f + z * (0.4f + z * (0.285714286f + z * 0.22222222f)));
   return f - (h - s * (h + r));
 }}"""
-_LOG_NORMAL = """static inline {t} irt_vlog_normal_{n}({t} x, {t} *k) {{
+_LOG_NORMAL = """IRT_INLINE {t} irt_vlog_normal_{n}({t} x, {t} *k) {{
   {i} bits = (({i})x & INT32_MAX) - 0x3f3504f3;
   *k = __builtin_convertvector(bits >> 23, {t});
   return irt_vlog_series_{n}(({t})((bits & 0x7fffff) + 0x3f3504f3) - 1.0f);
 }}"""
-_LOG_PARTS = """static inline {t} irt_vlog_parts_{n}({t} x, {t} *k) {{
+_LOG_PARTS = """IRT_INLINE {t} irt_vlog_parts_{n}({t} x, {t} *k) {{
   {i} tiny = x < 1.17549435e-38f;
   {t} l = irt_vlog_normal_{n}(irt_vselect_{n}(tiny, x * 33554432.0f, x), k);
   *k -= ({t})(tiny & ({i})(25.0f - ({t}){{0}}));
   return l;
 }}"""
 # What logarithms are where the parts make no sense: of 0, infinity, what is below 0, NaN.
-_LOG_ENDS = """static inline {t} irt_vlog_ends_{n}({t} x, {t} y) {{
+_LOG_ENDS = """IRT_INLINE {t} irt_vlog_ends_{n}({t} x, {t} y) {{
   y = irt_vselect_{n}(x == INFINITY, x, irt_vselect_{n}(x == 0.0f, -INFINITY - ({t}){{0}}, y));
   return irt_vselect_{n}(x >= 0.0f, y, NAN - ({t}){{0}});
 }}"""
 # The first parts of log 2 and log10 2 are short, so that their products with k are exact.
-_LOG = """static inline {t} irt_vlog_{n}({t} x) {{
+_LOG = """IRT_INLINE {t} irt_vlog_{n}({t} x) {{
   {t} k, l = irt_vlog_parts_{n}(x, &k);
   return irt_vlog_ends_{n}(x, k * 0.693359375f + (l - k * 2.12194440e-4f));
 }}"""
-_LOG2 = """static inline {t} irt_vlog2_{n}({t} x) {{
+_LOG2 = """IRT_INLINE {t} irt_vlog2_{n}({t} x) {{
   {t} k, l = irt_vlog_parts_{n}(x, &k);
   return irt_vlog_ends_{n}(x, k + l * 1.44269504f);
 }}"""
-_LOG10 = """static inline {t} irt_vlog10_{n}({t} x) {{
+_LOG10 = """IRT_INLINE {t} irt_vlog10_{n}({t} x) {{
   {t} k, l = irt_vlog_parts_{n}(x, &k);
   return irt_vlog_ends_{n}(x, k * 0.301025390625f + (l * 0.434294482f + k * 4.60503898e-6f));
 }}"""
 # 1 + x = u + c, exactly where that matters; with k = 0, f is x.
-_LOG1P = """static inline {t} irt_vlog1p_{n}({t} x) {{
+_LOG1P = """IRT_INLINE {t} irt_vlog1p_{n}({t} x) {{
   {t} u = x + 1.0f, c = x - (u - 1.0f);
   {i} bits = (({i})u & INT32_MAX) - 0x3f3504f3, e = bits >> 23;
   {t} k = __builtin_convertvector(e, {t}), scale = ({t})((128 - e) << 23);
@@ -59,14 +59,14 @@ _LOG1P = """static inline {t} irt_vlog1p_{n}({t} x) {{
   return ({t})(({i})irt_vlog_ends_{n}(u, y) | (({i})x & INT32_MIN));
 }}"""
 # log(x + √(x² + sign)) where that is at least 2, and infinity and NaN; x² and 1 do not matter to each other beyond 4096.
-_LOG_TWICE = """static inline {t} irt_vlog_twice_{n}({t} x, {t} root) {{
+_LOG_TWICE = """IRT_INLINE {t} irt_vlog_twice_{n}({t} x, {t} root) {{
   {i} big = x > 4096.0f;
   {t} k, l = irt_vlog_normal_{n}(irt_vselect_{n}(big, x, x + root), &k);
   k -= ({t})(big & ({i})(-1.0f - ({t}){{0}}));
   return irt_vselect_{n}(x < INFINITY, k * 0.693359375f + (l - k * 2.12194440e-4f), x);
 }}"""
 _ASINH = (
-    """static inline {t} irt_vasinh_{n}({t} x) {{
+    """IRT_INLINE {t} irt_vasinh_{n}({t} x) {{
   {t} a = irt_vfabs_{n}(x), z = x * x;
   {t} small = x * """
     + horner("z", _ASINH_TERMS)
@@ -77,7 +77,7 @@ _ASINH = (
 }}"""
 )
 _ACOSH = (
-    """static inline {t} irt_vacosh_{n}({t} x) {{
+    """IRT_INLINE {t} irt_vacosh_{n}({t} x) {{
   {t} f = x - 1.0f;
   {i} near = f < 1.0f;
   {t} root = irt_vsqrt_{n}(irt_vselect_{n}(near, f + f, x * x - 1.0f));
@@ -89,7 +89,7 @@ _ACOSH = (
 )
 # ½ log((1 + a) / (1 - a)) but near 0.
 _ATANH = (
-    """static inline {t} irt_vatanh_{n}({t} x) {{
+    """IRT_INLINE {t} irt_vatanh_{n}({t} x) {{
   {t} a = irt_vfabs_{n}(x), z = x * x, k, l, large;
   {t} small = x * """
     + horner("z", _ATANH_TERMS)

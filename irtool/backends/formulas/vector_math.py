@@ -26,16 +26,16 @@ from . import (
 )
 from .vector_types import vector_type
 
-_SELECT = """static inline {t} irt_vselect_{n}({i} m, {t} a, {t} b) {{
+_SELECT = """IRT_INLINE {t} irt_vselect_{n}({i} m, {t} a, {t} b) {{
   return ({t})((m & ({i})a) | (~m & ({i})b));
 }}"""
 # gcc does not find x86's instruction behind the masks; other compilers and processors lose nothing by them.
-_EXTREME = """static inline {t} irt_v{name}_{n}({t} a, {t} b) {{
+_EXTREME = """IRT_INLINE {t} irt_v{name}_{n}({t} a, {t} b) {{
 {short}  {i} m = a {sign} b;
   return ({t})((m & ({i})a) | (~m & ({i})b));{end}
 }}"""
 # x86's instruction gives the second operand where either is NaN: the first one has to be kept.
-_NAN_EXTREME = """static inline {t} irt_v{name}_{n}({t} a, {t} b) {{
+_NAN_EXTREME = """IRT_INLINE {t} irt_v{name}_{n}({t} a, {t} b) {{
 {short}  {i} m = (a {sign} b) | (a != a);
   return ({t})((m & ({i})a) | (~m & ({i})b));{end}
 }}"""
@@ -50,17 +50,17 @@ _KEEPING = {
     ),
 }
 """The same where `a` is kept if it is NaN; the first place is for the instruction above."""
-_FABS = "static inline {t} irt_vfabs_{n}({t} x) {{ return ({t})(({i})x & {int_max}); }}"
-_SQRT = """static inline {t} irt_vsqrt_{n}({t} x) {{
+_FABS = "IRT_INLINE {t} irt_vfabs_{n}({t} x) {{ return ({t})(({i})x & {int_max}); }}"
+_SQRT = """IRT_INLINE {t} irt_vsqrt_{n}({t} x) {{
   {t} y;
   int k;
   for (k = 0; k < {lanes}; ++k) y[k] = {sqrt}(x[k]);
   return y;
 }}"""
-_RSQRT = "static inline {t} irt_vrsqrt_{n}({t} x) {{ return {one} / irt_vsqrt_{n}(x); }}"
+_RSQRT = "IRT_INLINE {t} irt_vrsqrt_{n}({t} x) {{ return {one} / irt_vsqrt_{n}(x); }}"
 
 # A vector that is used several times: gcc for x86 would read it again for each use.
-_LOAD = """static inline {t} irt_vload_{n}(const {e} *p) {{
+_LOAD = """IRT_INLINE {t} irt_vload_{n}(const {e} *p) {{
   {t} v = *(const {t}_u *)p;
 #if defined(__x86_64__) && defined(__AVX512F__)
   __asm__("" : "+v"(v));
@@ -71,7 +71,7 @@ _LOAD = """static inline {t} irt_vload_{n}(const {e} *p) {{
 }}"""
 
 # Every second element, from two vectors of neighbours; the second one ends with the last element that is wanted.
-_EVEN = """static inline {t} irt_veven_{n}(const {e} *p) {{
+_EVEN = """IRT_INLINE {t} irt_veven_{n}(const {e} *p) {{
   const {t} a = *(const {t}_u *)p, b = *(const {t}_u *)(p + {lanes} - 1);
 #ifdef __clang__
   return __builtin_shufflevector(a, b, {evens});
@@ -80,7 +80,7 @@ _EVEN = """static inline {t} irt_veven_{n}(const {e} *p) {{
 #endif
 }}"""
 # Every third element, from three vectors; the last one ends with the last element that is wanted.
-_THIRD = """static inline {t} irt_vthird_{n}(const {e} *p) {{
+_THIRD = """IRT_INLINE {t} irt_vthird_{n}(const {e} *p) {{
   const {t} a = *(const {t}_u *)p, b = *(const {t}_u *)(p + {lanes}), c = *(const {t}_u *)(p + 2 * {lanes} - 2);
 #ifdef __clang__
   const {t} d = __builtin_shufflevector(a, b, {thirds});
@@ -91,7 +91,7 @@ _THIRD = """static inline {t} irt_vthird_{n}(const {e} *p) {{
 #endif
 }}"""
 # The first elements only; the count is a literal where this is called, so that the copy is an instruction or two.
-_PUT = "static inline void irt_vput_{n}({e} *p, {t} v, size_t count) {{ memcpy(p, &v, count * sizeof *p); }}"
+_PUT = "IRT_INLINE void irt_vput_{n}({e} *p, {t} v, size_t count) {{ memcpy(p, &v, count * sizeof *p); }}"
 
 _FAMILIES = (
     vector_conversions,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ...tir.expr import Call, Const
 from .polynomials import horner
+from .templates import fill
 from .vector_exponentials import EXP2_TERMS
 
 _LOG2_TERMS = (0.961796760559082, 0.5770391821861267, 0.41864436864852905)
@@ -18,7 +19,7 @@ _LOG2_TERMS = (0.961796760559082, 0.5770391821861267, 0.41864436864852905)
 # s is `sh` (12 bits) + `sl`, the division's remainder. The logarithm is `h` (12 bits) + `l`, the product `t` + `tl`. Given
 # are the bits of |x| less those of the least m, k and y; the value is what the sum is off from the nearest integer.
 _POW_EXPONENT = (
-    """static inline {t} irt_vpow_exponent_{n}({i} bits, {t} k, {t} y, {t} *sum) {{
+    """IRT_INLINE {t} irt_vpow_exponent_{n}({i} bits, {t} k, {t} y, {t} *sum) {{
   {t} m = ({t})((bits & 0x7fffff) + 0x3f510625);
   {i} up = m > 1.22474487f;
   {t} c = irt_vselect_{n}(up, 1.5f - ({t}){{0}}, 1.0f - ({t}){{0}}), f = m - c, d = m + c, inverse = 1.0f / d;
@@ -39,7 +40,7 @@ _POW_EXPONENT = (
 # large that it does not matter how large is kept small enough for finite sums. Below 2^23, the lowest bit of |y| + 2^23
 # says if y is odd.
 _ANY_POW = (
-    """static inline {t} irt_vany_pow_{n}({t} x, {t} y) {{
+    """IRT_INLINE {t} irt_vany_pow_{n}({t} x, {t} y) {{
   {i} ax = ({i})x & INT32_MAX, ay = ({i})y & INT32_MAX, tiny = ax < 0x00800000;
   {i} bits = ({i})irt_vselect_{n}(tiny, ({t})ax * 33554432.0f, ({t})ax) - 0x3f510625;
   {t} most = irt_vselect_{n}(ay < 0x50800000, y, ({t})((({i})y & INT32_MIN) | 0x50800000)), sum;
@@ -59,7 +60,7 @@ _ANY_POW = (
 )
 # Most vectors have positive normal numbers only, and so have their powers: these are done with in half of the time.
 _POW = (
-    """static inline {t} irt_vpow_{n}({t} x, {t} y) {{
+    """IRT_INLINE {t} irt_vpow_{n}({t} x, {t} y) {{
   {i} bits = (({i})x & INT32_MAX) - 0x3f510625, special = (({i})x < 0x00800000) | (({i})x > 0x7f7fffff);
   {t} sum, r;
   if (irt_vany_{n}(special)) return irt_vany_pow_{n}(x, y);
@@ -72,16 +73,16 @@ _POW = (
 )
 
 # Powers that are cheap, with the ends as pow has them: the square root of -∞ is ∞, that of -0 is +0.
-_ROOT_OF = """static inline {t} irt_vroot_of_{n}({t} x) {{
+_ROOT_OF = """IRT_INLINE {t} irt_vroot_of_{n}({t} x) {{
   return irt_vselect_{n}(x == -INFINITY, INFINITY - ({t}){{0}}, x + 0.0f);
 }}"""
-_ROOTS = """static inline {t} irt_v{name}_{n}({t} x) {{
+_ROOTS = """IRT_INLINE {t} irt_v{name}_{n}({t} x) {{
   {t} a = irt_vroot_of_{n}(x), q = irt_vsqrt_{n}(a);
-  return TEXT;
+  return $text;
 }}"""
-_PRODUCTS = """static inline {t} irt_v{name}_{n}({t} x) {{
-  {t} q = FIRST;
-  return TEXT;
+_PRODUCTS = """IRT_INLINE {t} irt_v{name}_{n}({t} x) {{
+  {t} q = $first;
+  return $text;
 }}"""
 _OF_ROOTS = {
     -1.5: ("pow_minus_3_2", "(1.0f / a) / q"),
@@ -120,7 +121,7 @@ def cheapest(call: Call) -> tuple[str, tuple[int, ...]]:
     return call.name, tuple(range(len(call.args)))
 
 
-_HYPOT = """static inline {t} irt_vhypot_{n}({t} x, {t} y) {{
+_HYPOT = """IRT_INLINE {t} irt_vhypot_{n}({t} x, {t} y) {{
   {t} a = irt_vfabs_{n}(x), b = irt_vfabs_{n}(y), most = irt_vselect_{n}(a < b, b, a), one = 1.0f - ({t}){{0}};
   {i} large = most > 1.0e18f, small = most < 1.0e-16f;
   {t} down = irt_vselect_{n}(large, 0x1p-70f - ({t}){{0}}, irt_vselect_{n}(small, 0x1p100f - ({t}){{0}}, one));
@@ -135,8 +136,8 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("pow", "float32"): _POW,
     ("hypot", "float32"): _HYPOT,
     ("root_of", "float32"): _ROOT_OF,
-    **{(name, "float32"): _ROOTS.replace("TEXT", text) for name, text in _OF_ROOTS.values()},
-    **{(n, "float32"): _PRODUCTS.replace("FIRST", q).replace("TEXT", text) for n, q, text in _OF_PRODUCTS.values()},
+    **{(name, "float32"): fill(_ROOTS, text=text) for name, text in _OF_ROOTS.values()},
+    **{(n, "float32"): fill(_PRODUCTS, first=q, text=text) for n, q, text in _OF_PRODUCTS.values()},
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {

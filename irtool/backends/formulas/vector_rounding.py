@@ -7,68 +7,74 @@ others are integers, infinite or NaN.
 
 from __future__ import annotations
 
+from .templates import fill
+
 _KINDS = {
-    "float32": {"LIMIT": "8388608.0f", "HALF": "0.5f", "ONE": "1.0f", "FAR": "1024.0f", "UPPER": "~0xfff", "SUFFIX": "f"},
+    "float32": {"limit": "8388608.0f", "half": "0.5f", "one": "1.0f", "far": "1024.0f", "upper": "~0xfff", "suffix": "f"},
     "float64": {
-        "LIMIT": "4503599627370496.0", "HALF": "0.5", "ONE": "1.0", "FAR": "1024.0", "UPPER": "~INT64_C(0x7ffffff)",
-        "SUFFIX": "",
+        "limit": "4503599627370496.0", "half": "0.5", "one": "1.0", "far": "1024.0", "upper": "~INT64_C(0x7ffffff)",
+        "suffix": "",
     },
 }  # fmt: skip
-"""Words of the texts by dtype. UPPER masks the upper half of a number's digits."""
+"""Words of the texts by dtype. `upper` masks the upper half of a number's digits."""
 
-_ROUND = """static inline {t} irt_vNAME_{n}({t} x) {{
+_ROUND = """IRT_INLINE {t} irt_v${name}_{n}({t} x) {{
 #if defined(__SSE4_1__) || defined(__aarch64__) || defined(__powerpc64__)
   {t} y;
   int k;
-  for (k = 0; k < {lanes}; ++k) y[k] = NAMESUFFIX(x[k]);
+  for (k = 0; k < {lanes}; ++k) y[k] = ${name}${suffix}(x[k]);
   return y;
 #else
   {t} a = irt_vfabs_{n}(x), y = irt_vnearest_{n}(a);
-BODY  y = ({t})(({i})y | (({i})x & ~{int_max}));
-  return irt_vselect_{n}(a < LIMIT, y, x);
+${body}  y = ({t})(({i})y | (({i})x & ~{int_max}));
+  return irt_vselect_{n}(a < $limit, y, x);
 #endif
 }}"""
-_NEAREST = "static inline {t} irt_vnearest_{n}({t} a) {{ return (a + LIMIT) - LIMIT; }}"
-_ONE_WHERE = "({t})((CONDITION) & ({i})(ONE - ({t}){{0}}))"
-_TRUNC = f"  y -= {_ONE_WHERE};\n".replace("CONDITION", "y > a")
-_AWAY = f"  y += {_ONE_WHERE};\n"
+_NEAREST = "IRT_INLINE {t} irt_vnearest_{n}({t} a) {{ return (a + $limit) - $limit; }}"
+
+
+def _step(sign: str, condition: str) -> str:
+    """One added, or taken away, where a condition holds."""
+    return f"  y {sign}= ({{t}})(({condition}) & ({{i}})($one - ({{t}}){{{{0}}}}));\n"
+
+
+_TRUNC = _step("-", "y > a")
 # Floor and ceil are what is nearest, or one away from zero or towards it.
 _BODIES = {
     "nearbyint": "",
     "trunc": _TRUNC,
-    "round": _TRUNC + _AWAY.replace("CONDITION", "a - y >= HALF"),
-    "floor": _TRUNC + _AWAY.replace("CONDITION", "(y < a) & (x < 0)"),
-    "ceil": _TRUNC + _AWAY.replace("CONDITION", "(y < a) & (x > 0)"),
+    "round": _TRUNC + _step("+", "a - y >= $half"),
+    "floor": _TRUNC + _step("+", "(y < a) & (x < 0)"),
+    "ceil": _TRUNC + _step("+", "(y < a) & (x > 0)"),
 }
 
-_COPYSIGN = """static inline {t} irt_vcopysign_{n}({t} x, {t} y) {{
+_COPYSIGN = """IRT_INLINE {t} irt_vcopysign_{n}({t} x, {t} y) {{
   return ({t})((({i})x & {int_max}) | (({i})y & ~{int_max}));
 }}"""
 # The products of a quotient below 2^10 with the halves of the divisor's digits are exact, and so are the differences, as
 # the quotient is the nearest one: what is left, at most half of the divisor, has no digit below the divisor's last.
-_FMOD = """static inline {t} irt_vfmod_{n}({t} x, {t} y) {{
+_FMOD = """IRT_INLINE {t} irt_vfmod_{n}({t} x, {t} y) {{
   {t} a = irt_vfabs_{n}(x), b = irt_vfabs_{n}(y), q = irt_vnearest_{n}(a / b);
-  {t} upper = ({t})(({i})b & UPPER), r = (a - q * upper) - q * (b - upper);
+  {t} upper = ({t})(({i})b & $upper), r = (a - q * upper) - q * (b - upper);
   r = irt_vselect_{n}(r < 0, r + b, r);
   r = ({t})(({i})r | (({i})x & ~{int_max}));
-  return irt_vany_{n}(~((a < FAR * b) & (b < INFINITY))) ? irt_vfar_fmod_{n}(x, y, r) : r;
+  return irt_vany_{n}(~((a < $far * b) & (b < INFINITY))) ? irt_vfar_fmod_{n}(x, y, r) : r;
 }}"""
 _FAR_FMOD = """static __attribute__((noinline, unused)) {t} irt_vfar_fmod_{n}({t} x, {t} y, {t} r) {{
   int k;
-  for (k = 0; k < {lanes}; ++k) r[k] = fmodSUFFIX(x[k], y[k]);
+  for (k = 0; k < {lanes}; ++k) r[k] = fmod${suffix}(x[k], y[k]);
   return r;
 }}"""
 _QUESTIONS = {"isnan": "x != x", "isinf": "irt_vfabs_{n}(x) == INFINITY", "isfinite": "irt_vfabs_{n}(x) < INFINITY"}
-_QUESTION = "static inline {i} irt_vNAME_{n}({t} x) {{ return ANSWER; }}"
+_QUESTION = "IRT_INLINE {i} irt_v${name}_{n}({t} x) {{ return $answer; }}"
 
 
 def _texts(dtype: str) -> dict[str, str]:
-    texts = {name: _ROUND.replace("BODY", body).replace("NAME", name) for name, body in _BODIES.items()}
-    texts |= {name: _QUESTION.replace("NAME", name).replace("ANSWER", a) for name, a in _QUESTIONS.items()}
-    texts |= {"nearest": _NEAREST, "copysign": _COPYSIGN, "fmod": _FMOD, "far_fmod": _FAR_FMOD}
-    for word, meaning in _KINDS[dtype].items():
-        texts = {name: text.replace(word, meaning) for name, text in texts.items()}
-    return texts
+    words = _KINDS[dtype]
+    texts = {name: fill(_ROUND, name=name, body=fill(body, **words), **words) for name, body in _BODIES.items()}
+    texts |= {name: fill(_QUESTION, name=name, answer=answer) for name, answer in _QUESTIONS.items()}
+    others = {"nearest": _NEAREST, "copysign": _COPYSIGN, "fmod": _FMOD, "far_fmod": _FAR_FMOD}
+    return texts | {name: fill(text, **words) for name, text in others.items()}
 
 
 FUNCTIONS: dict[tuple[str, str], str] = {(name, d): text for d in _KINDS for name, text in _texts(d).items()}

@@ -8,6 +8,7 @@ Angles too large for that are rare; their lanes ask the C library.
 from __future__ import annotations
 
 from .polynomials import horner
+from .templates import fill
 
 _SIN_TERMS = (-0.16666655242443085, 0.008332189172506332, -0.00019518285989761353)
 _COS_TERMS = (1.0, -0.5, 0.04166664555668831, -0.0013887309469282627, 2.4432327336398885e-05)
@@ -22,7 +23,7 @@ _ATAN_TERMS = (1.0, -0.33333298563957214, 0.1999852955341339, -0.14264015853405,
 
 # The multiple is below 2^13, the first three parts of π/2 have 11 bits. The sum `z` has the multiple in its lowest bits.
 # What rounding takes from `b` is put back with the fourth part (subtracted, so that -0 stays).
-_TURN = """static inline {t} irt_vturn_{n}({t} x, {i} *quarters) {{
+_TURN = """IRT_INLINE {t} irt_vturn_{n}({t} x, {i} *quarters) {{
   {t} z = x * 0.63661977f + 12582912.0f, k = z - 12582912.0f;
   {t} a = (x - k * 1.5703125f) - k * 4.837512969970703e-4f, b = a - k * 7.549533620476723e-8f;
   *quarters = ({i})z;
@@ -30,7 +31,7 @@ _TURN = """static inline {t} irt_vturn_{n}({t} x, {i} *quarters) {{
 }}"""
 # The sum is more accurate than a product would be, but gives 0 for -0.
 _TURN_SIN = (
-    """static inline {t} irt_vturn_sin_{n}({t} r) {{
+    """IRT_INLINE {t} irt_vturn_sin_{n}({t} r) {{
   {t} z = r * r, y = r + r * (z * """
     + horner("z", _SIN_TERMS)
     + """);
@@ -38,42 +39,42 @@ _TURN_SIN = (
 }}"""
 )
 _TURN_COS = (
-    """static inline {t} irt_vturn_cos_{n}({t} r) {{
+    """IRT_INLINE {t} irt_vturn_cos_{n}({t} r) {{
   {t} z = r * r;
   return """
     + horner("z", _COS_TERMS)
     + """;
 }}"""
 )
-_FAR = """static __attribute__((noinline, unused)) {t} irt_vfar_@_{n}({t} x, {t} y) {{
+_FAR = """static __attribute__((noinline, unused)) {t} irt_vfar_${name}_{n}({t} x, {t} y) {{
   int k;
   for (k = 0; k < {lanes}; ++k)
-    if (fabsf(x[k]) > 12867.0f) y[k] = @f(x[k]);
+    if (fabsf(x[k]) > 12867.0f) y[k] = ${name}f(x[k]);
   return y;
 }}"""
 _RESULT = """
-  return irt_vany_{n}(irt_vfabs_{n}(x) > 12867.0f) ? irt_vfar_@_{n}(x, y) : y;
+  return irt_vany_{n}(irt_vfabs_{n}(x) > 12867.0f) ? irt_vfar_${name}_{n}(x, y) : y;
 }}"""
-_SIN = """static inline {t} irt_v@_{n}({t} x) {{
+_SIN = """IRT_INLINE {t} irt_v${name}_{n}({t} x) {{
   {i} q;
   {t} r = irt_vturn_{n}(x, &q);
-  {t} y = irt_vselect_{n}(((q & 1) == #), irt_vturn_sin_{n}(r), irt_vturn_cos_{n}(r));
-  y = ({t})(({i})y ^ ((+ & 2) << 30));"""
-_TAN = """static inline {t} irt_vtan_{n}({t} x) {{
+  {t} y = irt_vselect_{n}(((q & 1) == $odd), irt_vturn_sin_{n}(r), irt_vturn_cos_{n}(r));
+  y = ({t})(({i})y ^ (($quarters & 2) << 30));"""
+_TAN = """IRT_INLINE {t} irt_vtan_{n}({t} x) {{
   {i} q;
   {t} r = irt_vturn_{n}(x, &q), s = irt_vturn_sin_{n}(r), c = irt_vturn_cos_{n}(r);
   {i} odd = (q & 1) != 0;
-  {t} y = irt_vselect_{n}(odd, -c, s) / irt_vselect_{n}(odd, s, c);""" + _RESULT.replace("@", "tan")
+  {t} y = irt_vselect_{n}(odd, -c, s) / irt_vselect_{n}(odd, s, c);""" + fill(_RESULT, name="tan")
 
 # asin a is π/2 - 2 asin √((1 - a) / 2) above 1/2, where the root is below 1/2 again.
 _ASIN_HALF = (
-    """static inline {t} irt_vasin_half_{n}({t} a, {t} z) {{
+    """IRT_INLINE {t} irt_vasin_half_{n}({t} a, {t} z) {{
   return a * """
     + horner("z", _ASIN_TERMS)
     + """;
 }}"""
 )
-_ASIN = """static inline {t} irt_vasin_{n}({t} x) {{
+_ASIN = """IRT_INLINE {t} irt_vasin_{n}({t} x) {{
   {t} a = irt_vfabs_{n}(x), h = 0.5f - 0.5f * a;
   {i} low = a < 0.5f;
   {t} z = irt_vselect_{n}(low, a * a, h);
@@ -81,7 +82,7 @@ _ASIN = """static inline {t} irt_vasin_{n}({t} x) {{
   y = irt_vselect_{n}(low, y, 1.57079637f - ((y + y) + 4.37113883e-8f));
   return ({t})(({i})y | (({i})x & INT32_MIN));
 }}"""
-_ACOS = """static inline {t} irt_vacos_{n}({t} x) {{
+_ACOS = """IRT_INLINE {t} irt_vacos_{n}({t} x) {{
   {t} a = irt_vfabs_{n}(x), h = 0.5f - 0.5f * a;
   {i} low = a < 0.5f;
   {t} z = irt_vselect_{n}(low, a * a, h);
@@ -92,14 +93,14 @@ _ACOS = """static inline {t} irt_vacos_{n}({t} x) {{
 }}"""
 
 _ATAN_UNIT = (
-    """static inline {t} irt_vatan_unit_{n}({t} a) {{
+    """IRT_INLINE {t} irt_vatan_unit_{n}({t} a) {{
   {t} z = a * a;
   return a * """
     + horner("z", _ATAN_TERMS)
     + """;
 }}"""
 )
-_ATAN = """static inline {t} irt_vatan_{n}({t} x) {{
+_ATAN = """IRT_INLINE {t} irt_vatan_{n}({t} x) {{
   {t} a = irt_vfabs_{n}(x);
   {i} high = a > 1.0f;
   {t} y = irt_vatan_unit_{n}(irt_vselect_{n}(high, 1.0f / a, a));
@@ -107,7 +108,7 @@ _ATAN = """static inline {t} irt_vatan_{n}({t} x) {{
   return ({t})(({i})y | (({i})x & INT32_MIN));
 }}"""
 # The quotient of the smaller and the larger one; of equal ones (zeros and infinities, too) it is known.
-_ATAN2 = """static inline {t} irt_vatan2_{n}({t} y, {t} x) {{
+_ATAN2 = """IRT_INLINE {t} irt_vatan2_{n}({t} y, {t} x) {{
   {t} a = irt_vfabs_{n}(y), b = irt_vfabs_{n}(x);
   {i} high = a > b;
   {t} q = irt_vselect_{n}(high, b, a) / irt_vselect_{n}(high, a, b);
@@ -119,15 +120,14 @@ _ATAN2 = """static inline {t} irt_vatan2_{n}({t} y, {t} x) {{
 
 
 def _wave(name: str, odd: int, quarters: str) -> str:
-    text = _SIN.replace("#", str(odd)).replace("(+ &", f"({quarters} &") + _RESULT
-    return text.replace("@", name)
+    return fill(_SIN + _RESULT, name=name, odd=str(odd), quarters=quarters)
 
 
 FUNCTIONS: dict[tuple[str, str], str] = {
     ("turn", "float32"): _TURN,
     ("turn_sin", "float32"): _TURN_SIN,
     ("turn_cos", "float32"): _TURN_COS,
-    **{(f"far_{name}", "float32"): _FAR.replace("@", name) for name in ("sin", "cos", "tan")},
+    **{(f"far_{name}", "float32"): fill(_FAR, name=name) for name in ("sin", "cos", "tan")},
     ("sin", "float32"): _wave("sin", 0, "q"),
     ("cos", "float32"): _wave("cos", 1, "(q + 1)"),
     ("tan", "float32"): _TAN,

@@ -43,7 +43,7 @@ class Library:
             name = waiting.pop()
             if name in done:
                 continue
-            for other in support.calls(self._texts[name]):
+            for other in support.calls(name):
                 if other not in self._texts:
                     self.scalar(other)
                     waiting.append(other)

@@ -160,7 +160,7 @@ class _Compiler:
         return self.types.get(word) or named_type(word)
 
     def skip_words(self) -> None:
-        while self.token in ("static", "inline", "const"):
+        while self.token in ("static", "IRT_INLINE", "const"):
             self.step()
 
     def type(self) -> Type:

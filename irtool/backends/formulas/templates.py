@@ -1,0 +1,10 @@
+"""Texts of functions with words left open: `$name`, for what a family fills in; `{t}` is for `vector_math`."""
+
+from __future__ import annotations
+
+from string import Template
+
+
+def fill(text: str, /, **words: str) -> str:
+    """The text with its words. Raises KeyError where one is missing."""
+    return Template(text).substitute(words)
