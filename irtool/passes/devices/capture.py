@@ -64,7 +64,7 @@ class Capture:
         domain = self.constraints.callee(old)
         callee, arguments = callee_and_arguments(old)
         function = self._part(device, device, domains.device(domain), callee)
-        parts = domain.parts[:-1] or (domain,) * len(arguments)
+        parts = domains.parts(domain)[:-1] or (domain,) * len(arguments)
         args = [
             self._part(device, domains.device(part), self._seen(arg), arg)
             for arg, part in zip(arguments, parts, strict=True)

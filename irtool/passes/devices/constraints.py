@@ -136,9 +136,10 @@ class Constraints:
         """A lowered call whose arguments are a tuple that was made elsewhere: all parameters are where the tuple is."""
         function = self.domains.find(self.domain(call.args[0]))
         fields, result = Domain(), Domain()
-        for part in function.parts[:-1]:
+        *params, returned = self.domains.parts(function)
+        for part in params:
             self._require(call, part, fields)
-        self._require(call, function.parts[-1], result)
+        self._require(call, returned, result)
         return Domain(parts=(self.domains.make(call.args[0].checked_type), fields, result))
 
     def _require(self, e: Expr, a: Domain, b: Domain) -> None:
@@ -156,7 +157,7 @@ class Constraints:
         of = self.domain
         if isinstance(e, Call):
             callee = self.callee(e)
-            parts = callee.parts
+            parts = self.domains.parts(callee)
             _, arguments = callee_and_arguments(e)
             if not parts:  # a function whose type is not known to be one
                 parts = (callee,) * (len(arguments) + 1)
@@ -192,7 +193,7 @@ class Constraints:
 
     def _collect_function(self, f: Function) -> None:
         canonical, make = self.configuration.canonical, self.domains.make
-        *params, result = self.domains.find(self.domain(f)).parts
+        *params, result = self.domains.parts(self.domain(f))
         self._require(f.body, result, self.domain(f.body))
         if known(f.virtual_device) is not None:
             self._require(f.body, make(f.body.checked_type, canonical(f.virtual_device)), self.domain(f.body))
