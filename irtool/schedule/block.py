@@ -101,11 +101,11 @@ class Block(Generic[Form]):
         """The loops over results that are inside of it."""
         return tuple(x for x in self.loops if _among(x, self.tile))
 
-    def with_guards(self) -> Block[Form]:
-        """The block, with the conditions on what a reduction reads as conditions on its steps."""
+    def with_guards(self, formed: bool = False) -> Block[Form]:
+        """The block, with the conditions on what a reduction reads as conditions on its steps. `formed`: see `take_guards`."""
         if not isinstance(self.form, Reduction):
             return self
-        form: Any = take_guards(self.form)
+        form: Any = take_guards(self.form, formed)
         return replace(self, form=form, view=None)
 
     def again(self) -> Block[Form]:

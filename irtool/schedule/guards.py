@@ -4,6 +4,7 @@
 
 Where the read is replaced by what leaves the accumulator as it is, the step may as well not be made. The conditions then
 become bounds of the reduction's loops, or are decided for each step of an unrolled tile; inside of an image none is left.
+Where `w` may be infinite, the product with the zero is formed: it is NaN.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from ..tir import dtypes
 from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, const, minimum, post_order, rewrite
 from ..tir.expr import maximum as larger
 from ..tir.simplify import Simplifier
@@ -21,15 +23,23 @@ from .affine import depends
 from .forms import Reduction
 
 
-def take_guards(r: Reduction) -> Reduction:
-    """The reduction with the guards of its reads in `guards`; itself where a guard is of another kind."""
+def take_guards(r: Reduction, formed: bool = False) -> Reduction:
+    """The reduction with the guards of its reads in `guards`; itself where a guard is of another kind.
+
+    With `formed` those of products as well whose other factor may be infinite. The result says so if there are any.
+    """
     update = r.update
     if not isinstance(update, Binary) or not isinstance(update.a, Load) or update.a.source is not r.acc:
         return r
     simplify = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
     value = update.b
     conditions: list[Expr] = []
-    while (guard := _guard(value, update.op, r.init)) is not None:
+    is_formed = r.formed
+    while (found := _guard(value, update.op, r.init)) is not None:
+        guard, exact = found
+        if not exact and not formed:
+            break
+        is_formed = is_formed or not exact
         stack = [guard.cond]
         while stack:
             c = stack.pop()
@@ -47,23 +57,33 @@ def take_guards(r: Reduction) -> Reduction:
         value = rewrite(value, lambda e: e, {guard: guard.then})
     if not conditions:
         return r
-    return replace(r, update=Binary(update.op, update.a, value, update.dtype), guards=tuple(conditions))
+    update = Binary(update.op, update.a, value, update.dtype)
+    return replace(r, update=update, guards=(*r.guards, *conditions), formed=is_formed)
 
 
-def _guard(e: Expr, op: str, init: Expr) -> Select | None:
-    """The guard whose other branch makes the step one that changes nothing."""
+def _guard(e: Expr, op: str, init: Expr) -> tuple[Select, bool] | None:
+    """The guard whose other branch makes the step one that changes nothing, and whether that is so whatever is multiplied."""
+    exact = True
     while True:
         if isinstance(e, Select):
             if not e.lazy or not isinstance(e.other, Const) or not isinstance(init, Const):
                 return None
             neutral = e.other.value == (0 if op == "+" else init.value)
-            return e if neutral and op in ("+", "max", "min", "maximum", "minimum") else None
+            return (e, exact) if neutral and op in ("+", "max", "min", "maximum", "minimum") else None
         if isinstance(e, Cast) and op == "+":
             e = e.value
         elif isinstance(e, Binary) and e.op == "*" and op == "+":
-            e = e.b if _holds_guard(e.b) else e.a
+            e, factor = (e.b, e.a) if _holds_guard(e.b) else (e.a, e.b)
+            exact = exact and (factor is e or _is_finite(factor))  # a square is one of the same zero
         else:
             return None
+
+
+def _is_finite(e: Expr) -> bool:
+    """Whether `e` times zero is zero whatever it is: an integer, or a float that is known to be a finite number."""
+    while isinstance(e, Cast) and dtypes.itemsize(e.dtype) >= dtypes.itemsize(e.value.dtype):
+        e = e.value
+    return not dtypes.is_float(e.dtype) or (isinstance(e, Load) and e.source.finite)
 
 
 def _holds_guard(e: Expr) -> bool:

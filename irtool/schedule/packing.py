@@ -41,7 +41,7 @@ class Limits:
 
 
 def find_limits(r: Reduction, operand: Load, simplify: Simplifier) -> Limits | None:
-    """None where no value read would leave the accumulator as it is."""
+    """None where no value read would leave the accumulator as it is, or steps must be made that the copy does not decide."""
     bounds = [(0, d - 1) for d in operand.source.shape]
     kept: list[Expr] = []
     for g in r.guards:
@@ -57,7 +57,7 @@ def find_limits(r: Reduction, operand: Load, simplify: Simplifier) -> Limits | N
         else:
             kept.append(g)
     neutral = _neutral(r, operand)
-    if len(kept) < len(r.guards) and neutral is None:
+    if (len(kept) < len(r.guards) and neutral is None) or (r.formed and kept):
         return None
     return Limits(tuple(bounds), tuple(kept), const(0, operand.dtype) if neutral is None else neutral)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..tir.kernel import Kernel
 from ..tir.program import Program, RunKernel, constants_in_use, steps
+from .finite_weights import note_finite_weights
 from .fuse_kernels import fuse_kernels
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
@@ -70,6 +71,11 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "kernels that work row by row on the same rows become one; layouts, which decide what a row is, are known",
         fuse_kernels,
         vectors=True,
+    ),
+    ProgramStage(
+        "NoteFiniteWeights",
+        "the weights of each kernel are known, and strategies may leave out what padding adds: zeros times finite numbers",
+        note_finite_weights,
     ),
     ProgramStage(
         "ScheduleKernels",

@@ -55,7 +55,8 @@ class Map:
 class Reduction:
     """Loops around: `acc = init`; inner loops around `acc = update`; stores that read `acc`.
 
-    A step is made only where all the `guards` (see there) are at least 0.
+    A step is made only where all the `guards` (see there) are at least 0; where they are `formed`, it must be made there as
+    well, on the zero that stands for what is not read: a product of it need not be zero.
     """
 
     loops: tuple[Loop, ...]
@@ -65,6 +66,7 @@ class Reduction:
     update: Expr
     stores: tuple[Store, ...]
     guards: tuple[Expr, ...] = ()
+    formed: bool = False
 
     @property
     def work(self) -> int:

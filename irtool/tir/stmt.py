@@ -62,9 +62,10 @@ class Buffer:
     """Memory for a tensor of static `shape`. Compared by identity.
 
     `layout` says how elements are ordered in memory: None is row-major; otherwise digits, outermost first, see `Layout`.
+    `finite`: no element is infinite or NaN, whatever the program is run on.
     """
 
-    __slots__ = ("dtype", "layout", "name", "scope", "shape")
+    __slots__ = ("dtype", "finite", "layout", "name", "scope", "shape")
 
     def __init__(
         self,
@@ -73,8 +74,11 @@ class Buffer:
         dtype: str = "float32",
         scope: Scope = Scope.GLOBAL,
         layout: Layout | None = None,
+        *,
+        finite: bool = False,
     ) -> None:
         self.layout = layout
+        self.finite = finite
         self.name = name
         self.shape = tuple(int(d) for d in shape)
         self.dtype = dtype

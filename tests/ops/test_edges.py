@@ -260,3 +260,24 @@ def test_infinities_in_convolutions(vector: bool, opt_level: int) -> None:
     want, got = both(text, [{"w": w, "s": s}, x], vector, opt_level=opt_level)
     for name, a, b in zip(CONVOLUTIONS, want, got, strict=True):
         np.testing.assert_allclose(b, a, rtol=2e-3, atol=2e-3, err_msg=name)
+
+
+PADDED = (
+    'nn.conv2d(%x, %w, padding=[1, 1], groups=32, channels=32, kernel_size=[3, 3], data_layout="NHWC", kernel_layout="HWOI")',
+    'nn.conv2d_transpose(%x, %t, channels=4, kernel_size=[3, 3], strides=[2, 2], data_layout="NHWC", kernel_layout="IOHW")',
+)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["constant", "parameter"])
+@BOTH
+def test_infinite_weights_beside_padding(vector: bool, known: bool) -> None:
+    """A zero of padding times an infinite weight is NaN, whether the weight is known while compiling or not."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(1, 9, 9, 32)).astype("float32")
+    w, t = rng.normal(size=(3, 3, 32, 1)).astype("float32"), rng.normal(size=(32, 4, 3, 3)).astype("float32")
+    w[0, 1, 3, 0], t[5, 2, 0, 0] = INF, -INF
+    text = f"def @main(%x: {typed(x)}, %w: {typed(w)}, %t: {typed(t)}) {{ ({', '.join(PADDED)}) }}"
+    want, got = both(text, [{"w": w, "t": t}, x] if known else [x, w, t], vector)
+    for name, a, b in zip(PADDED, want, got, strict=True):
+        assert np.isnan(a).any(), name
+        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-4, err_msg=name)

@@ -56,7 +56,7 @@ def pack(
     def place(outer: Block[Reduction], depth: int) -> Block[Reduction]:
         return _placed(outer, depth, find_operand(outer.form, called), v, lanes, name, scope)
 
-    return replace(b.with_guards(), pending=Pending(name, place))
+    return replace(b.with_guards(formed=True), pending=Pending(name, place))
 
 
 def _placed(

@@ -79,6 +79,11 @@ class Stage:
         return self._tell(self._fused) if isinstance(self.form, Reduction) else None
 
     @property
+    def padded(self) -> Reduction | None:
+        """The reduction, if it is one, with the guards apart of products that must be formed (see `take_guards`), too."""
+        return self._tell(self._formed) if isinstance(self.form, Reduction) else None
+
+    @property
     def map(self) -> Map | None:
         """The map, if it is one, with axes split and fused likewise."""
         return self._tell(self._flat) if isinstance(self.form, Map) else None
@@ -96,9 +101,13 @@ class Stage:
 
     @cached_property
     def _fused(self) -> tuple[Reduction, list[str]]:
+        return _fused(self._split)
+
+    @cached_property
+    def _formed(self) -> tuple[Reduction, list[str]]:
         windows, lines = self._split
-        with tracing() as trace:
-            return fuse_sums(fuse_axes(windows)), [*lines, *trace]
+        formed = take_guards(windows, formed=True)
+        return _fused((formed, lines)) if formed is not windows else self._fused
 
     @cached_property
     def _flat(self) -> tuple[Map, list[str]]:
@@ -136,6 +145,13 @@ class Stage:
     def inner(self, form: Map | Reduction, serial: bool = False) -> Stage:
         """A stage that this one is made of."""
         return Stage(form, self.target, self.rows, self.same, serial=serial)
+
+
+def _fused(split: tuple[Reduction, list[str]]) -> tuple[Reduction, list[str]]:
+    """With axes fused where they can be, and what was done."""
+    windows, lines = split
+    with tracing() as trace:
+        return fuse_sums(fuse_axes(windows)), [*lines, *trace]
 
 
 class Strategy(ABC):

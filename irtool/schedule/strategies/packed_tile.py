@@ -41,8 +41,11 @@ class PackedTile(Strategy):
     """A copy of the operand that keeps results from being made in vectors, and a tile of registers that reads it."""
 
     def choose(self, stage: Stage) -> Candidate | None:
-        r = stage.reduction
-        if r is None or stage.lanes < 2 or not (stage.tile is None or is_preferred(stage)):
+        r = stage.padded
+        if r is None or stage.lanes < 2:
+            return None
+        tile = stage.tile_for(r) if r.formed else stage.tile
+        if tile is not None and not is_preferred(stage):
             return None
         plan = choose_packing(r, stage.target)
         if plan is None:
@@ -66,9 +69,9 @@ class PackedTile(Strategy):
 
 def _packed(stage: Stage, plan: PackingPlan, band: Band | None) -> Block[Reduction]:
     """One band of a reduction, which reads a copy."""
-    assert stage.reduction is not None
+    assert stage.padded is not None
     scope = plan.scope(band)
-    b, around = cut_band(Block.of(stage.reduction), band, plan.outside)
+    b, around = cut_band(Block.of(stage.padded), band, plan.outside)
     b = share(b, stage, around) if scope == Scope.LOCAL else b
     b = pack(
         b,

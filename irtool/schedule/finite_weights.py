@@ -1,0 +1,54 @@
+"""Which weights are known to hold finite numbers only: a zero of padding times such a weight adds nothing to a sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tir.dtypes import is_float
+from ..tir.forms import with_buffers
+from ..tir.kernel import Kernel
+from ..tir.program import CONSTANT, Program, RunKernel, Slot, steps
+from ..tir.stmt import Buffer
+from .vector_target import VectorTarget
+
+
+def note_finite_weights(program: Program, target: VectorTarget) -> None:
+    """Marks the parameters of kernels that are constants without infinity and NaN in every call, as `Buffer.finite`."""
+    runs = [s for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)]
+    known: dict[Slot, bool] = {}
+    finite: dict[int, list[bool]] = {}
+    for s in runs:
+        here = [_is_finite(slot.resolve(), known) for slot in s.inputs]
+        before = finite.get(id(s.kernel), here)
+        finite[id(s.kernel)] = [a and b for a, b in zip(before, here, strict=True)]
+    made = {id(k): _marked(k, finite.get(id(k), [])) for k in program.kernels}
+    program.kernels = [made[id(k)] for k in program.kernels]
+    for s in runs:
+        s.kernel = made[id(s.kernel)]
+
+
+def _is_finite(slot: Slot, known: dict[Slot, bool]) -> bool:
+    if slot.kind != CONSTANT or not is_float(slot.dtype):
+        return False
+    found = known.get(slot)
+    if found is None:
+        found = known[slot] = _holds_finite_numbers(slot.data)
+    return found
+
+
+def _holds_finite_numbers(data: Any) -> bool:
+    import numpy as np
+
+    return bool(np.isfinite(data).all())
+
+
+def _marked(kernel: Kernel, finite: list[bool]) -> Kernel:
+    replaced = {
+        b: Buffer(b.name, b.shape, b.dtype, b.scope, b.layout, finite=True)
+        for b, is_finite in zip(kernel.inputs, finite)
+        if is_finite
+    }
+    if not replaced:
+        return kernel
+    params = [replaced.get(b, b) for b in kernel.params]
+    return kernel.replace(params=params, stages=[with_buffers(form, replaced) for form in kernel.stages])
