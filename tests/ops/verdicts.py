@@ -41,12 +41,16 @@ def bases() -> dict[str, str]:
     return {key: text for key, text in calls().items() if _verdict(text)[0] == "."}
 
 
-def neighbours(key: str) -> Iterator[str]:
-    """The texts that differ from that of a call in one place."""
-    text = calls()[key]
+def neighbours(text: str) -> Iterator[str]:
+    """The texts that differ in one place from that of a function, which begins in the second line."""
     for match in _TOKEN.finditer(text, text.index("\n") + 1):
         for new in _others(match):
             yield text[: match.start()] + new + text[match.end() :]
+
+
+def completed(key: str) -> Iterator[str]:
+    """A call with attributes given that were left out."""
+    text = calls()[key]
     head, end = text.rstrip()[:-3], text.rstrip()[-3:]
     between = "" if head.endswith("(") else ", "
     for f in operators.get(key.split(" ")[0]).fields():
@@ -77,7 +81,7 @@ def _others(match: re.Match[str]) -> Iterator[str]:
 
 def line(key: str) -> str:
     """What `verdicts.txt` says of a call."""
-    texts = list(neighbours(key))
+    texts = [*neighbours(calls()[key]), *completed(key)]
     found = [_verdict(t) for t in texts[:: max(1, -(-len(texts) // MOST))]]
     types = "\n".join(t for _, t in found)
     return f"{key} | {''.join(v for v, _ in found)} | {hashlib.sha256(types.encode()).hexdigest()[:6]}"
