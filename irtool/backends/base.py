@@ -25,8 +25,8 @@ from ..diagnostics import Diagnostic, UsageError, nearest
 from ..plugin import Plugin, Registry, type_hints
 from ..plugin.mistakes import adopt, check_dataclass
 from ..plugin.origin import is_outside
-from ..schedule.vector_target import VectorTarget
 from ..tir.program import Program
+from ..tir.vector_target import SIZES, VectorTarget
 from .flags import flag, merge_flags, read_flag, show_flag
 from .sources import Built, EntryPoint, Parameter, Request, Sources, entry_points
 
@@ -109,7 +109,9 @@ class Backend(Plugin):
             for name in source:
                 if name not in known:
                     have = f"it has {', '.join(known)}" if known else "it has none"
-                    raise UsageError(f"the backend {cls.name} has no flag {name} ({have})", help=nearest(name, known))
+                    raise UsageError(
+                        f"the backend {cls.name} has no flag {name} ({have})", help=nearest(name, [*known, *SIZES])
+                    )
             read.append({n: read_flag(known[n], hints[n], v) for n, v in source.items()})
         return cls(**merge_flags(*read))
 

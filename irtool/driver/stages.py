@@ -40,7 +40,7 @@ def run_stages(
     `instruments` see every stage (`run_before_stage`, `run_after_stage`); where there are none, those of the current context.
     """
     watching = PassContext.current().instruments if instruments is None else instruments
-    program = lower_module(prepared, list(entries))
+    program = lower_module(prepared, list(entries), machine)
     refuse_oversized(program, prepared)
     for instrument in watching:
         instrument.run_after_stage(program, LOWER.name)

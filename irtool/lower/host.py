@@ -20,6 +20,7 @@ from ..diagnostics import Diagnostic, IrError
 from ..interp.mistakes import MissingConstant
 from ..ir import Constant, Function, MissingData, Module
 from ..tir.program import CONSTANT, HostFunction, Program, RunKernel, Slot, steps
+from ..tir.vector_target import USUAL, VectorTarget
 from .closures import Capture
 from .function import FunctionLowering
 from .kernels import Kernels
@@ -31,13 +32,14 @@ class DependsOnValues(IrError):
     """What must be known while lowering (a constructor, how deep a recursion goes) depends on the values of inputs."""
 
 
-def lower_module(module: Module, entries: Iterable[str] = ("main",)) -> Program:
-    """The program of a typed module: the entries, what they call, and their kernels; memory is not planned yet.
+def lower_module(module: Module, entries: Iterable[str] = ("main",), target: VectorTarget = USUAL) -> Program:
+    """The program of a typed module: the entries, what they call, and their kernels; memory is not planned yet. `target` says
+    what is worth being stored on the way.
 
     Raises IrError where an expression has no counterpart in C, listing every operator that cannot be compiled;
     DependsOnValues where it would have one if inputs were constants.
     """
-    return ModuleLowering(module).run(list(entries))
+    return ModuleLowering(module, target).run(list(entries))
 
 
 class ModuleLowering:
@@ -49,10 +51,10 @@ class ModuleLowering:
         in_place: calls lowered in place so far.
     """
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, target: VectorTarget) -> None:
         self.module = module
         self.problems: list[Diagnostic] = []
-        self.kernels = Kernels(self.problems)
+        self.kernels = Kernels(self.problems, target)
         self.depends_on_values = False
         self.in_place = 0
         self._constants: dict[Any, Slot] = {}

@@ -7,6 +7,7 @@ from ..ir import Call, Constant, Expr, Function, Var
 from ..ir.structural import structural_equal, structural_hash
 from ..tir.kernel import Kernel
 from ..tir.stmt import PrimFunc
+from ..tir.vector_target import VectorTarget
 from .compose import TensorGraph, compose
 from .describe import described_call
 from .lowered import kernel_of
@@ -17,9 +18,10 @@ from .nest import lower_function
 class Kernels:
     """Kernels made so far. What has none is noted in `problems`."""
 
-    def __init__(self, problems: list[Diagnostic]) -> None:
+    def __init__(self, problems: list[Diagnostic], target: VectorTarget) -> None:
         self.all: list[Kernel] = []
         self.problems = problems
+        self.target = target
         self._by_hash: dict[int, list[tuple[Function, Kernel, TensorGraph]]] = {}
         self._names: dict[str, int] = {}
         self._lowered: dict[PrimFunc, Kernel] = {}
@@ -49,7 +51,7 @@ class Kernels:
         name = kernel_name(c.op.name for c in graph.operators)  # type: ignore[attr-defined]  # the callee is an operator
         seen = self._names[name] = self._names.get(name, -1) + 1
         operators = [c.op.name for c in graph.operators]  # type: ignore[attr-defined]  # the callee is an operator
-        kernel = lower_function(graph, f"{name}_{seen}" if seen else name)
+        kernel = lower_function(graph, f"{name}_{seen}" if seen else name, self.target)
         kernel = kernel.replace(operators=operators, calls=[described_call(c) for c in graph.operators])
         self.all.append(kernel)
         self._by_hash.setdefault(key, []).append((function, kernel, graph))

@@ -20,6 +20,7 @@ from ..tir.kernel import Kernel
 from ..tir.recognise import recognise
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, If, Scope, Stmt, Store, pre_order, rewrite_stmt, seq
+from ..tir.vector_target import USUAL, VectorTarget
 from .compose import TensorGraph
 from .stages import Stage, choose_stages
 
@@ -27,9 +28,9 @@ _WIDE = {"float16": "float32", "bfloat16": "float32"}
 """Sums and products of 16-bit floats are accumulated in single precision, as numpy's are."""
 
 
-def lower_function(graph: TensorGraph, name: str) -> Kernel:
+def lower_function(graph: TensorGraph, name: str, target: VectorTarget = USUAL) -> Kernel:
     """One kernel for the whole graph; its parameters are the graph's inputs, then its outputs."""
-    stages = choose_stages(graph.outputs)
+    stages = choose_stages(graph.outputs, target)
     buffers: dict[Tensor, Buffer] = {}
     for n, t in enumerate(graph.inputs):
         buffers[t] = Buffer(f"p{n}", t.shape, t.dtype, Scope.PARAM)

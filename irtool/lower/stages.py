@@ -15,9 +15,8 @@ from ..te import Compute, Operation, Placeholder, Tensor
 from ..te.tensor import Extern
 from ..tir import dtypes
 from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Select, post_order
+from ..tir.vector_target import USUAL, VectorTarget
 from .inlining import inlined_bodies
-
-_GUARDED_READS = 10
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,8 @@ def _cost(bodies: Sequence[Expr]) -> int:
     return total
 
 
-def choose_stages(outputs: Sequence[Tensor]) -> list[Stage]:
-    """The stored operations in order of execution."""
+def choose_stages(outputs: Sequence[Tensor], target: VectorTarget = USUAL) -> list[Stage]:
+    """The stored operations in order of execution, on this processor."""
     order = operations(outputs)
     results = {t.op for t in outputs}
     readers: dict[Operation, list[Compute]] = {op: [] for op in order}
@@ -109,7 +108,7 @@ def choose_stages(outputs: Sequence[Tensor]) -> list[Stage]:
         wanted = 0.0
         for reader in readers[op]:
             wanted += max(1, evaluations[reader]) * sites[reader][op]
-        if op in pinned or not _inlines(op, wanted, size):
+        if op in pinned or not _inlines(op, wanted, size, target):
             stored.add(op)
             evaluations[op] = _domain(op)
         else:
@@ -118,7 +117,7 @@ def choose_stages(outputs: Sequence[Tensor]) -> list[Stage]:
     return [Stage(op, bodies.get(op, ())) for op in order if op in stored and not isinstance(op, Placeholder)]
 
 
-def _inlines(op: Compute, wanted: float, size: int) -> bool:
+def _inlines(op: Compute, wanted: float, size: int, target: VectorTarget) -> bool:
     if op.reduce_axes or len(op.bodies) > 1:
         return False
     if wanted <= size or size == 1:
@@ -129,8 +128,8 @@ def _inlines(op: Compute, wanted: float, size: int) -> bool:
     ratio = wanted / size
     if _is_padding(op.bodies[0]):
         # A guard per element read costs less than another pass over memory, unless the element is read very often.
-        return ratio <= _GUARDED_READS
-    return cost <= 2 or cost * (ratio - 1) <= 12
+        return ratio <= target.guarded_reads
+    return cost <= 2 or cost * (ratio - 1) <= target.recomputed_cost
 
 
 def _is_padding(body: Expr) -> bool:

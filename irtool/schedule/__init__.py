@@ -21,13 +21,13 @@ guards        conditions on what is read                ⇒ bounds of loops
 nest          a block                                   ⇒ its loop nest (`factored`, `sliding`, `tile_stores`: parts of it)
 """
 
+from ..tir.vector_target import VectorTarget
 from .block import Block
 from .forms import Map, Reduction
 from .kernel import schedule_kernel
 from .nest import lower, lower_all
 from .pipeline import SCHEDULE, ProgramStage, schedule_program
 from .strategies.base import Candidate, Stage, Strategy, strategies, strategy
-from .vector_target import VectorTarget
 
 __all__ = [
     "SCHEDULE",

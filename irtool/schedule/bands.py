@@ -16,12 +16,9 @@ from dataclasses import dataclass
 from ..tir.expr import Const, Expr, Load, Var, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, Scope, Stmt, Store, seq
+from ..tir.vector_target import VectorTarget
 from .affine import loads
 from .forms import Map, Reduction
-from .vector_target import VectorTarget
-
-_LEAST_POINTS = 128
-"""Results of a band per output channel: the weights are read once for so many."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | No
         row_bytes = b.nbytes // b.shape[found.axis]
         best = None
         for rows in range(1, extent):
-            if extent % rows or rows * rest < _LEAST_POINTS:
+            if extent % rows or rows * rest < target.band_results:
                 continue
             band = found.band(rows)
             if best is None or band.height * row_bytes <= target.packed_bytes:

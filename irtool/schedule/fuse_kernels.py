@@ -27,10 +27,10 @@ from ..tir.program import (
 )
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, Scope
+from ..tir.vector_target import VectorTarget
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .strategies.row_reduction import row_count
-from .vector_target import VectorTarget
 
 
 def fuse_kernels(program: Program, target: VectorTarget) -> None:

@@ -39,13 +39,7 @@ from ..tir.stmt import (
     seq,
     substitute_stmt,
 )
-from .vector_target import VectorTarget
-
-_ROWS = 4
-"""Rows that a stage does before the next one: what it waits for in one row passes while it does the others."""
-
-_LEAST_STEPS = 32
-"""Steps that must be left to a loop of several rows."""
+from ..tir.vector_target import VectorTarget
 
 Access = tuple[Buffer, Expr, bool]
 """A buffer, the place of an element in it, and whether it is written."""
@@ -78,7 +72,7 @@ def fuse_stages(
             seen.append(accesses)
             continue
         if group:
-            made.append(_joined(group, target.streamed_bytes))
+            made.append(_joined(group, target))
         group, seen = [], []
         if isinstance(u, For) and isinstance(u.extent, Const) and u.kind in (PARALLEL, SERIAL):
             group, seen = [u], [accesses]
@@ -168,14 +162,16 @@ def _part(s: Stmt, b: Buffer) -> int:
     return max(0, _own_part(s, [i for i, _ in mine]))
 
 
-def _joined(group: Sequence[For], streamed: int) -> Stmt:
-    """One loop, in which each stage does a few rows before the next one does."""
+def _joined(group: Sequence[For], target: VectorTarget) -> Stmt:
+    """One loop, in which each stage does a few rows before the next one does, if enough steps are left for threads to share."""
     if len(group) == 1:
         return group[0]
     extent = int(group[0].extent.value)  # type: ignore[attr-defined]
     touched = {b for g in group for b, _, _ in _accesses(g, {}) if b.scope == Scope.PARAM}
-    most = _ROWS if sum(b.nbytes for b in touched) <= streamed else 1
-    several = next(n for n in (most, 2, 1) if n == 1 or (n <= most and not extent % n and extent // n >= _LEAST_STEPS))
+    most = target.interleaved_rows if sum(b.nbytes for b in touched) <= target.streamed_bytes else 1
+    several = next(
+        n for n in (most, 2, 1) if n == 1 or (n <= most and not extent % n and extent // n >= target.most_parts)
+    )
     row, step = Var(group[0].var.name), Var("row")
     bodies: list[Stmt] = []
     for g in group:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read, workspace
 from ..tir.kernel import Choice, Kernel, StageChoice
 from ..tir.stmt import Buffer, Stmt
+from ..tir.vector_target import VectorTarget
 from .bands import Banded, choose_rows
 from .primitives import compute_in_bands, tracing
 from .script import entry_for
 from .strategies.base import Stage, choose_strategy
 from .strategies.row_reduction import row_count
-from .vector_target import VectorTarget
 
 
 def schedule_kernel(kernel: Kernel, target: VectorTarget) -> Kernel:

@@ -15,13 +15,8 @@ from ..tir.forms import Map, Reduction
 from ..tir.kernel import Kernel
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer
+from ..tir.vector_target import VectorTarget
 from .affine import depends, loads
-from .vector_target import VectorTarget
-
-_LEAST_WORK = 1 << 12
-
-_LEAST_ROWS = 8
-"""Steps of a loop for which a matrix is worth copying."""
 
 
 def vectors_per_block(vectors: int) -> int:
@@ -48,7 +43,7 @@ def layout_preferences(
     if not forms:
         return {}
     r = max(forms, key=lambda f: f.work)
-    if r.work < _LEAST_WORK or r.acc.dtype not in ("float32", "int32"):
+    if r.work < target.blocked_updates or r.acc.dtype not in ("float32", "int32"):
         return {}
     full = target.lanes(dtypes.itemsize(r.acc.dtype))
     if _sums_rows(r, 2 * full):
@@ -67,7 +62,7 @@ def layout_preferences(
         if made is None:
             continue
         independent = sum(1 for e in _operands(r) if not any(_moves(i, v, max(factor, 4)) for i in e.indices))
-        if not independent and factor < full and _is_product(r, v):
+        if not independent and factor < full and _is_product(r, v, target.copied_steps):
             continue
         packed = sum(1 for b in made if b in constants)
         last = sum(1 for s in r.stores if s.indices and s.indices[-1] is v)
@@ -77,10 +72,10 @@ def layout_preferences(
     return best[1] if best is not None else _summed(r, full, constants)
 
 
-def _is_product(r: Reduction, v: Var) -> bool:
-    """True if every operand is read again for the steps of another loop than `v`, as in a product of matrices: narrow blocks
+def _is_product(r: Reduction, v: Var, least: int) -> bool:
+    """True if every operand is read again for `least` steps of another loop than `v`, as in a product of matrices: narrow blocks
     of such products beside each other are worse than a copy of one matrix."""
-    others = [x for x, n in r.loops if x is not v and n >= _LEAST_ROWS]
+    others = [x for x, n in r.loops if x is not v and n >= least]
     operands = _operands(r)
     return len(operands) > 1 and all(any(not any(depends(i, x) for i in e.indices) for x in others) for e in operands)
 

@@ -13,8 +13,8 @@ from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, steps
 from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, Scope, blocked
+from ..tir.vector_target import VectorTarget
 from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate, vectors_per_block
-from .vector_target import VectorTarget
 
 
 def assign_layouts(program: Program, target: VectorTarget) -> None:

@@ -23,6 +23,7 @@ from ..tir.stmt import (
     seq,
     substitute_stmt,
 )
+from ..tir.vector_target import USUAL, VectorTarget
 from .affine import depends
 from .block import Block
 from .factored import lower_factor
@@ -30,16 +31,13 @@ from .forms import Loop, Reduction
 from .guards import bounded_loop
 from .tile_stores import partial, transposed
 
-_MANY_STEPS = 32
-"""Steps of a loop that several threads can share evenly."""
-
 
 def lower(b: Block[Any]) -> Stmt:
     """The nest of a block. Raises UsageError where it is not said when a copy that it reads is made."""
     return lower_all([b])
 
 
-def lower_all(parts: Sequence[Block[Any]]) -> Stmt:
+def lower_all(parts: Sequence[Block[Any]], target: VectorTarget = USUAL) -> Stmt:
     """The nests of blocks one after the other, those inside of the same loops and copies together. Copies in the workspace are
     allocated outermost, to be planned with the kernel's buffers."""
     shared: list[Buffer] = []
@@ -48,9 +46,9 @@ def lower_all(parts: Sequence[Block[Any]]) -> Stmt:
         blocks = list(group)
         for b in blocks:
             b.check_placed()
-        body = _joined(blocks)
+        body = _joined(blocks, target.most_parts)
         for level in reversed(blocks[0].around):
-            body = seq([*(lower_all(blocks) for _, blocks in level.fills), body])
+            body = seq([*(lower_all(blocks, target) for _, blocks in level.fills), body])
             if level.buffer.scope == Scope.GLOBAL:
                 shared.append(level.buffer)
             else:
@@ -80,16 +78,16 @@ def _nest(b: Block[Any]) -> Stmt:
     return body
 
 
-def _joined(parts: Sequence[Block[Any]]) -> Stmt:
+def _joined(parts: Sequence[Block[Any]], many: int) -> Stmt:
     """The nests of blocks one after the other, inside of the outermost loops that all of them have.
 
     Of reductions it is the outermost loop alone: other stages can join it. Threads then share its steps only, so that there
-    must be many.
+    must be so many.
     """
     shared = None
     if isinstance(parts[0].form, Reduction):
         outermost = parts[0].outside[:1]
-        shared = 1 if outermost and outermost[0][1] >= _MANY_STEPS else 0
+        shared = 1 if outermost and outermost[0][1] >= many else 0
     common: list[tuple[Var, int, str]] = []
     for loops in zip(*(b.outside for b in parts)):
         v, extent = loops[0]

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from ..tir.kernel import Kernel
 from ..tir.program import Program, RunKernel, constants_in_use, steps
+from ..tir.vector_target import VectorTarget
 from .finite_weights import note_finite_weights
 from .fuse_kernels import fuse_kernels
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .layouts import assign_layouts
 from .subpixel import decompose_subpixels
-from .threads import share_loops
-from .vector_target import VectorTarget
+from .threads import share_loops, shared_sizes
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,11 @@ def _fuse_row_loops(program: Program, target: VectorTarget) -> None:
 
 
 def _share_loops(program: Program, target: VectorTarget) -> None:
-    _replace_kernels(program, lambda k: k.replace(nests=[share_loops(n) for n in k.nests]))
+    def shared(k: Kernel) -> Kernel:
+        nests = k.nests if k.finished else [share_loops(n, target) for n in k.nests]
+        return k.replace(nests=nests, shares={v: n for s in nests for v, n in shared_sizes(s, target).items()})
+
+    _replace_kernels(program, shared, finished=True)
 
 
 def _drop_constants(program: Program, target: VectorTarget) -> None:
@@ -108,8 +112,8 @@ def schedule_program(program: Program, target: VectorTarget) -> None:
             stage.run(program, target)
 
 
-def _replace_kernels(program: Program, change: Callable[[Kernel], Kernel]) -> None:
-    made = {id(k): k if k.finished else change(k) for k in program.kernels}
+def _replace_kernels(program: Program, change: Callable[[Kernel], Kernel], finished: bool = False) -> None:
+    made = {id(k): k if k.finished and not finished else change(k) for k in program.kernels}
     program.kernels = [made[id(k)] for k in program.kernels]
     for f in program.functions.values():
         for s in steps(f.body):

@@ -34,21 +34,16 @@ from ..tir.stmt import (
     pre_order,
     rewrite_stmt,
 )
+from ..tir.vector_target import VectorTarget
 from .forms import simplifier
 
-SHARES = 32
-"""Parts of a loop, if it has the work for them: several for each of a processor's cores."""
-_LEAST_SHARES = 4
-_LEAST_WORK = 1 << 14
-"""Stores to registers or memory in a part: a microsecond or so, which is large beside the time it takes to be handed out."""
 
-
-def share_loops(root: Stmt) -> Stmt:
+def share_loops(root: Stmt, target: VectorTarget) -> Stmt:
     """The nest with parallel loops of few iterations extended over the loops inside, as far as these are independent."""
     simplify = simplifier(root)
 
     def change(s: Stmt) -> Stmt:
-        return _extended(s, simplify) if isinstance(s, For) and s.kind == PARALLEL else s
+        return _extended(s, simplify, target.most_parts) if isinstance(s, For) and s.kind == PARALLEL else s
 
     return rewrite_stmt(root, change)
 
@@ -61,11 +56,23 @@ def shared_loops(outer: For) -> list[For]:
     return found
 
 
-def share_size(loops: Sequence[For]) -> int:
+def shared_sizes(root: Stmt, target: VectorTarget) -> dict[Var, int]:
+    """How many iterations make a part of each of the nest's parallel loops, by the variable of the outermost of those that are one."""
+    found: dict[Var, int] = {}
+    inside: set[For] = set()
+    for s in pre_order(root):
+        if isinstance(s, For) and s.kind == PARALLEL and s not in inside:
+            loops = shared_loops(s)
+            inside.update(loops)
+            found[s.var] = share_size(loops, target)
+    return found
+
+
+def share_size(loops: Sequence[For], target: VectorTarget) -> int:
     """How many iterations of loops that are one make a part."""
     total = math.prod(max(1, _extent(s)) for s in loops)
-    parts = total * _work(loops[-1].body) // _LEAST_WORK
-    return max(1, total // min(max(parts, _LEAST_SHARES), SHARES))
+    parts = total * _work(loops[-1].body) // target.part_stores
+    return max(1, total // min(max(parts, target.least_parts), target.most_parts))
 
 
 def _work(root: Stmt) -> int:
@@ -80,11 +87,11 @@ def _work(root: Stmt) -> int:
     return found
 
 
-def _extended(outer: For, simplify: Simplifier) -> For:
+def _extended(outer: For, simplify: Simplifier, most: int) -> For:
     """A parallel loop with as many of the loops right inside of it parallel as are of use."""
     loops = [outer]
     total = _extent(outer)
-    while 0 < total < SHARES:
+    while 0 < total < most:
         inner = loops[-1].body
         if (
             not isinstance(inner, For)

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from ..tir.expr import Expr, Select, Var, post_order
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Scope
+from ..tir.vector_target import VectorTarget
 from .affine import coefficients, depends, loads, simplifier, stride
 from .forms import Loop, Reduction, substituted
 from .tiles import Tile, choose_tile, choose_window
-from .vector_target import VectorTarget
-
-_LONGEST_TILE = 160
-"""Updates of accumulators that are written out one after the other."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     else:
         tile = choose_window(rows, vectors, target)
     if row is not None:
-        tile = _bounded(r, row, tile)
+        tile = _bounded(r, row, tile, target.unrolled_updates)
     points = tile.points
     leftover: float = 0 if padded else extent % lanes / extent
     if again and leftover:
@@ -111,12 +108,12 @@ def is_padded(r: Reduction, v: Var, extent: int) -> bool:
     return found
 
 
-def _bounded(r: Reduction, row: int, tile: Tile) -> Tile:
-    """The tile, with fewer rows where the loops that must be unrolled for its guards would make it too long."""
+def _bounded(r: Reduction, row: int, tile: Tile, longest: int) -> Tile:
+    """The tile, with fewer rows where the loops that must be unrolled for its guards would give it more updates than `longest`."""
     steps = 1
     for _, m in decided(r, row, []):
         steps *= m
-    return Tile(max(1, min(tile.rows, _LONGEST_TILE // (steps * tile.vectors))), tile.vectors)
+    return Tile(max(1, min(tile.rows, longest // (steps * tile.vectors))), tile.vectors)
 
 
 def decided(r: Reduction, row: int | None, inner: list[Loop]) -> list[Loop]:

@@ -2,7 +2,7 @@
 
 A step of the reduction multiplies `a` values of one operand with `b` vectors of the other: `a * b` multiply-adds for
 `a + b` loads. The tile must fit the registers (`a * b` accumulators, the vectors, one more), have enough independent
-accumulators to hide the latency of a multiply-add (4 cycles, 2 a cycle), and divide the extents where it can: what is
+accumulators to hide the latency of a multiply-add, and divide the extents where it can: what is
 left over is done by narrower tiles.
 """
 
@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .vector_target import VectorTarget
-
-_IN_FLIGHT = 8
+from ..tir.vector_target import VectorTarget
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,8 @@ def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: boo
         if not n:
             return 0.0
         loads = x + y if shared else 2 * n
-        least = max(n / 2, loads / 2, 4 if n < _IN_FLIGHT else 0)
+        pending = target.latency * target.multiply_adds
+        least = max(n / target.multiply_adds, loads / target.loads, target.latency if n < pending else 0)
         return (least + 0.06 * loads + 0.25) * (1 + min(0.3, 0.05 * _crowding(x, y, target)))
 
     full_a, tail_a = divmod(rows, tile.rows)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .expr import Var
 from .forms import AnyForm, nest_of, with_workspace
 from .recognise import recognise
 from .sharing import copied_input, in_place_pairs
@@ -65,6 +66,7 @@ class Kernel(PrimFunc):
         in_place: pairs (input, output), counted separately, that may lie in the same memory at the same time.
         choice: how it is scheduled.
         finished: whether it was scheduled where it was made, and is compiled as it stands.
+        shares: steps of a parallel loop that a thread takes at a time, by the variable of the loop.
         placement: its scratch memory, once that is planned.
     """
 
@@ -78,6 +80,7 @@ class Kernel(PrimFunc):
         "nests",
         "operators",
         "placement",
+        "shares",
         "stages",
         "temporaries",
     )
@@ -98,6 +101,7 @@ class Kernel(PrimFunc):
         in_place: Sequence[tuple[int, int]] = (),
         choice: Choice = Choice(),
         finished: bool = False,
+        shares: Mapping[Var, int] | None = None,
     ) -> None:
         self.stages = tuple(stages)
         self.temporaries = tuple(temporaries)
@@ -110,6 +114,7 @@ class Kernel(PrimFunc):
         self.in_place = tuple(in_place)
         self.choice = choice
         self.finished = finished
+        self.shares = dict(shares or {})
         self.placement: Placement | None = None
 
     @classmethod
@@ -126,7 +131,8 @@ class Kernel(PrimFunc):
 
     def replace(self, **changed: Any) -> Kernel:
         """The same kernel but for some arguments of `__init__`; without a placement. Other stages have plain loops."""
-        same = {n: getattr(self, n) for n in ("operators", "calls", "macs", "copies", "in_place", "choice", "finished")}
+        names = ("operators", "calls", "macs", "copies", "in_place", "choice", "finished", "shares")
+        same = {n: getattr(self, n) for n in names}
         same |= {n: getattr(self, n) for n in ("name", "params", "stages", "num_outputs", "temporaries")}
         if "stages" not in changed:
             same["nests"] = self.nests

@@ -55,7 +55,9 @@ def test_plain_nests_compute_what_the_interpreter_does(name: str, monkeypatch: p
         (chance.uniform(-3, 3, [int(d) for d in p.checked_type.shape]) * 4).astype(p.checked_type.dtype)
         for p in m["main"].params
     ]
-    monkeypatch.setattr("irtool.lower.kernels.lower_function", lambda g, name: Kernel.of(lower_plainly(g, name)))
+    monkeypatch.setattr(
+        "irtool.lower.kernels.lower_function", lambda g, name, target: Kernel.of(lower_plainly(g, name))
+    )
     got = irtool.build(m, opt_level=1, vector=False).run(inputs)
     wanted = irtool.evaluate(m, inputs)
     for g, w in zip(_flat(got), _flat(wanted), strict=True):

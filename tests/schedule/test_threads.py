@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.schedule.threads import SHARES, share_loops, share_size, shared_loops
+from irtool.schedule.threads import share_loops, share_size, shared_loops
 from irtool.tir.expr import Load, Var, const
 from irtool.tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Let, Scope, Store, pre_order, seq
+from irtool.tir.vector_target import VectorTarget
+
+TARGET = VectorTarget()
 
 
 def shared(root) -> list[int]:
     """Extents of the loops that are one, in the first parallel loop."""
-    made = share_loops(root)
+    made = share_loops(root, TARGET)
     outer = next(s for s in pre_order(made) if isinstance(s, For) and s.kind == PARALLEL)
     return [int(s.extent.value) for s in shared_loops(outer)]
 
@@ -94,8 +97,8 @@ def test_memory_of_an_iteration_is_its_own():
 
 
 def test_long_loops_stay_as_they_are():
-    root = nest(lambda i, j, k: i * 30 + j * 5 + k, (SHARES, 6, 5))
-    assert share_loops(root) is root
+    root = nest(lambda i, j, k: i * 30 + j * 5 + k, (TARGET.most_parts, 6, 5))
+    assert share_loops(root, TARGET) is root
 
 
 NETWORK = """#[version = "0.0.5"]
@@ -132,10 +135,10 @@ def test_threads_change_no_bit(tmp_path: Path, vector: bool) -> None:
 
 def test_parts_have_work_enough_and_are_not_too_many():
     def size(extents):
-        root = share_loops(nest(lambda i, j, k: i * 3000 + j * 50 + k, extents))
-        return share_size(shared_loops(root))
+        root = share_loops(nest(lambda i, j, k: i * 3000 + j * 50 + k, extents), TARGET)
+        return share_size(shared_loops(root), TARGET)
 
-    assert size((6400, 60, 50)) == 6400 // SHARES
+    assert size((6400, 60, 50)) == 6400 // TARGET.most_parts
     assert size((640, 10, 5)) == 640 // 4  # as much work as two parts should have, but in four
     assert size((31, 60, 50)) == 31 * 60 // 5
     assert size((2, 1, 1)) == 1

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from irtool.schedule.tiles import choose_tile
-from irtool.schedule.vector_target import VectorTarget
+from irtool.tir.vector_target import VectorTarget
 
 SSE, AVX2, AVX512, NEON = VectorTarget(16, 16), VectorTarget(32, 16), VectorTarget(64, 32), VectorTarget(16, 32)
 

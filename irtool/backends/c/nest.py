@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from ...schedule.threads import share_size, shared_loops
+from ...schedule.threads import shared_loops
 from ...tir.expr import Expr, Load, Select, post_order
 from ...tir.kernel import Kernel
 from ...tir.sharing import loop_bounds
@@ -192,7 +192,7 @@ class KernelWriter:
         if s.kind == PARALLEL and s not in self.shared:
             loops = shared_loops(s)
             self.shared.update(dict.fromkeys(loops))
-            self.code.lines(["#ifdef _OPENMP", _pragma(loops), "#endif"])
+            self.code.lines(["#ifdef _OPENMP", _pragma(loops, self.kernel.shares.get(s.var)), "#endif"])
         self.code.open(f"for ({t} {v} = 0; {v} < {extent}; ++{v})")
 
     def _allocate(self, b: Buffer) -> bool:
@@ -310,13 +310,13 @@ class KernelWriter:
         return text
 
 
-def _pragma(loops: Sequence[For]) -> str:
+def _pragma(loops: Sequence[For], share: int | None) -> str:
     """What makes threads share the iterations of perfectly nested loops: in parts, each taken by whoever is free.
 
     With as many iterations for each thread, all would wait for the one whose core has other work to do.
     """
     collapse = f" collapse({len(loops)})" if len(loops) > 1 else ""
-    return f"#pragma omp parallel for{collapse} schedule(dynamic, {share_size(loops)})"
+    return f"#pragma omp parallel for{collapse} schedule(dynamic{f', {share}' if share else ''})"
 
 
 def _reads_under_conditions(body: Stmt) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...diagnostics import ToolError, UsageError
-from ...schedule.vector_target import VectorTarget
+from ...tir.vector_target import VectorTarget
 from ..library import ERRORS
 from ..toolchain.compiler import Compiler, read_macros, split_words
 

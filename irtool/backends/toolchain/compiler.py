@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from ...diagnostics import ToolError, UsageError
-from ...schedule.vector_target import VectorTarget
+from ...tir.vector_target import VectorTarget
 from .jobs import Jobs
 
 DEFAULT_FLAGS = ("-std=c99", "-O3", "-fno-math-errno", "-fno-trapping-math")

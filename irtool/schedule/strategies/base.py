@@ -17,13 +17,13 @@ from typing import Any, ClassVar
 from ...plugin.registry import Registry
 from ...tir.forms import AnyForm
 from ...tir.stmt import Buffer, Stmt
+from ...tir.vector_target import VectorTarget
 from ..affine import loads
 from ..axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_sums
 from ..forms import Form, Map, Reduction
 from ..guards import take_guards
 from ..primitives.base import is_traced, remark, tracing
 from ..tile_choice import TileChoice, choose_register_tile
-from ..vector_target import VectorTarget
 
 
 @dataclass(frozen=True)

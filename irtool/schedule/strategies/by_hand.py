@@ -25,4 +25,4 @@ class ByHand(Strategy):
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         entry = candidate.plan
         assert isinstance(entry, Entry) and isinstance(stage.form, Map | Reduction)
-        return lower_all(entry.apply(Block.of(stage.form)))
+        return lower_all(entry.apply(Block.of(stage.form)), stage.target)

@@ -35,7 +35,7 @@ class Elementwise(Strategy):
         return Candidate(1 / lanes if chosen else 1, how, chosen)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
-        return lower_all(self.parts(stage, candidate))
+        return lower_all(self.parts(stage, candidate), stage.target)
 
     def parts(self, stage: Stage, candidate: Candidate) -> list[Block[Map]]:
         """The stage in parts: vectors, and the elements that are left."""

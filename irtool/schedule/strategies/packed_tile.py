@@ -18,22 +18,16 @@ from dataclasses import dataclass, replace
 from ...tir.expr import Load, Var
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope, Stmt
+from ...tir.vector_target import VectorTarget
 from ..affine import depends, loads, stride
 from ..block import Block
 from ..forms import Reduction
 from ..nest import lower_all
 from ..packing import Limits, Packing, find_limits
 from ..primitives import compute_at, pack, part
-from ..vector_target import VectorTarget
 from .base import Candidate, Stage, Strategy, strategy
 from .parts import Band, bands, cut_band, explained, reuse, schedule_band, share, tiles
 from .row_reduction import is_preferred
-
-_LEAST_REUSE = 1.5
-"""How often an element that is copied must be read."""
-
-_COPY = 8
-"""What copying an element costs, in updates of a reduction that is made in vectors as it is."""
 
 
 @strategy("packed_tile")
@@ -52,10 +46,10 @@ class PackedTile(Strategy):
             return None
         parts = [_packed(stage, plan, band) for band in plan.bands()]
         reads = reuse(r, parts)
-        chosen = [tiles(b, stage) for b in parts] if reads >= _LEAST_REUSE else [None]
+        chosen = [tiles(b, stage) for b in parts] if reads >= stage.target.copied_reads else [None]
         if chosen[0] is None or None in chosen:
             return None
-        cost = _COPY / reads / stage.target.lanes(4)
+        cost = stage.target.copy_cost / reads / stage.target.lanes(4)
         return Candidate(cost, explained(parts[0], chosen[0]), (plan, chosen))
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
@@ -64,7 +58,7 @@ class PackedTile(Strategy):
         for band, own in zip(plan.bands(), chosen):
             with part(len(chosen)):
                 parts += schedule_band(_packed(stage, plan, band), own, stage)
-        return lower_all(parts)
+        return lower_all(parts, stage.target)
 
 
 def _packed(stage: Stage, plan: PackingPlan, band: Band | None) -> Block[Reduction]:

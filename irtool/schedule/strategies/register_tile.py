@@ -54,7 +54,8 @@ class RegisterTile(Strategy):
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None
-        return lower_all(tile_reduction(Block.of(stage.reduction), candidate.plan, stage.target.parallel_updates))
+        parts = tile_reduction(Block.of(stage.reduction), candidate.plan, stage.target.parallel_updates)
+        return lower_all(parts, stage.target)
 
 
 def tile_reduction(block: Block[Reduction], p: TileChoice, parallel_updates: float) -> list[Block[Reduction]]:

@@ -16,6 +16,7 @@ from ...tir.expr import Binary, Load, post_order
 from ...tir.forms import AnyForm
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Stmt
+from ...tir.vector_target import VectorTarget
 from ..affine import depends, loads, stride
 from ..axes import fuse_sums
 from ..block import Block
@@ -23,7 +24,6 @@ from ..forms import Map, Reduction
 from ..nest import lower
 from ..primitives import parallel, rfactor
 from ..primitives.rfactor import COMBINED
-from ..vector_target import VectorTarget
 from .base import Candidate, Stage, Strategy, strategy
 from .register_tile import RegisterTile
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from ...tir.expr import Var
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Stmt
+from ...tir.vector_target import VectorTarget
 from ..affine import depends, stride
 from ..block import Block
 from ..forms import Loop, Reduction
 from ..nest import lower_all
 from ..primitives import compute_at, part, separate
-from ..vector_target import VectorTarget
 from ..windows import Windows, find_windows, uneven
 from .base import Candidate, Stage, Strategy, strategy
 from .parts import Band, bands, cut_band, explained, schedule_band, share, tiles
@@ -51,7 +51,7 @@ class SeparableWindows(Strategy):
         for band, own in zip(plan.bands, chosen):
             with part(len(chosen)):
                 parts += schedule_band(_separated(stage, plan, band), own, stage)
-        return lower_all(parts)
+        return lower_all(parts, stage.target)
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ class TiledTranspose(Strategy):
         return Candidate(1, "vectors along the contiguous axis", axes) if axes is not None else None
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
-        return lower_all(self.parts(stage, candidate))
+        return lower_all(self.parts(stage, candidate), stage.target)
 
     def parts(self, stage: Stage, candidate: Candidate) -> list[Block[Map]]:
         """The stage in parts: squares, and what is left at two edges."""

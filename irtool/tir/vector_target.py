@@ -1,0 +1,99 @@
+"""What lowering and schedules know of the processor: its vectors, and the numbers by which nests are sized for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from ..diagnostics import UsageError
+from . import dtypes
+
+
+def size(default: float, unit: str, meaning: str) -> Any:
+    """A field of `VectorTarget`: a number of a unit."""
+    return field(default=default, metadata={"unit": unit, "meaning": meaning})
+
+
+@dataclass(frozen=True)
+class VectorTarget:
+    """A processor core with vectors.
+
+    `vector_bytes` and `registers` come from the compiler; the others are those of current cores, and were found by measuring.
+    `SIZES` has the unit and the meaning of each.
+    """
+
+    vector_bytes: int = size(16, "bytes", "width of a vector register; 0: scalar code only")
+    registers: int = size(16, "registers", "vector registers")
+    latency: int = size(4, "cycles", "latency of a multiply-add")
+    multiply_adds: int = size(2, "per cycle", "vector multiply-adds started")
+    loads: int = size(2, "per cycle", "vector loads started")
+    stack_bytes: int = size(1 << 15, "bytes", "largest buffer kept on the stack, and so in the first-level cache")
+    packed_bytes: int = size(
+        1 << 18, "bytes", "largest packed operand in the workspace, and so in the second-level cache"
+    )
+    streamed_bytes: int = size(
+        1 << 21, "bytes", "most data of a loop over rows that does several rows at once; one stream is fastest"
+    )
+    parallel_updates: int = size(1 << 18, "updates", "smallest reduction shared among threads")
+    parallel_elements: int = size(1 << 15, "elements", "smallest map, or sum of rows, shared among threads")
+    most_parts: int = size(32, "parts", "most parts of a loop that threads share: several for each core")
+    least_parts: int = size(4, "parts", "fewest parts of a loop that threads share, however little work it has")
+    part_stores: int = size(
+        1 << 14, "stores", "smallest part beyond those: a microsecond, long beside the time to hand it out"
+    )
+    interleaved_rows: int = size(
+        4, "rows", "rows that a stage does before the next stage: one hides the latency of another"
+    )
+    unrolled_updates: int = size(
+        160, "updates", "longest straight-line code of a register tile whose reads are guarded"
+    )
+    blocked_updates: int = size(1 << 12, "updates", "smallest reduction that gets operands in blocked layouts")
+    copied_steps: int = size(8, "steps", "shortest loop for which copying a matrix is better than narrow blocks of it")
+    band_results: int = size(
+        128, "results", "fewest results of a band of rows, per output channel: it reads the weights once"
+    )
+    copy_cost: int = size(8, "updates", "cost of copying one element of an operand")
+    copied_reads: float = size(1.5, "reads", "fewest reads of each element of an operand that is copied")
+    guarded_reads: int = size(
+        10, "reads", "most reads of each padded element that are guarded; for more, a padded copy is made"
+    )
+    recomputed_cost: int = size(
+        12, "operations", "most extra work per element for computing it in each reader, not once"
+    )
+
+    def lanes_of(self, dtype: str) -> int:
+        """Lanes per vector; 16-bit floats count as float32, in which they are computed."""
+        return self.lanes(4 if dtype in ("float16", "bfloat16") else dtypes.itemsize(dtype))
+
+    def lanes(self, itemsize: int) -> int:
+        """Elements of a vector."""
+        return max(1, self.vector_bytes // itemsize)
+
+    def resized(self, sizes: Mapping[str, Any]) -> VectorTarget:
+        """The same processor with other numbers of `SIZES`: numbers, or texts of numbers.
+
+        Raises UsageError for what is no number of its kind, and for those below 1.
+        """
+        numbers: dict[str, Any] = {n: _read(n, v) for n, v in sizes.items()}
+        return replace(self, **numbers) if sizes else self
+
+
+USUAL = VectorTarget()
+"""A core of which nothing is known."""
+
+SIZES = {f.name: f for f in fields(VectorTarget) if f.name != "vector_bytes"}
+"""The fields that a target may set, by name; the width of vectors follows from the processor. `metadata` has `unit` and `meaning`."""
+
+
+def _read(name: str, value: Any) -> int | float:
+    whole = isinstance(SIZES[name].default, int)
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ValueError
+        number: int | float = int(str(value)) if whole else float(value)
+    except ValueError:
+        raise UsageError(f"{name}={value!r} is not a{' whole' if whole else ''} number") from None
+    if not 1 <= number < 1 << 40:
+        raise UsageError(f"{name}={value} is not between 1 and {(1 << 40) - 1}")
+    return number
