@@ -8,6 +8,7 @@ PROMISES = {
     "typed": "plug-ins and programs written against irtool are clean under mypy strict and pyright strict",
     "primitives": "schedules are made of primitives: what build --explain prints is read again by --schedule, strategies compete, others can be loaded",
     "forms": "what lowering knows of a kernel's stages — axes, reductions, epilogues — is what schedules work on",
+    "sizes": "cache sizes, latencies and amounts of work by which nests are sized are fields of the target, which can be set",
     "codes": "diagnostics have codes, which `irtool explain` explains with an example that shows the mistake; plug-ins have their own",
     "goldens": "what is read, printed, inferred, lowered, written as C, refused and said is in golden files short enough to read",
     "selected functions": "`--func`, `func(…)` and `ApplyPassToFunction` change nothing but the functions they select",

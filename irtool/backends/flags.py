@@ -66,6 +66,8 @@ def show_flag(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return f"[{', '.join(map(show_flag, value))}]"
+    if isinstance(value, int | float):
+        return str(value)
     text = str(value)
     plain = text.replace("-", "").replace("_", "").replace(".", "").isalnum() and text[:1].isalpha()
     return text if plain else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

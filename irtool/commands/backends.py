@@ -39,6 +39,7 @@ def _list() -> str:
 def _explain(name: str) -> str:
     from ..backends.base import backends, find_backend
     from ..driver.options import default_emit
+    from ..tir.vector_target import SIZES
     from .manual import for_terminal
     from .tables import show_table
 
@@ -48,6 +49,9 @@ def _explain(name: str) -> str:
     if cls.fields():
         rows = [("flag", "default", "what it means"), *(_flag(f) for f in cls.fields())]
         lines += ["", show_table(rows, (16, 8)), "", f"--target='{_example(cls)}' sets flags."]
+    sizes = [("size", "default", "unit", "what it is"), *(_size(f) for n, f in SIZES.items() if n not in _names(cls))]
+    lines += ["", "What lowering and schedules take the processor to have; set in the same place.", ""]
+    lines.append(show_table(sizes, (18, 10, 11)))
     origin = backends.origin_of(cls)
     return "\n".join([*lines, *(["", origin] if origin else [])])
 
@@ -58,6 +62,15 @@ def _flag(f: Any) -> tuple[str, str, str]:
     choices = f.metadata.get("choices", ())
     said = f.metadata.get("meaning", "") + (f": {', '.join(choices)}" if choices else "")
     return f.name, show_flag(f.default) if f.default != "" else "", said
+
+
+def _names(cls: type[Backend]) -> set[str]:
+    return {f.name for f in cls.fields()}
+
+
+def _size(f: Any) -> tuple[str, str, str, str]:
+    default = "processor" if f.name == "registers" else str(f.default)
+    return f.name, default, f.metadata["unit"], f.metadata["meaning"]
 
 
 def _example(cls: type[Backend]) -> str:

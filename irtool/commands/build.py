@@ -218,7 +218,7 @@ def command(
     from .output import write_text
     from .source import constants_beside, read_text
 
-    backend, _ = choose_backend(target, {})
+    backend, *_ = choose_backend(target, {})
     text, source = read_text(file)
     beside = constants_beside(text, source)
     name = name or backend.fit_name(_stem(file))

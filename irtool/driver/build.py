@@ -115,7 +115,7 @@ def build(
     governing = PassContext.entered()
     if target is None:
         target = governing.target if governing is not None and governing.target is not None else "c"
-    backend, target = choose_backend(
+    backend, target, sizes = choose_backend(
         target,
         merge_flags(
             flags or {},
@@ -141,6 +141,7 @@ def build(
     options = Options(
         backend=backend,
         target=target,
+        sizes=sizes,
         opt_level=context.opt_level,
         name=name,
         entries=(entry,) if isinstance(entry, str) else tuple(entry),

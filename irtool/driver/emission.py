@@ -40,7 +40,8 @@ def emit_files(
     start = time.perf_counter()
     backend, name = options.backend, options.name
     with scripted(options.schedule):
-        program = run_stages(prepared, options.entries, backend.machine(), instruments)
+        machine = backend.machine().resized(dict(options.sizes))
+        program = run_stages(prepared, options.entries, machine, instruments)
     if options.emit == "tir":
         from ..printer.program import program_text
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..backends.base import Backend, backends, find_backend
+from ..backends.base import Backend, backends, find_backend, merge_flags
 from ..diagnostics import UsageError, nearest
 from ..ir.target import Target
 from ..ir.tvm_target_kinds import KINDS
+from ..tir.vector_target import SIZES, USUAL
 
 TIR = "tir"
 """The word of `emit` for the scheduled program, which no backend has to write."""
@@ -20,12 +21,14 @@ TIR = "tir"
 class Options:
     """The options of `build`, checked; see there for what each means. `entries`: the function of `NAME_run` first.
 
-    `backend` has its own flags; `target` is what passes are told. `config` has the keys and values of the pass context,
+    `backend` has its own flags; `target` is what passes are told; `sizes` are what the processor is said to have, see
+    `irtool.tir.vector_target.SIZES`. `config` has the keys and values of the pass context,
     sorted by key. `schedule` is a text of schedules made by hand, see `irtool.schedule.script`.
     """
 
     backend: Backend = field(default_factory=lambda: find_backend("c").make())
     target: str = "c"
+    sizes: tuple[tuple[str, Any], ...] = ()
     opt_level: int = 3
     name: str = "model"
     entries: tuple[str, ...] = ("main",)
@@ -62,8 +65,10 @@ def _who_makes(emit: str) -> str:
     return f"the backend {' and '.join(names)} makes that" if names else ""
 
 
-def choose_backend(target: str | Mapping[str, Any] | Target, flags: Mapping[str, Any]) -> tuple[Backend, str]:
-    """The backend that a target names, and the target as passes are told of it.
+def choose_backend(
+    target: str | Mapping[str, Any] | Target, flags: Mapping[str, Any]
+) -> tuple[Backend, str, tuple[tuple[str, Any], ...]]:
+    """The backend that a target names, the target as passes are told of it, and the sizes of the processor that it sets.
 
     Flags come from the braces of `c{math=strict}`, from TVM's notation (`c -mcpu=cortex-a72`; options that are no flags of the
     backend are for passes) and from `flags`, where None means that nothing is said, and what a backend does not have may be
@@ -91,7 +96,19 @@ def choose_backend(target: str | Mapping[str, Any] | Target, flags: Mapping[str,
     fields = {f.name for f in cls.fields()}
     options = {k: v for k, v in read.options if k in fields}
     given = {k: v for k, v in flags.items() if v is not None and (k in fields or (v and v != "none"))}
-    return cls.make(inside, options, given), str(read)
+    sizes = {n for n in SIZES if n not in fields}
+    set_here = merge_flags(
+        *({k: _number(v) for k, v in source.items() if k in sizes} for source in (inside, dict(read.options)))
+    )
+    USUAL.resized(set_here)
+    own = {k: v for k, v in inside.items() if k not in sizes}
+    return cls.make(own, options, given), str(read), tuple(sorted(set_here.items()))
+
+
+def _number(value: Any) -> Any:
+    """A size as it is compared with that of another place: `4`, `"4"`."""
+    text = str(value)
+    return int(text) if not isinstance(value, bool) and re.fullmatch(r"\d+", text) else value
 
 
 def _is_target(target: Any) -> bool:

@@ -8,6 +8,7 @@ from ..diagnostics import Diagnostic, InternalError, IrError, Span
 from ..ir import Call, Function, Module, Op, post_order
 from ..lower import lower_module
 from ..tir.program import Program, RunKernel, Slot, steps
+from ..tir.vector_target import USUAL
 from .mistakes import Oversized
 from .options import Options, choose_backend
 from .prepare import prepare_entries
@@ -30,10 +31,10 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
     found: list[Diagnostic] = []
     for name in entries:
         try:
-            backend, told = choose_backend(target, {})
-            options = Options(backend, told, entries=(name,))
+            backend, told, sizes = choose_backend(target, {})
+            options = Options(backend, told, sizes, entries=(name,))
             prepared = prepare_entries(module, options)
-            program = lower_module(prepared, options.entries)
+            program = lower_module(prepared, options.entries, USUAL.resized(dict(sizes)))
             refuse_oversized(program, prepared)
             found += [located(d, module, name) for d in backend.supports(program)]
         except InternalError:

@@ -10,9 +10,9 @@ from ..diagnostics import UsageError
 from . import dtypes
 
 
-def size(default: float, unit: str, meaning: str) -> Any:
-    """A field of `VectorTarget`: a number of a unit."""
-    return field(default=default, metadata={"unit": unit, "meaning": meaning})
+def size(default: float, unit: str, meaning: str, most: int = (1 << 40) - 1) -> Any:
+    """A field of `VectorTarget`: a number of a unit, at most `most`."""
+    return field(default=default, metadata={"unit": unit, "meaning": meaning, "most": most})
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,9 @@ class VectorTarget:
     latency: int = size(4, "cycles", "latency of a multiply-add")
     multiply_adds: int = size(2, "per cycle", "vector multiply-adds started")
     loads: int = size(2, "per cycle", "vector loads started")
-    stack_bytes: int = size(1 << 15, "bytes", "largest buffer kept on the stack, and so in the first-level cache")
+    stack_bytes: int = size(
+        1 << 15, "bytes", "largest buffer kept on the stack, and so in the first-level cache", 1 << 18
+    )
     packed_bytes: int = size(
         1 << 18, "bytes", "largest packed operand in the workspace, and so in the second-level cache"
     )
@@ -94,6 +96,7 @@ def _read(name: str, value: Any) -> int | float:
         number: int | float = int(str(value)) if whole else float(value)
     except ValueError:
         raise UsageError(f"{name}={value!r} is not a{' whole' if whole else ''} number") from None
-    if not 1 <= number < 1 << 40:
-        raise UsageError(f"{name}={value} is not between 1 and {(1 << 40) - 1}")
+    most = SIZES[name].metadata["most"]
+    if not 1 <= number <= most:
+        raise UsageError(f"{name}={value} is not between 1 and {most}")
     return number
