@@ -9,7 +9,7 @@ from ..tir.forms import with_buffers
 from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, Program, RunKernel, Slot, steps
 from ..tir.stmt import Buffer
-from .vector_target import VectorTarget
+from ..tir.vector_target import VectorTarget
 
 
 def note_finite_weights(program: Program, target: VectorTarget) -> None:
