@@ -252,8 +252,8 @@ class FunctionLowering:
 
     def lowered(self, e: Call, callee: GlobalVar, function: PrimFunc, args: tuple[Expr, ...]) -> Value:
         """A call of a loop nest."""
-        made = self.whole.kernels.lowered(callee.name, function)
-        inputs = [s for a in args for s in flat(self.blocks.find(a), a)]
+        made, constants = self.whole.kernels.lowered(callee.name, function)
+        inputs = [s for a in args for s in flat(self.blocks.find(a), a)] + [self.whole.constant(c) for c in constants]
         types = flat_types(e.checked_type, e)
         outputs = [self.blocks.fresh(dims(t), t.dtype) for t in types]
         handed, wanted = [(s.size, s.dtype) for s in (*inputs, *outputs)], [(b.size, b.dtype) for b in made.params]

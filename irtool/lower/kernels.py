@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..diagnostics import Diagnostic, InternalError, IrError
 from ..ir import Call, Constant, Expr, Function, Var
 from ..ir.structural import structural_equal, structural_hash
+from ..tir.constants import hand_over_constants
 from ..tir.kernel import Kernel
 from ..tir.stmt import PrimFunc
 from ..tir.vector_target import VectorTarget
@@ -24,15 +25,19 @@ class Kernels:
         self.target = target
         self._by_hash: dict[int, list[tuple[Function, Kernel, TensorGraph]]] = {}
         self._names: dict[str, int] = {}
-        self._lowered: dict[PrimFunc, Kernel] = {}
+        self._lowered: dict[PrimFunc, tuple[Kernel, list[Constant]]] = {}
 
-    def lowered(self, name: str, function: PrimFunc) -> Kernel:
-        """The kernel of a lowered function. Raises IrError where its nest is not well formed."""
+    def lowered(self, name: str, function: PrimFunc) -> tuple[Kernel, list[Constant]]:
+        """The kernel of a lowered function, and the constants that it takes behind its inputs. Raises IrError where its nest is
+        not well formed."""
         known = self._lowered.get(function)
         if known is None:
             seen = self._names[name] = self._names.get(name, -1) + 1
-            known = self._lowered[function] = kernel_of(f"{name}_{seen}" if seen else name, function)
-            self.all.append(known)
+            nest, bound = hand_over_constants(function)
+            constants = [Constant(s.data, s.buffer.dtype) for s in bound]
+            kernel = kernel_of(f"{name}_{seen}" if seen else name, nest)
+            known = self._lowered[function] = kernel, constants
+            self.all.append(kernel)
         return known
 
     def get(self, function: Function) -> tuple[Kernel, TensorGraph] | None:

@@ -9,9 +9,9 @@ from ..ir import Function, FuncType, Module, Type
 from ..ir.meta import VirtualDevice
 from ..ir.structural import structural_equal, structural_hash
 from ..ir.target import Target
+from ..tir.constants import bind_constants
 from ..tir.stmt import PrimFunc
 from .compose import TensorGraph, compose
-from .constants import bind_constants
 from .naming import kernel_name
 from .plain import lower_plainly
 

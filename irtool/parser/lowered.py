@@ -34,6 +34,7 @@ from .mistakes import DefinedTwice, LoweredFunction
 
 if TYPE_CHECKING:
     from ..tir.stmt import PrimFunc
+    from .primfn.constants import ConstantOf
     from .primfn.names import TakenNames
 
 _HEAD = re.compile(r"^@([\w.]+)\s*=\s*primfn\(", re.MULTILINE)
@@ -57,9 +58,14 @@ def lowered_functions(source: Source) -> dict[str, Span]:
 
 
 def with_lowered(
-    module: Module, lowered: dict[str, Span], found: Diagnostics, read_type: Callable[[str], Type | None]
+    module: Module,
+    lowered: dict[str, Span],
+    found: Diagnostics,
+    read_type: Callable[[str], Type | None],
+    constant: ConstantOf | None = None,
 ) -> Module:
-    """The module with its lowered functions, as text, and their types as far as they can be told."""
+    """The module with its lowered functions, and their types as far as they can be told; `constant` finds constants by their
+    numbers in the metadata section."""
     from .primfn.names import TakenNames
 
     calls = _first_calls(module)
@@ -72,7 +78,9 @@ def with_lowered(
         text = text[text.index("=") + 1 :].lstrip()
         call = calls.get(name)
         if text.endswith("\n}"):
-            nest = _read(name, Span(span.source, span.end - len(text), span.end), names, call, found, read_type)
+            nest = _read(
+                name, Span(span.source, span.end - len(text), span.end), names, call, found, read_type, constant
+            )
             if nest is not None:
                 kept[name] = nest
                 continue
@@ -94,6 +102,7 @@ def _read(
     call: Call | None,
     found: Diagnostics,
     read_type: Callable[[str], Type | None],
+    constant: ConstantOf | None,
 ) -> PrimFunc | LoweredText | None:
     """The loop nest at `span`; text of the same type where it is malformed, which is an error; None where it has what nests
     here have not, which is said."""
@@ -105,7 +114,7 @@ def _read(
     known = _type(tensors, call, read_type) if call is not None else None
     arguments = None if known is None else sum(_count(t) for t in known.arg_types)
     try:
-        nest = read_primfn(name, span, names, None if arguments is None else len(tensors) - arguments)
+        nest = read_primfn(name, span, names, None if arguments is None else len(tensors) - arguments, constant)
     except NotRead as reason:
         found.warn(f"the lowered function @{name} is kept as text: {reason.what}", reason.span, code=LoweredFunction)
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -315,7 +315,7 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
             known = [*builder.type_definitions, "int32", "float32", "bool"]
             found.error(f"unknown type {name}", span, help=nearest(name, known), code=UnknownType)
         if lowered and module is not None:
-            return with_lowered(module, lowered, found, lambda text: read_type(text, builder))
+            return with_lowered(module, lowered, found, lambda text: read_type(text, builder), _constants(metadata))
         return module
     if found.errors:
         return None
@@ -325,8 +325,14 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
         return None
     if lowered:
         found.warn(_BARE, result.span, code=BareExpression)
-        return with_lowered(expression_module(result), lowered, found, lambda text: read_type(text, builder))
+        whole = expression_module(result)
+        return with_lowered(whole, lowered, found, lambda text: read_type(text, builder), _constants(metadata))
     return result
+
+
+def _constants(metadata: Metadata) -> Callable[[int], Any] | None:
+    """Finds constants in a metadata section by their numbers; None where there is no section."""
+    return (lambda index: metadata.get("relay.Constant", index)) if metadata.entries else None
 
 
 def expression_module(e: Expr) -> Module:

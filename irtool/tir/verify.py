@@ -104,6 +104,10 @@ def find_mistakes(f: PrimFunc) -> Iterator[Mistake]:
         verifier.comes_from_data = False
 
 
+_HELD_AS = {"bfloat16": "uint16"}
+"""What arrays are of that hold numbers for which numpy has no type."""
+
+
 class _Verifier:
     def __init__(self, f: PrimFunc) -> None:
         self.function = f
@@ -199,7 +203,7 @@ class _Verifier:
     def constant(self, s: AllocateConst) -> Iterator[str]:
         if s.buffer in self.buffers:
             yield f"the buffer {s.buffer.name} is allocated twice"
-        if s.data.size != s.buffer.size or str(s.data.dtype) != s.buffer.dtype:
+        if s.data.size != s.buffer.size or str(s.data.dtype) != _HELD_AS.get(s.buffer.dtype, s.buffer.dtype):
             held = f"{s.data.size} elements of {s.data.dtype}"
             yield f"the constant {s.buffer.name} holds {held}, and its buffer {s.buffer.size} of {s.buffer.dtype}"
         self.buffers.add(s.buffer)

@@ -16,7 +16,7 @@ from ...diagnostics import IrError
 from ...ops.dtypes import numpy_dtype
 from ...tir.expr import Binary, Const, Expr, Var
 from ...tir.sharing import loop_bounds
-from ...tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While
+from ...tir.stmt import Allocate, AllocateConst, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While
 from ...trampoline import trampoline
 from .dependence import ASK, IN_TURN, REDUCED, Way, way_of
 from .expressions import Code
@@ -83,6 +83,10 @@ class Nest:
             depth, size = len(self.lanes), s.buffer.size
             shape = (math.prod(self.lanes), size) if depth else (size,)
             self.memory[s.buffer] = np.zeros(shape, numpy_dtype(s.buffer.dtype)), depth
+            yield self.statement(s.body)
+            del self.memory[s.buffer]
+        elif isinstance(s, AllocateConst):
+            self.memory[s.buffer] = np.ascontiguousarray(s.data).reshape(-1).view(numpy_dtype(s.buffer.dtype)), 0
             yield self.statement(s.body)
             del self.memory[s.buffer]
         elif isinstance(s, If):

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from ...diagnostics import Diagnostic, IrError, Span
-from ...tir.stmt import PrimFunc, Store, pre_order
+from ...tir.stmt import AllocateConst, PrimFunc, Store, pre_order
 from ...tir.verify import find_mistakes
 from ..mistakes import MalformedLoopNest
+from .constants import ConstantOf
 from .header import read_header
 from .names import TakenNames
 from .statements import Body
 from .tokens import NotRead, Words
 
 
-def read_primfn(name: str, span: Span, names: TakenNames, outputs: int | None) -> PrimFunc:
+def read_primfn(
+    name: str, span: Span, names: TakenNames, outputs: int | None, constant: ConstantOf | None = None
+) -> PrimFunc:
     """The loop nest that the text `primfn(…) … }` at `span` describes.
 
     `outputs` is the number of its last parameters that are results; None where no call tells: those from the first on that
-    is written. Raises NotRead where it has what nests here have not, IrError, with places, where it is malformed.
+    is written; `constant` finds constants in the metadata section. Raises NotRead where it has what nests here have not, IrError, with places, where it is malformed.
     """
     words = Words(span.source, span.start, span.end)
     header = read_header(words, names)
-    body = Body(words, header, names)
+    body = Body(words, header, names, constant)
     nest = body.read()
     if words.kind != "end":
         raise words.unexpected("the end of the function")
@@ -28,7 +31,9 @@ def read_primfn(name: str, span: Span, names: TakenNames, outputs: int | None) -
     if outputs is None or outputs > len(header.params):
         first = next((n for n, b in enumerate(header.params) if b in written), len(header.params) - 1)
         outputs = len(header.params) - max(first, 0)
-    text = span.source.text[span.start : span.end]
+    # Constants are in the metadata section, which is printed anew.
+    holds_data = any(isinstance(s, AllocateConst) for s in pre_order(nest))
+    text = "" if holds_data else span.source.text[span.start : span.end]
     made = PrimFunc(name, header.params, nest, outputs, header.attrs, None, header.preflattened, text)
     found: list[Diagnostic] = []
     for mistake in find_mistakes(made):

@@ -14,6 +14,7 @@ from ...tir.stmt import (
     UNROLLED,
     VECTORIZED,
     Allocate,
+    AllocateConst,
     Buffer,
     For,
     If,
@@ -27,6 +28,7 @@ from ...tir.stmt import (
 from ...tir.stmt import (
     Scope as Storage,
 )
+from .constants import ConstantOf, read_constant
 from .expressions import Names, checked_indices, read_expression
 from .header import Header, read_declaration, read_dtype, read_pointer_type, read_shape
 from .names import TakenNames
@@ -64,8 +66,9 @@ class Body:
         places: where each statement stands.
     """
 
-    def __init__(self, words: Words, header: Header, names: TakenNames) -> None:
+    def __init__(self, words: Words, header: Header, names: TakenNames, constant: ConstantOf | None = None) -> None:
         self.words = words
+        self.constant_of = constant
         self.names = names
         self.buffers = dict(header.buffers)
         self.pointers = dict(header.pointers)
@@ -110,6 +113,8 @@ class Body:
             self.let(first)
         elif text == "allocate" and following == "(":
             self.allocate(first)
+        elif text == "constant" and following == "(":
+            self.constant(first)
         elif text.startswith("@") or text == "attr" or following in ("(", "="):
             words.refuse(f"{text} begins a statement that nests here have not", first)
         else:
@@ -209,6 +214,20 @@ class Body:
         top.buffers.append(pointer)
         top.done.append(("allocate", buffer, span))
 
+    def constant(self, first: int) -> None:
+        """A constant, with a block, or before what follows, as memory is allocated."""
+        pointer, held = read_constant(self.words, self.names, self.constant_of)
+        if pointer in self.pointers:
+            raise self.words.wrong(f"{pointer} is allocated twice", first)
+        self.pointers[pointer] = held.buffer
+        span = self.words.span(first)
+        if self.words.skip("{"):
+            self.blocks.append(_Block(("constant", held, span), first, buffers=[pointer]))
+            return
+        top = self.blocks[-1]
+        top.buffers.append(pointer)
+        top.done.append(("constant", held, span))
+
     def store(self, first: int) -> None:
         words = self.words
         buffer = self.buffer(words)
@@ -274,6 +293,8 @@ class Body:
             self.add(While(head[1], body), first, _head(words, first))
         elif kind == "allocate":
             self.add(Allocate(head[1], body), first, head[2])
+        elif kind == "constant":
+            self.add(_with_body(head[1], body), first, head[2])
         elif kind == "else":
             self.add(If(head[1], head[2], body), first, _head(words, first))
         elif kind == "if" and words.skip("else"):
@@ -296,10 +317,18 @@ class Body:
                 done.append(item)
                 continue
             inner = seq(done[::-1])
-            made: Stmt = Allocate(item[1], inner) if item[0] == "allocate" else Let(item[1], item[2], inner)
+            made: Stmt
+            if item[0] == "let":
+                made = Let(item[1], item[2], inner)
+            else:
+                made = Allocate(item[1], inner) if item[0] == "allocate" else _with_body(item[1], inner)
             self.places[made] = item[-1]
             done = [made]
         return seq(done[::-1])
+
+
+def _with_body(held: AllocateConst, body: Stmt) -> AllocateConst:
+    return AllocateConst(held.buffer, held.data, body, held.storage_index)
 
 
 def _head(words: Words, first: int) -> Span:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..tir.expr import Load, post_order
-from ..tir.stmt import AllocateConst, Buffer, PrimFunc, Stmt, expressions, pre_order, rewrite_stmt
+from .expr import Load, post_order
+from .stmt import AllocateConst, PrimFunc, Stmt, expressions, pre_order, rewrite_stmt
 
 
 def bind_constants(f: PrimFunc, constants: Sequence[Any]) -> PrimFunc:
@@ -36,25 +36,14 @@ def bind_constants(f: PrimFunc, constants: Sequence[Any]) -> PrimFunc:
     )
 
 
-def hand_over_constants(f: PrimFunc) -> tuple[PrimFunc, list[Any]]:
-    """The inverse: a loop nest that takes its constants behind its other inputs, and these, in order of use.
+def hand_over_constants(f: PrimFunc) -> tuple[PrimFunc, list[AllocateConst]]:
+    """The inverse: a loop nest that takes its constants behind its other inputs, and these, outermost first.
 
-    What schedules and compiles loop nests shares data between kernels, and so takes it as arguments.
+    What compiles loop nests shares data between kernels, and so hands it to them.
     """
     bound = [s for s in pre_order(f.body) if isinstance(s, AllocateConst)]
     if not bound:
         return f, []
     body = rewrite_stmt(f.body, lambda s: s.body if isinstance(s, AllocateConst) else s)
-    buffers = [s.buffer for s in bound]
-    before = f.preflattened and [
-        *f.preflattened[: len(f.inputs)],
-        *map(_as_it_was, bound),
-        *f.preflattened[len(f.inputs) :],
-    ]
-    params = [*f.inputs, *buffers, *f.outputs]
-    made = PrimFunc(f.name, params, body, f.num_outputs, f.attrs, None, before)
-    return made, [s.data for s in bound]
-
-
-def _as_it_was(s: AllocateConst) -> Buffer:
-    return Buffer(s.buffer.name, s.data.shape, s.buffer.dtype, s.buffer.scope)
+    params = [*f.inputs, *(s.buffer for s in bound), *f.outputs]
+    return PrimFunc(f.name, params, body, f.num_outputs, f.attrs), bound
