@@ -18,7 +18,7 @@ def test_indices_are_as_wide_as_the_largest_buffer_needs(size: int, index: str) 
     out, i = Buffer("out", (size,), "int8"), Var("i")
     writer = KernelWriter(Kernel.of(PrimFunc("k", (out,), For(i, 4, Store(out, (i,), i)))), "k", {})
     assert writer.index_type == index
-    assert f"for ({index} i = 0;" in writer.write()
+    assert f"for ({index} i = 0;" in writer.write().define()
 
 
 def weight(nbytes: int) -> Slot:
