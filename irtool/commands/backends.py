@@ -8,12 +8,13 @@ import click
 
 from . import kinds
 from .pass_options import loads_files
+from .wrong_usage import Command
 
 if TYPE_CHECKING:
     from ..backends.base import Backend
 
 
-@click.command(name="backends", short_help="List the backends, or explain one.")
+@click.command(name="backends", cls=Command, short_help="List the backends, or explain one.")
 @click.argument("name", type=kinds.BACKEND, required=False)
 @loads_files
 def command(name: str | None) -> None:

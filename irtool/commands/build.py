@@ -13,6 +13,7 @@ import click
 from . import kinds
 from .compiler_options import cflags_option
 from .known_types import ARRAYS, Given, digest, type_options, warn
+from .mistakes import ClashingOptions
 from .notes import conversions_as_notes, say_constants
 from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments
@@ -228,6 +229,7 @@ def command(
         raise UsageError(
             f"--emit={options['emit'] or default_emit(backend)} writes files; -o - prints {' and '.join(printed_kinds)} only",
             help="name a folder: -o out/",
+            code=ClashingOptions,
         )
     folder = None if to_output else out_dir or f"{name}.out"
     watching = [*chosen.instruments, *printed.instruments(stages=tuple(s.name for s in STAGES))]

@@ -13,6 +13,7 @@ import click
 from . import kinds
 from .known_types import ARRAYS, ONE_ARRAY, Given, entry_of, entry_option, type_options
 from .pass_options import loads_files
+from .wrong_usage import Command
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
@@ -32,7 +33,7 @@ class Wanted:
     target: str | None
 
 
-@click.command(name="check", short_help="Report every error in files: syntax, names, types.")
+@click.command(name="check", cls=Command, short_help="Report every error in files: syntax, names, types.")
 @click.argument("files", type=kinds.MODULE, nargs=-1, required=True)
 @click.option("--syntax", "syntax_only", is_flag=True, help="Stop after parsing: no type inference.")
 @click.option("--round-trip", is_flag=True, help="Also print the module, read it back, and compare.")

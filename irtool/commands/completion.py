@@ -7,9 +7,11 @@ import os
 import click
 
 from .completing import SHELLS, script
+from .mistakes import MissingWord
+from .wrong_usage import Command, WrongUsage
 
 
-@click.command(name="completion", short_help="Print the completion script of a shell.")
+@click.command(name="completion", cls=Command, short_help="Print the completion script of a shell.")
 @click.argument("shell", type=click.Choice(list(SHELLS)), required=False)
 def command(shell: str | None) -> None:
     """Print the script that makes SHELL, by default the one in $SHELL, complete commands, options, passes, operators,
@@ -24,5 +26,5 @@ def command(shell: str | None) -> None:
 
     shell = shell or os.path.basename(os.environ.get("SHELL", ""))
     if shell not in SHELLS:
-        raise click.UsageError(f"name a shell: {', '.join(SHELLS)}")
+        raise WrongUsage(f"name a shell: {', '.join(SHELLS)}", MissingWord)
     click.echo(script(group, shell), nl=False)

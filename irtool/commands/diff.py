@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import kinds
+from .mistakes import ClashingOptions
 from .notes import say
 from .pass_options import loads_files
+from .wrong_usage import Command
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
@@ -22,7 +24,7 @@ _MOST_PLACES = 10
 _MOST_LINES = 200
 
 
-@click.command(name="diff", short_help="Compare two modules by structure, or by what they compute.")
+@click.command(name="diff", cls=Command, short_help="Compare two modules by structure, or by what they compute.")
 @click.argument("left", type=kinds.MODULE)
 @click.argument("right", type=kinds.MODULE)
 @click.option(
@@ -49,7 +51,7 @@ def command(left: str, right: str, types: str, infer: bool, quiet: bool, values:
     from ..diagnostics import IrError, UsageError
 
     if left == right == "-":
-        raise UsageError("standard input can be read once only")
+        raise UsageError("standard input can be read once only", code=ClashingOptions)
     try:
         modules = _read(left, right, infer or values)
         notes: list[str] = []

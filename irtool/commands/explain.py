@@ -6,9 +6,10 @@ import click
 
 from . import kinds
 from .pass_options import loads_files
+from .wrong_usage import Command
 
 
-@click.command(name="explain", short_help="Explain the code of an error, or list the codes.")
+@click.command(name="explain", cls=Command, short_help="Explain the code of an error, or list the codes.")
 @click.argument("code", type=kinds.CODE, required=False)
 @loads_files
 def command(code: str | None) -> None:

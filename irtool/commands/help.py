@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import click
 
+from .mistakes import UnknownCommand
+from .wrong_usage import Command, WrongUsage
 
-@click.command(name="help", short_help="Explain irtool, or one of its commands.")
+
+@click.command(name="help", cls=Command, short_help="Explain irtool, or one of its commands.")
 @click.argument("name", metavar="[COMMAND]", required=False)
 @click.pass_context
 def command(ctx: click.Context, name: str | None) -> None:
@@ -20,5 +23,5 @@ def command(ctx: click.Context, name: str | None) -> None:
     asked = group.get_command(above, name)
     if asked is None:
         hint = nearest(name, group.list_commands(above))
-        raise click.UsageError(f"no such command: {name}{' — ' + hint if hint else ''}", above)
+        raise WrongUsage(f"no such command: {name}", UnknownCommand, hint, above)
     click.echo(asked.get_help(click.Context(asked, parent=above, info_name=name, **asked.context_settings)))

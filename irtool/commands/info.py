@@ -10,11 +10,13 @@ from typing import Any
 import click
 
 from . import kinds
+from .mistakes import ClashingOptions
 from .pass_options import loads_files
 from .tables import drawer
+from .wrong_usage import Command, WrongUsage
 
 
-@click.command(name="info", short_help="Print functions, operator counts and storage plans of modules.")
+@click.command(name="info", cls=Command, short_help="Print functions, operator counts and storage plans of modules.")
 @click.argument("files", type=kinds.MODULE, nargs=-1, required=True)
 @click.option(
     "--storage",
@@ -44,7 +46,7 @@ def command(files: tuple[str, ...], storage: bool, target: str | None, style: st
     irtool opt -p PlanDevices,FuseOps --target=cuda net.relay | irtool info --storage --json -
     """
     if target is not None and not storage:
-        raise click.UsageError("--target goes with --storage")
+        raise WrongUsage("--target goes with --storage", ClashingOptions)
     found = {file: _record(file, storage, target) for file in dict.fromkeys(files)}
     if style == "json":
         import json

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import kinds
+from .mistakes import BadValue, ClashingOptions
+from .wrong_usage import WrongUsage
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
@@ -130,7 +132,7 @@ def _shapes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
         name, equals, dims = item.partition("=")
         numbers = [d.strip() for d in dims.strip().removeprefix("(").removesuffix(")").split(",") if d.strip()]
         if not equals or not all(d.isdecimal() for d in numbers):
-            raise UsageError(f"cannot read the shape {item!r}", help="write NAME=1,3,224,224")
+            raise UsageError(f"cannot read the shape {item!r}", help="write NAME=1,3,224,224", code=BadValue)
         _once(found, _name(name), "--shape")
         found[_name(name)] = tuple(map(int, numbers))
     return found
@@ -146,7 +148,7 @@ def _dtypes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
     for item in items:
         name, equals, dtype = item.partition("=")
         if not equals or not is_dtype(dtype.strip()):
-            raise UsageError(f"cannot read the dtype {item!r}", help="write NAME=float32")
+            raise UsageError(f"cannot read the dtype {item!r}", help="write NAME=float32", code=BadValue)
         _once(found, _name(name), "--dtype")
         found[_name(name)] = dtype.strip()
     return found
@@ -157,7 +159,7 @@ def _single(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
     for item in items:
         name, equals, path = item.partition("=")
         if not equals:
-            raise click.UsageError(f"--input {item!r} is not NAME=FILE.npy or NAME=FILE.npz")
+            raise WrongUsage(f"--input {item!r} is not NAME=FILE.npy or NAME=FILE.npz", BadValue)
         _once(found, _name(name), "--input")
         found[_name(name)] = path
     return found
@@ -168,7 +170,7 @@ def _once(found: Mapping[str, Any], name: str, option: str) -> None:
     from ..diagnostics import UsageError
 
     if name in found:
-        raise UsageError(f"{option} is given twice for %{name}", help="each parameter has one")
+        raise UsageError(f"{option} is given twice for %{name}", help="each parameter has one", code=ClashingOptions)
 
 
 def _name(text: str) -> str:

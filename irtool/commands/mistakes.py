@@ -36,3 +36,81 @@ class ForeignFile(Code):
     example = """\
 <html></html>
 """
+
+
+@code("E0011")
+class UnknownCommand(Code):
+    """A command that irtool does not have.
+
+    `irtool --help` lists the commands.
+    """
+
+    command = "optt"
+
+
+@code("E0012")
+class UnknownOption(Code):
+    """An option that the command does not have.
+
+    `irtool COMMAND --help` lists the options of a command.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  exp(%x)
+}
+"""
+    command = "opt --pases=FuseOps %s"
+
+
+@code("E0013")
+class MissingWord(Code):
+    """A command line with something missing: an argument, or the value of an option."""
+
+    command = "opt --passes"
+
+
+@code("E0014")
+class BadValue(Code):
+    """A value that an option or argument cannot have.
+
+    The message says what it takes.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  exp(%x)
+}
+"""
+    command = "run -O 7 %s"
+
+
+@code("E0015")
+class TooManyArguments(Code):
+    """More arguments than the command takes.
+
+    Shells take braces and spaces apart: put `'Pass{option=value}'` in quotes.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  exp(%x)
+}
+"""
+    command = "build %s %s"
+
+
+@code("E0016")
+class ClashingOptions(Code):
+    """Options that do not go together, one that needs another, or one that is given twice for the same thing."""
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  exp(%x)
+}
+"""
+    command = "run --missing-constants=random --no-random %s"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import click
 
 from . import kinds
+from .mistakes import ClashingOptions
 from .pass_options import loads_files
+from .wrong_usage import Command, WrongUsage
 
 
-@click.command(name="ops", short_help="List the operators, or explain one.")
+@click.command(name="ops", cls=Command, short_help="List the operators, or explain one.")
 @click.argument("name", type=kinds.OPERATOR, required=False)
 @click.option(
     "--since",
@@ -29,5 +31,5 @@ def command(name: str | None, since: str | None) -> None:
     if since is not None and not re.fullmatch(r"\d+\.\d+", since):
         raise click.BadParameter(f"{since} is not a version such as 0.12", param_hint="--since")
     if name and since:
-        raise click.UsageError("--since selects from the list: it does not go with NAME")
+        raise WrongUsage("--since selects from the list: it does not go with NAME", ClashingOptions)
     click.echo(explain_operator(name) if name else list_operators(since))

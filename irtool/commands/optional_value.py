@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from .wrong_usage import Command
 
-class OptionalValues(click.Command):
+
+class OptionalValues(Command):
     """A command that takes the value of such an option after `=`; from the next word only where that is a number.
 
     click would read `opt --time-passes net.relay` as an option with the value `net.relay`.

@@ -106,7 +106,7 @@ def explain_pass(name: str) -> str:
     if title in PIPELINES:
         return explain_pipeline(title)
     if angle:
-        raise UsageError(f"unknown pipeline {title}", help=nearest(title, PIPELINES))
+        raise UsageError(f"unknown pipeline {title}", help=nearest(title, PIPELINES), code=UnknownPass)
     cls = passes.find(name)
     if cls is None:
         raise UsageError(f"unknown pass {name}", help=nearest(name, [*passes.names(), *PIPELINES]), code=UnknownPass)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import click
 
 from . import kinds
+from .mistakes import ClashingOptions
 from .pass_options import loads_files
+from .wrong_usage import Command, WrongUsage
 
 
-@click.command(name="passes", short_help="List the passes, or explain one.")
+@click.command(name="passes", cls=Command, short_help="List the passes, or explain one.")
 @click.argument("name", type=kinds.MANUAL, required=False)
 @click.option("--list-config", is_flag=True, help="List the options of the pass context: --pass-config.")
 @click.option("--list-instruments", is_flag=True, help="List the instruments: --instrument.")
@@ -21,7 +23,7 @@ def command(name: str | None, list_config: bool, list_instruments: bool) -> None
     from . import pass_manual
 
     if sum((name is not None, list_config, list_instruments)) > 1:
-        raise click.UsageError("NAME, --list-config and --list-instruments exclude each other")
+        raise WrongUsage("NAME, --list-config and --list-instruments exclude each other", ClashingOptions)
     if list_config:
         click.echo(pass_manual.list_config())
     elif list_instruments:

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from .mistakes import UnwritableFile
+from .mistakes import ClashingOptions, UnwritableFile
+from .wrong_usage import WrongUsage
 
 
 def printing_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,7 +44,7 @@ def printing_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 options["portable_names"] = True
             if how == "external":
                 if output in (None, "-"):
-                    raise click.UsageError("--constants=external needs -o FILE to put the .npz beside")
+                    raise WrongUsage("--constants=external needs -o FILE to put the .npz beside", ClashingOptions)
                 options["external_path"] = f"{output}.npz"
             try:
                 text = to_text(module, **options)

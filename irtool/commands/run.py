@@ -15,10 +15,12 @@ from . import kinds
 from .comparing import evaluate_in_double, report_comparison
 from .compiler_options import cflags_option
 from .known_types import Given, type_options
+from .mistakes import ClashingOptions
 from .notes import say_constants, say_random
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
 from .tables import drawer
+from .wrong_usage import Command
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -50,7 +52,7 @@ def _check_way(ctx: click.Context, option: click.Parameter, value: str) -> str:
     return value
 
 
-@click.command(name="run", short_help="Run a module on the interpreter or through a backend, or compare.")
+@click.command(name="run", cls=Command, short_help="Run a module on the interpreter or through a backend, or compare.")
 @click.argument("file", type=kinds.MODULE)
 @click.option(
     "--via",
@@ -154,10 +156,12 @@ def command(
     from .source import read_module
 
     if missing_constants == "random" and not random:
-        raise UsageError("--missing-constants=random makes values, and --no-random refuses them")
+        raise UsageError("--missing-constants=random makes values, and --no-random refuses them", code=ClashingOptions)
     if (cflags or sanitize) and not any(w.partition("{")[0] == "c" for w in compare or [via]):
         raise UsageError(
-            "--cflags and --sanitize are for the C compiler", help="run with --via=c or --compare=interp,c"
+            "--cflags and --sanitize are for the C compiler",
+            help="run with --via=c or --compare=interp,c",
+            code=ClashingOptions,
         )
     compiling = {"cflags": cflags or None, "sanitize": sanitize or None, "emit": "exe" if sanitize else ""}
     module = read_module(file)

@@ -18,10 +18,12 @@ from ..diagnostics import InternalError, IrError, nearest, render
 from ..plugin import loading
 from ..plugin.mistakes import blame_code
 from .colour import WHEN, choose, is_coloured, paint_message
+from .mistakes import UnknownCommand
 from .notes import conversions_as_notes
 from .source import READ
 from .streams import discard_output
 from .usage import describe
+from .wrong_usage import WrongUsage
 
 
 class Commands(click.Group):
@@ -46,7 +48,7 @@ class Commands(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple:
         if args and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
             hint = nearest(args[0], self.list_commands(ctx))
-            raise click.UsageError(f"no such command: {args[0]}{' — ' + hint if hint else ''}", ctx)
+            raise WrongUsage(f"no such command: {args[0]}", UnknownCommand, hint, ctx)
         return super().resolve_command(ctx, args)
 
 

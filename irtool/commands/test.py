@@ -6,9 +6,10 @@ import click
 
 from . import kinds
 from .pass_options import loads_files
+from .wrong_usage import Command
 
 
-@click.command(name="test", short_help="Run golden files (// RUN: lines and expected output).")
+@click.command(name="test", cls=Command, short_help="Run golden files (// RUN: lines and expected output).")
 @click.argument("paths", type=kinds.READ, nargs=-1)
 @click.option("--update", is_flag=True, help="Overwrite the expected output with the current one.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list passing files.")

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 import click
 from click.exceptions import BadOptionUsage, MissingParameter, NoSuchOption
 
+from ..diagnostics import Code
 from ..likeness import ask, most_alike
+from .mistakes import BadValue, MissingWord, TooManyArguments, UnknownOption
+from .wrong_usage import ExtraArguments, WrongUsage, refused_value
 
 _BRACES_LOST = re.compile(r"(?:-p|--passes=)?([A-Z]\w*)=.*", re.DOTALL)
 _OTHERS_WORDS = {
@@ -31,11 +34,10 @@ _OTHERS_WORDS = {
 def describe(error: click.UsageError, words: Sequence[str]) -> str:
     """The message on a command line of these words."""
     command = error.ctx.command if error.ctx is not None else None
-    said, _, hint = _sentence(error).partition(" — ")
-    lines = [f"error: {said}"]
+    lines = [f"error[{_code(error).name}]: {_sentence(error, words)}"]
     if error.ctx is not None and command is not None:
         lines.append(f"usage: {' '.join([error.ctx.command_path, *command.collect_usage_pieces(error.ctx)])}")
-    help = hint or _help(error, words)
+    help = error.hint if isinstance(error, WrongUsage) and error.hint else _help(error, words)
     if help:
         lines.append(f"help: {help}")
     elif error.ctx is not None:
@@ -43,21 +45,40 @@ def describe(error: click.UsageError, words: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _sentence(error: click.UsageError) -> str:
+def _code(error: click.UsageError) -> type[Code]:
+    if isinstance(error, WrongUsage):
+        return error.code
+    if isinstance(error, NoSuchOption):
+        return UnknownOption
+    if isinstance(error, ExtraArguments):
+        return TooManyArguments
+    if isinstance(error, MissingParameter) or (isinstance(error, BadOptionUsage) and not _is_flag(error)):
+        return MissingWord
+    return BadValue
+
+
+def _sentence(error: click.UsageError, words: Sequence[str]) -> str:
     if isinstance(error, MissingParameter):
         return _missing(error)
     if isinstance(error, NoSuchOption):
         return f"there is no option {error.option_name}"
     if isinstance(error, click.BadParameter):
-        return _bad_value(error)
-    if isinstance(error, BadOptionUsage) and "requires" in error.message:
-        return f"{error.option_name} needs a value"
-    extra = re.fullmatch(r"Got unexpected extra arguments? \((.*)\)\.?", error.message)
-    if extra and error.ctx is not None:
+        return _bad_value(error, refused_value(error, words))
+    if isinstance(error, BadOptionUsage):
+        return f"{error.option_name} {'takes no value' if _is_flag(error) else 'needs a value'}"
+    if isinstance(error, ExtraArguments) and error.ctx is not None:
         taken = [p.make_metavar(error.ctx) for p in error.ctx.command.params if isinstance(p, click.Argument)]
         names = " ".join(taken) or "no argument"
-        return f"{error.ctx.info_name} takes {names} and nothing more, but there is also {extra[1]}"
+        return f"{error.ctx.info_name} takes {names} and nothing more, but there is also {' '.join(error.arguments)}"
     return _lowered(error.message)
+
+
+def _is_flag(error: BadOptionUsage) -> bool:
+    """True if the option is one that takes no value."""
+    known = error.ctx.command.get_params(error.ctx) if error.ctx is not None else []
+    return any(
+        isinstance(p, click.Option) and p.is_flag and error.option_name in (*p.opts, *p.secondary_opts) for p in known
+    )
 
 
 def _lowered(message: str) -> str:
@@ -73,7 +94,7 @@ def _missing(error: MissingParameter) -> str:
     return f"{parameter.opts[-1] if parameter is not None else 'an option'} is missing"
 
 
-def _bad_value(error: click.BadParameter) -> str:
+def _bad_value(error: click.BadParameter, value: str | None) -> str:
     parameter = error.param
     name = error.param_hint or (parameter.opts[0] if isinstance(parameter, click.Option) else "")
     if not isinstance(name, str):
@@ -81,14 +102,12 @@ def _bad_value(error: click.BadParameter) -> str:
     if not name and parameter is not None and error.ctx is not None:
         name = (parameter.name or "").upper()
     kind = parameter.type if parameter is not None else None
-    given = re.match(r"'?(.*?)'? is not (?:a valid|in the range|one of)", error.message, re.DOTALL)
-    value = given[1] if given else ""
-    if given and isinstance(kind, click.IntRange | click.FloatRange):
+    if value is not None and isinstance(kind, click.IntRange | click.FloatRange):
         whole = "whole number" if isinstance(kind, click.IntRange) else "number"
         return f"{name} takes a {whole}{_range(kind)}, not {value!r}"
-    if given and isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
+    if value is not None and isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
         return f"{name} takes a {'whole ' if kind is click.INT else ''}number, not {value!r}"
-    if given and isinstance(kind, click.Choice):
+    if value is not None and isinstance(kind, click.Choice):
         *most, last = map(str, kind.choices)
         return f"{name} takes {', '.join(most)}{' or ' if most else ''}{last}, not {value!r}"
     return f"{name}: {_lowered(error.message)}" if name else _lowered(error.message)
@@ -114,15 +133,15 @@ def _help(error: click.UsageError, words: Sequence[str]) -> str:
         other = _OTHERS_WORDS.get(error.option_name, "")
         return ask([other] if other.partition("=")[0] in known else most_alike(error.option_name, known))
     if isinstance(error, click.BadParameter) and error.param is not None and isinstance(error.param.type, click.Choice):
-        given = re.match(r"'?(.*?)'? is not one of", error.message)
-        return ask(most_alike(given[1], map(str, error.param.type.choices))) if given else ""
+        value = refused_value(error, words)
+        return ask(most_alike(value, map(str, error.param.type.choices))) if value is not None else ""
     if (
         isinstance(error, MissingParameter)
         and isinstance(error.param, click.Argument)
         and error.param.name in ("file", "files")
     ):
         return "name a file of Relay text, or - for standard input"
-    if "unexpected extra argument" in error.message:
+    if isinstance(error, ExtraArguments):
         return lost_braces(words) or _one_by_one(error)
     return ""
 

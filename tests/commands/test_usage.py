@@ -9,31 +9,36 @@ from pathlib import Path
 
 import pytest
 
+import irtool as irtool_package
 from tests.command_line import irtool
 
 pytestmark = pytest.mark.promise("mistakes of newcomers")
 
 NET = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) { exp(%x) }\n'
 MISTAKES = {
-    "optt": "error: no such command: optt\nusage: irtool [OPTIONS] COMMAND [ARGS]...\nhelp: did you mean opt?\n",
+    "optt": "error[E0011]: no such command: optt\nusage: irtool [OPTIONS] COMMAND [ARGS]...\nhelp: did you mean opt?\n",
     "help ran": "help: did you mean run?",
-    "opt --pases=X n.relay": "error: there is no option --pases\nusage: irtool opt [OPTIONS] [FILE]\nhelp: did you mean --passes?",
+    "opt --pases=X n.relay": "error[E0012]: there is no option --pases\nusage: irtool opt [OPTIONS] [FILE]\nhelp: did you mean --passes?",
     "opt --disabled-pass=X n.relay": "help: did you mean --disable-pass?",
     "opt --print-ir-after-all n.relay": "help: did you mean --print-after=all?",
     "build --module-name=x n.relay": "help: did you mean --name?",
-    "run -O x n.relay": "error: -O takes a whole number from 0 to 4, not 'x'",
-    "run -O 7 n.relay": "error: -O takes a whole number from 0 to 4, not '7'",
-    "run --repeat=0 n.relay": "error: --repeat takes a whole number of at least 1, not '0'",
-    "run --seed=x n.relay": "error: --seed takes a whole number, not 'x'",
-    "run --tolerance=x n.relay": "error: --tolerance takes a number, not 'x'",
-    "opt --types=call n.relay": "error: --types takes none, calls or all, not 'call'",
+    "run -O x n.relay": "error[E0014]: -O takes a whole number from 0 to 4, not 'x'",
+    "run -O 7 n.relay": "error[E0014]: -O takes a whole number from 0 to 4, not '7'",
+    "run --repeat=0 n.relay": "error[E0014]: --repeat takes a whole number of at least 1, not '0'",
+    "run --seed=x n.relay": "error[E0014]: --seed takes a whole number, not 'x'",
+    "run --tolerance=x n.relay": "error[E0014]: --tolerance takes a number, not 'x'",
+    "opt --types=call n.relay": "error[E0014]: --types takes none, calls or all, not 'call'",
     "build --emit=obj1 n.relay": "help: did you mean obj?",
-    "build n.relay n.relay": "error: build takes FILE and nothing more, but there is also n.relay",
+    "build n.relay n.relay": "error[E0015]: build takes FILE and nothing more, but there is also n.relay",
     "run n.relay x": "help: run irtool run once for each file",
-    "check": "error: FILES is missing",
+    "check": "error[E0013]: FILES is missing",
     "build": "help: name a file of Relay text, or - for standard input",
-    "opt n.relay -p": "error: -p needs a value",
-    "completion tcsh": "error: SHELL takes bash, zsh or fish, not 'tcsh'",
+    "run --no-random=1 n.relay": "error[E0014]: --no-random takes no value",
+    "run --missing-constants=random --no-random n.relay": "error[E0016]: --missing-constants=random makes values",
+    "check --shape=x n.relay": "error[E0014]: cannot read the shape 'x'",
+    "passes FuseOps --list-config": "error[E0016]: NAME, --list-config",
+    "opt n.relay -p": "error[E0013]: -p needs a value",
+    "completion tcsh": "error[E0014]: SHELL takes bash, zsh or fish, not 'tcsh'",
     "opt n.relay -p FuseOpsfuse_opt_level=1 -p FuseOpsb=2": "write --passes='FuseOps{fuse_opt_level=…}'",
     "opt --passes=FuseOpsfuse_opt_level=1 --passes=FuseOpsb=2 n.relay": "shells take braces away",
     "opt -p FuseOpsfuse_opt_level=1 FuseOpsb=2 n.relay": "write --passes='FuseOps{fuse_opt_level=…}'",
@@ -82,7 +87,7 @@ def test_opt_without_a_file_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(sys, "stdin", Terminal())
     code, _, err = irtool("opt")
-    assert code == 2 and "error: FILE is missing" in err and "or - for standard input" in err
+    assert code == 2 and "error[E0013]: FILE is missing" in err and "or - for standard input" in err
 
 
 def test_test_looks_in_this_folder(folder: Path) -> None:
@@ -119,3 +124,22 @@ def test_spans_are_printed_whatever_types_are(types: str) -> None:
     code, out, _ = irtool("opt", f"--types={types}", "--spans", "n.relay")
     assert code == 0 and "span=n.relay:2:39" in out
     assert ("ty=" in out) == (types != "none")
+
+
+@pytest.mark.promise("codes")
+def test_every_wrong_usage_of_commands_has_a_code() -> None:
+    """Wherever a command refuses how it is used, it says by which code."""
+    import ast
+
+    folder = Path(irtool_package.__file__).parent / "commands"
+    for path in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("UsageError", "click.UsageError"):
+                assert any(k.arg == "code" for k in node.keywords), f"{path.name}:{node.lineno}"
+
+
+@pytest.mark.promise("codes")
+def test_no_message_of_click_is_recognised_by_its_wording() -> None:
+    path = Path(irtool_package.__file__).parent / "commands" / "usage.py"
+    text = path.read_text(encoding="utf-8")
+    assert " in error.message" not in text and "match(error.message" not in text and ", error.message" not in text

@@ -1,0 +1,68 @@
+"""Command lines that click or irtool refuses, and the values of them that were refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from ..diagnostics import Code
+
+_WORDS = "irtool.words"
+
+
+class WrongUsage(click.UsageError):
+    """A command line that a command refuses, with the code of the mistake; `hint` is what was probably meant."""
+
+    def __init__(self, message: str, code: type[Code], hint: str = "", ctx: click.Context | None = None) -> None:
+        super().__init__(message, ctx)
+        self.code = code
+        self.hint = hint
+
+
+class ExtraArguments(click.UsageError):
+    """More arguments than the command takes."""
+
+    def __init__(self, arguments: Sequence[str], ctx: click.Context) -> None:
+        super().__init__(f"unexpected arguments: {' '.join(arguments)}", ctx)
+        self.arguments = tuple(arguments)
+
+
+class Command(click.Command):
+    """A command that says which arguments are too many, and remembers the words that it was given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parses as click does, but for the arguments that are left over."""
+        ctx.meta[_WORDS] = list(args)
+        ctx.allow_extra_args = True
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # the parser of words knows of no context
+            raise
+        if rest and not ctx.resilient_parsing:
+            raise ExtraArguments(rest, ctx)
+        return rest
+
+
+def refused_value(error: click.BadParameter, words: Sequence[str]) -> str | None:
+    """What was given for a parameter whose type refuses it; None if its type does not.
+
+    Args:
+        words: those of the whole command line.
+    """
+    parameter, ctx = error.param, error.ctx
+    if parameter is None or ctx is None:
+        return None
+    given: list[str] = list(words if ctx.parent is None else ctx.meta.get(_WORDS, ()))
+    parser = ctx.command.make_parser(ctx)
+    parser.ignore_unknown_options = True
+    values, _, _ = parser.parse_args(given)
+    found = values.get(parameter.name or "")
+    for value in found if isinstance(found, list | tuple) else [found]:
+        if isinstance(value, str):
+            try:
+                parameter.type.convert(value, parameter, ctx)
+            except click.BadParameter:
+                return value
+    return None
