@@ -98,6 +98,7 @@ MISTAKES = {
     "compute_at(packed)": "no copy packed is waiting",
     "compute_in_bands(ax1, 2)": "no stage, or another than the next one, reads this one",
     "tile([ax0, ax1], [4, 3])": "is no multiple of 3",
+    "tile([ax0, ax1], [4, 0])": "is no multiple of 0",
     "tile([ax0, ax1], [4])": "there are 2 loops, and factors for 1",
 }
 
@@ -278,3 +279,9 @@ def test_a_strategy_from_outside_is_chosen(tmp_path: Path, monkeypatch: pytest.M
         code, out, err = command("build", "--load=own.py", "--explain", "-q", "--emit=tir", "net.relay")
     assert code == 0 and '"unrolled"' in out
     assert err.endswith("  # unrolled_sum — a short sum\n  unroll(k1)\n")
+
+
+def test_tiles_of_one_step() -> None:
+    """A factor of 1 is a tile like others."""
+    text = irtool.build(irtool.parse(MAP), emit="tir", schedule=".*:\n  tile([ax0, ax1], [1, 2])\n").files
+    assert text
