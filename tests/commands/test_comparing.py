@@ -41,6 +41,15 @@ def test_no_worse_than_the_first() -> None:
     assert not verdict([1, 2, 4.2], [1, 2, 4], np.zeros(2))
 
 
+def test_the_largest_errors_of_several_results_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    exact = [np.array([1.0, 2.0]), np.array([4.0]), np.array([8.0])]
+    one = [np.array([1, 2.5], "float32"), np.array([4], "float32"), np.array([8], "float32")]
+    two = [np.array([1, 2], "float32"), np.array([4.5], "float32"), np.array([8], "float32")]
+    with pytest.raises(click.exceptions.Exit):
+        report_comparison({"interp": tuple(one), "c": tuple(two)}, 1e-3, False, lambda: tuple(exact))
+    assert "the errors are 0.25 by interp and 0.12 by c, judged in double precision" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("kind", ["cancels", "explodes"])
 def test_unstable_networks_agree(kind: str, tmp_path: Path) -> None:
     """The sum of large numbers that cancel, and a network whose weights are far too large."""

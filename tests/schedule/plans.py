@@ -114,6 +114,26 @@ OTHERS = {
         "nn.conv2d(nn.relu(nn.conv2d(%x, %w, groups=8, padding=[1, 1])), %v)",
         [(1, 8, 7, 7), (8, 1, 3, 3), (16, 8, 1, 1)],
     ),
+    "turn to four rows": ("transpose(%x, axes=[1, 0])", [(24, 4)]),
+    "turn of squares": ("transpose(nn.relu(%x), axes=[0, 2, 1])", [(3, 4, 4)]),
+    "turn of twos": ("transpose(%x, axes=[1, 0])", [(2, 33)]),
+    "turn of lines": ("transpose(%x, axes=[1, 0, 2])", [(6, 7, 16)]),
+    "strided columns": ("strided_slice(%x, begin=[0, 0], end=[9, 40], strides=[1, 4], axes=None)", [(9, 40)]),
+    "pool of fours": ("nn.max_pool2d(%x, pool_size=[2, 4], strides=[2, 4])", [(1, 3, 8, 64)]),
+    "mean of fives": ("nn.avg_pool2d(%x, pool_size=[5, 5], strides=[3, 3], padding=[2, 2])", [(1, 4, 21, 50)]),
+    "pool of lines": ("nn.max_pool1d(%x, pool_size=[3], strides=[2], padding=[1, 1])", [(2, 3, 77)]),
+    "dilated pool": ("nn.max_pool2d(%x, pool_size=[3, 3], dilation=[2, 2])", [(1, 2, 15, 40)]),
+    "dilated separable layer": (
+        "nn.conv2d(%x, %w, groups=6, dilation=[1, 2], padding=[1, 2])",
+        [(1, 6, 9, 37), (6, 1, 3, 3)],
+    ),
+    "separable layer of fives": ("nn.conv2d(%x, %w, groups=3, padding=[2, 2])", [(1, 3, 11, 70), (3, 1, 5, 5)]),
+    "two results of each channel": ("nn.conv2d(%x, %w, groups=3, padding=[1, 1])", [(1, 3, 9, 40), (6, 1, 3, 3)]),
+    "product of odd depth": ("nn.dense(%x, %w, units=None)", [(13, 31), (37, 31)]),
+    "product of two columns": ("nn.dense(%x, %w, units=None)", [(65, 130), (2, 130)]),
+    "sum of all": ("sum(%x)", [(7, 130)]),
+    "largest of columns": ("max(%x, axis=[0])", [(70, 9)]),
+    "sums of middles": ("sum(%x, axis=[1])", [(4, 37, 21)]),
 }
 
 
