@@ -76,5 +76,7 @@ def described(attrs: Any) -> list[tuple[str, Any]]:
         fields = dataclasses.fields(attrs)
         versioned = {f.name: f.default for f in fields if "since" in f.metadata or "until" in f.metadata}
         _VERSIONED[attrs.__class__] = versioned
-    values = [(name, getattr(attrs, name)) for name in attrs.__dataclass_fields__]
+    # not __dataclass_fields__, which has variables of the class, too
+    names = _PLAN.get(attrs.__class__) or _plan(attrs.__class__)
+    values = [(name, getattr(attrs, name)) for name, _, _ in names]
     return [(n, v) for n, v in values if n not in versioned or v != versioned[n]] if versioned else values
