@@ -40,10 +40,11 @@ STOPS: tuple[Stop, ...] = (
         "",
     ),
     (
-        "Module to loop nests",
+        "Module to stages",
         "`Conv2D.compute` gives the convolution as a tensor expression (`irtool/te/`): its axes, the axes that are summed, and"
-        " the value at each. `irtool/lower/` turns the expressions of a primitive function into a loop nest (`irtool/tir/`),"
-        " with the relu computed where the sum is stored.",
+        " the value at each. `irtool/lower/` makes the expressions of a primitive function the stages of a kernel, in"
+        " forms that schedules work on (`irtool/tir/forms.py`): here one reduction, whose epilogue is the relu. What is printed"
+        " are the plain loops that the form stands for.",
         "irtool build --emit=tir --mcpu=none --print-after=Lower conv2d.relay",
         "@tvmgen_default_fused_nn_conv2d_nn_relu = primfn",
         "@main = host",
