@@ -13,6 +13,7 @@ from ..passes.mistakes import UnknownPass
 from ..passes.option_text import show_value
 from ..passes.pipeline import parse_pipeline
 from ..passes.pipelines import PIPELINES
+from ..passes.prim_func_pass import PrimFuncPass
 from .manual import for_markdown, for_terminal
 from .tables import show_table
 
@@ -20,6 +21,8 @@ from .tables import show_table
 def _kind(cls: type[Pass]) -> str:
     from ..passes import Composite, FunctionPass, ModulePass
 
+    if issubclass(cls, PrimFuncPass):
+        return "pass on loop nests"
     for base, name in ((FunctionPass, "function pass"), (ModulePass, "module pass"), (Composite, "sequence")):
         if issubclass(cls, base):
             return name
@@ -41,9 +44,9 @@ def _default(f: dataclasses.Field) -> str:
     return "" if f.default is dataclasses.MISSING else f"={show_value(f.default)}"
 
 
-def distinct_passes() -> list[type[Pass]]:
-    """Every pass once, by name (aliases left out)."""
-    return sorted(set(passes), key=lambda c: c.name.lower())
+def distinct_passes(tir: bool = False) -> list[type[Pass]]:
+    """Every pass on Relay once, by name (aliases left out), or on loop nests."""
+    return sorted({c for c in passes if issubclass(c, PrimFuncPass) == tir}, key=lambda c: c.name.lower())
 
 
 def list_passes() -> str:
@@ -56,9 +59,21 @@ def list_passes() -> str:
     lines.append(
         '\nfunc("REGEX", A,B) runs passes on matching functions only. `irtool passes NAME` explains a pass or each row of'
     )
+    lines.append("`irtool passes --tir` lists the passes on loop nests.")
     lines.append(
         "a pipeline, `--list-config` lists the options of the context, `--list-instruments` what can watch passes."
     )
+    return "\n".join(lines)
+
+
+def list_tir_passes() -> str:
+    """One line for each pass on loop nests: name, summary."""
+    rows = [("pass", "what it does"), *((c.name, c.summary()) for c in distinct_passes(tir=True))]
+    lines = [show_table(rows, (max(len(name) for name, _ in rows),)), ""]
+    lines.append(
+        "They run on the lowered functions of a module, which LowerTE makes and texts may hold: --passes=LowerTE,tir.Simplify."
+    )
+    lines.append("`tir.` may be left out. `irtool passes NAME` explains a pass.")
     return "\n".join(lines)
 
 
@@ -148,6 +163,7 @@ def reference() -> str:
         "# Passes",
         "",
         "Generated from the classes of the passes (`python -m irtool.commands.references`); a test keeps it fresh.",
+        "Passes on loop nests have [a page of their own](tir-passes.md).",
     ]
     for name in ("default", "vm"):
         out += ["", f"## The pipeline {name}", "", f"`{_levels(name)}` · {PIPELINES[name].summary}", ""]
@@ -165,8 +181,35 @@ def reference() -> str:
     out += ["", "## Instruments", "", "| instrument | what it does |", "| --- | --- |"]
     out += [f"| `{c.name}` | {c.manual().split(chr(10) * 2)[0].replace(chr(10), ' ')} |" for c in instruments]
     for cls in distinct_passes():
-        out += ["", f"## {cls.name}", "", f"`{_signature(cls)}` · {_facts(cls)}"]
-        if cls.required:
-            out[-1] += f", runs after {', '.join(cls.required)}"
-        out += ["", for_markdown(cls.manual())]
+        out += _section(cls)
+    return "\n".join(out) + "\n"
+
+
+def _section(cls: type[Pass]) -> list[str]:
+    out = ["", f"## {cls.name}", "", f"`{_signature(cls)}` · {_facts(cls)}"]
+    if cls.required:
+        out[-1] += f", runs after {', '.join(cls.required)}"
+    return [*out, "", for_markdown(cls.manual())]
+
+
+def tir_reference() -> str:
+    """The text of `docs/tir-passes.md`."""
+    out = [
+        "# Passes on loop nests",
+        "",
+        "Generated from the classes of the passes (`python -m irtool.commands.references`); a test keeps it fresh.",
+        "",
+        "`LowerTE` makes loop nests of fused functions; a text may hold them, too (`@name = primfn(…)`). These passes transform them",
+        "under the names that they have in TVM's `tir.transform`; `tir.` may be left out. They go where other passes go, in",
+        "`--passes` and in Python, and see nothing of Relay:",
+        "",
+        "```sh",
+        "irtool opt --passes=FuseOps,LowerTE net.relay | irtool opt --check-values --passes=tir.Simplify,tir.StorageRewrite",
+        "irtool opt --passes='LoopPartition{partition_const_loop=True},RemoveNoOp' lowered.relay | irtool build -",
+        "```",
+        "",
+        "The nests that come out are compiled as they stand, by `irtool build`, and run by `irtool run`.",
+    ]
+    for cls in distinct_passes(tir=True):
+        out += _section(cls)
     return "\n".join(out) + "\n"

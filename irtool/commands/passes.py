@@ -12,19 +12,22 @@ from .wrong_usage import Command, WrongUsage
 
 @click.command(name="passes", cls=Command, short_help="List the passes, or explain one.")
 @click.argument("name", type=kinds.MANUAL, required=False)
+@click.option("--tir", is_flag=True, help="List the passes on loop nests: those of lowered functions.")
 @click.option("--list-config", is_flag=True, help="List the options of the pass context: --pass-config.")
 @click.option("--list-instruments", is_flag=True, help="List the instruments: --instrument.")
 @loads_files
-def command(name: str | None, list_config: bool, list_instruments: bool) -> None:
+def command(name: str | None, tir: bool, list_config: bool, list_instruments: bool) -> None:
     """List the passes with their levels, or describe NAME: effect, options, prerequisites.
 
     NAME may also be an instrument, or `default`, the build pipeline.
     """
     from . import pass_manual
 
-    if sum((name is not None, list_config, list_instruments)) > 1:
-        raise WrongUsage("NAME, --list-config and --list-instruments exclude each other", ClashingOptions)
-    if list_config:
+    if sum((name is not None, tir, list_config, list_instruments)) > 1:
+        raise WrongUsage("NAME, --tir, --list-config and --list-instruments exclude each other", ClashingOptions)
+    if tir:
+        click.echo(pass_manual.list_tir_passes())
+    elif list_config:
         click.echo(pass_manual.list_config())
     elif list_instruments:
         click.echo(pass_manual.list_instruments())

@@ -12,8 +12,15 @@ def references() -> dict[str, str]:
     from .op_manual import facts_reference as operator_facts
     from .op_manual import reference as operators
     from .pass_manual import reference as passes
+    from .pass_manual import tir_reference
 
-    return {"errors.md": codes(), "operators.md": operator_facts(), "ops.md": operators(), "passes.md": passes()}
+    return {
+        "errors.md": codes(),
+        "operators.md": operator_facts(),
+        "ops.md": operators(),
+        "passes.md": passes(),
+        "tir-passes.md": tir_reference(),
+    }
 
 
 if __name__ == "__main__":

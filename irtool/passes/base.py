@@ -286,9 +286,11 @@ def register_pass(
     required: tuple[str, ...] = (),
     info_name: str = "",
     config: Mapping[str, Any] | None = None,
+    aliases: tuple[str, ...] = (),
     override: bool = False,
 ) -> Callable[[P], P]:
-    """Class decorator: registers a pass under its name (and under `info_name`, where TVM's `PassInfo` has another).
+    """Class decorator: registers a pass under its name (and under `info_name`, where TVM's `PassInfo` has another, and
+    `aliases`).
 
     `config` has the keys of `PassContext.config` that the pass reads, each with a `ConfigOption` or the kind of its value.
     `override` lets a pass from outside take the place of the one that has the name.
@@ -304,8 +306,8 @@ def register_pass(
         cls.required = required
         cls.info_name = info_name
         cls.config = {key: ConfigOption.of(declared) for key, declared in (config or {}).items()}
-        aliases = (info_name,) if info_name and info_name not in (name, "sequential") else ()
-        passes.register(name, *aliases, override=override)(cls)
+        also = (info_name,) if info_name and info_name not in (name, "sequential") else ()
+        passes.register(name, *also, *aliases, override=override)(cls)
         return cls
 
     return file

@@ -103,6 +103,8 @@ def _module(m: Module, printer: RelayPrinter) -> str:
     surveys = {name: printer.survey(f) for name, f in m.functions.items() if isinstance(f, Function)}
     parts = [printer.type_definition(m.type_definitions[name]) + "\n" for name in sorted(m.type_definitions)]
     nests: Any = None
+    # Names are counted through all nests: where one was changed, all are written anew.
+    as_written = all(f.written for f in m.functions.values() if isinstance(f, PrimFunc))
     for name in sorted(m.functions):
         f = m.functions[name]
         if isinstance(f, Function):
@@ -112,7 +114,7 @@ def _module(m: Module, printer: RelayPrinter) -> str:
         elif isinstance(f, LoweredText):
             if f.text:
                 parts.append(f"@{name} = {f.text}\n")
-        elif isinstance(f, PrimFunc) and f.written:
+        elif isinstance(f, PrimFunc) and as_written:
             parts.append(f"@{name} = {f.written}\n")
         else:
             from .tir import LoopNestPrinter

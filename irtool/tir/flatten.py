@@ -38,4 +38,4 @@ def flatten(f: PrimFunc) -> PrimFunc:
 
     params = [flat(b) for b in f.params]
     body = rewrite_stmt(f.body, change, lambda e: rewrite(e, change_expr, memo))
-    return PrimFunc(f.name, params, body, f.num_outputs, f.attrs, f.checked_type, f.params)
+    return PrimFunc(f.name, params, body, f.num_outputs, f.attrs, f.checked_type, f.original_params)

@@ -1,11 +1,15 @@
 """Whether the steps of a loop may run in any order, or at once: no step touches what another one writes.
 
-The places that a step touches in a buffer are `c*v + rest`. Those of two steps differ if the rest, over the loops inside,
-covers less than `c` places, and what comes from outside is the same everywhere.
+The places that a step touches in a buffer are `c*v + rest`, of which what comes from outside must be the same everywhere. Those of
+two steps differ if the rest, over the loops inside, covers less than `c` places, or if it moves in multiples of a number that
+`c*v` stays below:
+
+    for v in 8: for k in 4: out[4*v + k]        for v in 8: for k in 4: out[v + 8*k]
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -55,7 +59,8 @@ class LoopAccesses:
         factor: int | None = None
         around: dict[Expr, int] = {}
         low, high = float("inf"), float("-inf")
-        for place in places:
+        stride, first = 0, 0
+        for n, place in enumerate(places):
             terms, offset = self.simplify.linear(place)
             outer: dict[Expr, int] = {}
             least = most = float(offset)
@@ -69,14 +74,19 @@ class LoopAccesses:
                 if self.own.isdisjoint(parts):
                     outer[term] = k
                     continue
+                stride = math.gcd(stride, k)
                 a, b = self.simplify.range(term)
                 least += min(a * k, b * k)
                 most += max(a * k, b * k)
             if not c or (factor is not None and (c != factor or outer != around)):
                 return False
             factor, around = c, outer
+            first = first if n else offset
+            stride = math.gcd(stride, offset - first)
             low, high = min(low, least), max(high, most)
-        return factor is not None and high - low < abs(factor)
+        if factor is None:
+            return False
+        return high - low < abs(factor) or abs(factor) * self.simplify.range(v)[1] < stride
 
 
 def _range(s: For) -> tuple[float, float]:

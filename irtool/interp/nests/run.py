@@ -124,6 +124,10 @@ class Nest:
         if extent <= 0:
             return
         way = self.ways.get(s)
+        if extent == 1:
+            self.values[s.var] = dtype.type(0)
+            yield self.statement(s.body)
+            return
         if way is None:
             way = self.ways[s] = way_of(s, self.bounds)
         lanes = math.prod(self.lanes)
@@ -134,7 +138,7 @@ class Nest:
                 return
             how = IN_TURN
         chunk = max(1, min(extent, _LANES // max(1, lanes * way.elements)))
-        if extent == 1 or chunk == 1 or (how == ASK and not self.differ(s, way, extent)):
+        if chunk == 1 or (how == ASK and not self.differ(s, way, extent)):
             how = IN_TURN
         if how == IN_TURN:
             for n in range(extent):

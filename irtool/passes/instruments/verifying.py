@@ -9,6 +9,8 @@ from ...infer.recheck import recheck_types
 from ...ir import Function, Module, post_order
 from ...ir.structural import structural_hash
 from ...ir.verify import verify
+from ...tir.stmt import PrimFunc
+from ...tir.verify import find_problems
 from ..context import PassInfo, PassInstrument
 from . import register_instrument
 
@@ -33,7 +35,7 @@ class Verifying(PassInstrument):
             raise InternalError(f"pass {info.name} changed the module that it was given")
         if module is before or info.runs_others:  # what other passes did has been verified after each of them
             return
-        found = verify(module)
+        found = verify(module) + _malformed_nests(module, before)
         if info.needs_types and not found:
             changed = [n for n, f in module.functions.items() if before.functions.get(n) is not f]
             found = _untyped(module) or recheck_types(module, changed)
@@ -42,6 +44,15 @@ class Verifying(PassInstrument):
             note = f"the module is malformed after pass {info.name}"
             head = Diagnostic(first.message, first.span, notes=(*first.notes, note), help=first.help)
             raise InternalError([head, *rest[:9]])
+
+
+def _malformed_nests(module: Module, before: Module) -> list[Diagnostic]:
+    """What is wrong with the loop nests that the pass made."""
+    found: list[Diagnostic] = []
+    for name, f in module.functions.items():
+        if isinstance(f, PrimFunc) and before.functions.get(name) is not f:
+            found += [Diagnostic(f"@{name}: {problem}") for problem in dict.fromkeys(find_problems(f))]
+    return found
 
 
 def _untyped(module: Module) -> list[Diagnostic]:

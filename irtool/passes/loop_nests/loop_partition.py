@@ -1,0 +1,52 @@
+"""tir.LoopPartition: splits loops where the conditions in them begin and cease to hold, so that the part between need not ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...ir import Module
+from ...tir.stmt import PrimFunc
+from ...tir.transforms.loop_partition import partition_loops
+from ..base import register_pass
+from ..config_option import ConfigOption
+from ..context import PassContext
+from ..prim_func_pass import PrimFuncPass
+
+
+@register_pass(
+    "tir.LoopPartition",
+    aliases=("LoopPartition",),
+    config={"tir.LoopPartition": ConfigOption(dict, None, "options of the pass, by name")},
+)
+@dataclass(frozen=True)
+class LoopPartition(PrimFuncPass):
+    """Splits loops where the conditions in them begin and cease to hold, so that the part between need not ask.
+
+    ::
+
+        for (i: int32, 0, 10) {                                  out[0] = 0f32
+          out[i] = @tir.if_then_else(((1 <= i) && (i < 9)),       for (i: int32, 0, 8) {
+                                     x[(i - 1)], 0f32)     ⇒       out[(i + 1)] = x[i]
+        }                                                        }
+                                                                 out[9] = 0f32
+
+    Loops of constant extent, which all are that shapes decide, are split only if `partition_const_loop` says so, here or in the
+    config `tir.LoopPartition`, as in TVM.
+
+    Options:
+        partition_const_loop: split loops of constant extent.
+        no_unroll_loop_with_extent_one: a part of one step stays a loop.
+        unroll_loop_with_partition_hint_no_interval: taken and without effect: nests here have no partition hints.
+    """
+
+    key: ClassVar[str] = "tir.LoopPartition"
+
+    partition_const_loop: bool = False
+    no_unroll_loop_with_extent_one: bool = False
+    unroll_loop_with_partition_hint_no_interval: bool = False
+
+    def transform(self, function: PrimFunc, module: Module, context: PassContext) -> PrimFunc:
+        if not self.option(context, "partition_const_loop"):
+            return function
+        return partition_loops(function, self.option(context, "no_unroll_loop_with_extent_one"))

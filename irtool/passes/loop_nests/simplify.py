@@ -1,0 +1,32 @@
+"""tir.Simplify: makes arithmetic small, with the ranges of loops and what conditions say, and takes branches that are decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ir import Module
+from ...tir.stmt import PrimFunc
+from ...tir.transforms.simplify import simplify_function
+from ..base import register_pass
+from ..context import PassContext
+from ..prim_func_pass import PrimFuncPass
+
+
+@register_pass("tir.Simplify", aliases=("Simplify",))
+@dataclass(frozen=True)
+class Simplify(PrimFuncPass):
+    """Makes arithmetic small, with the ranges of loops and what conditions say, and takes branches that are decided.
+
+    ::
+
+        for (i: int32, 0, 8) {                                  for (i: int32, 0, 8) {
+          if (i < 8) {                                            out[i] = x[i]
+            out[floordiv(((i*4) + 3), 4)] = x[(i + 0)]    ⇒    }
+          }
+        }
+
+    Only integers of 32 and 64 bits are looked at: sums of floats keep their order.
+    """
+
+    def transform(self, function: PrimFunc, module: Module, context: PassContext) -> PrimFunc:
+        return simplify_function(function)
