@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-_SCOPES = "what a function binds is looked for in it anew for each function around it"
+_SCOPES = "a function is evaluated for its code on a copy, with copies of all functions inside it, and so each of these"
 _LEAVES = "TVM's gradients are made tensor by tensor: what is shared in a tuple is so many tensors"
-_WIDE = "the tensors of a tuple are asked for at each field that is taken out"
+_TENSORS = "the storage plan, as TVM's does, lists the tensors of each tuple, those of tuples inside it among them"
 _CALLED = "TVM evaluates each function with the bodies of all that it calls, directly or not, in the place of the calls"
 
 LARGER: dict[tuple[str, str], str] = {
@@ -16,10 +16,7 @@ LARGER: dict[tuple[str, str], str] = {
 """By shape and stage: results larger than the input, because TVM's are. They are measured by the size of the result."""
 
 STEEPER: dict[tuple[str, str], str] = {
-    ("functions_in_functions", "default<O3>"): _SCOPES,
     ("functions_in_functions", "PartialEvaluate"): _SCOPES,
-    ("functions_in_functions", "PlanDevices"): "the domain of each function has those of all functions inside it",
-    ("closures", "build"): _SCOPES,
     (
         "closures",
         "PartialEvaluate",
@@ -28,8 +25,6 @@ STEEPER: dict[tuple[str, str], str] = {
     ("shared_tuples", "build"): "C has a buffer for each tensor of a result, and refuses more than a million",
     ("shared_tuples", "FirstOrderGradient"): _LEAVES,
     ("shared_tuples", "LazyGradientInit"): _LEAVES,
-    ("deep_tuples", "build"): _WIDE,
-    ("wide_tuple", "build"): _WIDE,
-    ("wide_tuple", "AnnotateTarget"): _WIDE,
+    ("deep_tuples", "build"): _TENSORS,
 }
 """By shape and stage, `*` for any: what is left out, and why that is so."""

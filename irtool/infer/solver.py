@@ -352,7 +352,8 @@ class Solver:
         try:
             found = rule.attrs.relate([self.resolve(t) for t in rule.types], reporter)
             if found is not None:
-                require_tensors(found)
+                if not any(found is t for t in rule.types):
+                    require_tensors(found)
                 if rule.out is None:
                     rule.out = found
                 else:

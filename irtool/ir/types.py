@@ -8,6 +8,7 @@ may be nested as deeply as memory allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 from ..diagnostics import IrError, Span
@@ -116,18 +117,34 @@ class TensorType(Type):
 class TupleType(Type):
     """The type of a tuple."""
 
-    __slots__ = ("fields", "is_flat")
+    __slots__ = ("_starts", "fields", "has_static_shapes", "is_flat", "is_of_tensors", "leaf_count")
     is_flat: bool
     """True if every field is a tensor; asked for each field that is taken out, so it is kept."""
+    is_of_tensors: bool
+    """True if every field is a tensor or again a tuple of such; kept like the two below, since tuples nest deeply."""
+    has_static_shapes: bool
+    """False if a tensor among the leaves has a dimension that is not known."""
+    leaf_count: int
+    """How many leaves there are, each as often as it occurs, up to 2^64."""
 
     def __init__(self, fields: tuple[Type, ...], span: Span | None = None) -> None:
         self.fields = fields
         self.is_flat = all(isinstance(f, TensorType) for f in fields)
+        self.is_of_tensors = self.is_flat or all(map(is_of_tensors, fields))
+        self.has_static_shapes = all(map(has_static_shapes, fields))
+        self.leaf_count = len(fields) if self.is_flat else min(sum(map(leaf_count, fields)), 1 << 64)
         self.span = span
         self.is_open = any(f.is_open for f in fields)
         self.is_generic = any(f.is_generic for f in fields)
+        self._starts: list[int] | None = None
         self._twin = self._digest = None
         self._hash = hash(("tuple", *[f._hash for f in fields]))
+
+    def leaves_of(self, index: int) -> slice:
+        """Which of the leaves are those of a field."""
+        if self._starts is None:
+            self._starts = [0, *accumulate(map(leaf_count, self.fields))]
+        return slice(*self._starts[index : index + 2])
 
     def _parts(self) -> tuple[object, ...]:
         return self.fields
@@ -351,21 +368,13 @@ def require_few_leaves(root: Type) -> None:
 
 
 def leaf_count(root: Type) -> int:
-    """How many types `tuple_leaves` would give, found in as many steps as there are different tuples."""
-    counts: dict[int, int] = {}
-    stack = [root]
-    while stack:
-        t = stack[-1]
-        if not isinstance(t, TupleType):
-            counts[id(t)] = 1
-        elif id(t) not in counts:
-            missing = [f for f in t.fields if id(f) not in counts]
-            if missing:
-                stack += missing
-                continue
-            counts[id(t)] = min(sum(counts[id(f)] for f in t.fields), 1 << 64)
-        stack.pop()
-    return counts[id(root)]
+    """How many types `tuple_leaves` would give, up to 2^64."""
+    return root.leaf_count if isinstance(root, TupleType) else 1
+
+
+def is_of_tensors(root: Type) -> bool:
+    """True for a tensor, and for tuples of tensors and of such tuples."""
+    return root.is_of_tensors if isinstance(root, TupleType) else isinstance(root, TensorType)
 
 
 def distinct_leaves(root: Type) -> Iterator[Type]:
@@ -383,7 +392,9 @@ def distinct_leaves(root: Type) -> Iterator[Type]:
 
 def has_static_shapes(root: Type) -> bool:
     """True if every tensor in the type, tuples taken apart, has a known shape."""
-    return all(not isinstance(t, TensorType) or t.is_static for t in distinct_leaves(root))
+    if isinstance(root, TupleType):
+        return root.has_static_shapes
+    return not isinstance(root, TensorType) or root.is_static
 
 
 def leaf_paths(root: Type) -> Iterator[tuple[Type, str]]:

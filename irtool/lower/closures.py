@@ -8,17 +8,22 @@ from typing import Any
 
 from ..diagnostics import IrError
 from ..interp.values import Data
-from ..ir import Expr, Function, Var, free_variables
+from ..ir import Expr, Function, Var, free_variables_of_functions
 from ..tir.program import CONSTANT, PARAM, Slot
 from .mistakes import NoCounterpart
 from .values import Closure, Value, with_leaves
 
 
-def close(function: Function, find: Callable[[Expr], Value]) -> Closure:
-    """A local function with what is known of its free variables."""
+def close(function: Function, find: Callable[[Expr], Value], free: dict[Function, list[Var]]) -> Closure:
+    """A local function with what is known of its free variables.
+
+    `free`: those of functions that have been looked into; what is not there yet is added.
+    """
     if function.attrs.get("Primitive"):
         return Closure(function, {})
-    held: dict[Expr, Value] = {v: find(v) for v in free_variables(function)}
+    if function not in free:
+        free.update(free_variables_of_functions(function))
+    held: dict[Expr, Value] = {v: find(v) for v in free[function]}
     return Closure(function, {v: value for v, value in held.items() if value is not None})
 
 

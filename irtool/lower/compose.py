@@ -217,8 +217,7 @@ def _constant(e: Constant, inputs: list[te.Tensor], constants: list[Constant]) -
 def _item(fields: list[te.Tensor], e: TupleGetItem) -> list[te.Tensor]:
     t = e.tuple.checked_type
     assert isinstance(t, TupleType)
-    start = sum(len(flat_types(f, e)) for f in t.fields[: e.index])
-    return fields[start : start + len(flat_types(t.fields[e.index], e))]
+    return fields[t.leaves_of(e.index)]
 
 
 def _computed(e: Call, arguments: Sequence[te.Tensor], wanted: Sequence[TensorType]) -> Any:

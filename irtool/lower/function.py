@@ -163,7 +163,7 @@ class FunctionLowering:
         if isinstance(e, TupleGetItem):
             return self.blocks.find(e.tuple)[e.index]  # type: ignore[index]
         if isinstance(e, Function):
-            return close(e, self.blocks.find)
+            return close(e, self.blocks.find, self.whole.free_variables)
         if isinstance(e, RefCreate):
             return Cell(self.known_value(e.value), self.blocks.depth)
         if isinstance(e, RefRead | RefWrite):

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, IrError
 from ..interp.mistakes import MissingConstant
-from ..ir import Constant, Function, MissingData, Module
+from ..ir import Constant, Function, MissingData, Module, Var
 from ..tir.program import CONSTANT, HostFunction, Program, RunKernel, Slot, steps
 from ..tir.vector_target import USUAL, VectorTarget
 from .closures import Capture
@@ -49,6 +49,7 @@ class ModuleLowering:
         problems: what has no counterpart, in the order found.
         depends_on_values: one of the problems is there because inputs are not constants.
         in_place: calls lowered in place so far.
+        free_variables: of the local functions that have been met.
     """
 
     def __init__(self, module: Module, target: VectorTarget) -> None:
@@ -57,6 +58,7 @@ class ModuleLowering:
         self.kernels = Kernels(self.problems, target)
         self.depends_on_values = False
         self.in_place = 0
+        self.free_variables: dict[Function, list[Var]] = {}
         self._constants: dict[Any, Slot] = {}
         self._named: dict[str, int] = {}
         self._constants_of: dict[Constant, Slot] = {}

@@ -196,8 +196,7 @@ class _Planner:
         elif isinstance(e, TupleGetItem):
             t = e.tuple.checked_type
             assert isinstance(t, TupleType)
-            start = sum(len(_tensors(f)) for f in t.fields[: e.index])
-            held[e] = self._tokens(e.tuple, held)[start : start + len(_tensors(t.fields[e.index]))]
+            held[e] = self._tokens(e.tuple, held)[t.leaves_of(e.index)]
         elif isinstance(e, Let):
             held[e.var] = self._tokens(e.value, held)
             held[e] = self._tokens(e.body, held)

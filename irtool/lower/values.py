@@ -19,7 +19,7 @@ from ..ir import (
     TupleType,
     Type,
 )
-from ..ir.types import distinct_leaves
+from ..ir.types import is_of_tensors
 from ..tir.program import Slot
 from .compose import flat_types
 from .mistakes import NoCounterpart
@@ -73,7 +73,7 @@ def structure_of(t: Type | None) -> Any:
 
 def is_tensors(t: Type | None) -> bool:
     """True for a tensor type or nested tuples of them."""
-    return t is not None and all(isinstance(x, TensorType) for x in distinct_leaves(t))
+    return t is not None and is_of_tensors(t)
 
 
 def dims(t: Any) -> tuple[int, ...]:
