@@ -7,6 +7,7 @@ PROMISES = {
     "lowered text": "loop nests that irtool writes are read again, verified with places, run and built; passes transform them by name",
     "typed": "plug-ins and programs written against irtool are clean under mypy strict and pyright strict",
     "primitives": "schedules are made of primitives: what build --explain prints is read again by --schedule, strategies compete, others can be loaded",
+    "replay": "every step that build --explain prints makes the same nest again: packed operands, combined windows and bands too",
     "forms": "what lowering knows of a kernel's stages — axes, reductions, epilogues — is what schedules work on",
     "sizes": "cache sizes, latencies and amounts of work by which nests are sized are fields of the target, which can be set",
     "codes": "diagnostics have codes, which `irtool explain` explains with an example that shows the mistake; plug-ins have their own",

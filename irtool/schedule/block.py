@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from ..diagnostics import UsageError
 from ..tir.expr import Expr, Load, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
-from ..tir.stmt import SERIAL, Buffer, Scope, Store
+from ..tir.stmt import SERIAL, UNROLLED, VECTORIZED, Buffer, Scope, Store
 from .forms import Form, Loop, Map, Reduction, substituted
 from .guards import take_guards
 from .sliding import Sliding
@@ -129,6 +129,16 @@ class Block(Generic[Form]):
             name = self.pending.name
             raise UsageError(f"it is not said when {name} is made", help=f"compute_at({name}), or inside of a loop")
 
+    def check_ready(self) -> None:
+        """Raises UsageError where no nest can be made of the block."""
+        self.check_placed()
+        vectors = [v for v, _ in self.outside if self.kind(v) == VECTORIZED]
+        if vectors and isinstance(self.form, Reduction):
+            name = vectors[0].name
+            raise UsageError(
+                f"{name} is to be in vectors, and accumulators are single numbers", help=f"cache_write({name})"
+            )
+
     def placed(self, form: Form, level: Level, loops: Sequence[Loop]) -> Block[Form]:
         """A block for another form, of what is inside of some of the loops; these run as they did."""
         inside = {v for v, _ in (*loops, *form.inner)}
@@ -203,7 +213,16 @@ class Block(Generic[Form]):
 
     def with_kind(self, loop: Var | str, kind: str) -> Block[Form]:
         """The block with a loop that runs in another way."""
-        return replace(self, kinds={**self.kinds, self.find(loop)[0]: kind})
+        v, extent = self.find(loop)
+        view = None if _among((v, extent), self.tile) else self.view
+        return replace(self, kinds={**self.kinds, v: kind}, view=view)
+
+    @property
+    def in_registers(self) -> bool:
+        """True if the accumulators of a tile can be registers: vectors along its last axis, each of them named where it is used."""
+        *rows, (lane, lanes) = self.tile
+        written = all(n == 1 or self.kind(v) == UNROLLED for v, n in rows)
+        return written and (lanes == 1 or self.kind(lane) == VECTORIZED)
 
     def result(self) -> Form:
         """The same computation, with the loops as its axes."""
@@ -278,7 +297,8 @@ class View:
         self._place: tuple[Expr, ...] = ()
         if isinstance(b.form, Reduction) and b.tile:
             self._old = b.form.acc
-            self._acc = Buffer(self._old.name, [n for _, n in b.tile], self._old.dtype, Scope.REGISTER)
+            scope = Scope.REGISTER if b.in_registers else Scope.LOCAL
+            self._acc = Buffer(self._old.name, [n for _, n in b.tile], self._old.dtype, scope)
             self._place = tuple(v if _among((v, n), b.loops) else const(0) for v, n in b.tile)
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import groupby, product
 from typing import Any
 
+from ..diagnostics import UsageError
 from ..tir.expr import Expr, Var, const, post_order, substitute
 from ..tir.stmt import (
     UNROLLED,
@@ -45,7 +46,7 @@ def lower_all(parts: Sequence[Block[Any]], target: VectorTarget = USUAL) -> Stmt
     for _, group in groupby(parts, key=lambda b: [id(x) for x in b.around]):
         blocks = list(group)
         for b in blocks:
-            b.check_placed()
+            b.check_ready()
         body = _joined(blocks, target.most_parts)
         for level in reversed(blocks[0].around):
             body = seq([*(lower_all(blocks, target) for _, blocks in level.fills), body])
@@ -188,6 +189,16 @@ def open_guards(b: Block[Any]) -> list[Expr]:
     assert isinstance(b.form, Reduction)
     view = b.seen()
     return [g for g in map(view, b.form.guards) if view.simplify.range(g)[0] < 0]
+
+
+def check_vectors(b: Block[Any]) -> None:
+    """Raises UsageError where a guard of a reduction depends on the elements of a vector, which are all updated or none."""
+    lanes = [v for v, _ in b.tile[-1:] if b.kind(v) == VECTORIZED]
+    if any(depends(g, v) for v in lanes for g in (open_guards(b) if lanes else ())):
+        raise UsageError(
+            f"a condition on what is read depends on {lanes[0].name}, and vectors have none",
+            help="pack the operand first",
+        )
 
 
 def is_decided_in_tile(b: Block[Any], guard: Expr) -> bool:

@@ -109,7 +109,7 @@ class Group:
             if b.form.loops is not forms[-1].loops:
                 forms.append(b.form)
         try:
-            b.check_placed()
+            b.check_placed() if self.parts else b.check_ready()
         except UsageError as error:
             raise _at_line(self.line, error) from None
         made = self._parts(b) if self.parts else [b]

@@ -16,7 +16,7 @@ from itertools import product
 
 from ..tir.expr import Load, Select, const, post_order, rewrite
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Allocate, Buffer, Scope, Stmt, Store, seq, substitute_stmt
+from ..tir.stmt import Allocate, Buffer, Stmt, Store, seq, substitute_stmt
 from .affine import coefficients, loads
 from .forms import Loop
 
@@ -53,7 +53,7 @@ class Sliding:
 
     def written(self, update: Store, rows: Loop, tile: Callable[[Stmt], Stmt]) -> Stmt:
         """The updates of a tile, place by place. Each place is read once, into a register."""
-        near = Buffer(f"{self.read.source.name}_near", update.buffer.shape[1:], self.read.dtype, Scope.REGISTER)
+        near = Buffer(f"{self.read.source.name}_near", update.buffer.shape[1:], self.read.dtype, update.buffer.scope)
         at = update.indices[1:]
         value = rewrite(update.value, lambda e: Load(near, at) if e is self.read else e, {})
         made: list[Stmt] = []

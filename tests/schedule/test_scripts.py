@@ -57,12 +57,14 @@ def replayed(module: irtool.IRModule, machine: VectorTarget) -> Program:
     return second
 
 
+@pytest.mark.promise("replay")
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: f"{m.vector_bytes}x{m.registers}")
 @pytest.mark.parametrize("key", [k for k in networks() if k not in NETWORKS])
 def test_every_step_of_large_networks_is_read_again(key: str, machine: VectorTarget) -> None:
     replayed(prepare(irtool.parse(module_text(key))), machine)
 
 
+@pytest.mark.promise("replay")
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: f"{m.vector_bytes}x{m.registers}")
 @pytest.mark.parametrize("key", NETWORKS)
 def test_what_is_explained_is_read_again(key: str, machine: VectorTarget) -> None:
@@ -154,6 +156,9 @@ def test_a_mistake_is_told_with_its_line(line: str) -> None:
         (["split(ax0, [1, 4])", "cache_write(ax0_o)", "store_tail(3)"], "is for a tail"),
         (["compute_in_bands(ax0, 2)"], "reads this one"),
         (["parallel(ax0)", "compute_in_bands(ax0, 2)"], "is for two stages"),
+        (["rfactor(k1, 4)", "cache_write(ax0)"], "accumulators are settled already"),
+        (["cache_write(ax0)", "rfactor(k1, 4)"], "accumulators are settled already"),
+        (["vectorize(ax0)"], "accumulators are single numbers"),
     ],
 )
 def test_reductions_have_mistakes_of_their_own(lines: list[str], said: str) -> None:
@@ -232,6 +237,25 @@ def test_values_stay_whatever_the_schedule(key: str) -> None:
     with scripted(".*:\n" + lines):
         schedule_program(program, VectorTarget(16, 16))
     (got,) = run_program(program, list(arrays.values()))
+    np.testing.assert_allclose(got, irtool.evaluate(module, arrays), 1e-5, 1e-5)
+
+
+def test_vectors_have_no_conditions_of_their_own() -> None:
+    text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 2, 6, 8), float32]) { nn.max_pool2d(%x, pool_size=[3, 3], padding=[1, 1]) }\n'
+    for lines in ("cache_write(ax3)\n  vectorize(ax3)", "vectorize(ax3)\n  cache_write(ax3)"):
+        with pytest.raises(UsageError, match="line 3 of the schedule: a condition on what is read depends on ax3"):
+            irtool.build(irtool.parse(text), emit="c", schedule=f".*:\n  {lines}\n")
+
+
+@pytest.mark.parametrize(
+    "lines", ["cache_write(ax0)", "cache_write(ax0)\n  vectorize(ax1)", "cache_write(ax0)\n  unroll(ax0)"]
+)
+def test_accumulators_need_not_be_registers(lines: str) -> None:
+    text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(4, 6), float32], %w: Tensor[(8, 6), float32]) { nn.dense(%x, %w, units=None) }\n'
+    generator = np.random.RandomState(1)
+    arrays = {"x": generator.randn(4, 6).astype("float32"), "w": generator.randn(8, 6).astype("float32")}
+    module = irtool.parse(text)
+    got = irtool.build(module, schedule=f".*:\n  {lines}\n").run(arrays)
     np.testing.assert_allclose(got, irtool.evaluate(module, arrays), 1e-5, 1e-5)
 
 

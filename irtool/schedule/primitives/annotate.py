@@ -7,6 +7,7 @@ from ...tir.expr import Var
 from ...tir.stmt import PARALLEL, UNROLLED, VECTORIZED
 from ..block import Block
 from ..forms import Form
+from ..nest import check_vectors
 from .base import primitive
 
 _MOST = 64
@@ -21,7 +22,8 @@ def vectorize(b: Block[Form], loop: Var | str) -> Block[Form]:
 
         for i in 8: out[i] = x[i] + y[i]    ⇒    vectorize(i)    out[0:8] = x[0:8] + y[0:8]
 
-    Raises UsageError unless it is the innermost loop over results, and its extent a power of two, at most 64.
+    Raises UsageError unless it is the innermost loop over results, and its extent a power of two, at most 64; and where a
+    condition decides which of its steps are made.
     """
     v, extent = b.find(loop)
     if not b.loops or b.loops[-1][0] is not v:
@@ -32,7 +34,9 @@ def vectorize(b: Block[Form], loop: Var | str) -> Block[Form]:
         raise UsageError(
             f"vectors have at most {_MOST} elements, and {v.name} has {extent} steps", help="split it first"
         )
-    return b.with_kind(loop, VECTORIZED)
+    made = b.with_kind(loop, VECTORIZED)
+    check_vectors(made)
+    return made
 
 
 @primitive

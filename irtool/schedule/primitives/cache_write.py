@@ -8,6 +8,7 @@ from ...diagnostics import UsageError
 from ...tir.expr import Var
 from ..block import Block
 from ..forms import Form, Reduction
+from ..nest import check_vectors
 from .base import primitive
 
 
@@ -29,4 +30,8 @@ def cache_write(b: Block[Form], at: Var | str) -> Block[Form]:
     if not isinstance(b.form, Reduction):
         raise UsageError("there is no accumulator: nothing is reduced")
     depth = b.depth(at)
-    return replace(b.with_guards(), tile=b.loops[depth:], view=None)
+    if b.tile or b.factor is not None:
+        raise UsageError("accumulators are settled already")
+    made = replace(b.with_guards(), tile=b.loops[depth:], view=None)
+    check_vectors(made)
+    return made

@@ -31,6 +31,8 @@ def rfactor(b: Block[Form], loop: Var | str, lanes: int, vectors: int = 1) -> Bl
     numbers are rounded in another order. Raises UsageError for an update whose order matters.
     """
     b.check_placed()
+    if b.tile or b.factor is not None:
+        raise UsageError("accumulators are settled already")
     form = b.form
     v, extent = b.find(loop)
     update = take_guards(form).update if isinstance(form, Reduction) else None
