@@ -1,0 +1,70 @@
+"""`irtool info`: as text, as JSON, on a terminal; the page on building shows what it prints."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from irtool.commands import storage_listing
+from tests import command_line
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = sorted((ROOT / "samples").glob("*.relay"))
+
+
+def irtool(*words: object) -> str:
+    code, out, err = command_line.irtool(*words)
+    assert code == 0, err
+    return out
+
+
+@pytest.mark.promise("lowering")
+def test_the_page_shows_what_the_command_prints(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "building.md").read_text(encoding="utf-8").split("## The storage plan")[1].split("\n## ")[0]
+    shown = re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    irtool("opt", "-O3", ROOT / "samples/mlp.relay", "-o", tmp_path / "fused.relay")
+    assert shown == [irtool("info", "--storage", tmp_path / "fused.relay")]
+
+
+@pytest.mark.promise("lowering")
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda p: p.stem)
+def test_lowering_a_sample_changes_no_plan(sample: Path, tmp_path: Path) -> None:
+    """Ids, devices and reference counts are those of the fused module; kernels have their names, and reshapes stay in place."""
+    fused, lowered = tmp_path / "fused.relay", tmp_path / "lowered.relay"
+    irtool("opt", "-p", "PlanDevices,FuseOps", "--target=llvm", sample, "-o", fused)
+    irtool("opt", "-p", "LowerTE", "--target=llvm", fused, "-o", lowered)
+    (before,) = json.loads(irtool("info", "--storage", "--json", "--target=llvm", fused))
+    (after,) = json.loads(irtool("info", "--storage", "--json", "--target=llvm", lowered))
+    for name, plan in before["functions"].items():
+        other = after["functions"][name]
+        if "reason" in plan:
+            assert "reason" in other
+            continue
+        for key in ("storage_id", "bytes", "device", "references", "type"):
+            assert [v[key] for v in plan["values"]] == [v[key] for v in other["values"]], key
+        assert plan["pieces"] == other["pieces"]
+    for name, info in before["function_info"].items():
+        for size in ("workspace", "io", "constants"):
+            assert info[size] == after["function_info"][name][size], (name, size)
+    assert before["targets"] == after["targets"]
+
+
+@pytest.mark.promise("terminals")
+def test_on_a_terminal_tables_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[list[tuple[str, ...]]] = []
+
+    def drawer(stream: object) -> object:
+        return lambda rows: drawn.append(rows) or "TABLE"
+
+    monkeypatch.setattr(storage_listing, "drawer", drawer)
+    said = irtool("info", "--storage", str(ROOT / "samples/mlp.relay"))
+    assert said.count("TABLE") == 2 and [c.strip() for c in drawn[0][0]][:2] == ["id", "piece"]
+
+
+def test_json_of_several_files_is_one_list() -> None:
+    files = [str(p) for p in SAMPLES[:2]]
+    found = json.loads(irtool("info", "--json", *files))
+    assert [f["file"] for f in found] == files and all("main" in f["functions"] for f in found)
