@@ -114,11 +114,15 @@ def target_text(target: MetaNode) -> str:
             words.append(f"keys={{{', '.join(repr(k) for k in at.fields['keys'])}}}")
         attrs = at.fields.get("attrs") or {}
         if attrs:
-            words.append(f"attrs={{{', '.join(f'{k!r}: {attrs[k]!r}' for k in sorted(attrs))}}}")
+            words.append(f"attrs={{{', '.join(f'{k!r}: {_option(attrs[k])}' for k in sorted(attrs))}}}")
         at = at.fields.get("host")
         out.append(f"Target({', '.join(words)}" + (", host=" if isinstance(at, MetaNode) else ""))
         open_calls += 1
     return "".join(out) + ")" * open_calls
+
+
+def _option(value: Any) -> str:
+    return string_literal(value) if isinstance(value, str) else repr(value)
 
 
 class _Raw(str):
