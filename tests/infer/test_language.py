@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from irtool.diagnostics import IrError
-from irtool.infer import infer_partial, infer_types
-from irtool.ir import post_order
+from irtool.infer import infer_expr, infer_partial, infer_types
+from irtool.ir import Call, Constant, GlobalVar, TupleGetItem, post_order
 from irtool.parser import parse
 
 HEAD = '#[version = "0.0.5"]\n'
@@ -196,3 +197,11 @@ def test_more_elements_than_can_be_counted_are_refused_at_the_call() -> None:
         )
     assert "2^63" in str(caught.value)
     assert caught.value.diagnostics[0].span is not None
+
+
+def test_an_expression_has_the_types_of_the_functions_it_calls():
+    """Whether those have been inferred, or only say what they return."""
+    module = parse(HEAD + "def @f(%x: float32) -> (float32, bool) { (exp(%x), True) }")
+    for known in (module, infer_types(module)):
+        typed = infer_expr(TupleGetItem(Call(GlobalVar("f"), (Constant(np.float32(1)),)), 1), known)
+        assert str(typed.checked_type) == "bool"
