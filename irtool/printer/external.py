@@ -34,8 +34,10 @@ def named_file(text: str) -> str:
     at = text.rfind(_MARK)
     if at < 0:
         return ""
-    name, dot, _ = text[at + len(_MARK) : at + len(_MARK) + 4096].partition(". */")
-    return name if dot and name == os.path.basename(name) else ""
+    begin = at + len(_MARK)
+    end = text.find(". */", begin)
+    name = text[begin:end]
+    return name if end >= 0 and name == os.path.basename(name) else ""
 
 
 def write_constants(path: str | os.PathLike[str], constants: Sequence[Constant | None]) -> None:

@@ -14,7 +14,7 @@ import json
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,9 @@ from tests.mutants.checkout import ROOT, environment_with_probes, file_of, pytes
 
 LEFT_OUT = ("tests/corpus/", "tests/fuzz/", "tests/mutants/")
 """Tests that need more than a public clone, or too long."""
-AROUND = 60
-"""How many of the tests are tried that run something around a line, where none is known to run the line."""
+AROUND = 240
+"""How many of the tests are tried that run something around a line, where none is known to run the line: half of them the
+quickest, half of them drawn evenly from the others."""
 REFERENCES = ("tests/test_docs.py",)
 """Tests of what is written about all that is registered when modules are imported."""
 
@@ -112,7 +113,7 @@ class Lines:
         found = {}
         for file in REFERENCES:
             found |= dict.fromkeys(self._traced(file)[0], 0.0)
-        for name in _defined(tree, line):
+        for name in sorted(_defined(tree, line)):
             found |= self._naming(name)
         for first, last in _spans(tree, line):
             within = [b.begin for b in blocks(tree) if first <= b.begin[0] <= last]
@@ -120,7 +121,9 @@ class Lines:
                 found |= around
                 break
         stem = Path(path).stem
-        return {t: found[t] for t in sorted(found, key=lambda t: (stem not in t, found[t], t))[:AROUND]}
+        order = sorted(found, key=lambda t: (stem not in t, found[t], t))
+        rest = order[AROUND // 2 :]
+        return {t: found[t] for t in [*order[: AROUND // 2], *rest[:: -(-len(rest) // (AROUND // 2)) or 1]]}
 
     def _naming(self, name: str) -> dict[str, float]:
         """The tests that run functions with a name in them."""
@@ -177,19 +180,33 @@ class Lines:
         return {b.b + k + 1: b.a + k + 1 for b in matcher.get_matching_blocks() for k in range(b.size)}
 
 
-def _defined(tree: ast.Module, line: int) -> Iterator[str]:
-    """The names that a statement outside of functions defines."""
+def _defined(tree: ast.Module, line: int) -> set[str]:
+    """The names that a statement outside of functions defines, and those that other such statements of the file make of them:
+    tables of what functions give that run while the file is imported."""
+    names: set[str] = set()
     stack: list[ast.stmt] = list(tree.body)
     while stack:
         node = stack.pop()
-        if not node.lineno <= line <= (node.end_lineno or node.lineno):
-            continue
-        if isinstance(node, ast.ClassDef):
-            stack += node.body
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        yield from (t.id for t in targets if isinstance(t, ast.Name))
+        if node.lineno <= line <= (node.end_lineno or node.lineno):
+            names.update(_targets(node))
+            stack += node.body if isinstance(node, ast.ClassDef) else []
+    while True:
+        more = {n for s in tree.body if names & _mentioned(s) for n in _targets(s)} - names
+        if not more:
+            return names
+        names |= more
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    """The names that a statement defines, but for classes: those are everywhere."""
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [t.id for t in targets if isinstance(t, ast.Name)]
+
+
+def _mentioned(node: ast.stmt) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def _spans(tree: ast.Module, line: int) -> list[tuple[int, int]]:
