@@ -66,6 +66,7 @@ SAYS = {
     "build": "1 kernels",
     "info": "my.swish",
     "diff": "equal",
+    "ops my.swish --check": "2 of 2 cases hold",
     "ops": "sigmoid(beta * x)",
     "passes MakeSwish": "in either order of the factors",
     "passes CountSwish": "each pass left behind",

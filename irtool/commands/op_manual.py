@@ -6,6 +6,7 @@ import dataclasses
 import sys
 
 from ..ops import Operator, operators
+from ..ops.cases import cases_of
 from ..passes.operator_facts import RULE, facts_of, lacks
 from ..passes.option_text import show_value
 from ..plugin import type_hints
@@ -91,6 +92,13 @@ def explain_operator(name: str) -> str:
     out += ["type rule:", *["  " + line for line in rule or ["none is explained"]], ""]
     out.append(f"fusion pattern: {_pattern(cls)}" + (", stateful" if cls.stateful else ""))
     out.append(f"support level: {cls.support_level}; supported by: {', '.join(_supports(cls)) or 'nothing yet'}")
+    if cases := cases_of(cls):
+        more = (
+            [f"  … and {len(cases) - _SHOWN} more in {cases[-1].place.rpartition(':')[0]}"]
+            if len(cases) > _SHOWN
+            else []
+        )
+        out += ["cases:", *(f"  {case.line}" for case in cases[:_SHOWN]), *more]
     known = [f"  {fact}: {said}" for fact, said in facts_of(cls).items() if said]
     out += ["known to passes:", *(known or ["  nothing beside its class"])]
     if missing := lacks(cls):
@@ -100,6 +108,10 @@ def explain_operator(name: str) -> str:
     if _versions(cls):
         out.append(f"in TVM {_versions(cls)}")
     return "\n".join(out)
+
+
+_SHOWN = 3
+"""Cases on a manual page."""
 
 
 def _calls(cls: type[Operator]) -> list[str]:

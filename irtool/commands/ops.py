@@ -17,12 +17,15 @@ from .wrong_usage import Command, WrongUsage
     metavar="VERSION",
     help="List only operators introduced or extended by this version of TVM or later: 0.11 … 0.19.",
 )
+@click.option("--check", is_flag=True, help="Run the cases of NAME, or of all operators, by the interpreter and in C.")
 @loads_files
-def command(name: str | None, since: str | None) -> None:
+def command(name: str | None, since: str | None, check: bool) -> None:
     """List the operators, or describe NAME: arguments, attributes with defaults, type rule, fusion pattern, support.
 
     Operators are those of TVM 0.10 and what came up to 0.19, the last version with Relay; the list says which versions
     have an operator where not all do.
+
+    Cases are calls with what they must give: lines in the operator's class, or in the file of its family beside the module.
     """
     import re
 
@@ -32,4 +35,11 @@ def command(name: str | None, since: str | None) -> None:
         raise click.BadParameter(f"{since} is not a version such as 0.12", param_hint="--since")
     if name and since:
         raise WrongUsage("--since selects from the list: it does not go with NAME", ClashingOptions)
+    if check and since:
+        raise WrongUsage("--since selects from the list: it does not go with --check", ClashingOptions)
+    if check:
+        from .case_check import check_cases
+
+        check_cases(name)
+        return
     click.echo(explain_operator(name) if name else list_operators(since))

@@ -90,6 +90,7 @@ class Operator(Facts, Plugin):
             a call are errors that say so.
         since: the first version of TVM that has the operator, "0.10" standing for all up to that.
         until: the last version that has it; empty if the last of Relay, 0.19, does.
+        cases: calls with what they must give, one a line (`ops.cases`); others stand in the file beside the module.
         later_arguments: other lists of arguments that a call may have, as later versions do; the number decides.
     """
 
@@ -107,6 +108,7 @@ class Operator(Facts, Plugin):
     since: ClassVar[str] = "0.10"
     until: ClassVar[str] = ""
     later_arguments: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    cases: ClassVar[str] = ""
 
     @property
     def result_device(self) -> Any:
@@ -317,7 +319,7 @@ def op(name: str) -> Op:
     return found
 
 
-def call(name: str, *args: Expr, span: Span | None = None, **attributes: Any) -> Call:
+def call(name: str, /, *args: Expr, span: Span | None = None, **attributes: Any) -> Call:
     """A call of an operator, as passes write it: `call("nn.dense", x, w, units=10)`."""
     node = op(name)
     return Call(node, args, node.operator.make(attributes), (), span)

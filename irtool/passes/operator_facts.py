@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ops import Operator
+from ..ops.cases import cases_of
 
 _MEANINGS = (("relate", "a type rule"), ("evaluate", "a numpy reference"), ("compute", "a tensor expression"))
 _LACKING = {"gradient": "a gradient", "layout": "a layout rule", "precision": "a precision class"}
@@ -35,7 +36,8 @@ def facts_of(cls: type[Operator]) -> dict[str, str]:
 
 
 def lacks(cls: type[Operator]) -> list[str]:
-    """What an operator might still be given, in words: its own meanings first, then what passes do not know of it.
+    """What an operator might still be given, in words: its own meanings and cases first, then what passes do not
+    know of it.
 
     An operator that stands for no kernel (an annotation, an allocation) needs neither a tensor expression nor what passes
     over computations ask for; one of a vendor has no meaning but its type.
@@ -44,5 +46,7 @@ def lacks(cls: type[Operator]) -> list[str]:
     own = [what for method, what in needed if getattr(cls, method) is getattr(Operator, method)]
     if cls.vendor:
         return [what for what in own if what == "a type rule"]
+    if not cases_of(cls):
+        own.append("a case")
     facts = {} if cls.noncomputational else facts_of(cls)
     return [*own, *(what for fact, what in _LACKING.items() if facts and not facts[fact])]

@@ -20,7 +20,7 @@ import numpy as np
 from irtool.ops import operators
 from irtool.ops.base import DType
 from irtool.plugin import type_hints
-from tests.ops import drawing, nn_cases, structural_cases
+from tests.ops import cases, drawing, structural_cases
 
 DTYPES = (
     *("float32", "float64", "float16", "int32", "int64", "int8", "uint8", "bool"),
@@ -142,7 +142,7 @@ def _rows_of_matrix(name: str, value: np.ndarray, before: Any) -> np.ndarray:
 @cache
 def accepted_calls(name: str) -> tuple[DrawnCall, ...]:
     """Calls of the operator that the other tests make, the same in each run."""
-    found: list[tuple[Any, Any]] = [(a, b) for n, a, b in (*nn_cases.CASES, *nn_cases.QUANTIZED) if n == name]
+    found: list[tuple[Any, Any]] = [(a, b) for _, a, b in cases.accepted_calls(name)]
     if name in structural_cases.DRAWINGS:
         rng = np.random.default_rng(len(name))
         found += [structural_cases.draw_case(name, lambda a, b: rng.integers(a, b + 1)) for _ in range(8)]

@@ -18,7 +18,7 @@ from irtool.ops.base import call, operators
 from irtool.ops.binary import Binary
 from irtool.ops.reduce import Reduction
 from irtool.ops.unary import Unary
-from tests.ops.nn_cases import CASES
+from tests.ops.cases import calls_of_family
 from tests.ops.structural_cases import DRAWINGS, draw_case
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ def files() -> list[str]:
 def operator_calls() -> list[str]:
     """A module for each operator that is known how to be drawn: one call, some arguments of it constants."""
     draw = random.Random(0)
-    cases: list[tuple[str, Sequence[Any], dict[str, Any]]] = list(CASES)
+    cases: list[tuple[str, Sequence[Any], dict[str, Any]]] = list(calls_of_family("nn"))
     cases += [(name, *draw_case(name, draw.randint)) for name in sorted(DRAWINGS)]
     for operator in sorted(operators, key=lambda o: o.name):
         x = np.zeros(

@@ -21,8 +21,8 @@ from irtool.ir.walk import post_order
 from irtool.ops import call, operators
 from irtool.ops.base import Operator, Pattern
 from tests.driver.test_sanitizers import MAIN, SANITIZE, harness
+from tests.ops.cases import calls_of_family
 from tests.ops.drawing import argument, drawn
-from tests.ops.nn_cases import CASES
 from tests.ops.structural_cases import draw_case
 from tests.ops.test_compute_and_reference import COMPUTED, is_static, leaves
 from tests.ops.test_structural_operators import COMPILED
@@ -91,7 +91,7 @@ def hostile_cases(number: int) -> list[Case]:
     for name in COMPILED:
         for _ in range(2):
             add(name, *draw_case(name, lambda low, high: rng.integers(low, high + 1)))
-    for case in CASES:
+    for case in calls_of_family("nn"):
         add(*case)
     return found
 

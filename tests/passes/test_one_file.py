@@ -34,6 +34,7 @@ class Gate(Operator):
     """`data * scale`, the vector `scale` running along `axis`."""
 
     precision = "follow"
+    cases = "%x: Tensor[(1, 2), int8] = [[3, 4]], %s: Tensor[(2), int8] = [5, -1] | my.gate(%x, %s) == [[15, -4]]"
 
     axis: int = 1
 
@@ -184,6 +185,7 @@ def test_it_runs_as_it_is_evaluated(folder: Path) -> None:
 def test_nothing_is_lacking(folder: Path) -> None:
     code, out, _ = irtool("ops", "--load", "gate.py", "my.gate")
     assert code == 0 and "still lacks" not in out
+    assert "cases:\n  %x: Tensor[(1, 2), int8]" in out
     assert "  layout: a rule of its own\n  precision: follow\n" in out
     out = irtool("ops", "--load", "gate.py", "my.ramp")[1]
     assert "  layout: elementwise\n  precision: never\n  quantized: the operator itself\n  fast form: nn.relu" in out

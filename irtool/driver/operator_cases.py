@@ -1,0 +1,124 @@
+"""Checking the cases of operators: types, values, and whether compiled code gives what the interpreter does."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import IrError
+from ..infer import infer_types
+from ..interp import evaluate
+from ..interp.feeds import random_inputs
+from ..ir import Call, Constant, Expr, Module, Op, TensorType, Tuple, Var
+from ..ir.dtypes import numpy_dtype
+from ..ir.values import value_leaves
+from ..ops.base import Operator, operators
+from ..ops.cases import Case, Range
+from ..parser import parse
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def module_of(case: Case) -> Module:
+    """The case as a typed module. Raises IrError where it is refused."""
+    return infer_types(parse(case.program, filename=case.place))
+
+
+def inputs_of(case: Case, module: Module, seed: int = 0) -> list[Any]:
+    """The values of the parameters: those that the case states, and drawn ones. Raises IrError for one that does not fit."""
+    main = module["main"]
+    made = random_inputs(main, seed)
+    return [
+        value if said is None else _stated(said, p.checked_type, f"{case.place}: %{name}", seed)
+        for (name, _, said), p, value in zip(case.parameters, main.params, made, strict=True)
+    ]
+
+
+def _stated(said: Any, type: Any, what: str, seed: int) -> np.ndarray:
+    import numpy as np
+
+    if not isinstance(type, TensorType) or not type.is_static:
+        raise IrError(f"{what} has a value, and is no tensor whose shape is known")
+    shape, dtype = tuple(int(d) for d in type.shape), numpy_dtype(type.dtype)  # type: ignore[arg-type]  # it is static
+    if not isinstance(said, Range):
+        value = np.asarray(said, dtype)
+        if value.shape != shape and value.size:
+            raise IrError(f"{what} has the shape {shape}, and its value {value.shape}")
+        return value.reshape(shape)
+    rng = np.random.RandomState((zlib.crc32(what.encode()) + seed) & 0x7FFFFFFF)
+    if dtype.kind in "iu":
+        return rng.randint(int(said.low), int(said.high) + 1, shape, dtype="int64").astype(dtype)
+    return np.asarray(rng.uniform(said.low, said.high, shape)).astype(dtype)
+
+
+def arguments_of(case: Case, seed: int = 0) -> tuple[type[Operator], list[Any], dict[str, Any]]:
+    """The call of a case: its operator, the values of its arguments (tuples as tuples), and its attributes that are not the default."""
+    module = module_of(case)
+    main = module["main"]
+    values: dict[Expr, Any] = dict(zip(main.params, inputs_of(case, module, seed), strict=True))
+    body = main.body
+    if not isinstance(body, Call) or not isinstance(body.op, Op):
+        raise IrError(f"{case.place}: the body is no call of an operator")
+
+    def value(e: Expr) -> Any:
+        if isinstance(e, Tuple):
+            return tuple(value(f) for f in e.fields)
+        if not isinstance(e, Var | Constant):
+            raise IrError(f"{case.place}: an argument is neither a parameter nor a constant nor a tuple of these")
+        return values[e] if isinstance(e, Var) else e.data
+
+    stated = ((f, getattr(body.attrs, f.name)) for f in body.op.operator.fields())
+    return body.op.operator, [value(a) for a in body.args], {f.name: v for f, v in stated if v != f.default}
+
+
+def problem_of(case: Case, seed: int = 0) -> str:
+    """What is wrong with the operator on a case, in a sentence; empty if nothing is: types, refusal and value."""
+    import numpy as np
+
+    try:
+        module = module_of(case)
+    except IrError as error:
+        message = "; ".join(d.message for d in error.diagnostics)
+        lost = [word for word in case.refusal if word not in message]
+        if not case.refusal:
+            return f"it is refused: {message}"
+        return f"the error does not say {', '.join(lost)}: {message}" if lost else ""
+    if case.refusal:
+        return "it is accepted"
+    result = module["main"].ret_type
+    if case.type and repr(result) != case.type:
+        return f"its type is {result!r}"
+    found = evaluate(module, inputs_of(case, module, seed))
+    if case.value is None:
+        return ""
+    leaves = list(found) if isinstance(found, tuple) else [found]
+    wanted = case.value if isinstance(found, tuple) else [case.value]
+    for got, want in zip(leaves, wanted, strict=True):
+        got = np.asarray(got)
+        if not np.allclose(got.astype("float64"), np.asarray(want, "float64"), rtol=1e-5, atol=1e-6, equal_nan=True):
+            return f"it gives {got.tolist()}"
+    return ""
+
+
+def compiled_problem_of(case: Case, seed: int = 0) -> str:
+    """What is wrong with compiled code beside the interpreter on a case that holds; empty if nothing is.
+
+    Nothing is compiled where the call is refused, or its operator has no tensor expression and none takes its place.
+    """
+    import numpy as np
+
+    from .build import build
+
+    cls = operators.get(case.operator)
+    if case.refusal or (cls.compute is Operator.compute and not cls.noncomputational):
+        return ""
+    module = module_of(case)
+    inputs = inputs_of(case, module, seed)
+    wanted = value_leaves(evaluate(module, inputs))
+    found = value_leaves(build(module).run(inputs))
+    for want, got in zip(map(np.asarray, wanted), map(np.asarray, found), strict=True):
+        rough = 0.0 if want.dtype.kind in "biu" else 1e-2 if want.dtype.itemsize == 2 else 1e-4
+        if not np.allclose(got.astype("float64"), want.astype("float64"), rtol=rough, atol=rough, equal_nan=True):
+            return f"C gives {got.tolist()}, the interpreter {want.tolist()}"
+    return ""

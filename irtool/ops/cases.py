@@ -1,0 +1,128 @@
+"""Cases of operators: one line of Relay for a call, with what it must give.
+
+::
+
+    %x: Tensor[(3), float32] = [-1, 0, 2] | nn.relu(%x) == [0, 0, 2]
+    %x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32] | nn.conv2d(%x, %w) -> Tensor[(1, 4, 6, 6), float32]
+    %x: Tensor[(2, 3), int8] = -128..127 | reshape(%x, newshape=[4, 2]) ! (2, 3); (4, 2)
+
+Before the bar are parameters, each with its type and, where it matters, its value: one in JSON's form, or a range from which
+elements are drawn evenly, both ends included. Other values are drawn as the operator wants them (`Operator.typical`). Behind the
+bar is a call of the operator. `->` says the type of the result, `==` its value, and `!` words of the error that refuses the
+call, divided by `;`.
+
+The cases of an operator stand in its class (`cases`), as lines of a string, or in the file beside its module that has the
+same name and ends in `.cases`, among those of its family; lines that begin with `#` are remarks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..diagnostics import IrError
+from .base import Operator
+
+_PARAMETER = re.compile(r"%(?P<name>\w+): (?P<type>.+?)(?: = (?P<value>.+))?$")
+_NEXT_PARAMETER = re.compile(r", (?=%\w+: )")
+_CALL = re.compile(r"([A-Za-z_][\w.]*)\(")
+_RANGE = re.compile(r"(-?[\d.e+-]+?)\.\.(-?[\d.e+-]+)$")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Elements drawn evenly from `low` to `high`, both included."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case.
+
+    Attributes:
+        line: its text.
+        place: the file and line where it stands.
+        operator: the name of the operator that is called.
+        parameters: names, the texts of types, and what is said of the value: a nested list or number, a `Range`, or None.
+        body: the call.
+        type: the text of the result's type; empty if the case does not say it.
+        value: the result as nested lists; None if the case does not say it.
+        refusal: words of the error; empty if the call is accepted.
+    """
+
+    line: str
+    place: str
+    operator: str
+    parameters: tuple[tuple[str, str, Any], ...]
+    body: str
+    type: str
+    value: Any
+    refusal: tuple[str, ...]
+
+    @property
+    def program(self) -> str:
+        """The call as a module."""
+        params = ", ".join(f"%{name}: {type}" for name, type, _ in self.parameters)
+        return f'#[version = "0.0.5"]\ndef @main({params}) {{\n  {self.body}\n}}\n'
+
+
+def read_case(line: str, place: str) -> Case:
+    """The case that a line says. Raises IrError, naming `place`, for one that has another form."""
+    before, bar, rest = line.strip().partition("| ")
+    rest, _, refusal = rest.partition(" ! ")
+    rest, _, value = rest.partition(" == ")
+    body, _, type = rest.partition(" -> ")
+    called = _CALL.match(body.rpartition("; ")[2].strip())
+    if not bar or called is None:
+        raise IrError(f"{place}: a case is written as PARAMETERS | CALL, not {line.strip()!r}")
+    parameters = [_read_parameter(text, place) for text in _NEXT_PARAMETER.split(before.strip()) if text]
+    words = tuple(w.strip() for w in refusal.split(";") if w.strip())
+    wanted = _read_value(value, place) if value else None
+    return Case(line.strip(), place, called[1], tuple(parameters), body.strip(), type.strip(), wanted, words)
+
+
+def _read_parameter(text: str, place: str) -> tuple[str, str, Any]:
+    found = _PARAMETER.match(text)
+    if found is None:
+        raise IrError(f"{place}: a parameter is written as %NAME: TYPE or %NAME: TYPE = VALUE, not {text!r}")
+    return found["name"], found["type"], _read_value(found["value"], place) if found["value"] else None
+
+
+def _read_value(text: str, place: str) -> Any:
+    found = _RANGE.match(text.strip())
+    try:
+        return Range(float(found[1]), float(found[2])) if found else json.loads(text)
+    except ValueError:
+        raise IrError(f"{place}: {text!r} is neither a value in JSON's form nor a range LOW..HIGH") from None
+
+
+def cases_of(cls: type[Operator]) -> list[Case]:
+    """The cases of an operator: those in its class, then those in the file of its family. Raises IrError for a wrong line."""
+    stated = cls.__dict__.get("cases", "")
+    own = [read_case(line, f"the cases of {cls.name}") for line in stated.splitlines() if line.strip()]
+    stray = next((case for case in own if case.operator != cls.name), None)
+    if stray is not None:
+        raise IrError(f"{stray.place}: this is a call of {stray.operator}: {stray.line}")
+    module = sys.modules.get(cls.__module__)
+    source = getattr(module, "__file__", None)
+    family = _read_file(Path(source).with_suffix(".cases")) if source else ()
+    return [*own, *(case for case in family if case.operator == cls.name)]
+
+
+@lru_cache(maxsize=256)
+def _read_file(path: Path) -> tuple[Case, ...]:
+    if not path.is_file():
+        return ()
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return tuple(
+        read_case(line, f"{path.name}:{n}")
+        for n, line in enumerate(lines, 1)
+        if line.strip() and not line.startswith("#")
+    )

@@ -1,0 +1,26 @@
+"""The cases of operators (`irtool.ops.cases`) as calls with values: name, arguments, attributes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from irtool.driver.operator_cases import arguments_of
+from irtool.ops import operators
+from irtool.ops.cases import cases_of
+
+Call = tuple[str, list[Any], dict[str, Any]]
+
+
+@cache
+def accepted_calls(name: str) -> tuple[Call, ...]:
+    """The calls of an operator that its cases say are accepted."""
+    found = (arguments_of(case) for case in cases_of(operators.get(name)) if not case.refusal)
+    return tuple((cls.name, arguments, attributes) for cls, arguments, attributes in found)
+
+
+@cache
+def calls_of_family(package: str) -> tuple[Call, ...]:
+    """The accepted calls of the operators that are defined in `irtool.ops.PACKAGE`."""
+    inside = [cls.name for cls in operators if cls.__module__.startswith(f"irtool.ops.{package}.")]
+    return tuple(found for name in inside for found in accepted_calls(name))
