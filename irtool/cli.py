@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from . import __version__
+from .signals import TERMINATING
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -17,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
-    answers = {signal.SIGINT: _interrupt, **dict.fromkeys(_ends(), _stop)}
+    answers = {signal.SIGINT: _interrupt, **dict.fromkeys(TERMINATING, _stop)}
     for number, answer in answers.items():
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
             signal.signal(number, answer)
@@ -55,14 +56,9 @@ def _interrupt(number: int, frame: object) -> None:
 
 def _stop(number: int, frame: object) -> None:
     """Ends as an interrupted command does: what it was writing is removed."""
-    for other in _ends():
+    for other in TERMINATING:
         signal.signal(other, signal.SIG_IGN)  # a terminal that goes away sends more than one
     sys.exit(128 + number)
-
-
-def _ends() -> tuple[signal.Signals, ...]:
-    """The signals that end a command; Windows has one of them only."""
-    return (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
 
 
 def run(arguments: Sequence[str]) -> int:

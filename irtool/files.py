@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO
 
 from .diagnostics import IrError
+from .signals import ENDING
 
 if TYPE_CHECKING:
     import tempfile
@@ -102,8 +103,7 @@ def is_told_to_end() -> bool:
 
 def _ending_signals() -> set[signal.Signals]:
     """Those that are not ignored: a signal that is waits as well while it is blocked."""
-    every = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    return {s for s in every if signal.getsignal(s) is not signal.SIG_IGN}
+    return {s for s in ENDING if signal.getsignal(s) is not signal.SIG_IGN}
 
 
 class Draft:

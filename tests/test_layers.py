@@ -12,7 +12,7 @@ import irtool
 
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
-    ("likeness", "deferred"),
+    ("likeness", "deferred", "signals", "post_order"),
     ("diagnostics",),
     ("plugin", "trampoline", "namespace", "files"),
     ("ir",),
@@ -30,8 +30,8 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {
-    "schedule": {"likeness", "diagnostics", "plugin", "trampoline", "tir", "te"},
-    "backends": {"likeness", "diagnostics", "plugin", "trampoline", "files", "tir", "te", "schedule"},
+    "schedule": {"likeness", "post_order", "diagnostics", "plugin", "trampoline", "tir", "te"},
+    "backends": {"likeness", "post_order", "diagnostics", "plugin", "trampoline", "files", "tir", "te", "schedule"},
 }
 """Rooms with a narrower view than their place in the order gives them."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from ..post_order import in_post_order
 from .adt import bound_vars
 from .expr import _CHILDREN, Expr, Function, GlobalVar, Let, Match, Var
 
@@ -14,25 +15,7 @@ def post_order(*roots: Expr, enter: Callable[[Expr], bool] | None = None) -> lis
 
     `enter(e)` returning False keeps the walk from going below `e` (`e` itself is listed).
     """
-    seen: set[Expr] = set()
-    order: list[Expr] = []
-    stack: list[Expr | None] = list(reversed(roots))
-    while stack:
-        e = stack.pop()
-        if e is None:
-            order.append(stack.pop())  # type: ignore[arg-type]
-            continue
-        if e in seen:
-            continue
-        seen.add(e)
-        kids = _CHILDREN[e.__class__](e)
-        if not kids or (enter is not None and not enter(e)):
-            order.append(e)
-            continue
-        stack.append(e)
-        stack.append(None)
-        stack.extend(kids[::-1])
-    return order
+    return in_post_order(_CHILDREN, roots, enter=enter)
 
 
 def use_counts(*roots: Expr) -> Counter[Expr]:

@@ -226,15 +226,18 @@ class RelayPrinter(Bindings):
             text = scalar_literal(c.data[()], c.dtype)  # type: ignore[index]
         else:
             text = self.references.refer(c)
-        if Constant in self.commented:
+        known = c.checked_type if c.checked_type is not None else c.type_annotation
+        if isinstance(c.data, MissingData) and known is not None and self.types == "calls":
+            # Nothing else in the text says it.
+            text += f" /* ty={self.type_text(known)} */"
+        elif Constant in self.commented:
             is_annotated = c.checked_type is None and c.type_annotation is not None and self.types != "none"
-            text += self._annotated(c) if is_annotated else self.comment(c)
+            text += (
+                f" /* ty={self.type_text(c.type_annotation)} */"
+                if is_annotated and c.type_annotation
+                else self.comment(c)
+            )
         return text
-
-    def _annotated(self, c: Constant) -> str:
-        """The comment behind a constant that is missing and whose type was only ever written down."""
-        assert c.type_annotation is not None
-        return f" /* ty={self.type_text(c.type_annotation)} */"
 
     def declare(self, v: Var, listed: bool = False, told: Type | None = None) -> str:
         """Gives a variable its name and returns its declaration: name, device, annotation, type.

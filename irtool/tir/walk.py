@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ..post_order import in_post_order
 from .build import cast, if_then_else, logical_not, select
 from .nodes import BUILDERS, Axis, Binary, Call, Cast, Const, Expr, Load, Not, Reduce, Select, Var
 
@@ -55,25 +56,7 @@ def rebuild(e: Expr, kids: Sequence[Expr]) -> Expr:
 
 def post_order(*roots: Expr, known: Iterable[Expr] = ()) -> list[Expr]:
     """Every node below the roots, once, children first; nothing of what is `known`, or only below that."""
-    seen: set[Expr] = set(known)
-    order: list[Expr] = []
-    stack: list[Expr | None] = list(reversed(roots))
-    while stack:
-        e = stack.pop()
-        if e is None:
-            order.append(stack.pop())  # type: ignore[arg-type]
-            continue
-        if e in seen:
-            continue
-        seen.add(e)
-        kids = _CHILDREN[e.__class__](e)
-        if not kids:
-            order.append(e)
-            continue
-        stack.append(e)
-        stack.append(None)
-        stack.extend(kids[::-1])
-    return order
+    return in_post_order(_CHILDREN, roots, known)
 
 
 def rewrite(root: Expr, change: Callable[[Expr], Expr], memo: dict[Expr, Expr] | None = None) -> Expr:
