@@ -77,22 +77,27 @@ def with_lowered(
         text = span.source.text[span.start : span.end]
         text = text[text.index("=") + 1 :].lstrip()
         call = calls.get(name)
-        if text.endswith("\n}"):
-            nest = _read(
-                name, Span(span.source, span.end - len(text), span.end), names, call, found, read_type, constant
-            )
-            if nest is not None:
-                kept[name] = nest
-                continue
-        else:
+        whole = Span(span.source, span.end - len(text), span.end)
+        if not text.endswith("\n}"):
             found.warn(
                 f"the lowered function @{name} has no end, a }} at the start of a line; it is added",
                 span,
                 code=LoweredFunction,
             )
-            text = text.rstrip() + "\n}"
+            whole = _with_end(whole)
+            text = whole.source.text[whole.start : whole.end]
+        nest = _read(name, whole, names, call, found, read_type, constant)
+        if nest is not None:
+            kept[name] = nest
+            continue
         kept[name] = LoweredText(text, _type(buffers(text), call, read_type) if call is not None else None)
     return module.with_functions({**kept, **module.functions})
+
+
+def _with_end(span: Span) -> Span:
+    """The same text with its end, in a source that is the same up to there."""
+    before = span.source.text[: span.end].rstrip() + "\n}"
+    return Span(Source(span.source.name, before), span.start, len(before))
 
 
 def _read(
