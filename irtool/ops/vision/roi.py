@@ -19,6 +19,9 @@ EPSILON = 1e-5
 FARTHEST = 2.0**24
 """Edges of regions that are pooled lie within this many pixels of the origin: float32 has all numbers up to it."""
 
+MOST_SAMPLES = 1024
+"""Samples per axis of a bin that `vision.roi_align` may be told to take: a bin has a million of them then."""
+
 
 def _regions(data: Type | None, scale: float, layout: str) -> Regions | None:
     """Regions within the images; `scale` is what their coordinates are multiplied by."""
@@ -92,6 +95,10 @@ class ROIAlign(Operator):
         """As many pictures as there are regions `(n, 5)`, of `pooled_size`, in the data's layout and dtype."""
         if self.mode not in ("avg", "max"):
             raise RelationError(f'mode is "{self.mode}"; it can be "avg" or "max"')
+        if self.sample_ratio > MOST_SAMPLES:
+            raise RelationError(
+                f"sample_ratio {self.sample_ratio} is more than {MOST_SAMPLES} samples per axis of a bin"
+            )
         return pooled_type(types, self.pooled_size, self.layout)
 
     def evaluate(self, data: Any, rois: Any) -> Any:
