@@ -15,6 +15,7 @@ primitives/   split, fuse, reorder, cache_read …: pure functions from blocks t
 strategies/   lists of primitives, with a cost and a reason
 axes          axes fused and split before a strategy is chosen
 tile_choice   which vector axis and tile of registers a reduction gets (`tiles` prices tiles)
+row_choice    along which loop sums of rows have their vectors
 bands         a padded copy, made for some rows of its reader at a time
 packing       what the packed copy of an operand holds (`windows`: windows combined row by row)
 guards        conditions on what is read                ⇒ bounds of loops

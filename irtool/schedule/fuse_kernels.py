@@ -30,7 +30,7 @@ from ..tir.stmt import Buffer, For, Scope
 from ..tir.vector_target import VectorTarget
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
-from .strategies.row_reduction import row_count
+from .row_choice import row_count
 
 
 def fuse_kernels(program: Program, target: VectorTarget) -> None:

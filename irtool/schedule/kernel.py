@@ -11,9 +11,9 @@ from ..tir.stmt import Buffer, Stmt
 from ..tir.vector_target import VectorTarget
 from .bands import Banded, choose_rows
 from .primitives import compute_in_bands, tracing
+from .row_choice import row_count
 from .script import entry_for
 from .strategies.base import Stage, choose_strategy
-from .strategies.row_reduction import row_count
 
 
 def schedule_kernel(kernel: Kernel, target: VectorTarget) -> Kernel:

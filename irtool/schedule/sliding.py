@@ -44,6 +44,10 @@ class Sliding:
             found.setdefault(self.row * t + self.step * k, []).append((t, k))
         return dict(sorted(found.items()))
 
+    def saved(self, rows: Loop) -> int:
+        """How many reads of the rows are left out."""
+        return rows[1] * self.loop[1] - len(self.shared(rows))
+
     def columns(self, rows: Loop, inner: Sequence[Loop], simplify: Simplifier) -> list[Loop]:
         """Other loops over the window that should be written out: which element is read is no sum of their steps."""
         place = self.read.source.offset(self.read.indices)
@@ -65,21 +69,21 @@ class Sliding:
 
 
 def choose_sliding(update: Store, rows: Loop, inner: Sequence[Loop], simplify: Simplifier) -> Sliding | None:
-    """The loop over a window along which the tile's rows have most in common; None if they have nothing, or where a condition
+    """The window along that loop, of at most `WINDOW` steps, in which the tile's rows have most in common; None if they have
+    nothing."""
+    found = [find_sliding(update, rows, x, simplify) for x in inner if 1 < x[1] <= WINDOW]
+    return max((x for x in found if x is not None), key=lambda x: x.saved(rows), default=None)
+
+
+def find_sliding(update: Store, rows: Loop, loop: Loop, simplify: Simplifier) -> Sliding | None:
+    """What the tile's rows have most in common along a loop over a window; None if they have nothing, or where a condition
     decides whether an element may be read."""
     if any(isinstance(e, Select) and e.lazy for e in post_order(update.value)):
         return None
-    best: tuple[int, Sliding] | None = None
-    for k, m in inner:
-        if not 1 < m <= WINDOW:
-            continue
-        for e in loads(update.value):
-            if e.source is update.buffer or e.dtype != update.buffer.dtype:
-                continue
-            a, b = coefficients(simplify, e.source.offset(e.indices), (rows[0], k))
+    found = []
+    for e in loads(update.value):
+        if e.source is not update.buffer and e.dtype == update.buffer.dtype:
+            a, b = coefficients(simplify, e.source.offset(e.indices), (rows[0], loop[0]))
             if a and b:
-                made = Sliding((k, m), e, a, b)
-                saved = rows[1] * m - len(made.shared(rows))
-                if saved and (best is None or saved > best[0]):
-                    best = saved, made
-    return best[1] if best is not None else None
+                found.append(Sliding(loop, e, a, b))
+    return max((x for x in found if x.saved(rows)), key=lambda x: x.saved(rows), default=None)

@@ -23,6 +23,7 @@ from ..axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_sums
 from ..forms import Form, Map, Reduction
 from ..guards import take_guards
 from ..primitives.base import is_traced, remark, tracing
+from ..row_choice import choose_row_axis
 from ..tile_choice import TileChoice, choose_register_tile
 
 
@@ -128,6 +129,11 @@ class Stage:
     def lanes(self) -> int:
         """Elements of a vector of the reduction's accumulators; 1 where there are no vectors."""
         return self.target.lanes_of(self.reduction.acc.dtype) if self.reduction is not None else 1
+
+    @cached_property
+    def row_axis(self) -> int | None:
+        """The number of the reduction's inner loop along which rows are summed in vectors; None if there is none."""
+        return choose_row_axis(self.reduction, self.target) if self.reduction is not None else None
 
     @cached_property
     def tile(self) -> TileChoice | None:
