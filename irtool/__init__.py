@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .diagnostics import ConversionWarning, Diagnostic, IrError
     from .driver import Artifact
     from .driver.build import build
+    from .driver.create_schedule import create_schedule
     from .driver.loading import load
     from .infer import infer_types
     from .interp.evaluate import evaluate
@@ -44,6 +45,7 @@ _WHERE = {
     "load": ".driver.loading",
     "Artifact": ".driver",
     "lower_call": ".lower.lower_call",
+    "create_schedule": ".driver.create_schedule",
     "structural_equal": ".ir.structural",
     "structural_hash": ".ir.structural",
     "Module": ".ir",
@@ -67,6 +69,7 @@ __all__ = [
     "Target",
     "__version__",
     "build",
+    "create_schedule",
     "evaluate",
     "infer_types",
     "load",

@@ -1,4 +1,4 @@
-"""One call lowered by hand: the tensor expression behind it, and the loop nest that computes it."""
+"""One call lowered by hand: the tensor expression behind it, a schedule made of primitives, and the loop nest that comes of it."""
 
 import irtool
 from irtool import relay, te
@@ -15,7 +15,10 @@ def main():
     print(lowered.outputs)
     print(lowered)
 
-    nest = lowered.nest("main")
+    s = irtool.create_schedule(lowered)
+    s["T_relu"].fuse("ax0", "ax1", "i").split("i", [2, 4], ["outer", "inner"]).vectorize("inner")
+    nest = s.lower()
+    print(nest)
     print(irtool.to_text(nest))
     return lowered, nest
 

@@ -55,7 +55,8 @@ def test_lower_call(capsys) -> None:
     lowered, nest = program("lower_call").main()
     printed = capsys.readouterr().out
     assert "T_relu[ax0, ax1] = max(x_te[ax0, ax1], 0.0)" in printed
-    assert "T_relu[((ax0*2) + ax1)] = max(x_te[((ax0*2) + ax1)], 0f32)" in printed
+    assert "for outer in 2:\n    for inner in 4 vectorized:\n      T_relu[((outer * 4) + inner)] = " in printed
+    assert "T_relu[((outer*4) + inner)] = max(x_te[((outer*4) + inner)], 0f32)" in printed
     assert "kind='cuda'" in printed
     assert [tuple(t.shape) for t in lowered.outputs] == [(4, 2)]
     assert nest.name == "main"

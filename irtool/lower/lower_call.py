@@ -16,13 +16,16 @@ from typing import Any
 from .. import te
 from ..diagnostics import IrError, UsageError
 from ..infer import infer_types
-from ..ir import Call, Op
+from ..ir import Call, Function, FuncType, GlobalVar, Module, Op, TensorType, Tuple, Var
 from ..ir.module import describe
 from ..ir.target import Target
+from ..ops.base import call
 from ..te.tensor import Compute, Operation
+from ..tir.kernel import Kernel
 from ..tir.show import show_expr
 from ..tir.stmt import PrimFunc
 from .compose import TensorGraph, compute_call, flat_types
+from .nest import lower_function
 from .plain import lower_plainly
 
 
@@ -44,10 +47,40 @@ class LoweredCall:
 
     def nest(self, name: str = "main") -> PrimFunc:
         """The loop nest that fills the outputs, without any schedule; `irtool.to_text` writes it as TVM does."""
-        nest = lower_plainly(TensorGraph(self.inputs, self.outputs, (), (self.call,)), name)
-        nest.attrs.update({"from_legacy_te_schedule": True, "global_symbol": name, "tir.noalias": True})
-        nest.attrs["target"] = self.target.record()
+        nest = lower_plainly(self._graph(), name)
+        nest.attrs.update(self.attributes(name))
         return nest
+
+    def _graph(self) -> TensorGraph:
+        return TensorGraph(self.inputs, self.outputs, (), (self.call,))
+
+    def attributes(self, name: str) -> dict[str, Any]:
+        """The attributes of a loop nest of that name."""
+        return {
+            "from_legacy_te_schedule": True,
+            "global_symbol": name,
+            "tir.noalias": True,
+            "target": self.target.record(),
+        }
+
+    def kernel(self, name: str = "main") -> Kernel:
+        """The stages that fill the outputs, to be scheduled (`irtool.create_schedule`); buffers are called as tensors are."""
+        kernel = lower_function(self._graph(), name)
+        for buffer, tensor in zip(kernel.params, (*self.inputs, *self.outputs), strict=True):
+            buffer.name = tensor.name
+        return kernel
+
+    def module(self, nest: PrimFunc) -> Module:
+        """A module whose `@main` calls a loop nest of this call: what runs it, builds it, and prints it with its types."""
+        result = self.call.checked_type
+        assert result is not None
+        params = tuple(Var(t.name, TensorType(t.shape, t.dtype)) for t in self.inputs)
+        made = PrimFunc(nest.name, nest.params, nest.body, nest.num_outputs, nest.attrs, None, nest.preflattened)
+        types = [TensorType(t.shape, t.dtype) for t in self.inputs]
+        made.checked_type = FuncType(tuple(types), result)
+        name = nest.name if nest.name != "main" else "nest"
+        body = call("call_lowered", GlobalVar(name), Tuple(params))
+        return infer_types(Module({"main": Function(params, body), name: made}))
 
     def __str__(self) -> str:
         """The tensor expressions, one a line, in order of computation."""

@@ -178,6 +178,7 @@ class LoopNestPrinter:
     def _allocate(self, s: Allocate) -> list[Any]:
         b = s.buffer
         name = self.pointers[b] = self._unique(b.name)
+        self.names.pop(b, None)  # it may be allocated at another place, too
         head = f"allocate({name}: Pointer({b.scope} {b.dtype}), {b.dtype}, {_list(b.shape)}), storage_scope = {b.scope}"
         head += f", offset = {self._offsets[b]}" if b in self._offsets else ""
         head += _index_map(b)

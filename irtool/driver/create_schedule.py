@@ -1,0 +1,14 @@
+"""`create_schedule`: the call of an operator, lowered by hand, with a schedule that is made of primitives."""
+
+from __future__ import annotations
+
+from ..lower.lower_call import LoweredCall
+from ..schedule.handmade import Schedule
+
+
+def create_schedule(lowered: LoweredCall, name: str = "main") -> Schedule:
+    """A schedule of what `irtool.lower_call` gives, to be written stage by stage; `name` is that of the loop nest.
+
+    See `irtool.schedule.handmade`.
+    """
+    return Schedule(lowered.kernel(name), lowered.attributes(name))
