@@ -134,6 +134,7 @@ OTHERS = {
     "sum of all": ("sum(%x)", [(7, 130)]),
     "largest of columns": ("max(%x, axis=[0])", [(70, 9)]),
     "sums of middles": ("sum(%x, axis=[1])", [(4, 37, 21)]),
+    "1 x 1 x 1": ("nn.conv3d(%x, %w)", [(1, 8, 3, 4, 5), (16, 8, 1, 1, 1)]),
 }
 
 
