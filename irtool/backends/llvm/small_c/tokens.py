@@ -1,0 +1,53 @@
+"""Words and marks of a small part of C."""
+
+from __future__ import annotations
+
+import re
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>0[xX][0-9a-fA-F.]+(?:[pP][-+]?\d+)?[uUlLfF]*|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?[uUlLfF]*)"
+    r"|(?P<word>[A-Za-z_]\w*)|(?P<mark><<=|>>=|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^~!<>=?:;,.(){}\[\]]))"
+)
+
+
+def preprocess(text: str) -> str:
+    """Without comments; of what is conditional the last part."""
+    lines: list[str] = []
+    stack: list[int] = []
+    for line in re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split("\n"):
+        word = line.strip()
+        if word.startswith("#if"):
+            stack.append(len(lines))
+        elif word.startswith(("#elif", "#else")):
+            del lines[stack[-1] :]
+        elif word.startswith("#endif"):
+            stack.pop()
+        else:
+            lines.append(line)
+    return re.sub(r"__attribute__\(\((noinline, unused|unused)\)\)", "", "\n".join(lines))
+
+
+class Tokens:
+    """The tokens of a text, read one after the other."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = [m[m.lastgroup or 0] for m in _TOKEN.finditer(preprocess(text))]
+        self.at = 0
+
+    @property
+    def token(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def step(self, wanted: str = "") -> str:
+        token = self.token
+        assert not wanted or token == wanted, (
+            f"expected {wanted!r}, not {' '.join(self.tokens[self.at - 5 : self.at + 5])}"
+        )
+        self.at += 1
+        return token
+
+    def take(self, mark: str) -> bool:
+        if self.token == mark:
+            self.at += 1
+            return True
+        return False
