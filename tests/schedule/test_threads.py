@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import irtool
+from irtool.schedule import SCHEDULE
 from irtool.schedule.threads import share_loops, share_size, shared_loops
 from irtool.tir.expr import Load, Var, const
+from irtool.tir.kernel import Kernel
+from irtool.tir.program import Program
 from irtool.tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Let, Scope, Store, pre_order, seq
 from irtool.tir.vector_target import VectorTarget
 
@@ -142,3 +145,14 @@ def test_parts_have_work_enough_and_are_not_too_many():
     assert size((640, 10, 5)) == 640 // 4  # as much work as two parts should have, but in four
     assert size((31, 60, 50)) == 31 * 60 // 5
     assert size((2, 1, 1)) == 1
+
+
+def test_kernels_that_arrive_scheduled_are_shared_in_parts_too() -> None:
+    root = nest(lambda i, j, k: i * 3000 + j * 50 + k, (6400, 60, 50))
+    (store,) = (s for s in pre_order(root) if isinstance(s, Store))
+    kernel = Kernel("k", [store.value.source, store.buffer], (), nests=[root], finished=True)
+    program = Program({}, [kernel], [])
+    next(stage for stage in SCHEDULE if stage.name == "ShareLoops").run(program, TARGET)
+    (made,) = program.kernels
+    assert made.nests == (root,)
+    assert list(made.shares.values()) == [6400 // TARGET.most_parts]
