@@ -9,7 +9,7 @@ from typing import Any
 def explain(kernels: Iterable[Mapping[str, Any]]) -> str:
     """The stages of the report's kernels with the strategy, the reason and the primitives of each.
 
-    A stage whose nest is made of more than the primitives that a schedule by hand may call stands in comments.
+    A stage that stays as it was lowered stands in a comment, and so does one whose strategy has primitives of its own.
     """
     return "".join(f"{_stage(k, s)}\n" for k in kernels for s in k["stages"])
 
