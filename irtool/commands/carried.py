@@ -59,7 +59,7 @@ class Carrier:
                 out.append(_escaped(word.text))
             elif _reads(parameter):
                 if not (isinstance(parameter, click.Argument) and parameter.nargs == -1 and subject):
-                    name, equals, path = value.rpartition("=") if parameter.type.is_named else ("", "", value)  # type: ignore[attr-defined]
+                    name, equals, path = value.rpartition("=") if parameter.type.is_named else ("", "", value)  # type: ignore[attr-defined]  # the type is that of files: only these are carried
                     out.append(_escaped(word.head + name + equals) + _escaped(self._bring(path)))
             elif getattr(parameter.type, "writes", False) and value != "-":
                 out.append(_escaped(word.head) + "%t/" + _escaped(os.path.basename(value.rstrip("/")) or "out"))

@@ -174,7 +174,7 @@ def _run_line(line: str, path: str, temporary: str) -> tuple[str, str]:
             plugins_kept(),
         ):
             code = execute(words)
-        given, text = out.buffer.getvalue(), out.getvalue().replace(temporary, "%t")  # type: ignore[attr-defined]
+        given, text = out.buffer.getvalue(), out.getvalue().replace(temporary, "%t")  # type: ignore[attr-defined]  # the stream is made over a BytesIO
         text = _WRITTEN_BY.sub(r"\1%version\2%machine;", text)
         if command.must_fail == (code == 0):
             said = text + err.getvalue().replace(temporary, "%t")
@@ -201,4 +201,4 @@ class _Text(io.TextIOWrapper):
         super().__init__(io.BytesIO(), encoding="utf-8", newline="", write_through=True)
 
     def getvalue(self) -> str:
-        return self.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]
+        return self.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]  # the stream is made over a BytesIO

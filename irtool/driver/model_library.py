@@ -160,7 +160,7 @@ def _archive(target: Path, entries: Mapping[str, Content]) -> None:
             buffers = [memoryview(b).cast("B") for b in chunks(entries[name]) if len(b)]
             item = _item(f"./{name}", tarfile.REGTYPE, 0o644)
             item.size = sum(map(len, buffers))
-            tar.addfile(item, _Reader(buffers))  # type: ignore[arg-type]
+            tar.addfile(item, _Reader(buffers))  # type: ignore[arg-type]  # tarfile only reads, and asks for a whole IO
 
 
 class _Reader:

@@ -66,8 +66,8 @@ class Specializer:
                 renamed[p] = Constant(v, t.dtype)
                 continue
             if isinstance(t, TensorType) and not t.is_static:
-                renamed[p] = Var(p.name, TensorType(v.shape, t.dtype), p.span)
-                params.append(renamed[p])  # type: ignore[arg-type]
+                renamed[p] = fitted = Var(p.name, TensorType(v.shape, t.dtype), p.span)
+                params.append(fitted)
             else:
                 params.append(p)
         body = without_types(substitute(function.body, renamed))

@@ -121,7 +121,7 @@ class _Attach:
         if type_args:
             type_args = tuple([self.resolve(t) for t in type_args])
         get = self.get
-        return Call(get(e.op), tuple([get(a) for a in e.args]), e.attrs, type_args, e.span, self.type_of(e))  # type: ignore[arg-type]
+        return Call(get(e.op), tuple([get(a) for a in e.args]), e.attrs, type_args, e.span, self.type_of(e))  # type: ignore[arg-type]  # what nodes have of type arguments is a tuple
 
     def function(self, e: Function) -> Function:
         t = self.type_of(e)

@@ -110,7 +110,7 @@ class Facts:
     def _complete(self, t: IncompleteType) -> None:
         shape, dtype = self._shapes.get(t), self._dtypes.get(t)
         if dtype is not None and is_settled(shape):
-            self._bind(t, TensorType(shape, dtype))  # type: ignore[arg-type]
+            self._bind(t, TensorType(shape, dtype))  # type: ignore[arg-type]  # a settled shape is known
 
     def _bind(self, t: IncompleteType, known: Type) -> Type:
         self._shapes.pop(t, None)

@@ -31,7 +31,7 @@ C = TypeVar("C", bound=type)
 @dataclass_transform(eq_default=False, frozen_default=True)
 def node(cls: C) -> C:
     """A slotted dataclass compared by identity; frozen for the type checker only, since nodes are built by the million."""
-    return dataclass(eq=False, slots=True, repr=False)(cls)  # type: ignore[return-value]
+    return dataclass(eq=False, slots=True, repr=False)(cls)  # type: ignore[return-value]  # mypy takes the decorator for one of the class that it is used on
 
 
 class Expr:
@@ -290,7 +290,7 @@ class Function(Expr):
         types = [p.type_annotation for p in self.params]
         if self.ret_type is None or any(t is None for t in types):
             raise ValueError("the function is not fully annotated")
-        return FuncType(tuple(types), self.ret_type, self.type_params)  # type: ignore[arg-type]
+        return FuncType(tuple(types), self.ret_type, self.type_params)  # type: ignore[arg-type]  # None was ruled out
 
 
 @node

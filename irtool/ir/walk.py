@@ -59,7 +59,7 @@ def free_variables_of_functions(*roots: Expr) -> dict[Function, list[Var]]:
         if isinstance(f, Function):
             used: dict[Var, None] = {}
             bound: set[Var] = set()
-            for e in post_order(f, enter=lambda e, f=f: e is f or not isinstance(e, Function)):  # type: ignore[misc]
+            for e in post_order(f, enter=lambda e, f=f: e is f or not isinstance(e, Function)):  # type: ignore[misc]  # mypy infers no lambda with a default
                 if isinstance(e, Var):
                     used[e] = None
                 elif isinstance(e, Function) and e is not f:

@@ -55,8 +55,8 @@ class Lexer:
         while True:
             for match in scan(text, position, end):
                 group = match.lastindex
-                word = match[group]  # type: ignore[index]
-                kind = fixed.get(word) or groups[group]  # type: ignore[index]
+                word = match[group]  # type: ignore[index]  # a match has a last group: each alternative is one
+                kind = fixed.get(word) or groups[group]  # type: ignore[index]  # a match has a last group: each alternative is one
                 if kind in special:
                     break
                 at = match.end() - len(word)
@@ -167,5 +167,5 @@ class Lexer:
 
     def _sign_after(self, at: int) -> str:
         """The first character at or behind `at` that belongs to no blank or comment."""
-        at = _BLANK.match(self.text, at, min(self.end, at + _LONGEST_BLANK)).end()  # type: ignore[union-attr]
+        at = _BLANK.match(self.text, at, min(self.end, at + _LONGEST_BLANK)).end()  # type: ignore[union-attr]  # the pattern matches nothing, too
         return self.text[at] if at < self.end else ""

@@ -110,7 +110,7 @@ class Reader:
                     state = states[-1] = after.get((below, symbol, kind)) or goto(below, symbol, kind)
                 elif count:
                     start = starts[-count]
-                    made = method(values[-count:], start, end)  # type: ignore[misc]
+                    made = method(values[-count:], start, end)  # type: ignore[misc]  # methods of rules take what their words and parts are
                     count -= 1
                     if count:
                         del values[-count:], states[-count:], starts[-count:]
@@ -118,7 +118,7 @@ class Reader:
                     below = states[-2]
                     state = states[-1] = after.get((below, symbol, kind)) or goto(below, symbol, kind)
                 else:
-                    values.append(method([], at, at))  # type: ignore[misc]
+                    values.append(method([], at, at))  # type: ignore[misc]  # methods of rules take what their words and parts are
                     starts.append(at)
                     state = after.get((state, symbol, kind)) or goto(state, symbol, kind)
                     states.append(state)

@@ -37,7 +37,7 @@ class Plugin:
     @classmethod
     def fields(cls) -> tuple[dataclasses.Field, ...]:
         """The dataclass fields in order of declaration."""
-        return dataclasses.fields(cls)  # type: ignore[arg-type]
+        return dataclasses.fields(cls)  # type: ignore[arg-type]  # plug-ins are dataclasses: `check_dataclass` sees to it
 
     @classmethod
     def manual(cls) -> str:

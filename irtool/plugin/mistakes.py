@@ -102,5 +102,5 @@ def check_dataclass(cls: type, decorator: str, frozen: bool = True) -> None:
     wanted = "@dataclass(frozen=True)" if frozen else "@dataclass"
     if "__dataclass_fields__" not in cls.__dict__:
         raise refuse(cls, "the class is no dataclass", help=f"write {wanted} below {decorator}, above the class")
-    if frozen and not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if frozen and not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]  # the standard library keeps it there, and types do not say so
         raise refuse(cls, "the dataclass is not frozen", help=f"write {wanted}")

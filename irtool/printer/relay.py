@@ -182,12 +182,12 @@ class RelayPrinter(Bindings):
                     continue
                 cls = e.__class__
                 if cls is Call:
-                    memo[e] = self._call(e, indent)  # type: ignore[arg-type]
+                    memo[e] = self._call(e, indent)  # type: ignore[arg-type]  # a call, by its class
                 elif cls is Tuple:
-                    memo[e] = self._tuple(e, indent)  # type: ignore[arg-type]
+                    memo[e] = self._tuple(e, indent)  # type: ignore[arg-type]  # a tuple, by its class
                 else:
-                    inner = self.place(e.tuple, False, indent)  # type: ignore[attr-defined]
-                    memo[e] = f"{inner}.{e.index}"  # type: ignore[attr-defined]
+                    inner = self.place(e.tuple, False, indent)  # type: ignore[attr-defined]  # a field, by its class
+                    memo[e] = f"{inner}.{e.index}"  # type: ignore[attr-defined]  # a field, by its class
                 continue
             if e in memo:
                 continue
@@ -195,8 +195,8 @@ class RelayPrinter(Bindings):
             if cls is Call:
                 stack.append(e)
                 stack.append(None)
-                stack.extend(_arguments(e)[::-1])  # type: ignore[arg-type]
-                op = e.op  # type: ignore[attr-defined]
+                stack.extend(_arguments(e)[::-1])  # type: ignore[arg-type]  # a call, by its class
+                op = e.op  # type: ignore[attr-defined]  # a call, by its class
                 if op not in memo:
                     stack.append(op)
             elif cls is Tuple or cls is TupleGetItem:
@@ -213,17 +213,17 @@ class RelayPrinter(Bindings):
     def _leaf(self, e: Expr) -> str:
         cls = e.__class__
         if cls is GlobalVar:
-            return f"@{e.name}"  # type: ignore[attr-defined]
+            return f"@{e.name}"  # type: ignore[attr-defined]  # a global variable, by its class
         if cls is Constant:
-            return self._constant(e)  # type: ignore[arg-type]
+            return self._constant(e)  # type: ignore[arg-type]  # a constant, by its class
         if cls is Var:
-            self.free[e] = self.declare(e)  # type: ignore[index,arg-type]
+            self.free[e] = self.declare(e)  # type: ignore[index,arg-type]  # a variable, by its class
             return self.memo[e]
-        return e.name  # type: ignore[attr-defined]
+        return e.name  # type: ignore[attr-defined]  # an operator or constructor: nothing else is left
 
     def _constant(self, c: Constant) -> str:
         if c.is_scalar and has_literal(c.dtype):
-            text = scalar_literal(c.data[()], c.dtype)  # type: ignore[index]
+            text = scalar_literal(c.data[()], c.dtype)  # type: ignore[index]  # a scalar has data
         else:
             text = self.references.refer(c)
         known = c.checked_type if c.checked_type is not None else c.type_annotation
@@ -300,13 +300,13 @@ class RelayPrinter(Bindings):
         cls = e.__class__
         own = indent if at is None else at
         if cls is Function:
-            return self._function("fn ", e, own)  # type: ignore[arg-type]
+            return self._function("fn ", e, own)  # type: ignore[arg-type]  # a function, by its class
         if cls is Let:
-            return self._let(e, indent, at)  # type: ignore[arg-type]
+            return self._let(e, indent, at)  # type: ignore[arg-type]  # a let, by its class
         if cls is If:
-            return self._if(e, indent, own)  # type: ignore[arg-type]
+            return self._if(e, indent, own)  # type: ignore[arg-type]  # an if, by its class
         if cls is Match:
-            return self._match(e, indent, own)  # type: ignore[arg-type]
+            return self._match(e, indent, own)  # type: ignore[arg-type]  # a match, by its class
         return self._reference(e, indent)
 
     def _operand(self, e: Expr, indent: int) -> Steps:

@@ -81,7 +81,7 @@ def _infer(e: Expr) -> Type | None:
 
     if isinstance(e, Tuple):
         fields = [_known(f) for f in e.fields]
-        return None if None in fields else TupleType(tuple(fields))  # type: ignore[arg-type]
+        return None if None in fields else TupleType(tuple(fields))  # type: ignore[arg-type]  # None was ruled out
     if isinstance(e, TupleGetItem):
         t = _known(e.tuple)
         return t.fields[e.index] if isinstance(t, TupleType) and 0 <= e.index < len(t.fields) else None

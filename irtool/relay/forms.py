@@ -67,7 +67,7 @@ class OperatorForm:
                 help = nearest(name, parameters)
                 raise TypeError(f"{self.__name__} has no argument {name}" + (f": {help}" if help else ""))
         if self.operator.variadic and len(args) > len(parameters):
-            return self._call(dict(enumerate(args)), {})  # type: ignore[arg-type]
+            return self._call(dict(enumerate(args)), {})  # type: ignore[arg-type]  # positions stand for names
         try:
             bound = self.__signature__.bind(*args, **given)
         except TypeError as error:

@@ -240,7 +240,7 @@ class KernelWriter:
     def _vectorized(self, s: For) -> None:
         """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
         stores = stores_of(s)
-        count = int(s.extent.value)  # type: ignore[attr-defined]
+        count = int(s.extent.value)  # type: ignore[attr-defined]  # a vectorized loop has a constant number of steps
         try:
             body = lower_loop(s, self.simplify, lambda call: function_for(call, self.strict))
         except Scalar:

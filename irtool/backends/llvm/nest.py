@@ -85,7 +85,7 @@ class KernelWriter:
                 self.b.start(head)
                 self.b.branch(self.expressions.write(s.cond), body, end)
                 self.b.start(body)
-                stack += [lambda head=head, end=end: self._close(head, end), s.body]  # type: ignore[misc]
+                stack += [lambda head=head, end=end: self._close(head, end), s.body]  # type: ignore[misc]  # mypy infers no lambda with a default
             elif isinstance(s, Let):
                 self.expressions.variables[s.var] = self.expressions.write(s.value)
                 stack.append(s.body)

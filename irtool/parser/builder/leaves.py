@@ -131,7 +131,7 @@ class Leaves(State):
                     self.report(replace(d, span=self.span(s, e)))
                 return Var("")
             if isinstance(value, Constant) and value.span is None:
-                value.span = self.span(s, e)  # type: ignore[misc]
+                value.span = self.span(s, e)  # type: ignore[misc]  # a node that was made here and is not shared yet
             if value is not None:
                 return value
             # null: printed where this one was missing already
