@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-import numpy as np
-
+from ...deferred import np
 from ...ops.dtypes import numpy_dtype
 from ...tir.expr import Const, Expr, Load, Var, always_evaluated, children, post_order
 from .functions import function_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
+from ...deferred import late, np
 from ...ops.conversion import convert
 from ...ops.dtypes import numpy_dtype
 from ...ops.erf import erf
@@ -30,53 +29,58 @@ def _larger(a: Any, b: Any) -> Any:
 
 
 _INTEGER: Mapping[str, Function] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "floordiv": np.floor_divide,
-    "floormod": np.mod,
+    "+": late.add,
+    "-": late.subtract,
+    "*": late.multiply,
+    "floordiv": late.floor_divide,
+    "floormod": late.mod,
     "truncdiv": _divided,
-    "truncmod": np.fmod,
-    "min": np.minimum,
-    "max": np.maximum,
-    "minimum": np.minimum,
-    "maximum": np.maximum,
-    "<<": np.left_shift,
-    ">>": np.right_shift,
-    "&": np.bitwise_and,
-    "|": np.bitwise_or,
-    "^": np.bitwise_xor,
+    "truncmod": late.fmod,
+    "min": late.minimum,
+    "max": late.maximum,
+    "minimum": late.minimum,
+    "maximum": late.maximum,
+    "<<": late.left_shift,
+    ">>": late.right_shift,
+    "&": late.bitwise_and,
+    "|": late.bitwise_or,
+    "^": late.bitwise_xor,
 }
 _FLOAT: Mapping[str, Function] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
+    "+": late.add,
+    "-": late.subtract,
+    "*": late.multiply,
+    "/": late.divide,
     "truncdiv": lambda a, b: np.trunc(np.divide(a, b)),
-    "truncmod": np.fmod,
+    "truncmod": late.fmod,
     "min": _smaller,
     "max": _larger,
-    "minimum": np.minimum,
-    "maximum": np.maximum,
+    "minimum": late.minimum,
+    "maximum": late.maximum,
 }
 _BOOLEAN: Mapping[str, Function] = {
-    "and": np.logical_and,
-    "or": np.logical_or,
-    "<": np.less,
-    "<=": np.less_equal,
-    "==": np.equal,
-    "!=": np.not_equal,
-    "&": np.logical_and,
-    "|": np.logical_or,
-    "^": np.logical_xor,
-    "min": np.logical_and,
-    "max": np.logical_or,
-    "minimum": np.logical_and,
-    "maximum": np.logical_or,
+    "and": late.logical_and,
+    "or": late.logical_or,
+    "<": late.less,
+    "<=": late.less_equal,
+    "==": late.equal,
+    "!=": late.not_equal,
+    "&": late.logical_and,
+    "|": late.logical_or,
+    "^": late.logical_xor,
+    "min": late.logical_and,
+    "max": late.logical_or,
+    "minimum": late.logical_and,
+    "maximum": late.logical_or,
 }
 
-REDUCTIONS: Mapping[str, Any] = {"+": np.add, "*": np.multiply, "and": np.logical_and, "or": np.logical_or}
-"""Of operations in which the order does not matter: what combines a whole axis. Extremes are in `reduce_extreme`."""
+REDUCTIONS = {"+": "add", "*": "multiply", "and": "logical_and", "or": "logical_or"}
+"""Operations that numpy does along a whole axis at once, and what it calls them."""
+
+
+def reduced(op: str, values: Any) -> Any:
+    """The first axis combined by one of `REDUCTIONS`."""
+    return getattr(np, REDUCTIONS[op]).reduce(values, axis=0, dtype=values.dtype)
 
 
 def _whole(f: Function) -> Function:
@@ -84,21 +88,21 @@ def _whole(f: Function) -> Function:
 
 
 _CALLS: Mapping[str, Function] = {
-    **{n: getattr(np, n) for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos")},
+    **{n: getattr(late, n) for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos")},
     **{
-        n: getattr(np, n)
+        n: getattr(late, n)
         for n in ("tan", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "fmod", "hypot", "copysign")
     },
-    **{n: getattr(np, n) for n in ("nextafter", "isnan", "isinf", "isfinite")},
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "asinh": np.arcsinh,
-    "acosh": np.arccosh,
-    "atanh": np.arctanh,
-    "atan2": np.arctan2,
-    "nearbyint": np.rint,
-    "fabs": np.abs,
+    **{n: getattr(late, n) for n in ("nextafter", "isnan", "isinf", "isfinite")},
+    "asin": late.arcsin,
+    "acos": late.arccos,
+    "atan": late.arctan,
+    "asinh": late.arcsinh,
+    "acosh": late.arccosh,
+    "atanh": late.arctanh,
+    "atan2": late.arctan2,
+    "nearbyint": late.rint,
+    "fabs": late.abs,
     "round": round_half_away,
     "erf": erf,
     "rsqrt": lambda x: x.dtype.type(1) / np.sqrt(x),

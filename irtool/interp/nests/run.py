@@ -10,8 +10,7 @@ import math
 from collections.abc import Generator, Sequence
 from typing import Any
 
-import numpy as np
-
+from ...deferred import np
 from ...diagnostics import IrError
 from ...ops.dtypes import numpy_dtype
 from ...tir.expr import Binary, Const, Expr, Var
@@ -20,7 +19,7 @@ from ...tir.stmt import Allocate, AllocateConst, Buffer, For, If, Let, PrimFunc,
 from ...trampoline import trampoline
 from .dependence import ASK, IN_TURN, REDUCED, Way, way_of
 from .expressions import Code
-from .functions import REDUCTIONS, function_of
+from .functions import REDUCTIONS, function_of, reduced
 
 _LANES = 1 << 19
 """Steps that run at once: arrays of some megabytes."""
@@ -265,7 +264,7 @@ class Nest:
 def _reduced(op: str, values: Any, combine: Any) -> Any:
     """The first axis combined."""
     if op in REDUCTIONS:
-        return REDUCTIONS[op].reduce(values, axis=0, dtype=values.dtype)
+        return reduced(op, values)
     if values.dtype.kind not in "biu" and np.isnan(values).any():  # what is left of NaN goes by the order
         held = values[0]
         for n in range(1, len(values)):
