@@ -179,10 +179,14 @@ class PassContext:
         return f"PassContext({', '.join(shown)})"
 
     def pass_enabled(self, info: PassInfo) -> bool:
-        """Whether a `Sequential` runs this pass: disabled wins, then required, then the level decides."""
-        if info.name in self.disabled_pass:
+        """Whether a `Sequential` runs this pass: disabled wins, then required, then the level decides.
+
+        A pass goes by its name in its `PassInfo`, and by its own where that is another.
+        """
+        names = {info.name, getattr(info.made_for, "name", "") or info.name}
+        if not names.isdisjoint(self.disabled_pass):
             return False
-        return info.name in self.required_pass or self.opt_level >= info.opt_level
+        return not names.isdisjoint(self.required_pass) or self.opt_level >= info.opt_level
 
     def warn(self, message: str, span: Span | None = None) -> None:
         """Notes a warning, once."""

@@ -61,6 +61,12 @@ def test_constants_stand_on_the_module() -> None:
     assert np.array_equal(again.attrs["constants"][0].data, VALUES)
 
 
+@pytest.mark.parametrize("name", ["ExtractPrimFuncConstants", "tir.ExtractPrimFuncConstants"])
+def test_the_pass_is_disabled_by_either_of_its_names(name: str) -> None:
+    module = irtool.run_passes(module_of("float32"), "LowerTE", disabled_pass=[name])
+    assert "constants" not in module.attrs and "irmod_storage_idx" not in irtool.to_text(module)
+
+
 def test_a_constant_must_fill_its_buffer_and_is_never_written() -> None:
     nest = nest_of(irtool.run_passes(module_of("float32"), "LowerTE"))
     assert not list(find_problems(nest))
