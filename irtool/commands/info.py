@@ -28,7 +28,7 @@ from .wrong_usage import Command, WrongUsage
     type=kinds.TARGET,
     metavar="TARGET",
     default=None,
-    help="With --storage: the target of what the module names none for. Default: c.",
+    help="With --storage: the default target, for functions without one of their own. Default: c.",
 )
 @click.option(
     "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
@@ -38,8 +38,8 @@ from .wrong_usage import Command, WrongUsage
 def command(files: tuple[str, ...], storage: bool, target: str | None, style: str) -> None:
     """Print the functions of each of FILES (`-`: standard input) with their types, and how often each operator is called.
 
-    With --storage, print TVM's storage plan of each function as it stands: the number of the piece of memory that a value
-    is in, its bytes, its device, and how often it is read. Fuse a network first to see the plan that an executor gets:
+    With --storage, print TVM's storage plan of each function: for each value, the storage id, the size in bytes, the
+    device and the number of reads. The module is not transformed. Fuse a network first to see the plan that an executor gets:
 
     \b
     irtool opt -O3 net.relay | irtool info --storage -

@@ -25,7 +25,7 @@ def command(name: str | None, since: str | None, check: bool) -> None:
     Operators are those of TVM 0.10 and what came up to 0.19, the last version with Relay; the list says which versions
     have an operator where not all do.
 
-    Cases are calls with what they must give: lines in the operator's class, or in the file of its family beside the module.
+    Cases are example calls with their expected results, in the operator's class or in its family's case file.
     """
     import re
 

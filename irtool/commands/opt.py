@@ -126,7 +126,7 @@ def command(
 ) -> None:
     """Run passes on a module and print the result, with types inferred.
 
-    FILE is Relay text; `-` is standard input, which is also read where no FILE is named and something comes in.
+    FILE is Relay text; `-` is standard input, which is also read if FILE is omitted and input is piped in.
 
     \b
     irtool opt --passes=SimplifyInference,FuseOps net.relay

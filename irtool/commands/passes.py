@@ -12,7 +12,7 @@ from .wrong_usage import Command, WrongUsage
 
 @click.command(name="passes", cls=Command, short_help="List the passes, or explain one.")
 @click.argument("name", type=kinds.MANUAL, required=False)
-@click.option("--tir", is_flag=True, help="List the passes on loop nests: those of lowered functions.")
+@click.option("--tir", is_flag=True, help="List the passes on the loop nests of lowered functions.")
 @click.option("--list-config", is_flag=True, help="List the options of the pass context: --pass-config.")
 @click.option("--list-instruments", is_flag=True, help="List the instruments: --instrument.")
 @loads_files

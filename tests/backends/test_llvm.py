@@ -329,7 +329,7 @@ def test_the_text_names_kernels_and_is_the_same_each_time(tmp_path: Path) -> Non
         ("llvm{sanitize=address}", {}, "the backend llvm has no flag sanitize"),
         ("llvm", {"emit": "exe"}, "emit='exe' is not one of tir, ll, obj, so, which the backend llvm makes"),
         ("llvm", {"emit": "c"}, "emit='c' is not one of tir, ll, obj, so"),
-        ("llvm -mtriple=armv7-linux-gnueabihf", {}, "makes code for 64-bit processors"),
+        ("llvm -mtriple=armv7-linux-gnueabihf", {}, "supports 64-bit processors only"),
         ("llvm{mattr=neon}", {}, "is not a list like"),
         ("llvm", {"weights": "split"}, "weights='split' is not one of auto, inline, file"),
     ],
@@ -380,7 +380,7 @@ def test_a_clang_that_is_too_old_is_not_asked(tmp_path: Path) -> None:
     old.chmod(0o755)
     with pytest.raises(UsageError, match="is clang 14: LLVM IR is compiled by clang 15 or later"):
         irtool.build(irtool.parse(NETWORK), target="llvm", cc=str(old))
-    with pytest.raises(UsageError, match="is no clang"):
+    with pytest.raises(UsageError, match="is not clang"):
         irtool.build(irtool.parse(NETWORK), target="llvm", cc="true")
 
 

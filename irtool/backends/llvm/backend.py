@@ -56,7 +56,7 @@ class Llvm(Backend):
     def check(self, entries: Sequence[str], emit: str) -> None:
         split_words(self.cflags, "the compiler's flags")
         if self.mtriple.startswith(_NARROW):
-            raise UsageError(f"the LLVM backend makes code for 64-bit processors, and {self.mtriple} is none")
+            raise UsageError(f"the LLVM backend supports 64-bit processors only; {self.mtriple} is not one")
         if self.mattr and any(not w.startswith(("+", "-")) for w in self.mattr.split(",")):
             raise UsageError(f"mattr={self.mattr!r} is not a list like +neon,-dotprod")
 

@@ -44,14 +44,14 @@ class Clang:
     def find(cls, cc: str, mcpu: str, triple: str, strict: bool, cflags: str) -> Clang | None:
         """The clang that is named, that of CC, or the one on the PATH; None where there is none that is new enough.
 
-        Raises UsageError for a command that is named and is no clang, or an old one.
+        Raises UsageError for a command that is not clang, or is too old.
         """
         more = [*([f"--target={triple}"] if triple else []), *split_words(cflags, "the compiler's flags")]
         compiler = Compiler(cc, mcpu, False, strict, tuple(more))
         if cc:
             version = _version(tuple(compiler.command))
             if shutil.which(compiler.command[0]) is not None and version < OLDEST:
-                what = f"clang {version}" if version else "no clang"
+                what = f"clang {version}" if version else "not clang"
                 raise UsageError(f"{cc} is {what}: LLVM IR is compiled by clang {OLDEST} or later")
             return cls(compiler, triple)
         for name in filter(None, (os.environ.get("CC", ""), "clang")):
