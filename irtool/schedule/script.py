@@ -24,23 +24,20 @@ copies and parts.
 from __future__ import annotations
 
 import ast
-import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, product
 from typing import Any
 
 from ..diagnostics import UsageError, nearest
-from ..tir.expr import Var
 from . import primitives
 from .bands import Banded
 from .block import Block
+from .coverage import check_whole
 from .forms import Form, Map, Reduction
 from .primitives.base import PART
-from .tile_choice import is_padded
 
 _BANDS = "compute_in_bands"
 
@@ -99,7 +96,7 @@ class Group:
     def apply(self, b: Block[Form]) -> list[Block[Form]]:
         """The parts of a block. Raises UsageError where they do not make all of its results."""
         made = self._run(b)
-        _check_whole(made, b.form, self.line)
+        check_whole(made, b.form, self.line)
         return made
 
     def _run(self, b: Block[Form]) -> list[Block[Form]]:
@@ -114,7 +111,7 @@ class Group:
             raise _at_line(self.line, error) from None
         made = self._parts(b) if self.parts else [b]
         for form in forms[1:]:  # axes that steps have made; the first ones are the caller's
-            _check_whole(made, form, self.line)
+            check_whole(made, form, self.line)
         return made
 
     def _parts(self, b: Block[Form]) -> list[Block[Form]]:
@@ -122,7 +119,7 @@ class Group:
             raise UsageError(f"the schedule of line {self.line} begins its parts too late", help="loops come first")
         b = b.again()  # parts are ranges of what the loops are by now
         made = [x for p in self.parts for x in p._run(b)]
-        _check_whole(made, b.form, self.line)
+        check_whole(made, b.form, self.line)
         return made
 
     def fill(self, b: Block[Form]) -> Block[Form]:
@@ -299,40 +296,3 @@ def _value(e: ast.expr) -> Any:
     if isinstance(e, ast.Constant) and isinstance(e.value, int | str):
         return e.value
     raise ValueError
-
-
-def _check_whole(parts: Sequence[Block[Any]], form: Map | Reduction, line: int) -> None:
-    """Raises UsageError where the parts together do not make all results of a form, or leave out what is reduced."""
-    axes = form.loops
-    for b in parts:
-        for v, n in axes:
-            end = b.ranges.get(v, (0, n))[1]
-            if end > n and not _stores_tail(b, v, n):
-                raise UsageError(f"the schedule of line {line} makes more of {v.name} than its {n} steps")
-    boxes = [[b.ranges.get(v, (0, n)) for v, n in axes] for b in parts]
-    cuts = [sorted({0, n, *(min(x, n) for box in boxes for x in box[i])}) for i, (_, n) in enumerate(axes)]
-    for cell in product(*(list(pairwise(c)) for c in cuts)):
-        covered = any(all(lo <= a and b <= hi for (a, b), (lo, hi) in zip(cell, box)) for box in boxes)
-        if not covered:
-            where = ", ".join(f"{v.name} in [{a}, {b})" for (v, _), (a, b) in zip(axes, cell))
-            raise UsageError(f"the schedule of line {line} leaves out results: {where}")
-    for b in parts:
-        if any(v in b.ranges for v, _ in form.inner):
-            raise UsageError(f"the schedule of line {line} leaves out a part of what is reduced")
-        is_cut = 0 < b.results < math.prod(n for _, n in b.tile[-2:])
-        if is_cut and not any(_stores_tail(b, v, n) for v, n in b.form.loops):
-            raise UsageError(f"the schedule of line {line} leaves out results: store_tail({b.results}) is for a tail")
-
-
-def _stores_tail(b: Block[Any], v: Var, extent: int) -> bool:
-    """True if only the elements of an axis that exist are results of the block's tile, which its operands have more of."""
-    begin, end = b.ranges.get(v, (0, extent))
-    last = b.tile[-2:]
-    over = [(x, n) for x, n in b.loops if any(x is y for y in b.over(v))]
-    return (
-        b.results > 0
-        and begin + b.results == extent
-        and all(any(x is y for y, _ in last) for x, _ in over)
-        and math.prod(n for _, n in last) == end - begin
-        and is_padded(b.form, v, end)
-    )
