@@ -52,7 +52,7 @@ PROMISES = {
     "places": "what passes make has the place in the source of what it was made of, and what passes refuse is shown there",
     "operator cases": "the cases of an operator are lines of one form beside its definition: its manual shows them, and irtool ops --check runs them",
     "operator facts": "what passes know of an operator is stated in its class or filed as a rule beside it, so that one file adds an operator; what one lacks is listed",
-    "mutants": "a random change of one token of irtool is noticed by quick tests, in more than three of four cases",
+    "mutants": "a random change of one token of irtool is noticed by quick tests, in at least 85 of 100 cases",
     "completion": "shells complete commands, options, passes, operators, instruments, functions of the named file, and files",
     "start": "commands start fast: they import what their arguments need, and nothing else",
     "faults": "whatever fails around a command: one message, the right exit code, nothing half-written, what was there is kept",
