@@ -132,6 +132,7 @@ def test_what_a_person_writes() -> None:
 BROKEN = {
     "x[j]": ("x[i]", "j is not defined here", "7:17"),
     "(x[i]*2i64)": ("(x[i]*2f32)", "operands have one dtype", "7:19"),
+    "(x[i: int32]*2f32)": ("(x[i]*2f32)", "i is declared again", "7:17"),
     "y[i] =": ("out[i] =", "y is no buffer that is declared here", "7:5"),
     "out[i, i] =": ("out[i] =", "out has 1 axes, not 2", "7:5"),
     "x[(i + 1)]": ("x[i]", "runs from 1 to 8 of 8", "7:5"),

@@ -162,7 +162,7 @@ class _Reader:
         if variable is None:
             raise words.wrong(f"{text} is not defined here", first)
         if words.skip(":"):
-            words.wrong(f"{text} is declared again", first)
+            raise words.wrong(f"{text} is declared again", first)
         top.operands.append(variable)
         return False
 
