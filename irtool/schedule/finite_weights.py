@@ -21,7 +21,8 @@ def note_finite_weights(program: Program, target: VectorTarget) -> None:
         here = [_is_finite(slot.resolve(), known) for slot in s.inputs]
         before = finite.get(id(s.kernel), here)
         finite[id(s.kernel)] = [a and b for a, b in zip(before, here, strict=True)]
-    made = {id(k): _marked(k, finite.get(id(k), [])) for k in program.kernels}
+    # What is scheduled already has no stages to mark: it stays as it is.
+    made = {id(k): k if k.finished else _marked(k, finite.get(id(k), [])) for k in program.kernels}
     program.kernels = [made[id(k)] for k in program.kernels]
     for s in runs:
         s.kernel = made[id(s.kernel)]
