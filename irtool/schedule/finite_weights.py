@@ -49,7 +49,7 @@ def _marked(kernel: Kernel, finite: list[bool]) -> Kernel:
         for b, is_finite in zip(kernel.inputs, finite)
         if is_finite
     }
-    if not replaced:
+    if not replaced or kernel.finished:  # what is compiled as it stands needs no such word
         return kernel
     params = [replaced.get(b, b) for b in kernel.params]
     return kernel.replace(params=params, stages=[with_buffers(form, replaced) for form in kernel.stages])
