@@ -42,7 +42,7 @@ def write_reproducer(
             path = os.path.join(tempfile.mkdtemp(prefix="irtool-"), "reproducer.relay")
         carrier = Carrier(os.path.dirname(os.path.abspath(path)), group)
         if failing:
-            words = ["opt", f"--passes={error.failed.text()}", *_of_context(error), *further, _SUBJECT]  # type: ignore[attr-defined]
+            words = ["opt", f"--passes={error.failed.text()}", *_of_context(error), *further, _SUBJECT]  # type: ignore[attr-defined]  # a pass that failed is noted on its error
             text = failing
             words = carrier.rewrite(words, _SUBJECT)
         else:

@@ -130,7 +130,7 @@ def _fit(pattern: Pattern, root: _Place) -> tuple[bool, _Questions]:
         elif not _has_head(p, place.head):
             return False, None
         else:
-            stack.extend(reversed(list(zip(p.patterns, place.parts, strict=False))))  # type: ignore[attr-defined]
+            stack.extend(reversed(list(zip(p.patterns, place.parts, strict=False))))  # type: ignore[attr-defined]  # what is no leaf has patterns inside
     return True, _prepend(iter(open_), None)
 
 

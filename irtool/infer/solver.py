@@ -200,7 +200,7 @@ class Solver:
             return a  # of tuples, the fields are joined one by one, so that what follows one follows the other
         else:
             joined = trampoline(self._unify_parts(a, b, {}))
-            if not (isinstance(joined, FuncType) and (a.type_params or b.type_params)):  # type: ignore[attr-defined]
+            if not (isinstance(joined, FuncType) and (a.type_params or b.type_params)):  # type: ignore[attr-defined]  # what joins to a function was two
                 return joined  # the parts have been joined one by one
         if not keep_a:
             self._move(a, joined)

@@ -44,7 +44,7 @@ def specialize(
     numbers: dict[str, str] = {}
     for name, t in _types_of_values(module, entry, values).items():
         if isinstance(t, TensorType):
-            shapes.setdefault(name, t.shape)  # type: ignore[arg-type]
+            shapes.setdefault(name, t.shape)  # type: ignore[arg-type]  # the shape of a value: its dimensions are numbers
             if isinstance(values[name], int | float):
                 numbers[name] = t.dtype
             else:

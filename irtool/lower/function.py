@@ -161,7 +161,7 @@ class FunctionLowering:
         if isinstance(e, Tuple):
             return tuple(self.known_value(f) for f in e.fields)
         if isinstance(e, TupleGetItem):
-            return self.blocks.find(e.tuple)[e.index]  # type: ignore[index]
+            return self.blocks.find(e.tuple)[e.index]  # type: ignore[index]  # inference has made sure that it is a tuple
         if isinstance(e, Function):
             return close(e, self.blocks.find, self.whole.free_variables)
         if isinstance(e, RefCreate):

@@ -185,7 +185,7 @@ class _Over:
 
     def accumulate(self, t: Tensor) -> Buffer:
         """Makes reads of `t` reads of an accumulator, which is returned."""
-        held = self._held[t] = _accumulator(t.op.bodies[t.index])  # type: ignore[attr-defined]
+        held = self._held[t] = _accumulator(t.op.bodies[t.index])  # type: ignore[attr-defined]  # what accumulates is computed, not given
         return held
 
     def map(self, stores: Sequence[Store]) -> list[AnyForm]:

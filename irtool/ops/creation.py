@@ -209,21 +209,21 @@ class Arange(Operator):
         """A vector of `dtype`; of known length where start, stop and step are constants, otherwise of length `?`."""
         for i in range(3):
             reporter.assign(i, TensorType((), self.dtype))
-        bounds = [_constant_value(e) for e in (self.start, self.stop, self.step)]
+        start, stop, step = (_constant_value(e) for e in (self.start, self.stop, self.step))
         length: Dim = ANY
-        if None not in bounds:
-            length = _range_length(*bounds)  # type: ignore[arg-type]
+        if start is not None and stop is not None and step is not None:
+            length = _range_length(start, stop, step)
             if length <= 0:
-                raise RelationError(f"the range from {bounds[0]:g} to {bounds[1]:g} by {bounds[2]:g} is empty")
+                raise RelationError(f"the range from {start:g} to {stop:g} by {step:g} is empty")
         return TensorType((length,), self.dtype)
 
     def evaluate(self, start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> np.ndarray:
-        bounds = (float(start), float(stop), float(step))
+        first, end, by = float(start), float(stop), float(step)
         known = all(isinstance(e, Constant) for e in (self.start, self.stop, self.step))
-        if not known and abs(bounds[2]) >= 1:
-            bounds = tuple(map(math.trunc, bounds))  # type: ignore[assignment]
+        if not known and abs(by) >= 1:
+            first, end, by = map(math.trunc, (first, end, by))
         try:
-            length = max(_range_length(*bounds), 0)
+            length = max(_range_length(first, end, by), 0)
         except RelationError as error:
             raise IrError(str(error)) from None
         steps = convert(np.arange(length), self.dtype)

@@ -123,7 +123,7 @@ class Clip(_Elementwise):
             return self.a_min, self.a_max
         width = bits(dtype)
         low, high = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if dtype.startswith("int") else (0, 2**width - 1)
-        return tuple(int(min(max(bound, low), high)) for bound in (self.a_min, self.a_max))  # type: ignore[return-value]
+        return int(min(max(self.a_min, low), high)), int(min(max(self.a_max, low), high))
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         low, high = (number_as(b, x.dtype) for b in self.bounds(x.dtype.name))

@@ -177,9 +177,12 @@ def fill_one(shape: Sequence[Dim | None], total: int | None) -> tuple[Dim | None
 
 def window_input(out: Dim | None, kernel: Dim | None, stride: Dim, pads: tuple[Dim, Dim]) -> int | None:
     """The extent on which a window of extent `kernel` (dilated) has `out` positions; unique only for a stride of 1."""
-    if stride != 1 or not all(isinstance(d, int) for d in (out, kernel, *pads)):
+    before, after = pads
+    if stride != 1 or not isinstance(out, int) or not isinstance(kernel, int):
         return None
-    found = int(out) - 1 + int(kernel) - int(pads[0]) - int(pads[1])  # type: ignore[arg-type]
+    if not isinstance(before, int) or not isinstance(after, int):
+        return None
+    found = int(out) - 1 + int(kernel) - int(before) - int(after)
     if found < 0:
         raise RelationError(f"no extent has {out} positions of a window of {kernel} with padding {list(pads)}")
     return found

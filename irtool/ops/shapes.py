@@ -38,9 +38,8 @@ def tensor_fields(type: Type, what: str = "the argument") -> tuple[TensorType, .
     if not isinstance(type, TupleType):
         raise RelationError(f"{what} must be a tuple of tensors, not {type}")
     fields = [tensor(f, f"field {i} of {what}") for i, f in enumerate(type.fields)]
-    if any(f is None for f in fields):
-        return None
-    return tuple(fields)  # type: ignore[arg-type]
+    known = [f for f in fields if f is not None]
+    return tuple(known) if len(known) == len(fields) else None
 
 
 def is_unknown(type: Type) -> bool:

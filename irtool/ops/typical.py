@@ -161,10 +161,10 @@ def extent_of(t: Type | None, axis: int | None) -> Any:
 
 def of_binary(name: str, types: Sequence[Type | None], wanted: Typical | None) -> list[Typical | None]:
     """Of the operands of an elementwise operator, where one of them stands for many elements of the other."""
-    sizes = [elements(t) for t in types]
-    if None in sizes or isinstance(types[0], TupleType):
+    left, right = (elements(t) for t in types)
+    if left is None or right is None or isinstance(types[0], TupleType):
         return [None, None]
-    small = [sizes[n] < sizes[1 - n] for n in (0, 1)]  # type: ignore[operator]
+    small = (left < right, right < left)
     if name in _DIVIDES:
         return [wanted if not small[0] else None, NearOne()]
     if name == "power":

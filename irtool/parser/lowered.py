@@ -175,8 +175,8 @@ def _first_calls(module: Module) -> dict[str, Call]:
     calls: dict[str, Call] = {}
     for f in module.relay_functions.values():
         for e in post_order(f):
-            if _calls_lowered(e):
-                calls.setdefault(e.args[0].name, e)  # type: ignore[attr-defined]
+            if _calls_lowered(e) and isinstance(e.args[0], GlobalVar):
+                calls.setdefault(e.args[0].name, e)
     return calls
 
 
@@ -225,9 +225,10 @@ def _type(tensors: list[TensorType | None], call: Call, read_type: Callable[[str
     rest = list(left)
     result = _stated(call, read_type)
     if result is None or _count(result) != len(rest):
-        if not rest or None in rest:
+        known = [t for t in rest if t is not None]
+        if not rest or len(known) < len(rest):
             return None
-        result = rest[0] if len(rest) == 1 else TupleType(tuple(rest))  # type: ignore[arg-type]
+        result = known[0] if len(known) == 1 else TupleType(tuple(known))
     result = _filled(result, iter(rest))
     if result is None:
         return None

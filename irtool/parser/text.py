@@ -339,7 +339,7 @@ def expression_module(e: Expr) -> Module:
     """The module whose `@main` is a function, or the function of the expression's free variables."""
     if not isinstance(e, Function):
         params: list[Var] = free_variables(e)
-        e = Function(tuple(params), e, None, (), None, e.span)  # type: ignore[arg-type]
+        e = Function(tuple(params), e, None, (), None, e.span)  # type: ignore[arg-type]  # the same as no attributes, see `Function.__post_init__`
     return Module({"main": e})
 
 

@@ -114,8 +114,14 @@ def _range(loop: For) -> tuple[float, float]:
     return 0, float("inf")
 
 
+def _steps(loop: For) -> int:
+    """The iterations of a loop of a group: only loops of constant extents are in one."""
+    assert isinstance(loop.extent, Const)
+    return int(loop.extent.value)
+
+
 def _independent(group: Sequence[For], seen: Sequence[Sequence[Access]], new: For, accesses: Sequence[Access]) -> bool:
-    if not isinstance(new.extent, Const) or new.extent.value != group[0].extent.value:  # type: ignore[attr-defined]
+    if not isinstance(new.extent, Const) or new.extent.value != _steps(group[0]):
         return False
     if new.kind not in (PARALLEL, SERIAL):
         return False
@@ -166,7 +172,7 @@ def _joined(group: Sequence[For], target: VectorTarget) -> Stmt:
     """One loop, in which each stage does a few rows before the next one does, if enough steps are left for threads to share."""
     if len(group) == 1:
         return group[0]
-    extent = int(group[0].extent.value)  # type: ignore[attr-defined]
+    extent = _steps(group[0])
     touched = {b for g in group for b, _, _ in _accesses(g, {}) if b.scope == Scope.PARAM}
     most = target.interleaved_rows if sum(b.nbytes for b in touched) <= target.streamed_bytes else 1
     several = next(

@@ -91,7 +91,7 @@ def _joined(r: Reduction, m: Map, others: Sequence[AnyForm]) -> tuple[Reduction,
 
 def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> tuple[dict[Expr, Expr], Limits] | None:
     """The map's variables in terms of the reduction's, one to one; None if there is no such way."""
-    extents = dict((*r.loops, *m.loops))
+    extents: dict[Expr, int] = dict((*r.loops, *m.loops))
     simplify = Simplifier({v: (0, n - 1) for v, n in m.loops})
     whole: dict[Expr, Expr] = {}
     quotient: dict[Expr, tuple[Expr, int, int]] = {}
@@ -117,13 +117,13 @@ def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> tu
         if v in whole:
             values[v] = whole[v]
             used.add(whole[v])
-            if extents.get(whole[v]) != n:  # type: ignore[call-overload]
+            if extents.get(whole[v]) != n:
                 return None
         elif v in quotient and v in remainder:
             (high, c, offset), (low, d, other) = quotient[v], remainder[v]
-            if c != d or (offset - other) % c or extents.get(low) != c:  # type: ignore[call-overload]
+            if c != d or (offset - other) % c or extents.get(low) != c:
                 return None
-            if extents.get(high, 0) * c < n + offset:  # type: ignore[call-overload]
+            if extents.get(high, 0) * c < n + offset:
                 return None
             limits[high] = (c, low, n, offset)
             values[v] = high * c + low - offset
@@ -151,7 +151,7 @@ def _phases(r: Reduction, limits: Limits) -> list[Reduction]:
     made: list[Reduction] = []
     for numbers in product(*(range(n) for _, n in phases)):
         memo: dict[Expr, Expr] = {v: const(n) for (v, _), n in zip(phases, numbers)}
-        number = {v: n for (v, _), n in zip(phases, numbers)}
+        number: dict[Expr, int] = {v: n for (v, _), n in zip(phases, numbers)}
         ranges = {v: _steps(v, n, limits, number) for v, n in (*kept, *r.inner)}
         fresh = [(v, Var(v.name), ranges[v][1]) for v, _ in (*kept, *r.inner)]
         memo.update({v: f + ranges[v][0] for v, f, _ in fresh})
@@ -170,13 +170,13 @@ def _phases(r: Reduction, limits: Limits) -> list[Reduction]:
     return made
 
 
-def _steps(v: Var, extent: int, limits: Limits, number: dict[Var, int]) -> tuple[int, int]:
+def _steps(v: Var, extent: int, limits: Limits, number: dict[Expr, int]) -> tuple[int, int]:
     """The first step of a loop in this phase, and how many there are."""
     if v not in limits:
         return 0, extent
     c, low, n, offset = limits[v]
-    first = max(0, -((number[low] - offset) // c))  # type: ignore[index]
-    return first, -(-(n + offset - number[low]) // c) - first  # type: ignore[index]
+    first = max(0, -((number[low] - offset) // c))
+    return first, -(-(n + offset - number[low]) // c) - first
 
 
 def _inlined(r: Reduction, copy: Map) -> Reduction | None:

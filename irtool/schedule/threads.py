@@ -102,10 +102,13 @@ def _extended(outer: For, simplify: Simplifier, most: int) -> For:
             break
         loops.append(inner)
         total *= _extent(inner)
-    made = loops[-1].body
+    if len(loops) == 1:
+        return outer
+    innermost = loops.pop()
+    made = For(innermost.var, innermost.extent, innermost.body, PARALLEL)
     for s in reversed(loops):
         made = For(s.var, s.extent, made, PARALLEL)
-    return made if len(loops) > 1 else outer  # type: ignore[return-value]
+    return made
 
 
 def _extent(s: For) -> int:

@@ -384,7 +384,7 @@ class Simplifier:
             if common > 1:
                 small = self._sum(({t: k // common for t, k in form[0].items()}, form[1] // common), dtype)
                 divided = self._change_binary(Binary(op, small, self._intern(const(c // common, dtype)), dtype))
-                return divided if op == "floordiv" else self._change_binary(divided * common)  # type: ignore[arg-type]
+                return divided if op == "floordiv" else self._change_binary(divided * common)  # type: ignore[arg-type]  # what is no constant, times a number, is a product
             return self._intern(Binary(op, left, e.b, dtype))
         part = self._sum(rest, dtype)
         coarse = self._divide_coarsely(op, rest, c, dtype)

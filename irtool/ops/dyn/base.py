@@ -82,4 +82,5 @@ def unknown_shape(rank: int, dtype: str) -> TensorType:
 def all_known(types: Sequence[Type], names: Sequence[str]) -> list[TensorType] | None:
     """The tensor types of all arguments, None while one is unknown."""
     found = [tensor(t, n) for t, n in zip(types, names, strict=False)]
-    return None if any(f is None for f in found) else found  # type: ignore[return-value]
+    known = [t for t in found if t is not None]
+    return known if len(known) == len(found) else None

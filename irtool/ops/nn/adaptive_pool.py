@@ -135,7 +135,7 @@ class AdaptivePool(Operator):
 
     def evaluate(self, data: np.ndarray) -> np.ndarray:
         axes = spatial_axes(self.layout, self.letters, data.ndim)
-        return adaptive_windows(data, axes, self.sizes([data.shape[a] for a in axes]), self.average)  # type: ignore[arg-type]
+        return adaptive_windows(data, axes, self.sizes([data.shape[a] for a in axes]), self.average)  # type: ignore[arg-type]  # the extents of an array are numbers, and so are those given
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (x,) = inputs

@@ -96,8 +96,8 @@ class Convolution(Operator):
         """The extent of the result and that of the data along a spatial axis, each as far as the other decides it."""
         stride = self.strides[axis]
         there = None
-        if all(isinstance(d, int) for d in (size, reach, *pads)):
-            there = positions(size, add(*pads), reach, stride)  # type: ignore[arg-type]
+        if isinstance(size, int) and isinstance(reach, int) and all(isinstance(d, int) for d in pads):
+            there = positions(size, add(*pads), reach, stride)
         return there, window_input(out, reach, stride, pads)
 
     def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:

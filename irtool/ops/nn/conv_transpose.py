@@ -65,9 +65,12 @@ class TransposedConvolution(Convolution):
         self, axis: int, size: Dim | None, out: Dim | None, reach: Dim | None, pads: tuple[Dim, Dim]
     ) -> tuple[Dim | None, Dim | None]:
         stride, more = self.strides[axis], self.output_padding[axis]
-        if not all(isinstance(d, int) for d in (reach, stride, more, *pads)):
+        before, after = pads
+        if not (isinstance(reach, int) and isinstance(before, int) and isinstance(after, int)):
             return None, None
-        margin = int(reach) - int(pads[0]) - int(pads[1]) + int(more)  # type: ignore[arg-type]
+        if not (isinstance(stride, int) and isinstance(more, int)):
+            return None, None
+        margin = int(reach) - int(before) - int(after) + int(more)
         there = int(stride) * (int(size) - 1) + margin if isinstance(size, int) else None
         if not isinstance(out, int):
             return there, None

@@ -111,10 +111,10 @@ class Pool(Operator):
         extra = [s - 1 if self.ceil_mode else 0 for s in self.strides]
         if self.average:
             with_padding = getattr(self, "count_include_pad", False)
-            y = average_windows(x, self.pool_size, self.strides, pads, self.dilation, out, extra, with_padding)  # type: ignore[arg-type]
+            y = average_windows(x, self.pool_size, self.strides, pads, self.dilation, out, extra, with_padding)  # type: ignore[arg-type]  # of an array, whose extents are numbers
         else:
             reached = [(before, after + e) for (before, after), e in zip(pads, extra, strict=True)]
-            y = max_windows(x, self.pool_size, self.strides, reached, self.dilation, out)  # type: ignore[arg-type]
+            y = max_windows(x, self.pool_size, self.strides, reached, self.dilation, out)  # type: ignore[arg-type]  # of an array, whose extents are numbers
         return np.ascontiguousarray(np.moveaxis(y, last, axes))
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:

@@ -85,7 +85,7 @@ class UpSampling(Operator):
         axes = spatial_axes(self.layout, "NCHW")
         size = [scale_dim(data.shape[a], s) for a, s in zip(axes, (self.scale_h, self.scale_w), strict=True)]
         method = upsampling_method(self.method, self.align_corners)
-        return resize_array(data, axes, size, method, str(data.dtype), exact=True)  # type: ignore[arg-type]
+        return resize_array(data, axes, size, method, str(data.dtype), exact=True)  # type: ignore[arg-type]  # of an array, whose extents are numbers
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         method = upsampling_method(self.method, self.align_corners)
@@ -123,7 +123,7 @@ class UpSampling3D(Operator):
         axes = spatial_axes(self.layout, "NCDHW")
         size = [scale_dim(data.shape[a], s) for a, s in zip(axes, self.scales, strict=True)]
         method = upsampling3d_method(self.method, self.coordinate_transformation_mode)
-        return resize_array(data, axes, size, method, str(data.dtype))  # type: ignore[arg-type]
+        return resize_array(data, axes, size, method, str(data.dtype))  # type: ignore[arg-type]  # of an array, whose extents are numbers
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         method = upsampling3d_method(self.method, self.coordinate_transformation_mode)

@@ -211,7 +211,7 @@ class WinogradConvolution(PackedConvolution):
 
     def require_transformed(self, data: TensorType, weight: TensorType) -> None:
         """RelationError unless the weights are the transformed ones of `channels` and `kernel_size`."""
-        assert self.kernel_size is not None
+        assert self.kernel_size is not None and self.channels is not None
         shape = in_layout(data.shape, self.layouts()[0], self.data_form, "the data")
         moved = self.transformed()
         sides = [k + self.tile_size - 1 if m else k for k, m in zip(self.kernel_size, moved, strict=True)]
@@ -219,8 +219,8 @@ class WinogradConvolution(PackedConvolution):
             s for s, m in zip(sides, moved, strict=True) if not m
         ]
         wanted = (*front, self.channels, shape[1])
-        if not same_shape(weight.shape, wanted):  # type: ignore[arg-type]
-            raise RelationError(f"the transformed weights must be {show_shape(wanted)}, not {weight}")  # type: ignore[arg-type]
+        if not same_shape(weight.shape, wanted):
+            raise RelationError(f"the transformed weights must be {show_shape(wanted)}, not {weight}")
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         assert self.kernel_size is not None

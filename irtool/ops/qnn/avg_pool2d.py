@@ -52,7 +52,7 @@ class QuantizedAvgPool2D(AvgPool2D, Quantized):
             require_scalar(types[i], dtype, name)
         return super().relate(types[:1], reporter)
 
-    def evaluate(  # type: ignore[override]
+    def evaluate(  # type: ignore[override]  # it takes scales and zero points, too
         self, data: np.ndarray, scale: np.ndarray, zero: np.ndarray, out_scale: np.ndarray, out_zero: np.ndarray
     ) -> np.ndarray:
         x = data.astype(np.int32)

@@ -37,7 +37,7 @@ class QuantizedConcatenate(Quantized):
             return None
         for i, t in enumerate(data):
             require_dtype(t, INTEGERS, f"tensor {i}")
-        counts = [len(t.fields) for t in types[:3]]  # type: ignore[attr-defined]
+        counts = [len(data), len(scales), len(zeros)]
         if len(set(counts)) > 1:
             raise RelationError(f"{counts[0]} tensors, {counts[1]} scales and {counts[2]} zero points are given")
         for i, t in enumerate(scales):

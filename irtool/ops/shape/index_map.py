@@ -125,7 +125,7 @@ class MetaScheduleLayoutTransform(Operator):
             return None
         if not data.is_static:
             raise RelationError(f"the shape of the argument must be known, not {data}")
-        return TensorType(IndexMap(self.index_map).map_shape(data.shape), data.dtype)  # type: ignore[arg-type]
+        return TensorType(IndexMap(self.index_map).map_shape(data.shape), data.dtype)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
 
     def evaluate(self, data: Any) -> Any:
         map = IndexMap(self.index_map)

@@ -37,7 +37,7 @@ class Types(Leaves):
             dims = text[8:close]
             shape = tuple(map(int, dims.split(","))) if dims else ()
             if any(d > 2147483647 for d in shape):
-                shape = tuple(read_attribute_number(str(d)) for d in shape)  # type: ignore[misc]
+                shape = tuple(read_attribute_number(str(d)) for d in shape)  # type: ignore[misc]  # the rule takes whole numbers only
             made = TensorType(shape, self._dtype(text[close + 2 : -1].strip(), s, e))
             self._tensor_types[text] = made
         return made
