@@ -31,9 +31,9 @@ def _list() -> str:
     from ..backends.base import backends
     from .tables import show_table
 
-    rows = [("backend", "makes", "what it is")]
+    rows = [("backend", "output", "description")]
     rows += [(cls.name, ", ".join(cls.emits), cls.summary()) for cls in dict.fromkeys(backends)]
-    note = "`irtool backends NAME` lists the flags of one; `--emit=tir` needs none."
+    note = "`irtool backends NAME` lists the flags of a backend; `--emit=tir` needs no backend."
     return f"{show_table(rows, (10, 24))}\n\n{note}"
 
 
@@ -46,12 +46,12 @@ def _explain(name: str) -> str:
 
     cls = find_backend(name)
     lines = [cls.name, "", for_terminal(cls.manual()), ""]
-    lines.append(f"--emit: {', '.join(cls.emits)} ({default_emit(cls)} unless it is said)")
+    lines.append(f"--emit: {', '.join(cls.emits)} (default: {default_emit(cls)})")
     if cls.fields():
-        rows = [("flag", "default", "what it means"), *(_flag(f) for f in cls.fields())]
+        rows = [("flag", "default", "meaning"), *(_flag(f) for f in cls.fields())]
         lines += ["", show_table(rows, (16, 8)), "", f"--target='{_example(cls)}' sets flags."]
-    sizes = [("size", "default", "unit", "what it is"), *(_size(f) for n, f in SIZES.items() if n not in _names(cls))]
-    lines += ["", "What lowering and schedules take the processor to have; set in the same place.", ""]
+    sizes = [("size", "default", "unit", "meaning"), *(_size(f) for n, f in SIZES.items() if n not in _names(cls))]
+    lines += ["", "The processor as lowering and scheduling model it; set in the same place.", ""]
     lines.append(show_table(sizes, (18, 10, 11)))
     origin = backends.origin_of(cls)
     return "\n".join([*lines, *(["", origin] if origin else [])])

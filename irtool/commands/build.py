@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     metavar="BACKEND",
     default="c",
     show_default=True,
-    help="The backend, with flags of its own, 'c{math=strict}', or in TVM's notation, 'c -mcpu=cortex-a72'. "
-    "`irtool backends` lists them; the flags below set the same.",
+    help="The backend, optionally with flags: 'c{math=strict}', or in TVM's notation, 'c -mcpu=cortex-a72'. See "
+    "`irtool backends`. The options below set the same flags.",
 )
 @click.option(
     "-o",
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     default="",
     show_default="so",
     help="Output kind: scheduled loop nests, sources, object files, shared library, program, or model "
-    "library format. Other backends have other kinds.",
+    "library format. Kinds depend on the backend.",
 )
 @click.option(
     "-O", "level", type=click.IntRange(0, 4), default=3, show_default=True, help="Level of the build pipeline."
@@ -154,7 +154,7 @@ if TYPE_CHECKING:
     "--explain",
     "explain_schedule",
     is_flag=True,
-    help="Print the strategy, the reason and the primitives of every stage, as --schedule reads them.",
+    help="Print the strategy, reason and primitives of every stage, in the syntax of --schedule.",
 )
 @click.option(
     "--schedule",
@@ -162,7 +162,7 @@ if TYPE_CHECKING:
     type=kinds.READ,
     metavar="FILE",
     default=None,
-    help="Schedule stages by hand, with primitives as --explain prints them; see docs/schedules.md.",
+    help="Read hand-written schedules, in the syntax of --explain; see docs/schedules.md.",
 )
 @click.option(
     "--report", "report_file", type=kinds.WRITTEN, metavar="FILE.json", default=None, help="Write the build report."
@@ -175,7 +175,7 @@ if TYPE_CHECKING:
     default=None,
     help="Write the graph as JSON for TVM's graph executor.",
 )
-@print_options("the module, or the scheduled program,", "passes and stages")
+@print_options("the module or scheduled program", "passes and stages")
 @click.option("--time-passes", is_flag=True, help="Report the time and operator counts of each pass on standard error.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
 def command(
@@ -199,9 +199,9 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Compile a module to NAME.h, NAME.c, a weights file if weights are large, and the output of --emit.
+    """Compile a module to NAME.h, NAME.c, a weights file if the weights are large, and the output of --emit.
 
-    The environment variables CC and CFLAGS are respected. Builds are cached in $XDG_CACHE_HOME/irtool.
+    The environment variables CC and CFLAGS are honoured. Builds are cached in $XDG_CACHE_HOME/irtool.
 
     \b
     irtool build net.relay --params weights.npz -o out/

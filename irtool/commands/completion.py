@@ -14,8 +14,9 @@ from .wrong_usage import Command, WrongUsage
 @click.command(name="completion", cls=Command, short_help="Print the completion script of a shell.")
 @click.argument("shell", type=click.Choice(list(SHELLS)), required=False)
 def command(shell: str | None) -> None:
-    """Print the script that makes SHELL, by default the one in $SHELL, complete commands, options, passes, operators,
-    instruments, functions of the file that is named, and files.
+    """Print the completion script of a shell (default: the one in $SHELL).
+
+    It completes commands, options, passes, operators, instruments, files, and the functions of the module on the line.
 
     \b
     eval "$(irtool completion bash)"                                     in ~/.bashrc

@@ -24,7 +24,7 @@ _MOST_PLACES = 10
 _MOST_LINES = 200
 
 
-@click.command(name="diff", cls=Command, short_help="Compare two modules by structure, or by what they compute.")
+@click.command(name="diff", cls=Command, short_help="Compare two modules by structure or by results.")
 @click.argument("left", type=kinds.MODULE)
 @click.argument("right", type=kinds.MODULE)
 @click.option(
@@ -45,8 +45,8 @@ _MOST_LINES = 200
 def command(left: str, right: str, types: str, infer: bool, quiet: bool, values: bool) -> None:
     """Compare two modules up to the names of bound variables; print the locations of differences, then a diff.
 
-    Of constants that differ it is said how many elements do, by how much at most, and where. The exit code is that of
-    diff(1): 0 if the modules are equal, 1 if they differ, 2 if they cannot be compared.
+    For differing constants, report the number of differing elements, the maximum difference and its index. The exit code
+    is that of diff(1): 0 if the modules are equal, 1 if they differ, 2 if they cannot be compared.
     """
     from ..diagnostics import IrError, UsageError
 

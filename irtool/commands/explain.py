@@ -9,13 +9,13 @@ from .pass_options import loads_files
 from .wrong_usage import Command
 
 
-@click.command(name="explain", cls=Command, short_help="Explain the code of an error, or list the codes.")
+@click.command(name="explain", cls=Command, short_help="Explain an error code, or list the codes.")
 @click.argument("code", type=kinds.CODE, required=False)
 @loads_files
 def command(code: str | None) -> None:
-    """Explain CODE, the name in brackets behind `error` or `warning`: what it means, how it comes about, and an example.
+    """Explain CODE, the name in brackets after `error` or `warning`: its meaning, its usual causes, and an example.
 
-    Without CODE, list all codes. A message may change from one version to the next; its code does not.
+    Without CODE, list all codes. Messages may change between versions; codes do not.
 
     \b
     irtool explain E0104

@@ -8,11 +8,11 @@ from .mistakes import UnknownCommand
 from .wrong_usage import Command, WrongUsage
 
 
-@click.command(name="help", cls=Command, short_help="Explain irtool, or one of its commands.")
+@click.command(name="help", cls=Command, short_help="Print the help of irtool, or of a command.")
 @click.argument("name", metavar="[COMMAND]", required=False)
 @click.pass_context
 def command(ctx: click.Context, name: str | None) -> None:
-    """Print what `irtool --help` prints, or `irtool COMMAND --help`."""
+    """Print the help of irtool, or of COMMAND: the same as `irtool --help` and `irtool COMMAND --help`."""
     from ..diagnostics import nearest
     from .shell import group
 

@@ -21,14 +21,14 @@ from .wrong_usage import Command, WrongUsage
 @click.option(
     "--storage",
     is_flag=True,
-    help="Print where values are stored instead: ids, devices, reference counts, and bytes by function and target.",
+    help="Print storage plans instead: ids, devices, reference counts, and bytes per function and target.",
 )
 @click.option(
     "--target",
     type=kinds.TARGET,
     metavar="TARGET",
     default=None,
-    help="With --storage: the default target, for functions without one of their own. Default: c.",
+    help="With --storage: the target of functions without one of their own. Default: c.",
 )
 @click.option(
     "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
@@ -36,10 +36,10 @@ from .wrong_usage import Command, WrongUsage
 @click.option("--json", "style", flag_value="json", help="The same as --format=json.")
 @loads_files
 def command(files: tuple[str, ...], storage: bool, target: str | None, style: str) -> None:
-    """Print the functions of each of FILES (`-`: standard input) with their types, and how often each operator is called.
+    """Print the functions of each file (`-`: standard input) with their types, and the number of calls of each operator.
 
     With --storage, print TVM's storage plan of each function: for each value, the storage id, the size in bytes, the
-    device and the number of reads. The module is not transformed. Fuse a network first to see the plan that an executor gets:
+    device and the number of reads. The module is not transformed. Fuse a network first to see an executor's plan:
 
     \b
     irtool opt -O3 net.relay | irtool info --storage -

@@ -215,10 +215,10 @@ _PARAMS = click.option(
 )
 
 
-ARRAYS = "Arrays by parameter name, .npz or .params: a parameter without a type has theirs; no values are used."
+ARRAYS = "Types of untyped parameters, by name, from the arrays in a .npz or .params file; values are ignored."
 """The help of `--inputs` where only types are wanted."""
 
-ONE_ARRAY = "The same for one parameter, from a .npy file, or the array of that name in an .npz."
+ONE_ARRAY = "The same for one parameter, from a .npy file or the array of that name in an .npz file."
 
 entry_option = click.option(
     "--entry",

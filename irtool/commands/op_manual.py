@@ -67,7 +67,7 @@ def list_operators(since: str | None = None) -> str:
 
     With `since` only those that came, or gained an attribute, with that version ("0.12") or a later one.
     """
-    rows = [("operator", "TVM", "pattern", "what it is")]
+    rows = [("operator", "TVM", "pattern", "description")]
     for cls in operators:
         if since is None or _is_news(cls, since):
             versions = _versions(cls).replace("since ", "≥ ").replace("until ", "≤ ")
@@ -89,7 +89,7 @@ def explain_operator(name: str) -> str:
             wide = max(len(r[0]) for r in rows)
             out += ["attributes:", *[f"  {n:{wide}s}  {kind}  ({default})" for n, kind, default in rows], ""]
     rule = cls.explain_rule().splitlines()
-    out += ["type rule:", *["  " + line for line in rule or ["none is explained"]], ""]
+    out += ["type rule:", *["  " + line for line in rule or ["undocumented"]], ""]
     out.append(f"fusion pattern: {_pattern(cls)}" + (", stateful" if cls.stateful else ""))
     out.append(f"support level: {cls.support_level}; supported by: {', '.join(_supports(cls)) or 'nothing yet'}")
     if cases := cases_of(cls):
@@ -100,11 +100,11 @@ def explain_operator(name: str) -> str:
         )
         out += ["cases:", *(f"  {case.line}" for case in cases[:_SHOWN]), *more]
     known = [f"  {fact}: {said}" for fact, said in facts_of(cls).items() if said]
-    out += ["known to passes:", *(known or ["  nothing beside its class"])]
+    out += ["known to passes:", *(known or ["  its class only"])]
     if missing := lacks(cls):
         out.append(f"still lacks: {', '.join(missing)}")
     if cls.vendor:
-        out.append(f"an operator of {cls.vendor}: read, checked and printed, but neither run nor built")
+        out.append(f"an operator of {cls.vendor}: parsed, checked and printed, but not run or built")
     if _versions(cls):
         out.append(f"in TVM {_versions(cls)}")
     return "\n".join(out)
@@ -136,17 +136,17 @@ def facts_reference() -> str:
 
 
 _FACTS_HEAD = (
-    "# What passes know of each operator",
+    "# Operator facts used by passes",
     "",
     "Generated from the classes of the operators and the rules of passes (`python -m irtool.commands.references`); a test keeps it",
-    "fresh. `irtool ops NAME` says the same of one. [extending.md](extending.md) explains how an operator is given a fact or a rule.",
+    "fresh. `irtool ops NAME` prints the facts of one operator; [extending.md](extending.md) explains how to add a fact or a rule.",
     "",
-    "`rule`: a rule is filed under its name. Other words are facts that its class, its family or its pattern states: the shared",
-    "layout rule that it follows, its precision class, `same` where its integer form is the operator itself.",
+    "`rule`: a rule is registered for the operator. Other entries are facts stated by its class, family or pattern: a shared",
+    "layout rule, a precision class, `same` if the operator is its own integer form.",
     "",
-    "What is lacking, which may only become less (`tests/ops/lacking.txt`). An operator without a gradient cannot be",
-    "differentiated through, one without a layout rule keeps its layout while others around it change theirs, and of one without",
-    "a precision class ToMixedPrecision warns.",
+    "Gaps, a list that may only shrink (`tests/ops/lacking.txt`). An operator without a gradient cannot be differentiated;",
+    "one without a layout rule keeps its layout when its neighbours change theirs; ToMixedPrecision warns about one without a",
+    "precision class.",
     "",
 )
 _FACTS_COLUMNS = (

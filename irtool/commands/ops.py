@@ -17,15 +17,15 @@ from .wrong_usage import Command, WrongUsage
     metavar="VERSION",
     help="List only operators introduced or extended by this version of TVM or later: 0.11 … 0.19.",
 )
-@click.option("--check", is_flag=True, help="Run the cases of NAME, or of all operators, by the interpreter and in C.")
+@click.option("--check", is_flag=True, help="Run the cases of NAME, or of all operators, in the interpreter and in C.")
 @loads_files
 def command(name: str | None, since: str | None, check: bool) -> None:
     """List the operators, or describe NAME: arguments, attributes with defaults, type rule, fusion pattern, support.
 
-    Operators are those of TVM 0.10 and what came up to 0.19, the last version with Relay; the list says which versions
-    have an operator where not all do.
+    The operators are those of TVM 0.10 to 0.19, the last version with Relay. An operator missing from some of these
+    versions is listed with the versions that have it.
 
-    Cases are example calls with their expected results, in the operator's class or in its family's case file.
+    Cases are example calls with expected results, from the operator's class or its family's case file.
     """
     import re
 

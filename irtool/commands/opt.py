@@ -22,7 +22,7 @@ from .tables import drawer
 
 @click.command(name="opt", cls=OptionalValues, short_help="Run passes on a module and print it.")
 @click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
-@pass_options("The passes to run, in order, whatever their level.")
+@pass_options("Passes to run, regardless of their level.")
 @click.option(
     "-O",
     "level",

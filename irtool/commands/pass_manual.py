@@ -54,15 +54,15 @@ def list_passes() -> str:
     rows = [("pass", "level", "what it does"), *((c.name, f"{c.level:5d}", c.summary()) for c in distinct_passes())]
     lines = [show_table(rows, (43, 5)), ""]
     lines.append(
-        show_table([("pipeline", "what it is"), *((_levels(n), p.summary) for n, p in PIPELINES.items())], (50,))
+        show_table([("pipeline", "description"), *((_levels(n), p.summary) for n, p in PIPELINES.items())], (50,))
     )
-    lines.append(
-        '\nfunc("REGEX", A,B) runs passes on matching functions only. `irtool passes NAME` explains a pass or each row of'
-    )
-    lines.append("`irtool passes --tir` lists the passes on loop nests.")
-    lines.append(
-        "a pipeline, `--list-config` lists the options of the context, `--list-instruments` what can watch passes."
-    )
+    lines += [
+        "",
+        'func("REGEX", A,B) runs passes on matching functions only. `irtool passes NAME`',
+        "explains a pass, or each step of a pipeline. `--tir` lists the passes on loop",
+        "nests, `--list-config` the options of the pass context, `--list-instruments` the",
+        "instruments.",
+    ]
     return "\n".join(lines)
 
 
@@ -71,9 +71,9 @@ def list_tir_passes() -> str:
     rows = [("pass", "what it does"), *((c.name, c.summary()) for c in distinct_passes(tir=True))]
     lines = [show_table(rows, (max(len(name) for name, _ in rows),)), ""]
     lines.append(
-        "They run on the lowered functions of a module, which LowerTE makes and texts may hold: --passes=LowerTE,tir.Simplify."
+        "They run on lowered functions, from LowerTE or from the text: --passes=LowerTE,tir.Simplify. The prefix `tir.` is"
     )
-    lines.append("`tir.` may be left out. `irtool passes NAME` explains a pass.")
+    lines.append("optional. `irtool passes NAME` explains a pass.")
     return "\n".join(lines)
 
 
@@ -99,7 +99,7 @@ def list_instruments() -> str:
     """One line for each instrument: name, summary."""
     said = ((c.name, c.summary()) for c in instruments)
     lines = [show_table([("instrument", "what it does"), *said], (19,))]
-    lines.append("\n--instrument NAME{option=value} uses one; `irtool passes NAME` explains it.")
+    lines.append("\n--instrument NAME{option=value} adds an instrument; `irtool passes NAME` explains it.")
     return "\n".join(lines)
 
 
@@ -137,7 +137,7 @@ def explain_pass(name: str) -> str:
     return "\n".join(head) + "\n\n" + for_terminal(cls.manual())
 
 
-_LEAVES_OUT = "`irtool build` and `irtool run` leave out, unless {} names them:"
+_LEAVES_OUT = "`irtool build` and `irtool run` skip these unless {} names them:"
 
 
 def explain_pipeline(name: str) -> str:
@@ -146,7 +146,9 @@ def explain_pipeline(name: str) -> str:
     for text, reason in PIPELINES[name].rows:
         p = parse_pipeline(text)[0]
         lines.append(f"  {p.level}  {p.text():60s} {reason}")
-    lines.append("\nThe number is the level from which the pass runs; --disable-pass and --require-pass override it.")
+    lines.append(
+        "\nThe number is the lowest level at which the pass runs; --disable-pass and --require-pass override it."
+    )
     if name == "default":
         lines += ["", _LEAVES_OUT.format("--require-pass")]
         lines += [f"  {left_out:28s} {reason}" for left_out, reason in LEFT_OUT.items()]
@@ -167,12 +169,12 @@ def reference() -> str:
     ]
     for name in ("default", "vm"):
         out += ["", f"## The pipeline {name}", "", f"`{_levels(name)}` · {PIPELINES[name].summary}", ""]
-        out += ["| pass | why it stands there |", "| --- | --- |"]
+        out += ["| pass | reason for its place |", "| --- | --- |"]
         out += [f"| `{text}` | {reason} |" for text, reason in PIPELINES[name].rows]
         if name == "default":
             out += ["", _LEAVES_OUT.format("`--require-pass`"), ""]
             out += [f"- `{left_out}`: {reason}" for left_out, reason in LEFT_OUT.items()]
-    out += ["", "## Other pipelines", "", "| pipeline | what it is |", "| --- | --- |"]
+    out += ["", "## Other pipelines", "", "| pipeline | description |", "| --- | --- |"]
     out += [f"| `{_levels(n)}` | {p.summary} |" for n, p in PIPELINES.items() if n not in ("default", "vm")]
     out += ["", "## Options of the pass context", "", "| option | kind | default | read by | meaning |"]
     out += ["| --- | --- | --- | --- | --- |"]
@@ -199,16 +201,16 @@ def tir_reference() -> str:
         "",
         "Generated from the classes of the passes (`python -m irtool.commands.references`); a test keeps it fresh.",
         "",
-        "`LowerTE` makes loop nests of fused functions; a text may hold them, too (`@name = primfn(…)`). These passes transform them",
-        "under the names that they have in TVM's `tir.transform`; `tir.` may be left out. They go where other passes go, in",
-        "`--passes` and in Python, and see nothing of Relay:",
+        "`LowerTE` lowers fused functions to loop nests; texts may also contain nests (`@name = primfn(…)`). These passes transform",
+        "nests and leave Relay functions alone. They have their names from TVM's `tir.transform`; the prefix `tir.` is optional. They",
+        "are used like other passes, in `--passes` and in Python:",
         "",
         "```sh",
         "irtool opt --passes=FuseOps,LowerTE net.relay | irtool opt --check-values --passes=tir.Simplify,tir.StorageRewrite",
         "irtool opt --passes='LoopPartition{partition_const_loop=True},RemoveNoOp' lowered.relay | irtool build -",
         "```",
         "",
-        "The nests that come out are compiled as they stand, by `irtool build`, and run by `irtool run`.",
+        "`irtool build` compiles the resulting nests unchanged; `irtool run` runs them.",
     ]
     for cls in distinct_passes(tir=True):
         out += _section(cls)

@@ -51,7 +51,7 @@ def print_options(what: str, steps: str) -> Callable[[Callable[..., Any]], Calla
             flag_value="text",
             default=None,
             type=click.Choice(["text", "diff"]),
-            help=f"Print {what} or a diff after each of the {steps} that changes it.",
+            help=f"Print {what} or a diff after each of the {steps} that makes a change, on standard error.",
         )
         @functools.wraps(function)
         def wrapped(

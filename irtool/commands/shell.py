@@ -92,7 +92,7 @@ def group(debug: bool, max_size: int | None) -> None:
     \b
     irtool opt --passes=SimplifyInference,FuseOps in.relay     transform and print
     irtool build --target=c in.relay -o out/                   compile to C and a library
-    irtool run --compare interp,c in.relay                     run, and compare two ways of running
+    irtool run --compare interp,c in.relay                     run both ways and compare the outputs
 
     Exit codes: 0 ok, 1 input rejected or a comparison failed, 2 wrong usage, 3 a bug in irtool, 4 an outside tool failed.
     """

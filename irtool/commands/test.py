@@ -16,7 +16,7 @@ from .wrong_usage import Command
 @loads_files
 def command(paths: tuple[str, ...], update: bool, verbose: bool) -> None:
     """Run the `// RUN:` lines of each .relay file in PATHS and compare their output with FILE.relay.expected. PATHS
-    are files and folders; by default this folder.
+    are files and folders (default: the current folder).
 
     \b
     // RUN: irtool opt --passes=FoldConstant %s        must succeed; %s is the file itself
@@ -24,8 +24,8 @@ def command(paths: tuple[str, ...], update: bool, verbose: bool) -> None:
     // RUN: irtool opt -p A %s | irtool check -        pipes; every command must succeed (pipefail)
     // RUN: irtool check %s 2>&1                       messages count as output
 
-    %t is a temporary folder of the file, %% a percent sign. Commands are `irtool` alone; a command behind `not`, anywhere in a
-    pipe, must fail.
+    %t is a temporary folder for the file, %% a percent sign. The only command is `irtool`; after `not`, anywhere in a
+    pipe, it must fail.
     """
     import os
     import sys

@@ -28,41 +28,31 @@ class VectorTarget:
     latency: int = size(4, "cycles", "latency of a multiply-add")
     multiply_adds: int = size(2, "per cycle", "vector multiply-adds started")
     loads: int = size(2, "per cycle", "vector loads started")
-    stack_bytes: int = size(
-        1 << 15, "bytes", "largest buffer kept on the stack, and so in the first-level cache", 1 << 18
-    )
-    packed_bytes: int = size(
-        1 << 18, "bytes", "largest packed operand in the workspace, and so in the second-level cache"
-    )
+    stack_bytes: int = size(1 << 15, "bytes", "largest buffer on the stack (to stay in the L1 cache)", 1 << 18)
+    packed_bytes: int = size(1 << 18, "bytes", "largest packed operand in the workspace (to stay in the L2 cache)")
     streamed_bytes: int = size(
-        1 << 21, "bytes", "most data of a loop over rows that does several rows at once; one stream is fastest"
+        1 << 21, "bytes", "most data for processing several rows at once; above it, a single stream is fastest"
     )
     parallel_updates: int = size(1 << 18, "updates", "smallest reduction shared among threads")
     parallel_elements: int = size(1 << 15, "elements", "smallest map, or sum of rows, shared among threads")
-    most_parts: int = size(32, "parts", "most parts of a loop that threads share: several for each core")
-    least_parts: int = size(4, "parts", "fewest parts of a loop that threads share, however little work it has")
+    most_parts: int = size(32, "parts", "most parts of a loop shared among threads: several per core")
+    least_parts: int = size(4, "parts", "fewest parts of a loop shared among threads, however small")
     part_stores: int = size(
-        1 << 14, "stores", "smallest part beyond those: a microsecond, long beside the time to hand it out"
+        1 << 14, "stores", "smallest further part: about a microsecond, long compared with the cost of dispatching it"
     )
     interleaved_rows: int = size(
-        4, "rows", "rows that a stage does before the next stage: one hides the latency of another"
+        4, "rows", "rows per stage before the next stage runs: one hides the latency of another"
     )
-    unrolled_updates: int = size(
-        160, "updates", "longest straight-line code of a register tile whose reads are guarded"
-    )
-    blocked_updates: int = size(1 << 12, "updates", "smallest reduction that gets operands in blocked layouts")
-    copied_steps: int = size(8, "steps", "shortest loop for which copying a matrix is better than narrow blocks of it")
+    unrolled_updates: int = size(160, "updates", "longest straight-line code of a register tile with guarded reads")
+    blocked_updates: int = size(1 << 12, "updates", "smallest reduction to get operands in blocked layouts")
+    copied_steps: int = size(8, "steps", "shortest loop for which copying a matrix beats narrow blocks of it")
     band_results: int = size(
-        128, "results", "fewest results of a band of rows, per output channel: it reads the weights once"
+        128, "results", "fewest results per output channel in a band of rows; each band reads the weights once"
     )
     copy_cost: int = size(8, "updates", "cost of copying one element of an operand")
-    copied_reads: float = size(1.5, "reads", "fewest reads of each element of an operand that is copied")
-    guarded_reads: int = size(
-        10, "reads", "most reads of each padded element that are guarded; for more, a padded copy is made"
-    )
-    recomputed_cost: int = size(
-        12, "operations", "most extra work per element for computing it in each reader, not once"
-    )
+    copied_reads: float = size(1.5, "reads", "fewest reads of each element that make a copy worthwhile")
+    guarded_reads: int = size(10, "reads", "most guarded reads of each padded element; above it, a padded copy is made")
+    recomputed_cost: int = size(12, "operations", "most extra work per element for recomputing it in each reader")
 
     def lanes_of(self, dtype: str) -> int:
         """Lanes per vector; 16-bit floats count as float32, in which they are computed."""
@@ -82,7 +72,7 @@ class VectorTarget:
 
 
 USUAL = VectorTarget()
-"""A core of which nothing is known."""
+"""A core with unknown properties."""
 
 SIZES = {f.name: f for f in fields(VectorTarget) if f.name != "vector_bytes"}
 """The fields that a target may set, by name; the width of vectors follows from the processor. `metadata` has `unit` and `meaning`."""

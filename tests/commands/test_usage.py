@@ -36,7 +36,7 @@ MISTAKES = {
     "run --no-random=1 n.relay": "error[E0014]: --no-random takes no value",
     "run --missing-constants=random --no-random n.relay": "error[E0016]: --missing-constants=random makes values",
     "check --shape=x n.relay": "error[E0014]: cannot read the shape 'x'",
-    "passes FuseOps --list-config": "error[E0016]: NAME, --list-config",
+    "passes FuseOps --list-config": "error[E0016]: NAME, --tir, --list-config",
     "opt n.relay -p": "error[E0013]: -p needs a value",
     "completion tcsh": "error[E0014]: SHELL takes bash, zsh or fish, not 'tcsh'",
     "opt n.relay -p FuseOpsfuse_opt_level=1 -p FuseOpsb=2": "write --passes='FuseOps{fuse_opt_level=…}'",

@@ -48,20 +48,20 @@ class C(Backend):
     name_rule = "it must be a C identifier, and not a word of C"
 
     math: str = flag("fast", "own vectorized exp, tanh, erf … (4 ULP), or those of libm", ("fast", "strict"))
-    vector: str = flag("auto", "vector types where the compiler has them, or scalar code only", ("auto", "none"))
-    mcpu: str = flag("native", "processor, as the compiler takes it; `none` leaves it to the compiler")
+    vector: str = flag("auto", "the compiler's vector types, if any, or scalar code only", ("auto", "none"))
+    mcpu: str = flag("native", "processor, by the compiler's name; `none`: the compiler's default")
     openmp: bool = flag(False, "compile with OpenMP threads")
     api: str = flag("flat", "NAME_run(x, out), or also TVM's tvmgen_NAME_run(inputs, outputs)", ("flat", "tvm"))
     weights: str = flag(
         "auto",
-        "where weights are kept: in NAME.c, in NAME_weights.c, or in NAME.bin; auto goes by their size",
+        "place of weights: NAME.c, NAME_weights.c or NAME.bin; auto: by size",
         ("auto", "inline", "split", "file"),
     )
-    verify_weights: bool = flag(True, "check NAME.bin against its digest when it is loaded")
-    testbench: bool = flag(False, "also write NAME_test.c, which checks outputs against the interpreter's")
-    cc: str = flag("", "C compiler; by default that of $CC, or cc")
-    cflags: str = flag("", "further flags for the C compiler, behind those of $CFLAGS")
-    sanitize: tuple[str, ...] = flag((), "checks in the code; all but undefined want --emit=exe to be run", SANITIZERS)
+    verify_weights: bool = flag(True, "verify the digest of NAME.bin on loading")
+    testbench: bool = flag(False, "also write NAME_test.c, which compares the outputs with the interpreter's")
+    cc: str = flag("", "C compiler; default: $CC, or cc")
+    cflags: str = flag("", "additional flags for the C compiler, after $CFLAGS")
+    sanitize: tuple[str, ...] = flag((), "sanitizers; all but undefined require --emit=exe", SANITIZERS)
     build_file: tuple[str, ...] = flag((), "also write NAME.cmake or NAME.mk, which other builds include", tuple(KINDS))
 
     def fit_name(self, text: str) -> str:

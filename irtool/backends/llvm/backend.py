@@ -36,19 +36,17 @@ class Llvm(Backend):
 
     math: str = flag("fast", "own vectorized exp, tanh, erf … (4 ULP), or those of libm", ("fast", "strict"))
     vector: str = flag("auto", "vectors, or scalar code only", ("auto", "none"))
-    mcpu: str = flag("native", "processor, as LLVM calls it; `none` is the least of its kind")
-    mtriple: str = flag("", "what code is made for, such as aarch64-linux-gnu; by default this machine")
+    mcpu: str = flag("native", "processor, by LLVM's name; `none`: the baseline of the architecture")
+    mtriple: str = flag("", "target triple, such as aarch64-linux-gnu; default: this machine")
     mattr: str = flag("", "features of the processor, such as +neon,+dotprod")
     weights: str = flag(
         "auto",
-        "where weights are kept: in NAME.ll, or in NAME.bin; auto goes by their size",
+        "place of weights: NAME.ll or NAME.bin; auto: by size",
         ("auto", "inline", "file"),
     )
-    verify_weights: bool = flag(True, "check NAME.bin against its digest when it is loaded")
-    cc: str = flag(
-        "", "the clang to compile with, 15 or later; by default $CC where that is one, else clang, else llvmlite"
-    )
-    cflags: str = flag("", "further flags for clang")
+    verify_weights: bool = flag(True, "verify the digest of NAME.bin on loading")
+    cc: str = flag("", "clang 15 or later; default: $CC if it is clang, else clang, else llvmlite")
+    cflags: str = flag("", "additional flags for clang")
 
     def fit_name(self, text: str) -> str:
         return Names().fresh(text)
