@@ -19,7 +19,7 @@ pytestmark = pytest.mark.promise("mistakes of newcomers")
         ("fuse-ops", ["FuseOps"]),
         ("FUSE_OPS", ["FuseOps"]),
         ("FuseOp", ["FuseOps"]),
-        ("simplify", ["SimplifyExpr", "SimplifyInference", "SimplifyFCTranspose"]),
+        ("simplify", ["Simplify"]),
         ("mixed", ["ToMixedPrecision"]),
         ("Foldconstnat", ["FoldConstant"]),
         ("f…", []),

@@ -79,12 +79,16 @@ def add_module(key: Key, module: Any) -> None:
     """Adds a module to a key: its text, its constants, and what generated code says of its places."""
     from ..ir import Call, Constant, Function, MissingData, post_order
     from ..printer import to_text
+    from ..tir.stmt import AllocateConst, PrimFunc, pre_order
 
     key.add(to_text(module, metadata=False, types="none"))
     for f in module.functions.values():
         for e in post_order(f) if isinstance(f, Function) else ():
             if isinstance(e, Constant) and not isinstance(e.data, MissingData):
                 key.add_arrays({e.dtype: e.data})
+        for s in pre_order(f.body) if isinstance(f, PrimFunc) else ():
+            if isinstance(s, AllocateConst):
+                key.add_arrays({s.buffer.dtype: s.data})
     found = [e.span for f in module.relay_functions.values() for e in post_order(f.body) if isinstance(e, Call)]
     key.add(repr([s and (os.path.basename(s.source.name), *s.source.position(s.start)) for s in found]))
 

@@ -111,3 +111,15 @@ def test_a_constant_without_its_data_is_kept_as_text() -> None:
     assert "irmod_storage_idx = 0" in irtool.to_text(module)
     with pytest.raises(irtool.IrError, match="kept as text"):
         irtool.build(module)
+
+
+def test_another_constant_is_another_build(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    x = np.ones((2, 3), "float32")
+    lowered = irtool.run_passes(module_of("float32"), "LowerTE")
+    first = irtool.build(lowered, cache=True).run([x])
+    for f in lowered.functions.values():
+        for s in pre_order(f.body) if isinstance(f, PrimFunc) else ():
+            if isinstance(s, AllocateConst):
+                s.data = s.data + 1
+    np.testing.assert_array_equal(irtool.build(lowered, cache=True).run([x]), first + 1)

@@ -74,7 +74,7 @@ def transposed_convolution(
     attrs = {"strides": tuple(strides), "dilation": tuple(dilation), "groups": groups}
 
     def element_of(phases: Sequence[_Phases]) -> Callable[..., Any]:
-        rc = [te.reduce_axis(depth, name="rc")] if depth > 1 else []
+        rc = [te.reduce_axis(depth, name="rc")] if depth != 1 else []
         over = window_axes([p.taps for p in phases])
 
         def element(*i: Any) -> Any:
