@@ -31,7 +31,7 @@ from irtool.ir import Constant, Expr, Function, Module, TensorType, Tuple, Var
 from irtool.ops import call
 from irtool.schedule import VectorTarget
 from tests.ops import structural_cases
-from tests.ops.cases import calls_of_family
+from tests.ops.cases import layers
 from tests.ops.verdicts import CALLS, calls
 from tests.schedule.plans import module_text, networks
 
@@ -83,8 +83,7 @@ def programs() -> dict[str, Any]:
     """For each name a text, or operator, arguments and attributes."""
     found: dict[str, Any] = {f"network {key}": module_text(key) for key in networks()}
     found |= {f"weighted {key}": module_text(key) for key in WEIGHTED}
-    for n, case in enumerate([*calls_of_family("nn"), *calls_of_family("qnn")]):
-        found[f"layer {n} {case[0]}"] = case
+    found |= layers()
     for path in sorted((ROOT / "samples").glob("*.relay")):
         found[f"sample {path.stem}"] = path.read_text(encoding="utf-8")
     seeds = (ROOT / "tests" / "fuzz" / "seeds" / "language.relay").read_text(encoding="utf-8")

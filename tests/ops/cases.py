@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -24,3 +25,14 @@ def calls_of_family(package: str) -> tuple[Call, ...]:
     """The accepted calls of the operators that are defined in `irtool.ops.PACKAGE`."""
     inside = [cls.name for cls in operators if cls.__module__.startswith(f"irtool.ops.{package}.")]
     return tuple(found for name in inside for found in accepted_calls(name))
+
+
+@cache
+def layers() -> dict[str, Call]:
+    """The accepted calls of layers by name, numbered by operator, so that a new case moves no other."""
+    before: Counter[str] = Counter()
+    found: dict[str, Call] = {}
+    for case in (*calls_of_family("nn"), *calls_of_family("qnn")):
+        found[f"layer {case[0]} {before[case[0]]}"] = case
+        before[case[0]] += 1
+    return found

@@ -21,7 +21,7 @@ from irtool.passes.partition.libraries import libraries
 from tests.backends.texts import module_of
 from tests.generators import random_module
 from tests.networks import random_network
-from tests.ops import nn_cases
+from tests.ops.cases import layers
 from tests.passes.test_every_pass import ALL, pipelines
 
 HERE = Path(__file__).parent
@@ -29,7 +29,6 @@ FILE = HERE / "results.txt"
 GOLDENS = HERE.parent / "golden" / "passes"
 CHANGED, OTHERS, TRIED = 14, 2, 150
 """How many programs are written down for each pipeline, and how many are tried to find them."""
-LAYERS = (*nn_cases.CASES, *nn_cases.QUANTIZED)
 
 
 def every_pipeline() -> list[str]:
@@ -47,7 +46,7 @@ def programs() -> list[str]:
     """The names of all programs."""
     goldens = [str(p.relative_to(GOLDENS)) for p in sorted(GOLDENS.rglob("*.relay"))]
     networks = [f"network {n}" for n in range(120)]
-    return [*goldens, *networks, *(f"program {n}" for n in range(40)), *(f"layer {n}" for n in range(len(LAYERS)))]
+    return [*goldens, *networks, *(f"program {n}" for n in range(40)), *layers()]
 
 
 @functools.cache
@@ -59,7 +58,7 @@ def module(name: str) -> Module:
     if kind == "program":
         return irtool.infer_types(random_module(int(number), 10))
     if kind == "layer":
-        return module_of(LAYERS[int(number)])
+        return module_of(layers()[name])
     return irtool.infer_types(irtool.parse((GOLDENS / name).read_text(encoding="utf-8")))
 
 
