@@ -67,6 +67,10 @@ def infer_known_types(module: Module) -> tuple[Module, dict[str, Diagnostic]]:
     return module.with_functions({n: inference.done.get(n, f) for n, f in module.functions.items()}), inference.open
 
 
+@overload
+def infer_expr(expr: Function, module: Module | None = None) -> Function: ...
+@overload
+def infer_expr(expr: Expr, module: Module | None = None) -> Expr: ...
 def infer_expr(expr: Expr, module: Module | None = None) -> Expr:
     """`expr` with a type on every node below it; the same object if it is typed already.
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .adt import Clause
 
 C = TypeVar("C", bound=type)
+E = TypeVar("E", bound="Expr")
 
 
 @dataclass_transform(eq_default=False, frozen_default=True)
@@ -387,7 +388,7 @@ def _rebuild_match(e: Match, k: Sequence[Expr]) -> Match:
     return Match(k[0], clauses, e.complete, e.span)
 
 
-_REBUILD: dict[type, Callable[[Any, Sequence[Expr]], Expr]] = {
+_REBUILD: dict[type, Callable[[Any, Sequence[Expr]], Any]] = {
     Tuple: lambda e, k: Tuple(tuple(k), e.span),
     TupleGetItem: lambda e, k: TupleGetItem(k[0], e.index, e.span),
     Call: lambda e, k: Call(k[0], tuple(k[1:]), e.attrs, e.type_args, e.span),
@@ -401,7 +402,7 @@ _REBUILD: dict[type, Callable[[Any, Sequence[Expr]], Expr]] = {
 }
 
 
-def rebuild(e: Expr, kids: Sequence[Expr]) -> Expr:
+def rebuild(e: E, kids: Sequence[Expr]) -> E:
     """`e` over other children; `e` itself if they are the same objects."""
     old = children(e)
     for a, b in zip(old, kids, strict=True):

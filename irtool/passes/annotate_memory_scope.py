@@ -168,7 +168,7 @@ class _Annotator:
             if scope != silent and device != p.virtual_device:
                 fresh[p] = Var(p.name, p.type_annotation, p.span, None, device)
         if not fresh:
-            return f if body is f.body else rebuild(f, (body,))  # type: ignore[return-value]
+            return f if body is f.body else rebuild(f, (body,))
         params = tuple(fresh.get(p, p) for p in f.params)
         body = substitute(body, fresh)
         return Function(params, body, f.ret_type, f.type_params, f.attrs, f.span, None, f.virtual_device)

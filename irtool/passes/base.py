@@ -117,7 +117,7 @@ class Pass(Plugin):
         super().__init_subclass__()
         # A dataclass writes its own `__repr__` unless the class itself has one; the text form says more.
         if "__repr__" not in cls.__dict__:
-            cls.__repr__ = super(cls, cls).__repr__  # type: ignore[method-assign]
+            cls.__repr__ = super(cls, cls).__repr__  # type: ignore[method-assign]  # a class that has none gets that of its base
 
     def __post_init__(self) -> None:
         """Checks the options, so that a pass made in Python is as sound as one made of text."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from ..ir import Call, Expr, Function, Module, Op, TensorType, children, rewrite
 from ..ops.base import Pattern, is_call_to
@@ -56,7 +57,8 @@ def _repeated_uses(root: Expr) -> dict[Expr, set[int]]:
     while stack:
         e, at = stack.pop()
         if at >= 0:
-            cast = e.args[at]  # type: ignore[attr-defined]
+            assert isinstance(e, Call)
+            cast = e.args[at]
             if cast in used:
                 repeated.setdefault(e, set()).add(at)
             used.add(cast)
@@ -65,14 +67,14 @@ def _repeated_uses(root: Expr) -> dict[Expr, set[int]]:
             if not _merges_casts(e):
                 stack.extend((c, -1) for c in reversed(children(e)))
                 continue
-            for i, arg in reversed(list(enumerate(e.args))):  # type: ignore[attr-defined]
+            for i, arg in reversed(list(enumerate(e.args))):
                 if _is_widening(arg):
                     stack.append((e, i))
                 stack.append((arg, -1))
     return repeated
 
 
-def _merges_casts(e: Expr) -> bool:
+def _merges_casts(e: Expr) -> TypeGuard[Call]:
     """Whether fusion would take a cast into the kernel of this call."""
     if not isinstance(e, Call) or not isinstance(e.op, Op):
         return False

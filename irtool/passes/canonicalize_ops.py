@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ir import Expr, Function, Module, TensorType, rewrite
+from ..ir import Call, Expr, Function, Module, TensorType, rewrite
 from ..ops.base import call, is_call_to
 from .axes import expand_to_axis
 from .base import FunctionPass, register_pass
@@ -28,7 +28,8 @@ class CanonicalizeOps(FunctionPass):
 def _leave(old: Expr, new: Expr) -> Expr:
     if not is_call_to(new, "nn.bias_add"):
         return new
-    data_type = old.args[0].checked_type  # type: ignore[attr-defined]
+    assert isinstance(old, Call)
+    data_type = old.args[0].checked_type
     assert isinstance(data_type, TensorType)
     rank = len(data_type.shape)
     data, bias = new.args

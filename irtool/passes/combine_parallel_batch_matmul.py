@@ -8,7 +8,7 @@ from ..ir import Call, Expr, Function, Module
 from ..ops.base import call
 from .base import FunctionPass, register_pass
 from .context import PassContext
-from .parallel_branches import Combiner, Group, combine_parallel, concatenate, take_slice, tensor
+from .parallel_branches import Combiner, Group, combine_parallel, concatenate, extent, take_slice, tensor
 
 
 @register_pass("CombineParallelBatchMatmul", level=4, required=("InferType",))
@@ -72,9 +72,9 @@ class _BatchMatmul(Combiner):
         parts: list[Expr] = []
         begin = 0
         for branch in branches:
-            features = tensor(branch[0].args[1]).shape[1]
+            features = extent(branch[0].args[1], 1)
             parts.append(take_slice(combined, [0, 0, begin], [-1, -1, features]))
-            begin += features  # type: ignore[operator]
+            begin += features
         return parts
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..ir import Call, Dim, Expr, Function, Module
+from ..ir import Call, Expr, Function, Module
 from ..ops.layout import LayoutError, convert_shape
 from .base import FunctionPass, register_pass
 from .context import PassContext
-from .parallel_branches import Combiner, Group, combine_parallel, concatenate, take_slice, tensor
+from .parallel_branches import Combiner, Group, combine_parallel, concatenate, extent, take_slice, tensor
 
 
 @register_pass("CombineParallelConv2D", level=4, required=("InferType",), info_name="CombineParallelConv2d")
@@ -56,7 +56,7 @@ class _Conv2D(Combiner):
         first = branches[0][0]
         axis = first.attrs.kernel_layout.index("O")
         weight = concatenate([b[0].args[1] for b in branches], axis)
-        channels = sum(_filters(b[0]) for b in branches)  # type: ignore[misc]
+        channels = sum(_filters(b[0]) for b in branches)
         return Call(first.op, (first.args[0], weight), replace(first.attrs, channels=channels))
 
     def is_arg_compatible(self, branches: Group, a: Call, b: Call, index: int) -> bool:
@@ -82,12 +82,12 @@ class _Conv2D(Combiner):
         for branch in branches:
             filters = _filters(branch[0])
             parts.append(take_slice(combined, [0] * channel + [begin], [*[-1] * channel, filters]))
-            begin += filters  # type: ignore[operator]
+            begin += filters
         return parts
 
 
-def _filters(e: Call) -> Dim:
-    return tensor(e.args[1]).shape[e.attrs.kernel_layout.index("O")]
+def _filters(e: Call) -> int:
+    return extent(e.args[1], e.attrs.kernel_layout.index("O"))
 
 
 def _channel_axis(branches: Group) -> int:

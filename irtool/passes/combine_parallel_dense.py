@@ -8,7 +8,7 @@ from ..ir import Call, Expr, Function, Module, Tuple, TupleGetItem
 from ..ops.base import call
 from .base import FunctionPass, register_pass
 from .context import PassContext
-from .parallel_branches import Combiner, Group, combine_parallel, concatenate, take_slice, tensor
+from .parallel_branches import Combiner, Group, combine_parallel, concatenate, extent, take_slice, tensor
 
 
 @register_pass("CombineParallelDense", level=4, required=("InferType",))
@@ -75,7 +75,7 @@ class _ToDense(Combiner):
     def combine(self, branches: Group) -> Call:
         first = branches[0][0]
         weights = [b[0].args[1] for b in branches]
-        units = sum(tensor(w).shape[0] for w in weights)  # type: ignore[misc]
+        units = sum(extent(w, 0) for w in weights)
         return Call(first.op, (first.args[0], concatenate(weights, 0)), replace(first.attrs, units=units))
 
     def is_arg_compatible(self, branches: Group, a: Call, b: Call, index: int) -> bool:
@@ -91,9 +91,9 @@ class _ToDense(Combiner):
         axis = max(rank - 1, 0)
         parts: list[Expr] = []
         for branch in branches:
-            width = tensor(branch[depth].args[parent]).shape[-1]
+            width = extent(branch[depth].args[parent], -1)
             arg = branch[depth].args[index]
-            repeated = rank == 0 or (width > 1 and tensor(arg).shape[-1] == 1)  # type: ignore[operator]
+            repeated = rank == 0 or (width > 1 and tensor(arg).shape[-1] == 1)
             if rank == 0:
                 arg = call("expand_dims", arg, axis=-1, num_newaxis=1)
             # What was broadcast along a layer's own units must reach just as far in the wide layer.
@@ -104,7 +104,7 @@ class _ToDense(Combiner):
         parts: list[Expr] = []
         begin = 0
         for branch in branches:
-            *others, units = tensor(branch[depth]).shape
-            parts.append(take_slice(combined, [0] * len(others) + [begin], [*[-1] * len(others), units]))
-            begin += units  # type: ignore[operator]
+            others, units = len(tensor(branch[depth]).shape) - 1, extent(branch[depth], -1)
+            parts.append(take_slice(combined, [0] * others + [begin], [*[-1] * others, units]))
+            begin += units
         return parts

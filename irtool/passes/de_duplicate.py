@@ -77,7 +77,7 @@ def fresh_variables(root: Expr) -> Expr:
     def leave(old: Expr, new: Expr) -> Expr:
         new = with_binders(new, fresh)
         if isinstance(new, Call) and new.type_args:
-            return Call(new.op, new.args, new.attrs, tuple(renamed(t) for t in new.type_args), new.span)  # type: ignore[misc]
+            return Call(new.op, new.args, new.attrs, tuple(renamed(t) for t in new.type_args), new.span)  # type: ignore[misc]  # only None becomes None
         if isinstance(new, Function) and types:
             type_params = tuple(types[t] for t in new.type_params)
             ret_type = renamed(new.ret_type)

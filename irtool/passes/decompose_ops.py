@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..ir import Call, Expr, Function, Module, Op, TensorType, Tuple, TupleGetItem, rewrite, without_return_type
 from ..ops.base import call, is_call_to
@@ -40,10 +40,10 @@ def _tensor_type(old: Expr) -> TensorType | None:
     return ty if isinstance(ty, TensorType) else None
 
 
-def _scale_and_shift(out: Expr, attrs: object, gamma: Expr, beta: Expr) -> Expr:
-    if attrs.scale:  # type: ignore[attr-defined]
+def _scale_and_shift(out: Expr, attrs: Any, gamma: Expr, beta: Expr) -> Expr:
+    if attrs.scale:
         out = call("multiply", out, gamma)
-    if attrs.center:  # type: ignore[attr-defined]
+    if attrs.center:
         out = call("add", out, beta)
     return out
 

@@ -146,7 +146,7 @@ def _wrap_class(decorator: str, base: type[_Decorated], user: type, info: PassIn
     if not callable(getattr(user, method, None)):
         raise TypeError(f"the class {user.__name__} needs a method {method} to be decorated with {decorator}")
 
-    class Wrapped(base):  # type: ignore[misc, valid-type]
+    class Wrapped(base):  # type: ignore[misc, valid-type]  # a class over the base that was asked for
         def __init__(self, *args: Any, **options: Any) -> None:
             self._instance = user(*args, **options)
             super().__init__(getattr(self._instance, method), info)

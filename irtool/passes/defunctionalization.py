@@ -234,7 +234,7 @@ class _Defunctionalizer:
             raise IrError("a function argument must be a variable, a global function or a function literal", e.span)
         captured = free_variables(e)
         inputs = tuple(v.type_annotation or v.checked_type for v in captured)
-        made = self.constructor(t, inputs)  # type: ignore[arg-type]
+        made = self.constructor(t, inputs)  # type: ignore[arg-type]  # types have been inferred
         fields = {v: Var(v.name, v.type_annotation or v.checked_type) for v in captured}
         body = yield self.visit(substitute(e.body, fields))
         pattern = PatternConstructor(made, tuple(PatternVar(fields[v]) for v in captured))

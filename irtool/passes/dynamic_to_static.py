@@ -44,14 +44,14 @@ class DynamicToStatic(FunctionPass):
             raise IrError([replace(first, notes=(*first.notes, note)), *rest]) from error
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        current: Expr = function
+        current = function
         while True:
             typed = infer_expr(current, module) if current.checked_type is None else current
             freezer = _Freezer(module)
             frozen = freezer.run(typed)
             if frozen is typed or not freezer.count:
-                _require_declared(function, frozen)  # type: ignore[arg-type]
-                return frozen  # type: ignore[return-value]
+                _require_declared(function, frozen)
+                return frozen
             current = frozen
 
 
@@ -95,7 +95,7 @@ def _known_value(e: Expr) -> np.ndarray | None:
         return to_array(e) if has_data(e) else None
     t = e.checked_type
     if isinstance(t, TensorType) and t.is_static and 0 in t.shape:
-        return np.empty(t.shape, "int64")  # type: ignore[arg-type]
+        return np.empty(t.shape, "int64")  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
     return None
 
 

@@ -49,4 +49,4 @@ class FakeQuantizationToInteger(FunctionPass):
             from ..infer import infer_expr
 
             result = rewrite_dequantized_inputs(infer_expr(result, module), self.hard_fail, self.optional_qnn_ops)
-        return result  # type: ignore[return-value]
+        return result

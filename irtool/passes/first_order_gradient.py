@@ -67,10 +67,10 @@ class FirstOrderGradient(ModulePass):
 
 def gradient_type(f: Function) -> Type | None:
     """`(result, (parameters…))`, or None where an annotation is missing."""
-    types = [p.type_annotation for p in f.params]
-    if f.ret_type is None or any(t is None for t in types):
+    types = [t for p in f.params if (t := p.type_annotation) is not None]
+    if f.ret_type is None or len(types) < len(f.params):
         return None
-    return TupleType((f.ret_type, TupleType(tuple(types))))  # type: ignore[arg-type]
+    return TupleType((f.ret_type, TupleType(tuple(types))))
 
 
 def differentiate(f: Function) -> Function:

@@ -81,6 +81,10 @@ class ConstantFolder:
         self.module = module
         self.fold_qnn = fold_qnn
 
+    @overload
+    def run(self, root: Function) -> Function: ...
+    @overload
+    def run(self, root: Expr) -> Expr: ...
     def run(self, root: Expr) -> Expr:
         self.inside = {e for f in post_order(root) if is_primitive(f) for e in post_order(f.body)}
         return rewrite_lets(root, lambda var, value: value if is_constant(value) else None, self.fold)
@@ -90,12 +94,12 @@ class ConstantFolder:
         if old in self.inside:
             return new
         if isinstance(old, Call):
-            return self.call(old, new)  # type: ignore[arg-type]
+            return self.call(old, new)  # type: ignore[arg-type]  # `new` is `old` over its new children
         if isinstance(old, TupleGetItem):
-            made = without_device(new.tuple)  # type: ignore[attr-defined]
+            made = without_device(new.tuple)  # type: ignore[attr-defined]  # `new` is `old` over its new children
             return made.fields[old.index] if isinstance(made, Tuple) else new
         if isinstance(old, If):
-            return _branch(new)  # type: ignore[arg-type]
+            return _branch(new)  # type: ignore[arg-type]  # `new` is `old` over its new children
         return new
 
     def call(self, old: Call, new: Call) -> Expr:
@@ -178,7 +182,7 @@ def _static_shape_query(old: Call) -> Expr | None:
     if not has_arrays(dtype):
         return None
     if is_call_to(old, "ndarray_size"):
-        return array_constant(np.asarray(math.prod(t.shape)), dtype)  # type: ignore[arg-type]
+        return array_constant(np.asarray(math.prod(t.shape)), dtype)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
     if not t.shape:  # its type is that of a scalar, as in TVM, and no constant of no elements is one
         return None
     return array_constant(np.asarray(t.shape, "int64"), dtype)
@@ -188,7 +192,7 @@ def _can_be_constant(t: Type | None) -> bool:
     """Whether constants of the type can be written, and are worth making as far as its shape is known."""
     tensors = (x for x in distinct_leaves(t) if isinstance(x, TensorType))  # type: ignore[arg-type]  # types have been inferred
     return all(
-        has_arrays(x.dtype) and (not x.is_static or math.prod(x.shape) <= _LARGEST)  # type: ignore[arg-type]
+        has_arrays(x.dtype) and (not x.is_static or math.prod(x.shape) <= _LARGEST)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
         for x in tensors
     )
 

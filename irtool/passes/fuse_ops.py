@@ -88,7 +88,7 @@ def fuse(
     """`function`, typed, with its operators grouped into primitive functions."""
     separate = separate_primitives(function)
     if separate is not function:
-        function = infer_expr(separate, module)  # type: ignore[assignment]
+        function = infer_expr(separate, module)
     graph = dataflow_graph(function)
     return _Fuser(graph, Groups(graph, fuse_operators, most), link_params).run(function)
 
@@ -121,11 +121,11 @@ class _Fuser:
 
     def leave(self, old: Expr, new: Expr) -> Expr:
         if isinstance(old, Call):
-            return self.call(old, new)  # type: ignore[arg-type]
+            return self.call(old, new)  # type: ignore[arg-type]  # `new` is `old` over its new children
         if isinstance(old, Tuple):
-            return self.make_tuple(old, new)  # type: ignore[arg-type]
+            return self.make_tuple(old, new)  # type: ignore[arg-type]  # `new` is `old` over its new children
         if isinstance(old, TupleGetItem):
-            return self.project(old, new)  # type: ignore[arg-type]
+            return self.project(old, new)  # type: ignore[arg-type]  # `new` is `old` over its new children
         return new
 
     def call(self, old: Call, new: Call) -> Expr:
@@ -178,7 +178,7 @@ class _Fuser:
         result = old.checked_type
         function = Function(tuple(params.values()), body, result, (), attrs, old.span)
         if body.checked_type is not None and result is not None:
-            function.checked_type = FuncType(tuple(p.checked_type for p in params.values()), result)  # type: ignore[misc]
+            function.checked_type = FuncType(tuple(p.checked_type for p in params.values()), result)  # type: ignore[misc]  # a node that was made here and is not shared yet; types have been inferred
         return _type(Call(function, tuple(params), span=old.span), result, (function, *params))
 
 

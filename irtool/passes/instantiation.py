@@ -44,7 +44,7 @@ def instantiate(
     def leave(old: Expr, new: Expr) -> Expr:
         new = with_binders(new, renamed)
         if types and isinstance(new, Call) and new.type_args:
-            new = Call(new.op, new.args, new.attrs, tuple(map(convert, new.type_args)), new.span)  # type: ignore[arg-type]
+            new = Call(new.op, new.args, new.attrs, tuple(map(convert, new.type_args)), new.span)  # type: ignore[arg-type]  # only None becomes None
         if isinstance(old, Function) and isinstance(new, Function):
             if new is old or (types and new.ret_type is not None):
                 new = with_function(new, ret_type=convert(new.ret_type))

@@ -105,11 +105,12 @@ class _Lifter:
 
         def leave(old: Expr, new: Expr) -> Expr:
             if is_fixed(old):
-                return fix_device(new.args[0], old.attrs.virtual_device)  # type: ignore[attr-defined]
+                assert isinstance(new, Call)
+                return fix_device(new.args[0], old.attrs.virtual_device)
             plan = self.plans.get(old) if isinstance(old, Function) else None
             if plan is None:
                 return new
-            self._define(plan, old, new)  # type: ignore[arg-type]
+            self._define(plan, old, new)  # type: ignore[arg-type]  # functions have plans, and `new` is `old` over its new children
             if plan.own_name is not None:
                 # Inside, the name stood for the global function; from here on it is the variable of the `let`.
                 memo[plan.own_name] = plan.own_name

@@ -161,7 +161,7 @@ class _Lazy:
         assert result is not None
         types = [a.checked_type for a in old.args]
         if isinstance(new.op, GlobalVar):
-            arguments = [self.unwrapped(a, t) for a, t in zip(new.args, types, strict=True)]  # type: ignore[arg-type]
+            arguments = [self.unwrapped(a, t) for a, t in zip(new.args, types, strict=True)]  # type: ignore[arg-type]  # types have been inferred
             return self.wrapped(Call(new.op, tuple(arguments), new.attrs, new.type_args, new.span), result)
         if not isinstance(new.op, Op):
             return Call(new.op, new.args, new.attrs, tuple(map(self.cell_type, new.type_args)), new.span)
@@ -170,8 +170,8 @@ class _Lazy:
             overload = GlobalVar("AddGradCell" if name == "add" else "MultiplyGradCell")
             lhs, rhs = Var("lhs", types[0]), Var("rhs", types[0])
             fallback = Function((lhs, rhs), Call(new.op, (lhs, rhs), new.attrs), types[0])
-            return Call(overload, (fallback, *new.args), None, (types[0],))  # type: ignore[arg-type]
-        plain = tuple(self.unwrapped(a, t) for a, t in zip(new.args, types, strict=True))  # type: ignore[arg-type]
+            return Call(overload, (fallback, *new.args), None, (types[0],))  # type: ignore[arg-type]  # types have been inferred
+        plain = tuple(self.unwrapped(a, t) for a, t in zip(new.args, types, strict=True))  # type: ignore[arg-type]  # types have been inferred
         value = Call(new.op, plain, new.attrs, (), new.span)
         known = {"ones": "One", "ones_like": "One", "zeros": "Zero", "zeros_like": "Zero"}.get(name)
         if known is not None:

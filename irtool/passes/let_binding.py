@@ -113,7 +113,7 @@ def bind(root: Function, names: Names, every: bool) -> Function:
     Nodes that stay unbound and unchanged are the same objects as before.
     """
     root = separate_primitives(root)
-    return _Binder(root, names, every).run(root)  # type: ignore[return-value]
+    return _Binder(root, names, every).run(root)  # type: ignore[return-value]  # nothing is bound around a function that is the root
 
 
 Steps = Generator[Any, Any, Any]

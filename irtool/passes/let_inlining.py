@@ -47,7 +47,8 @@ def rewrite_lets(root: Expr, replace: Replace, leave: Leave | None = None, enter
 
     def on_leave(old: Expr, new: Expr) -> Expr:
         if isinstance(old, Let) and old.var in gone:
-            result = new.body  # type: ignore[attr-defined]
+            assert isinstance(new, Let)
+            result = new.body
         else:
             result = leave(old, new) if leave else new
         if old in bound_to:

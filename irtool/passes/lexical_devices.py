@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeGuard
 
 from ..ir import Call, Constructor, Expr, Function, GlobalVar, Op, Var
 from ..ir.meta import VirtualDevice
@@ -24,7 +25,7 @@ def without_device(e: Expr) -> Expr:
     return e
 
 
-def is_fixed(e: Expr) -> bool:
+def is_fixed(e: Expr) -> TypeGuard[Call]:
     """Whether `e` is an `on_device` that says where both its body and its value are."""
     return is_call_to(e, "on_device") and e.attrs.constrain_body and e.attrs.constrain_result
 
@@ -69,7 +70,7 @@ class LexicalDevices:
     def of(self, e: Expr) -> Device:
         """The device of `e` at this point of the walk."""
         if is_fixed(e):
-            return known(e.attrs.virtual_device)  # type: ignore[attr-defined]  # attributes of the operator that was asked for
+            return known(e.attrs.virtual_device)
         if isinstance(e, Var):
             return self._bound.get(e)
         if isinstance(e, Function) and not e.attrs.get("Primitive"):

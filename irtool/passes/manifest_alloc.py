@@ -219,7 +219,7 @@ class _Allocator:
 
     def tensor(self, type: TensorType, device: VirtualDevice | None, name: str) -> Var:
         """A new tensor of a shape that is known."""
-        size = prod(type.shape) * _bytes(type)  # type: ignore[arg-type]
+        size = prod(type.shape) * _bytes(type)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
         storage = self.storage(self.on_host(_int64(size), device), type, device, name)
         shape = self.on_host(_integers(type.shape), device)
         made = _at(storage, self.on_host(_int64(0), device), shape, type)
@@ -237,7 +237,12 @@ class _Allocator:
         states = kernel.metadata.get("prim_shape_fn_states")
         name = function.name if isinstance(function, GlobalVar) else function
         found = self.module.functions.get(name) if isinstance(name, str) else None
-        if found is None or not isinstance(states, Sequence) or not isinstance(found.checked_type, FuncType):
+        if (
+            not isinstance(name, str)
+            or found is None
+            or not isinstance(states, Sequence)
+            or not isinstance(found.checked_type, FuncType)
+        ):
             raise IrError(
                 f"the shape of this kernel's result, {e.checked_type}, is known only at run time, and the call names no "
                 "shape function",
@@ -263,7 +268,7 @@ class _Allocator:
                 ins.append(self.bind(Var(f"in_shape_{len(ins)}"), fix_device(part, host)))
         results = _tensors(type.ret_type, e)
         outs = [self.tensor(t, host, f"out_shape_{i}") for i, t in enumerate(results)]
-        invoked = call("vm.invoke_tvm_op", GlobalVar(name), Tuple(tuple(ins)), Tuple(tuple(outs)), span=e.span)  # type: ignore[arg-type]
+        invoked = call("vm.invoke_tvm_op", GlobalVar(name), Tuple(tuple(ins)), Tuple(tuple(outs)), span=e.span)
         self.bind(Var("shape_func"), fix_device(invoked, host))
         return list(outs)
 

@@ -34,6 +34,6 @@ class MergeComposite(FunctionPass):
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         for name, pattern, check in pattern_table(self.pattern_table):
-            function = infer_expr(function, module)  # type: ignore[assignment]
-            function = partition(pattern, function, {"Composite": name}, check)  # type: ignore[assignment]
+            function = infer_expr(function, module)
+            function = partition(pattern, function, {"Composite": name}, check)  # type: ignore[assignment]  # a function becomes a function, unless a pattern matches it
         return function

@@ -140,6 +140,13 @@ def tensor(e: Expr) -> TensorType:
     return e.checked_type
 
 
+def extent(e: Expr, axis: int) -> int:
+    """The number of elements of the tensor `e` along an axis of known extent."""
+    found = tensor(e).shape[axis]
+    assert isinstance(found, int)
+    return found
+
+
 def concatenate(parts: list[Expr], axis: int) -> Call:
     """The parts one after the other along an axis."""
     return call("concatenate", Tuple(tuple(parts)), axis=axis)

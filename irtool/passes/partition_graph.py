@@ -81,7 +81,8 @@ def _flatten_tuple(old: Expr, new: Expr) -> Expr:
 
 def _drop_default(old: Expr, new: Expr) -> Expr:
     if is_mark(old) and compiler_of(old) == DEFAULT:
-        return new.args[0]  # type: ignore[attr-defined]
+        assert isinstance(new, Call)
+        return new.args[0]
     return new
 
 
@@ -124,7 +125,7 @@ class _Partitioner:
             message = f"this uses a value inside a region of {region.compiler}"
             raise IrError(message, user.span, help="mark the edge with annotation.compiler_end")
         self._rewrite()
-        return self.done[self.function]  # type: ignore[return-value]
+        return self.done[self.function]  # type: ignore[return-value]  # a function becomes a function
 
     def _rewrite(self) -> None:
         """Rewrites bottom-up; the first end of a region waits for all of the region's outputs."""

@@ -90,9 +90,10 @@ def _prepared(function: object, module: Module) -> object:
         if isinstance(new, Function) and not is_primitive(new) and _is_open(new.body):
             return rebuild(new, (_fixed(new.body),))
         if is_call_to(new, "call_lowered") and _is_lowered(new, module):
-            assert isinstance(new, Call)
-            fields = tuple(_may_be_copied(f) for f in new.args[1].fields)  # type: ignore[attr-defined]
-            return _may_be_copied(rebuild(new, (new.op, new.args[0], Tuple(fields, new.args[1].span))))
+            inputs = new.args[1]
+            assert isinstance(inputs, Tuple)
+            fields = tuple(_may_be_copied(f) for f in inputs.fields)
+            return _may_be_copied(rebuild(new, (new.op, new.args[0], Tuple(fields, inputs.span))))
         return new
 
     return rewrite(function, leave, lambda e: e if is_primitive(e) else None)
@@ -108,10 +109,9 @@ def _fixed(e: Expr) -> Expr:
     return call("on_device", e.args[0], virtual_device=e.attrs.virtual_device, constrain_result=True, span=e.span)
 
 
-def _is_lowered(e: Expr, module: Module) -> bool:
+def _is_lowered(e: Call, module: Module) -> bool:
     """Whether a lowered call is one of a kernel whose loops are written out."""
-    assert isinstance(e, Call)
-    return isinstance(e.args[1], Tuple) and not isinstance(module.functions.get(e.args[0].name), Function)  # type: ignore[attr-defined]
+    return isinstance(e.args[1], Tuple) and not isinstance(module.functions.get(e.args[0].name), Function)  # type: ignore[attr-defined]  # what is lowered has a global name
 
 
 def _may_be_copied(e: Expr) -> Expr:

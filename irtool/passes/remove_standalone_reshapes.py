@@ -68,7 +68,7 @@ def _without_reshapes(function: Function, module: Module) -> Function:
             return new
         producer = kernels[source]
         if old.checked_type == producer.checked_type:
-            return rewritten[producer.args[0]]  # type: ignore[attr-defined]
+            return rewritten[producer.args[0]]  # type: ignore[attr-defined]  # the result of a kernel is a call
         shape = old.checked_type.shape if isinstance(old.checked_type, TensorType) else ()
         if not shape or not all(isinstance(d, int) for d in shape):
             return new

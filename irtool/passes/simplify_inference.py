@@ -41,12 +41,14 @@ class SimplifyInference(FunctionPass):
 
 
 def _leave(old: Expr, new: Expr) -> Expr:
-    if isinstance(old, TupleGetItem):
-        return _first_result(old, new)  # type: ignore[arg-type]
+    if isinstance(old, TupleGetItem) and isinstance(new, TupleGetItem):
+        return _first_result(old, new)
     if isinstance(new, Call) and isinstance(new.op, Op):
         unpack = _UNPACKED.find(new.op.name)
         if unpack is not None:
-            data_type = old.args[0].checked_type  # type: ignore[attr-defined]
+            assert isinstance(old, Call)
+            data_type = old.args[0].checked_type
+            assert isinstance(data_type, TensorType)
             return unpack(new, data_type)
     return new
 

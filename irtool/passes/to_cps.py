@@ -123,8 +123,8 @@ def _takes_continuation(f: Function) -> bool:
 def _in_direct_style(f: Function) -> Function:
     # The function goes inside with its type parameters, so the one around it has its own.
     *inner, answer = f.type_params
-    own: dict[Type, Type] = {t: TypeVar(t.name, t.kind) for t in inner}
-    type_params = tuple(own.values())
+    type_params = tuple(TypeVar(t.name, t.kind) for t in inner)
+    own: dict[Type, Type] = dict(zip(inner, type_params, strict=True))
 
     def outside(t: Type) -> Type:
         return rewrite_type(t, lambda leaf: own.get(leaf, leaf))
@@ -137,7 +137,7 @@ def _in_direct_style(f: Function) -> Function:
     x = Var("x", result)
     identity = Function((x,), x, result)
     body = Call(f, (*params, identity), None, (*type_params, result))
-    return Function(params, body, result, type_params, f.attrs, f.span)  # type: ignore[arg-type]
+    return Function(params, body, result, type_params, f.attrs, f.span)
 
 
 def cps_type(t: Type, answer: TypeVar, known: dict[int, tuple[Type, Type]] | None = None) -> Type:

@@ -117,7 +117,7 @@ class _Converter:
             return self.call(old, new)
         if isinstance(new, Let):
             assert isinstance(old, Let)
-            return self.typed(with_binders(new, {old.var: self.memo.get(old.var, old.var)}))  # type: ignore[dict-item]
+            return self.typed(with_binders(new, {old.var: self.memo.get(old.var, old.var)}))  # type: ignore[dict-item]  # a variable becomes a variable
         if isinstance(new, Function):
             return without_return_type(new)
         if isinstance(new, Tuple) and old is self.function.body and self.keep_output:
@@ -142,7 +142,7 @@ class _Converter:
 
     def call(self, old: Call, new: Call) -> Expr:
         category = self.category(old)
-        types: list[Type] = [a.checked_type or a.type_annotation for a in new.args]  # type: ignore[attr-defined]
+        types: list[Type] = [a.checked_type or a.type_annotation for a in new.args]  # type: ignore[attr-defined]  # only variables have no types here, and they have annotations
         if category == "follow":
             fits = all(
                 self.is_converted(t) or isinstance(a, Var | Constant) for a, t in zip(new.args, types, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ...ir import Call, Expr, Function, Let, Match, Var, bound_vars, children
+from ...ir import Call, Expr, Function, Let, Match, bound_vars, children
 from ..fusion.dominators import PostDominators
 
 
@@ -79,14 +79,14 @@ class ExprGraph:
 def _order(root: Expr) -> list[Expr]:
     order: list[Expr] = []
     seen: set[Expr] = set()
-    bound_now: list[Var] = []
+    bound_now: list[Expr] = []
     stack: list[tuple[str, Expr]] = [("see", root)]
     while stack:
         step, e = stack.pop()
         if step == "leave":
             order.append(e)
         elif step == "bind":
-            bound_now.append(e)  # type: ignore[arg-type]
+            bound_now.append(e)
         elif step == "bound":
             bound_now.pop()
         elif e in seen or (bound_now and e is bound_now[-1]):

@@ -55,7 +55,7 @@ class Group:
     root: Expr
     match: Match
     args: list[Expr] = field(default_factory=list)
-    function: Function = field(default=None)  # type: ignore[assignment]
+    function: Function = field(default=None)  # type: ignore[assignment]  # given once the inputs of the group are known
     name: str = ""
 
 

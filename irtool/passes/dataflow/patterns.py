@@ -66,7 +66,7 @@ Parts = tuple[DFPattern, ...]
 
 @dataclass_transform(eq_default=False)
 def _pattern(cls: C) -> C:
-    return dataclass(eq=False, slots=True)(cls)  # type: ignore[return-value]
+    return dataclass(eq=False, slots=True)(cls)  # type: ignore[return-value]  # mypy takes the decorator for one of the class that it is used on
 
 
 @_pattern

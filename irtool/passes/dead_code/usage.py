@@ -27,7 +27,7 @@ def needed_uses(root: Function, is_pure: Callable[[Var], bool]) -> Counter[Var]:
             level -= 1
             continue
         if step == "used":
-            uses[e] += 1  # type: ignore[index]
+            uses[e] += 1  # type: ignore[index]  # a variable, by its step
             continue
         visits[e] += 1
         if visits[e] > 2:

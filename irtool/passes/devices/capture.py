@@ -81,7 +81,7 @@ class Capture:
         params = tuple(self.memo[p] for p in old.params)
         if body is old.body and params == old.params and old.virtual_device == device:
             return old
-        return Function(params, body, old.ret_type, old.type_params, old.attrs, old.span, None, device)  # type: ignore[arg-type]
+        return Function(params, body, old.ret_type, old.type_params, old.attrs, old.span, None, device)  # type: ignore[arg-type]  # a variable becomes a variable
 
     def _part(self, around: VirtualDevice, needed: VirtualDevice, actual: VirtualDevice, e: Expr) -> Expr:
         """What `e`, which is on the device `actual`, becomes where it is `needed`, below an annotation `around` it."""

@@ -22,7 +22,7 @@ def placed(function: Function) -> Mapping[Expr, VirtualDevice | None]:
 
     def of(e: Expr, around: VirtualDevice | None) -> VirtualDevice | None:
         if is_fixed(e):
-            return known(e.attrs.virtual_device) or around  # type: ignore[attr-defined]  # attributes of the operator that was asked for
+            return known(e.attrs.virtual_device) or around
         if isinstance(e, Var):
             return bound.get(e)
         if isinstance(e, Function) and not is_primitive(e):

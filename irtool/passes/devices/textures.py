@@ -232,7 +232,7 @@ def _supports_textures(e: Call) -> bool:
 def without_annotation(e: Expr) -> Expr:
     """What is inside fixed `on_device` annotations."""
     while is_fixed(e):
-        e = e.args[0]  # type: ignore[attr-defined]
+        e = e.args[0]
     return e
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ...diagnostics import IrError
-from ...ir import Call, Constant, Expr, Op, TensorType, Tuple, TupleGetItem, rewrite
+from ...ir import Call, Constant, Expr, Function, Op, TensorType, Tuple, TupleGetItem, rewrite
 from ...ir.expr import children
 from ...ops.base import call, is_call_to
 from .affine import Affine, AffineTuple, AnyAffine, NotSupported, Types, find_rule, is_quantized_alone
@@ -92,10 +92,10 @@ class Converter:
                 self.types[new] = self.out
             return self.apply(new)
         if isinstance(new, Tuple):
-            fields = [self.types.get(f) for f in new.fields]
-            if not all(isinstance(f, Affine) for f in fields):
+            fields = [t for f in new.fields if isinstance(t := self.types.get(f), Affine)]
+            if len(fields) < len(new.fields):
                 raise NotSupported("a field of a tuple is not quantized")
-            self.types[new] = AffineTuple(tuple(fields))  # type: ignore[arg-type]
+            self.types[new] = AffineTuple(tuple(fields))
         elif isinstance(new, TupleGetItem):
             whole = self.types.get(new.tuple)
             if not isinstance(whole, AffineTuple):
@@ -114,26 +114,27 @@ class Converter:
         return result
 
 
-def rewrite_regions(root: Expr, hard_fail: bool, optional: Collection[str] = ()) -> Expr:
+def rewrite_regions(root: Function, hard_fail: bool, optional: Collection[str] = ()) -> Function:
     """Every region that ends in a quantize in integers."""
     memo: dict[Expr, Expr] = {}
 
     def leave(old: Expr, new: Expr) -> Expr:
         if not is_call_to(new, "qnn.quantize"):
             return new
-        region = Region(old)  # type: ignore[arg-type]
+        assert isinstance(old, Call)
+        region = Region(old)
         if not region.is_dataflow:
             return new
         types: Types = {(new if e is old else memo[e]): t for e, t in region.types.items()}
-        calls = [memo[e] for e in region.calls]
-        if not all(isinstance(e, Call) and isinstance(e.op, Op) for e in calls):
+        calls = [n for e in region.calls if isinstance(n := memo[e], Call) and isinstance(n.op, Op)]
+        if len(calls) < len(region.calls):
             return new
-        return Converter(types, hard_fail, types[new], optional).run(new, calls)  # type: ignore[arg-type]
+        return Converter(types, hard_fail, types[new], optional).run(new, calls)
 
     return rewrite(root, leave, memo=memo)
 
 
-def rewrite_dequantized_inputs(root: Expr, hard_fail: bool, optional: Collection[str] = ()) -> Expr:
+def rewrite_dequantized_inputs(root: Function, hard_fail: bool, optional: Collection[str] = ()) -> Function:
     """Operators on dequantized inputs in integers, with a dequantize behind each."""
 
     def leave(old: Expr, new: Expr) -> Expr:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...ir import (
     Call,
@@ -176,13 +177,13 @@ def _tuple_get_item(graph: DataflowGraph, e: TupleGetItem) -> None:
         _refer(graph, e.tuple)
 
 
-_CONNECT: dict[type, Callable[[DataflowGraph, Expr], None]] = {
-    Function: _function,  # type: ignore[dict-item]
-    Let: _let,  # type: ignore[dict-item]
-    Constant: _constant,  # type: ignore[dict-item]
-    Call: _call,  # type: ignore[dict-item]
-    Tuple: _tuple,  # type: ignore[dict-item]
-    TupleGetItem: _tuple_get_item,  # type: ignore[dict-item]
+_CONNECT: dict[type, Callable[[DataflowGraph, Any], None]] = {
+    Function: _function,
+    Let: _let,
+    Constant: _constant,
+    Call: _call,
+    Tuple: _tuple,
+    TupleGetItem: _tuple_get_item,
     If: _refer_to_children,
     Match: _refer_to_children,
     RefCreate: _refer_to_children,

@@ -50,7 +50,7 @@ def transpose(s: Site) -> list[Expr]:
 def _fields(s: Site) -> tuple[TensorType, ...]:
     t = s.types[0]
     assert isinstance(t, TupleType)
-    return t.fields  # type: ignore[return-value]
+    return t.fields  # type: ignore[return-value]  # the operators that ask take tuples of tensors
 
 
 @gradient("concatenate")

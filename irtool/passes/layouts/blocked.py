@@ -38,7 +38,7 @@ def blocked(new: Call, old: Call, lanes: int) -> Call | None:
         return None
     if not data.is_static or not weight.is_static or not data.dtype.startswith("float"):
         return None
-    channels, filters, depth = int(data.shape[1]), int(weight.shape[0]), int(weight.shape[1])  # type: ignore[arg-type]
+    channels, filters, depth = int(data.shape[1]), int(weight.shape[0]), int(weight.shape[1])  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
     out_block = _block(filters, lanes)
     attributes = {f.name: getattr(new.attrs, f.name) for f in dataclasses.fields(new.attrs)}
     if at.groups == 1:

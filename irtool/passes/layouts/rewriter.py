@@ -108,7 +108,7 @@ class _Rewriter:
             return None
         types = tuple(a.checked_type for a in old.args)
         before = tuple(p.old for p in produced)
-        first = rule(Site(old.attrs, before, None, types))  # type: ignore[arg-type]
+        first = rule(Site(old.attrs, before, None, types))  # type: ignore[arg-type]  # types have been inferred
         if not first.known or len(first.inputs) != len(before):
             return None
         arrived = tuple(
@@ -120,7 +120,7 @@ class _Rewriter:
         rule = find_rule(changed.op.operator)  # type: ignore[attr-defined]  # the callee is an operator
         if rule is None:
             return None
-        second = rule(Site(changed.attrs, assumed, arrived, types))  # type: ignore[arg-type]
+        second = rule(Site(changed.attrs, assumed, arrived, types))  # type: ignore[arg-type]  # types have been inferred
         if not second.known or len(second.outputs) != len(first.outputs):
             return None
         made, _ = _flatten(changed.args)

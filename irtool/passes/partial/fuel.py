@@ -17,7 +17,7 @@ def fuel_of(value: Partial) -> tuple[int, int]:
     """When the value was made, and the integer that it is, if it is known to be a positive one (else 0)."""
     known = value.known
     if isinstance(known, StaticTensor) and known.constant.is_scalar and known.constant.dtype in ("int32", "int64"):
-        return value.created, max(0, int(known.constant.data))  # type: ignore[arg-type]
+        return value.created, max(0, int(known.constant.data))  # type: ignore[arg-type]  # a scalar has data
     return value.created, 0
 
 

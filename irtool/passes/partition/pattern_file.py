@@ -25,7 +25,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from ...diagnostics import IrError, Source, Span, nearest
 from ...trampoline import trampoline
@@ -92,7 +92,7 @@ class _Reader:
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             return
         elif isinstance(node, ast.Expr) and _is_declaration(node.value):
-            yield self._declare(node.value)  # type: ignore[arg-type]
+            yield self._declare(node.value)
         else:
             raise self.fail(node, "expected name = … or pattern(name, …)")
 
@@ -143,7 +143,7 @@ class _Reader:
         if isinstance(node, ast.Dict) and all(k is not None for k in node.keys):
             entries = {}
             for k, v in zip(node.keys, node.values, strict=True):
-                key = yield self.value(k, names)  # type: ignore[arg-type]
+                key = yield self.value(k, names)  # type: ignore[arg-type]  # None was ruled out
                 if not isinstance(key, str):
                     raise self.fail(node, "the keys of a dictionary are to be strings")
                 entries[key] = yield self.value(v, names)
@@ -249,7 +249,7 @@ class _Reader:
         return value
 
 
-def _is_declaration(node: ast.expr) -> bool:
+def _is_declaration(node: ast.expr) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "pattern"
 
 

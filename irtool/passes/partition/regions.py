@@ -79,7 +79,7 @@ class Regions:
         into.outputs.update(source.outputs)
         for begin in inner:
             into.inputs.pop(begin, None)
-            into.outputs.pop(begin.args[0], None)  # type: ignore[call-overload]
+            into.outputs.pop(begin.args[0], None)  # type: ignore[call-overload]  # what is no output is not among them
         more, most = sorted((source.ends, into.ends), key=len)
         most += more
         into.ends = most

@@ -65,7 +65,8 @@ class Backward:
 
     def leave(self, old: Expr, new: Expr) -> Expr:
         if isinstance(old, Call) and isinstance(old.op, Op) and old.op.name == "multiply":
-            return self.multiply(old, new)  # type: ignore[arg-type]
+            assert isinstance(new, Call)
+            return self.multiply(old, new)
         return new
 
     def multiply(self, old: Call, new: Call) -> Expr:
@@ -80,11 +81,11 @@ class Backward:
         scale = squeeze(old.args[1 - at], squeezed)
         if message.require_positive and not never_negative(scale):
             return new
-        return trampoline(self.push(old.args[at], message, scale))  # type: ignore[arg-type]
+        return trampoline(self.push(old.args[at], message, scale))
 
-    def push(self, e: Call, message: Message, scale: Expr) -> Steps:
-        """`e` with `scale` multiplied into it along the message's axes."""
-        assert isinstance(e.op, Op)
+    def push(self, e: Expr, message: Message, scale: Expr) -> Steps:
+        """The call `e`, which has made an offer, with `scale` multiplied into it along the message's axes."""
+        assert isinstance(e, Call) and isinstance(e.op, Op)
         take = _find_taker(e.op.operator)
         if take is None:
             raise refuse(e.op.operator, "a rule offers to take up scales, and no rule (@takes_up) does it")
@@ -164,7 +165,7 @@ def _offer_of_dense(e: Call, offers: Offers) -> Message | None:
 
 
 def _take_up_in_homogeneous(run: Backward, e: Call, message: Message, scale: Expr) -> Steps:
-    data = yield run.push(e.args[0], message, scale)  # type: ignore[arg-type]
+    data = yield run.push(e.args[0], message, scale)
     return Call(e.op, (data,), e.attrs, e.type_args)
 
 
@@ -174,7 +175,7 @@ def _take_up_in_add(run: Backward, e: Call, message: Message, scale: Expr) -> St
     operands: list[Expr] = []
     for at, arg in enumerate(e.args):
         if messages[at] is not None:
-            operands.append((yield run.push(arg, message, scale)))  # type: ignore[arg-type]
+            operands.append((yield run.push(arg, message, scale)))
             continue
         wide = to_axes(scale, operand_types(e)[1 - at].shape, message.axes)
         if wide is None:
@@ -185,7 +186,7 @@ def _take_up_in_add(run: Backward, e: Call, message: Message, scale: Expr) -> St
 
 @takes_up("nn.bias_add")
 def _take_up_in_bias_add(run: Backward, e: Call, message: Message, scale: Expr) -> Steps:
-    data = yield run.push(e.args[0], message, scale)  # type: ignore[arg-type]
+    data = yield run.push(e.args[0], message, scale)
     return Call(e.op, (data, call("multiply", run.memo[e.args[1]], scale)), e.attrs, e.type_args)
 
 

@@ -71,14 +71,14 @@ class _Forward:
         return rewrite(root, self.leave)
 
     def leave(self, old: Expr, new: Expr) -> Expr:
-        if isinstance(old, TupleGetItem) and isinstance(new.tuple, Tuple):  # type: ignore[attr-defined]
-            return new.tuple.fields[old.index]  # type: ignore[attr-defined]
+        if isinstance(new, TupleGetItem) and isinstance(new.tuple, Tuple):
+            return new.tuple.fields[new.index]
         if not isinstance(old, Call) or not isinstance(old.op, Op):
             return new
         rule = _find_way(old.op.operator)
         if rule is None:
             return new
-        args: list[Operand] = [self.scaled.get(a, n) for a, n in zip(old.args, new.args, strict=True)]  # type: ignore[attr-defined]
+        args: list[Operand] = [self.scaled.get(a, n) for a, n in zip(old.args, new.args, strict=True)]  # type: ignore[attr-defined]  # `new` is `old` over its new children
         result = rule(old, args, self.messages.get(old))
         if isinstance(result, Scaled):
             self.scaled[old] = result
