@@ -28,7 +28,7 @@ def @main(%x: float32) {
 
 @code("E0003")
 class ForeignFile(Code):
-    """A file of another kind: not Relay text.
+    """A file that is not Relay text.
 
     The message says what it looks like, and which program makes Relay text of it.
     """
@@ -40,7 +40,7 @@ class ForeignFile(Code):
 
 @code("E0011")
 class UnknownCommand(Code):
-    """A command that irtool does not have.
+    """An unknown command of irtool.
 
     `irtool --help` lists the commands.
     """
@@ -50,7 +50,7 @@ class UnknownCommand(Code):
 
 @code("E0012")
 class UnknownOption(Code):
-    """An option that the command does not have.
+    """An unknown option of a command.
 
     `irtool COMMAND --help` lists the options of a command.
     """
@@ -66,14 +66,14 @@ def @main(%x: float32) {
 
 @code("E0013")
 class MissingWord(Code):
-    """A command line with something missing: an argument, or the value of an option."""
+    """A missing argument, or a missing value of an option."""
 
     command = "opt --passes"
 
 
 @code("E0014")
 class BadValue(Code):
-    """A value that an option or argument cannot have.
+    """An invalid value of an option or argument.
 
     The message says what it takes.
     """
@@ -89,7 +89,7 @@ def @main(%x: float32) {
 
 @code("E0015")
 class TooManyArguments(Code):
-    """More arguments than the command takes.
+    """Too many arguments for the command.
 
     Shells take braces and spaces apart: put `'Pass{option=value}'` in quotes.
     """
@@ -105,7 +105,7 @@ def @main(%x: float32) {
 
 @code("E0016")
 class ClashingOptions(Code):
-    """Options that do not go together, one that needs another, or one that is given twice for the same thing."""
+    """Conflicting options, an option without one that it requires, or an option given twice for the same thing."""
 
     example = """\
 #[version = "0.0.5"]

@@ -8,7 +8,7 @@ from ..plugin.codes import code
 
 @code("E0611")
 class Oversized(Code):
-    """A tensor beyond any memory: more than 2^40 bytes."""
+    """A tensor too large for any memory: more than 2^40 bytes."""
 
     example = """\
 #[version = "0.0.5"]
@@ -21,7 +21,7 @@ def @main(%x: Tensor[(1048576, 1048576), float32]) {
 
 @code("E0612")
 class NoSuchEntry(Code):
-    """An entry function that the module does not have.
+    """An entry function missing from the module.
 
     `--entry` names the function to compile or run; the default is `main`.
     """
@@ -37,7 +37,7 @@ def @main(%x: float32) {
 
 @code("E0613")
 class WeightsDoNotFit(Code):
-    """Weights and parameters that do not go together: a weight without a parameter, or a parameter without a weight."""
+    """A mismatch of weights and parameters: a weight without a parameter, or a parameter without a weight."""
 
     example = """\
 #[version = "0.0.5"]
@@ -50,7 +50,7 @@ def @main(%x: float32) {
 
 @code("E0614")
 class NotAStraightLine(Code):
-    """A network that the graph executor cannot run: it takes straight lines of calls on tensors."""
+    """A network that the graph executor cannot run: it supports straight-line code of calls on tensors only."""
 
     example = """\
 #[version = "0.0.5"]

@@ -31,9 +31,9 @@ _FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
 """Removes what C has no counterpart for: closures, references and algebraic data, as far as they do not depend on input."""
 
 LEFT_OUT: Mapping[str, str] = {
-    "AlterOpLayout": "kernels choose the layouts they compute in for themselves, when they are scheduled",
-    "LabelOps": "equal kernels are found by their loops; nothing looks kernels up by a hash",
-    "PlanDevices": "C runs on one device; a module that names devices is planned all the same",
+    "AlterOpLayout": "scheduling chooses the layouts of kernels",
+    "LabelOps": "equal kernels are found by their loops, not by a hash",
+    "PlanDevices": "C runs on one device; a module that names devices is planned nevertheless",
 }
 """Passes of the build pipeline that a build does not run unless it is told to (`required_pass`), each with the reason."""
 

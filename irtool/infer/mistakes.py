@@ -8,9 +8,9 @@ from ..plugin.codes import code
 
 @code("E0301")
 class TypesDiffer(Code):
-    """Two types that must be the same differ.
+    """Two types that must be equal differ.
 
-    The message says which part of the program requires them to be the same, and the first place where they differ.
+    The message names the part of the program that requires equality, and the first difference.
     """
 
     example = """\
@@ -25,7 +25,7 @@ def @main(%x: Tensor[(2, 3), float32]) -> Tensor[(3, 2), float32] {
 class OperatorRefuses(Code):
     """The type rule of an operator does not hold for these arguments.
 
-    The notes give the types of the arguments and what the operator computes. `irtool ops NAME` has the whole rule.
+    The notes give the types of the arguments and what the operator computes. `irtool ops NAME` prints the full rule.
     """
 
     example = """\
@@ -50,7 +50,7 @@ def @main(%x: float32) {
 
 @code("E0304")
 class OpenType(Code):
-    """A type that nothing decides.
+    """A type that inference cannot determine.
 
     Annotate the parameter, or give its type on the command line: `--shape x=2,3 --dtype x=float32`. Until then, the module can be
     printed, but not run or compiled.
@@ -67,7 +67,7 @@ def @main(%x) {
 
 @code("E0305")
 class NotCallable(Code):
-    """A call of something that is not a function."""
+    """A call of an expression that is not a function."""
 
     example = """\
 #[version = "0.0.5"]
@@ -80,7 +80,7 @@ def @main(%x: float32) {
 
 @code("E0306")
 class NoSuchField(Code):
-    """A projection (`t.0`) of something that is not a tuple, or has fewer fields."""
+    """A projection (`t.0`) of an expression that is not a tuple, or has fewer fields."""
 
     example = """\
 #[version = "0.0.5"]
@@ -92,9 +92,9 @@ def @main(%x: (float32, int32)) {
 
 @code("E0307")
 class MatchNotExhaustive(Code):
-    """A `match` without a clause for every value.
+    """A `match` that does not cover every value.
 
-    The note gives a value that no clause matches. `match?` may leave values out; evaluating it on one fails.
+    The note gives an unmatched value. `match?` need not cover all values; its evaluation on an unmatched value fails.
     """
 
     example = """\
@@ -114,7 +114,7 @@ def @main(%c: Color) {
 
 @code("E0308")
 class IllFormedType(Code):
-    """A type that cannot be: an undefined name, type arguments of another number, or more elements than 2^63 - 1."""
+    """An invalid type: an undefined name, a wrong number of type arguments, or more than 2^63 - 1 elements."""
 
     example = """\
 #[version = "0.0.5"]
@@ -130,9 +130,9 @@ def @main(%b: Box[float32, int32]) {
 
 @code("E0309")
 class UnfitTypeGiven(Code):
-    """A type given on the command line that the parameter cannot have.
+    """A type on the command line that contradicts the parameter's own.
 
-    `--shape` and `--dtype` complete the types of parameters; they do not change what is written.
+    `--shape` and `--dtype` complete the types of parameters; they do not override them.
     """
 
     example = """\

@@ -10,7 +10,7 @@ from ..plugin.codes import code
 class CannotEvaluate(Code):
     """An operator that cannot be evaluated on these values.
 
-    Types leave some conditions to run time: extents that are not known before, indices, contents of strings.
+    Some conditions are not part of types: dynamic extents, indices, contents of strings.
     """
 
     example = """\
@@ -24,7 +24,7 @@ def @main(%x: Tensor[(4), float32], %s: Tensor[(2), int64]) {
 
 @code("E0402")
 class NoClauseFits(Code):
-    """A `match?` without a clause for the value that it was given."""
+    """A `match?` on a value that no clause matches."""
 
     example = """\
 #[version = "0.0.5"]
@@ -45,9 +45,9 @@ def @main() {
 
 @code("E0403")
 class EndlessRecursion(Code):
-    """A recursion without an end: more calls wait for each other than the interpreter allows (3,000,000).
+    """Endless recursion: the depth of calls exceeds the interpreter's limit (3,000,000).
 
-    Tail calls do not wait and are not counted.
+    Tail calls do not count.
     """
 
     example = """\
@@ -63,7 +63,7 @@ def @main(%n: int32) -> int32 {
 class MissingValue(Code):
     """A parameter without a value.
 
-    Give one with `--input NAME=FILE.npy`, `--inputs` or `--params`; or let `irtool run` make random values (`--random`).
+    Provide one with `--input NAME=FILE.npy`, `--inputs` or `--params`, or let `irtool run` generate random values (`--random`).
     """
 
     example = """\
@@ -77,7 +77,7 @@ def @main(%x: Tensor[(2), float32]) {
 
 @code("E0405")
 class NoBody(Code):
-    """A function without a body: external, or lowered. It cannot be run."""
+    """A function without a body, external or lowered, which cannot be run."""
 
     example = """\
 #[version = "0.0.5"]
@@ -92,9 +92,9 @@ def @main(%x: float32) {
 
 @code("E0406")
 class MissingConstant(Code):
-    """A constant whose data is missing: the metadata section was cut off.
+    """A constant without data: the metadata section was cut off.
 
-    `--missing-constants=zeros`, `=random` or `=param` says what stands for such constants.
+    `--missing-constants=zeros`, `=random` or `=param` provides values for such constants.
     """
 
     example = """\

@@ -8,7 +8,7 @@ from ..plugin.codes import code
 
 @code("E0211")
 class BrokenModule(Code):
-    """A module that breaks a rule of the IR: a variable without a binder or with two, a name that is not in the module.
+    """A module that violates a rule of the IR: a variable without a binder or with two, or a name missing from the module.
 
     Passes keep the rules. A module read from text breaks one when, for example, two `let`s bind the same variable, which the printer
     of another program wrote under one name.
@@ -25,10 +25,10 @@ def @main(%x: float32) {
 
 @code("E0212")
 class NotInBasicBlocks(Code):
-    """An expression outside the scope that basic-block normal form evaluates it in.
+    """An expression outside its scope in basic-block normal form.
 
     In this form, an expression used in several scopes is bound by a `let` in the innermost scope around them. The pass
-    `ToBasicBlockNormalForm` makes it so.
+    `ToBasicBlockNormalForm` adds these bindings.
     """
 
     example = """\
@@ -43,9 +43,9 @@ def @main(%c: bool, %a: float32) {
 
 @code("E0213")
 class ValueDoesNotFit(Code):
-    """A value that its parameter cannot take: another rank, another extent, or elements that the dtype cannot hold.
+    """A value that does not fit its parameter: another rank, another extent, or elements out of the dtype's range.
 
-    Arrays are converted where no element changes its value, and commands say so; they are refused otherwise.
+    Arrays are converted, with a note, if no element changes its value; otherwise they are refused.
     """
 
     example = """\
@@ -64,7 +64,7 @@ numpy.savez("values.npz", x=[1.0, 2.0])
 
 @code("E0214")
 class WrongPattern(Code):
-    """A pattern with another number of fields than its constructor."""
+    """A pattern and its constructor differ in the number of fields."""
 
     example = """\
 #[version = "0.0.5"]

@@ -8,9 +8,9 @@ from ..plugin.codes import code
 
 @code("E0601")
 class DynamicShape(Code):
-    """A shape that is not known when compiling.
+    """A shape unknown at compile time.
 
-    C is written for fixed shapes. Give the extents of parameters with `--shape`; extents computed from values cannot be compiled.
+    C is generated for static shapes. Give the extents of parameters with `--shape`; extents computed from values cannot be compiled.
     """
 
     example = """\
@@ -26,7 +26,7 @@ def @main(%x: Tensor[(?, 3), float32]) {
 class NoCounterpart(Code):
     """An expression or a type without a counterpart in C.
 
-    Functions that are passed as values must be known when compiling; passes such as `PartialEvaluate` and `Inline` resolve many of them.
+    Functions passed as values must be known at compile time; passes such as `PartialEvaluate` and `Inline` resolve many of them.
     """
 
     example = """\

@@ -8,7 +8,7 @@ from ..plugin.codes import code
 
 @code("E0201")
 class UnknownAttribute(Code):
-    """An attribute that the operator does not have.
+    """An unknown attribute of an operator.
 
     `irtool ops NAME` lists the attributes of an operator with their defaults.
     """
@@ -35,7 +35,7 @@ def @main(%x: Tensor[(2, 3), float32]) {
 
 @code("E0203")
 class MissingAttribute(Code):
-    """An attribute that the operator needs and the call does not give."""
+    """A missing attribute that the operator requires."""
 
     example = """\
 #[version = "0.0.5"]

@@ -8,7 +8,7 @@ from ..plugin.codes import code
 
 @code("E0101")
 class UnexpectedWord(Code):
-    """A word or sign that the grammar does not allow at this place.
+    """A token that the grammar does not allow here.
 
     The message says what could stand there. Often the mistake is just before: a missing comma, a missing `;`, a bracket that is not closed.
     """
@@ -23,7 +23,7 @@ def @main(%x: float32) {
 
 @code("E0102")
 class StrayCharacter(Code):
-    """A character that Relay text does not have.
+    """A character that is not part of Relay's syntax.
 
     Quotation marks and dashes of word processors are the usual case. Comments and strings may contain any character.
     """
@@ -38,7 +38,7 @@ def @main(%x: float32) {
 
 @code("E0103")
 class Unterminated(Code):
-    """A comment or a string without an end.
+    """An unterminated comment or string.
 
     Comments are closed by `*/`, strings by `"` on the same line.
     """
@@ -54,7 +54,7 @@ def @main(%x: float32) {
 
 @code("E0104")
 class UnknownOperator(Code):
-    """An operator that irtool does not know.
+    """An unknown operator in a call.
 
     `irtool ops` lists the operators, those of plug-ins included (`--load FILE.py`). Constructors of data types are called without a
     module prefix and must be defined in the text.
@@ -70,7 +70,7 @@ def @main(%x: Tensor[(2), float32]) {
 
 @code("E0105")
 class UndefinedVariable(Code):
-    """A variable that nothing binds at this place.
+    """A variable that is not bound here.
 
     A variable is bound by a parameter, a `let` or a pattern, and is visible in the body of that function, `let` or clause only.
     """
@@ -85,7 +85,7 @@ def @main(%x: float32) {
 
 @code("E0106")
 class UndefinedBinding(Code):
-    """A graph binding (`%0`) that is used before it is given a value.
+    """A graph binding (`%0`) used before its definition.
 
     Bindings `%0 = …;` stand in front of what uses them. Unlike a `let`, they cannot be recursive.
     """
@@ -100,7 +100,7 @@ def @main(%x: float32) {
 
 @code("E0107")
 class UnknownFunction(Code):
-    """A global function that the module does not define.
+    """An undefined global function.
 
     Define it, or declare its type alone: `extern def @f: fn (float32) -> float32`.
     """
@@ -115,7 +115,7 @@ def @main(%x: float32) {
 
 @code("E0108")
 class UnknownType(Code):
-    """A type that is neither built in nor defined in the text.
+    """An unknown type: neither built in nor defined in the text.
 
     Built in are `Tensor[(2, 3), float32]`, scalars such as `int32`, tuples, functions and `ref(…)`; `type Name { … }` defines others.
     """
@@ -130,7 +130,7 @@ def @main(%x: Lisst[float32]) {
 
 @code("E0109")
 class UnknownConstructor(Code):
-    """A pattern with a constructor that no type defines."""
+    """A pattern with an undefined constructor."""
 
     example = """\
 #[version = "0.0.5"]
@@ -150,7 +150,7 @@ def @main(%x: Option) {
 
 @code("E0110")
 class DefinedTwice(Code):
-    """A function, a type or a constructor with a name that is taken.
+    """A function, type or constructor with a name that is already in use.
 
     Functions, types and constructors of a module have different names.
     """
@@ -169,7 +169,7 @@ def @main(%x: int32) {
 
 @code("E0111")
 class UnknownVersion(Code):
-    """A version line that irtool does not read.
+    """An unsupported version line.
 
     The versions of the text format are 0.0.5 and 0.0.4.
     """
@@ -184,7 +184,7 @@ def @main(%x: float32) {
 
 @code("E0112")
 class MisplacedArgument(Code):
-    """An argument or attribute in a place where none can be.
+    """A misplaced argument or attribute.
 
     Arguments come first, then attributes as `name=value`, each once.
     """
@@ -199,9 +199,9 @@ def @main(%x: Tensor[(2), float32]) {
 
 @code("E0113")
 class MalformedType(Code):
-    """A type whose parts are not what a type is made of.
+    """A malformed type in the text.
 
-    The dimensions of a tensor are numbers that are not negative, or `?`; its element type is a dtype such as `float32`, `int8` or `bool`.
+    The dimensions of a tensor are non-negative integers or `?`; its element type is a dtype such as `float32`, `int8` or `bool`.
     """
 
     example = """\
@@ -214,7 +214,7 @@ def @main(%x: Tensor[(2, 3), flaot32]) {
 
 @code("E0114")
 class NumberOutOfRange(Code):
-    """A number that its type cannot hold.
+    """A number outside the range of its type.
 
     The suffix of a number is its type: `1i64` is an int64, `1f` a float32. A whole number without a suffix is an int32, or an int64 where it is larger.
     """
@@ -229,10 +229,10 @@ def @main() {
 
 @code("E0115")
 class DamagedMetadata(Code):
-    """A metadata section that cannot be used.
+    """A damaged metadata section.
 
-    The section `#[metadata]` at the end of a text is JSON as TVM writes it. It is damaged where it was cut off, edited or mixed up
-    with that of another text.
+    The section `#[metadata]` at the end of a text is JSON as TVM writes it. Typical causes of damage are truncation, editing,
+    and a section from another text.
     """
 
     example = """\
@@ -248,10 +248,10 @@ def @main(%x: Tensor[(2), float32]) {
 
 @code("E0116")
 class MalformedLoopNest(Code):
-    """A lowered function (`primfn`) whose text is no loop nest, or one that is not well formed.
+    """A malformed lowered function (`primfn`).
 
-    Every name stands below what declares it, operands have equal dtypes, and indices are within their buffers. What other
-    compilers write and nests here do not have (threads, calls of packed functions) is no mistake: such a function is kept as text.
+    Names must be declared before use, operands must have equal dtypes, and indices must be within their buffers. Constructs
+    of other compilers (threads, calls of packed functions) are not errors: such a function is kept as text.
     """
 
     example = """\
@@ -270,7 +270,7 @@ class MalformedLoopNest(Code):
 
 @code("W0101")
 class NoVersionLine(Code):
-    """A text without a version line, or with that of an earlier version.
+    """A missing version line, or one of an earlier version.
 
     Text is read as version 0.0.5. Write `#[version = "0.0.5"]` in the first line.
     """
@@ -284,7 +284,7 @@ def @main(%x: float32) {
 
 @code("W0102")
 class BareExpression(Code):
-    """A text that is an expression and not a module: it becomes the body of `@main`."""
+    """An expression instead of a module: it becomes the body of `@main`."""
 
     example = """\
 #[version = "0.0.5"]
@@ -294,10 +294,10 @@ add(1f, 2f)
 
 @code("W0103")
 class MissingMetadata(Code):
-    """A text that refers to a metadata section which it does not have.
+    """A reference to a missing metadata section.
 
-    Constants of unknown value are printed and transformed, with the type of the comment behind them. To run or build such a module,
-    say with `--missing-constants` what they are.
+    Constants of unknown value are printed and transformed, with the type in the comment after them. To run or build such a
+    module, specify their values with `--missing-constants`.
     """
 
     example = """\
@@ -310,10 +310,10 @@ def @main(%x: Tensor[(2), float32]) {
 
 @code("W0104")
 class LoweredFunction(Code):
-    """A lowered function (`primfn`) that is kept as text, or is not there.
+    """A lowered function (`primfn`) that is kept as text, or is missing.
 
-    Loop nests are read, run and compiled. One that has what nests here have not (threads, calls of packed functions) is kept as
-    it stands; its buffers say the types of a call. One that the text calls but does not have is typed by the comments at its calls.
+    Loop nests are parsed, run and compiled. A function with unsupported constructs (threads, calls of packed functions) is kept
+    unchanged; its buffers give the types of a call. A missing function is typed by the comments at its calls.
     """
 
     example = """\
@@ -327,7 +327,7 @@ def @main(%x: Tensor[(2), float32]) {
 
 @code("W0105")
 class TutorialDialect(Code):
-    """A text with a version line but without any `;`: lines end bindings, as in tutorials."""
+    """Text with a version line but without any `;`: ends of lines end bindings, as in tutorials."""
 
     example = """\
 #[version = "0.0.5"]
@@ -341,9 +341,9 @@ def @main(%x: float32) {
 
 @code("W0106")
 class UnknownRecord(Code):
-    """A reference to a record of the metadata section which the text does not have: attributes, a device, a dimension.
+    """A reference to a missing record of the metadata section: attributes, a device, a dimension.
 
-    It is kept and printed as it was. The result of an operator whose attributes are missing has no type.
+    The reference is kept and printed unchanged. The result of an operator with missing attributes has no type.
     """
 
     example = """\

@@ -14,7 +14,7 @@ from .layouts.rewriter import change_layouts
 @register_pass("AlterOpLayout", level=3, required=("InferType",))
 @dataclass(frozen=True)
 class AlterOpLayout(FunctionPass):
-    """Puts convolutions into blocked layouts and carries these through the operators between them.
+    """Converts convolutions to blocked layouts and propagates these through the operators between them.
 
     ::
 

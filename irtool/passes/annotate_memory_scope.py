@@ -21,7 +21,7 @@ from .lexical_devices import LexicalDevices, is_fixed, known
 @register_pass("AnnotateMemoryScope", level=2, required=("InferType",))
 @dataclass(frozen=True)
 class AnnotateMemoryScope(FunctionPass):
-    """Notes the memory scope of values that are faster in another memory than the device's ordinary one.
+    """Annotates values with a memory scope if another memory than the device's default one is faster for them.
 
     ::
 

@@ -33,7 +33,7 @@ from .partition.targets import CONFIG, Targets, known_targets
 @register_pass("AnnotateTarget", config=CONFIG)
 @dataclass(frozen=True)
 class AnnotateTarget(FunctionPass):
-    """Puts marks around each operator that one of `targets` supports, with that target's name.
+    """Annotates each operator with the first of `targets` that supports it.
 
     ::
 

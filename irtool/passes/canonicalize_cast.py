@@ -15,14 +15,14 @@ from .simplify.casts import kind_and_bits
 @register_pass("CanonicalizeCast", level=3, required=("InferType",))
 @dataclass(frozen=True)
 class CanonicalizeCast(FunctionPass):
-    """Copies casts to a wider type for each elementwise or broadcasting operator that uses them.
+    """Duplicates casts to a wider type for each elementwise or broadcasting user.
 
     ::
 
         %0 = cast(%x, dtype="float32"); (exp(%0), log(%0))
             ⇒  (exp(cast(%x, dtype="float32")), log(cast(%x, dtype="float32")))
 
-    Fused, each kernel then reads the narrow type, where before one of them would have stored the wide one.
+    After fusion, each kernel reads the narrow type; otherwise one of them would store the wide type.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:

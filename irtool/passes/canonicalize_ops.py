@@ -14,7 +14,7 @@ from .context import PassContext
 @register_pass("CanonicalizeOps", level=3, required=("InferType",))
 @dataclass(frozen=True)
 class CanonicalizeOps(FunctionPass):
-    """Writes `nn.bias_add` as an addition, which later passes know how to move and combine.
+    """Rewrites `nn.bias_add` as `expand_dims` and `add`, which later passes can move and combine.
 
     ::
 

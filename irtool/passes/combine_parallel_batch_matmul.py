@@ -14,7 +14,7 @@ from .parallel_branches import Combiner, Group, combine_parallel, concatenate, e
 @register_pass("CombineParallelBatchMatmul", level=4, required=("InferType",))
 @dataclass(frozen=True)
 class CombineParallelBatchMatmul(FunctionPass):
-    """Combines parallel batched matrix products, and the elementwise operators behind them.
+    """Combines parallel batched matrix products and subsequent elementwise operators.
 
     ::
 
@@ -25,7 +25,7 @@ class CombineParallelBatchMatmul(FunctionPass):
     Only products whose right operand is stored transposed, which is the default.
 
     Options:
-        min_num_branches: fewer parallel products than that stay as they are.
+        min_num_branches: minimum number of parallel products to combine.
     """
 
     min_num_branches: int = 3

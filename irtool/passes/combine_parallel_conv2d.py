@@ -14,7 +14,7 @@ from .parallel_branches import Combiner, Group, combine_parallel, concatenate, e
 @register_pass("CombineParallelConv2D", level=4, required=("InferType",), info_name="CombineParallelConv2d")
 @dataclass(frozen=True)
 class CombineParallelConv2D(FunctionPass):
-    """Combines parallel convolutions, and the elementwise operators behind them, into one with all their filters.
+    """Combines parallel convolutions and subsequent elementwise operators into one convolution with all filters.
 
     ::
 
@@ -25,7 +25,7 @@ class CombineParallelConv2D(FunctionPass):
     Strides, padding, dilation, layouts and kernel extents must agree, and there must be one group.
 
     Options:
-        min_num_branches: fewer parallel convolutions than that stay as they are.
+        min_num_branches: minimum number of parallel convolutions to combine.
     """
 
     min_num_branches: int = 3

@@ -14,7 +14,7 @@ from .parallel_branches import Combiner, Group, combine_parallel, concatenate, e
 @register_pass("CombineParallelDense", level=4, required=("InferType",))
 @dataclass(frozen=True)
 class CombineParallelDense(FunctionPass):
-    """Combines parallel dense layers, and the elementwise operators behind them.
+    """Combines parallel dense layers and subsequent elementwise operators.
 
     ::
 
@@ -25,7 +25,7 @@ class CombineParallelDense(FunctionPass):
                (strided_slice(%0, …), strided_slice(%0, …))
 
     Options:
-        min_num_branches: fewer parallel layers than that stay as they are.
+        min_num_branches: minimum number of parallel layers to combine.
         to_batch: stack the layers into a batch (their weights must then have the same shape) or make one wider layer.
     """
 

@@ -16,7 +16,7 @@ from .replaced_weights import by_name, with_sparse_weights
 @register_pass("Conv2dToSparse", level=4, required=("DeadCodeElimination",))
 @dataclass(frozen=True)
 class Conv2dToSparse(FunctionPass):
-    """Turns convolutions into sparse ones, whose weights are given in blocks of a sparse matrix.
+    """Replaces convolutions by sparse ones with block-sparse weights (BSR).
 
     ::
 
@@ -47,7 +47,7 @@ def _sparse(data: Expr, weight: tuple[Expr, ...], layout: str, kernel_size: int)
 @register_pass("Conv2dToSparse2", level=5, required=("DeadCodeElimination",))
 @dataclass(frozen=True)
 class Conv2dToSparse2(FunctionPass):
-    """Turns convolutions with constant weights that hold enough zeros into sparse ones.
+    """Replaces convolutions by sparse ones if enough blocks of their constant weights are zero.
 
     ::
 

@@ -18,7 +18,7 @@ from .layouts.rewriter import change_layouts
 @register_pass("ConvertLayout", level=3, required=("InferType", "CanonicalizeOps"))
 @dataclass(frozen=True)
 class ConvertLayout(FunctionPass):
-    """Converts operators to other layouts and carries these as far as they go.
+    """Converts operators to the desired layouts and propagates these through their neighbours.
 
     ::
 

@@ -29,7 +29,7 @@ from .context import PassContext
 @register_pass("DeDuplicate", level=0)
 @dataclass(frozen=True)
 class DeDuplicate(ModulePass):
-    """Replaces every variable and type variable that a function binds by a fresh one of the same name.
+    """Replaces all bound variables and type variables of a function by fresh ones with the same names.
 
     ::
 

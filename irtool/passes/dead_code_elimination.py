@@ -15,15 +15,15 @@ from .let_inlining import rewrite_lets
 @register_pass("DeadCodeElimination", level=1, required=("InferType",))
 @dataclass(frozen=True)
 class DeadCodeElimination(ModulePass):
-    """Removes each `let` whose variable is not used and whose value has no effect.
+    """Removes each `let` with an unused variable and a value without side effects.
 
     ::
 
         let %a = add(%x, %y); let %b = nn.relu(%x); %b   ⇒   let %b = nn.relu(%x); %b
 
     Options:
-        inline_once: also put values without effects where they are used, if that is in one place only.
-        ignore_impurity: take every value to be without effects.
+        inline_once: also inline values without side effects that are used exactly once.
+        ignore_impurity: treat every value as free of side effects.
     """
 
     inline_once: bool = False

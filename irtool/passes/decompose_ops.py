@@ -136,7 +136,7 @@ class MutateOpsForTraining(FunctionPass):
 @register_pass("DecomposeOps", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class DecomposeOps(FunctionPass):
-    """Takes batch_norm and layer_norm apart, and replaces shapes that are constant tensors by attributes.
+    """Decomposes batch_norm and layer_norm into arithmetic, and turns constant shape arguments into attributes.
 
     ::
 
@@ -188,7 +188,7 @@ class _ForSomeFunctions(Composite):
 @register_pass("DecomposeOpsForInference", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class DecomposeOpsForInference(_ForSomeFunctions):
-    """DecomposeOps; where `func_name` is given, on the functions whose names that regular expression matches.
+    """DecomposeOps, restricted by `func_name`, if given, to functions with names that match this regular expression.
 
     ::
 
@@ -204,7 +204,7 @@ class DecomposeOpsForInference(_ForSomeFunctions):
 @register_pass("DecomposeOpsForTraining", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class DecomposeOpsForTraining(_ForSomeFunctions):
-    """MutateOpsForTraining, then DecomposeOps; where `func_name` is given, on the functions whose names that regular expression matches.
+    """MutateOpsForTraining, then DecomposeOps; `func_name`, if given, is a regular expression for function names.
 
     ::
 

@@ -13,7 +13,7 @@ from .context import PassContext
 @register_pass("DefuseOps", level=3, required=("InferType",))
 @dataclass(frozen=True)
 class DefuseOps(FunctionPass):
-    """Puts the body of each function that is called where it is written in the place of the call.
+    """Inlines function literals that are called directly: the inverse of FuseOps.
 
     ::
 

@@ -14,7 +14,7 @@ from .replaced_weights import by_name, with_sparse_weights
 @register_pass("DenseToSparse", level=4, required=("InferType",))
 @dataclass(frozen=True)
 class DenseToSparse(FunctionPass):
-    """Turns dense layers into sparse ones.
+    """Replaces dense layers by sparse ones with block-sparse weights (BSR).
 
     ::
 

@@ -17,7 +17,7 @@ _DTYPES = ("float16", "float32", "float64")
 @register_pass("DivToMul", level=0, required=("InferType", "FoldConstant"))
 @dataclass(frozen=True)
 class DivToMul(FunctionPass):
-    """Multiplies by the reciprocals of constants instead of dividing by them; in TVM since 0.11.
+    """Replaces divisions by constants by multiplications with the reciprocals; in TVM since 0.11.
 
     ::
 
@@ -25,8 +25,8 @@ class DivToMul(FunctionPass):
         divide(%x, 0f)           ⇒  as it was: a reciprocal that is not finite would give other results
         divide(%x, 4)            ⇒  as it was: integers have no reciprocals
 
-    Divisors of float16, float32 and float64 are replaced, tensors element by element. A reciprocal is rounded (but for
-    powers of two), so results differ in the last digit.
+    Divisors of float16, float32 and float64 are replaced, tensors element by element. Reciprocals are rounded
+    (except powers of two), so results differ in the last digit.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:

@@ -19,14 +19,13 @@ from .fold_constant import ConstantFolder
 @register_pass("DynamicToStatic", level=2)
 @dataclass(frozen=True)
 class DynamicToStatic(FunctionPass):
-    """Makes operators of the `dyn` dialect static, where the tensors that they take shapes from can be computed now.
+    """Replaces operators of the `dyn` dialect by static ones if their shape arguments can be evaluated at compile time.
 
     ::
 
         dyn.reshape(%x, shape_of(%y: Tensor[(2, 3), …]))   ⇒   reshape(%x, newshape=[2, 3])
 
-    Constants are folded as a part of this, and types inferred: a shape may become known only when another operator has
-    become static.
+    Constant folding and type inference are part of the pass, since one operator may become static only after another.
     """
 
     def apply(self, module: Module, context: PassContext) -> Module:

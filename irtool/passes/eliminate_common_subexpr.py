@@ -21,7 +21,7 @@ class EliminateCommonSubexpr(FunctionPass):
 
         add(nn.relu(%x), nn.relu(%x))   ⇒   %0 = nn.relu(%x); add(%0, %0)
 
-    Arguments are the same if they are one node, or scalar constants of one value. Operators with a state are left alone.
+    Arguments are the same if they are one node, or scalar constants of one value. Stateful operators are left alone.
 
     Options:
         fskip: a function of an expression; where it answers True, the expression is not merged into another.

@@ -14,7 +14,7 @@ from .context import PassContext
 @register_pass("EtaExpand", level=1)
 @dataclass(frozen=True)
 class EtaExpand(ModulePass):
-    """Writes a function around what is used without being called.
+    """Wraps constructors and global functions that are used as values in function literals (eta expansion).
 
     ::
 

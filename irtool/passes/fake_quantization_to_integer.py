@@ -16,15 +16,15 @@ from .fake_quantization.regions import rewrite_dequantized_inputs, rewrite_regio
 @register_pass("FakeQuantizationToInteger", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class FakeQuantizationToInteger(FunctionPass):
-    """Replaces regions between qnn.dequantize and qnn.quantize by operators on integers.
+    """Replaces floating-point operators between qnn.dequantize and qnn.quantize by integer operators.
 
     ::
 
         qnn.quantize(nn.conv2d(qnn.dequantize(%x, …), qnn.dequantize(%w, …)), %scale, %zero)
             ⇒  qnn.requantize(qnn.conv2d(%x, %w, …), …, %scale, %zero)
 
-    A region that holds an operator without an integer form stays as it is; with `hard_fail` that is an error. With
-    `use_qat`, operators whose inputs are all dequantized are replaced even where no quantize follows, and dequantized.
+    A region with an operator that has no integer form is left unchanged; with `hard_fail`, it is an error. With `use_qat`,
+    operators with only dequantized inputs are replaced even if no quantize follows, and their results dequantized.
 
     `optional_qnn_ops` names operators whose rules came after TVM 0.10 and are followed on request only:
     `["nn.softmax"]` (since 0.13; `qnn.softmax`, which is rough) and `["take"]` (since 0.12, there without request).

@@ -14,7 +14,7 @@ from .context import PassContext
 @register_pass("FastMath", level=4, required=("InferType",))
 @dataclass(frozen=True)
 class FastMath(FunctionPass):
-    """Replaces operators by approximations that they state: exp, erf, tanh and softmax.
+    """Replaces exp, erf, tanh and softmax by fast approximations.
 
     ::
 

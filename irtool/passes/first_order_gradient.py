@@ -48,8 +48,8 @@ class FirstOrderGradient(ModulePass):
                  (%x_2, (let %x_4 = add(%x_1, multiply(ones_like(%x_2), exp(%x_0))); (%x_4,)))
                }
 
-    Handles operators, tuples, constants and functions that are called where they stand; anything else (`let`, `if`,
-    calls of other functions) needs `Gradient`. Every operator needs a gradient.
+    Handles operators, tuples, constants and directly called function literals; anything else (`let`, `if`, calls of
+    other functions) needs `Gradient`. Every operator needs a gradient.
     """
 
     changes: ClassVar[str] = "derivative"

@@ -13,15 +13,15 @@ from .context import PassContext
 @register_pass("FlattenAtrousConv", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class FlattenAtrousConv(FunctionPass):
-    """Makes one dilated convolution of the three operators that such a convolution is sometimes written as.
+    """Replaces space_to_batch_nd, convolution and batch_to_space_nd by one dilated convolution.
 
     ::
 
         nn.batch_to_space_nd(nn.conv2d(nn.space_to_batch_nd(%x, block_shape=[2, 2], …), %w, …), block_shape=[2, 2], …)
             ⇒  nn.conv2d(%x, %w, padding=…, dilation=[2, 2], …)
 
-    The padding is what makes the result as large as the input ("same"). For `nn.conv2d` and `qnn.conv2d` in layout NHWC
-    with a known kernel size, where the three calls follow each other.
+    The padding keeps the spatial extents of the input ("same"). Applies to `nn.conv2d` and `qnn.conv2d` in layout NHWC with a
+    known kernel size, if the three calls directly follow each other.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:

@@ -52,11 +52,11 @@ class FoldConstant(FunctionPass):
         (a, b).1                             ⇒  b
         shape_of(%x: Tensor[(2, 3), …])      ⇒  meta[relay.Constant][0]  (= [2, 3])
 
-    Calls without arguments (`zeros(shape=…)`) stay, since the array may be much larger than the call; so do operators
-    with a state, whatever is inside a primitive function, and the operators of the quantized dialect.
+    Calls without arguments (`zeros(shape=…)`) stay, since the array may be much larger than the call. Stateful operators,
+    bodies of primitive functions, and operators of the quantized dialect stay, too.
 
     Options:
-        fold_qnn: evaluate operators of the quantized dialect, too.
+        fold_qnn: also evaluate operators of the quantized dialect.
     """
 
     fold_qnn: bool = False

@@ -21,15 +21,15 @@ from .rule_table import RuleTable
 @register_pass("FoldExplicitPadding", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class FoldExplicitPadding(FunctionPass):
-    """Folds `nn.pad` into the convolution or pool behind it.
+    """Folds `nn.pad` into the convolution or pool that reads its result.
 
     ::
 
         nn.conv2d(nn.pad(%x, 0, pad_width=[[0, 0], [0, 0], [1, 1], [1, 1]]), %w)   ⇒   nn.conv2d(%x, %w, padding=[1, 1, 1, 1])
 
-    The padding must be along spatial axes only, with the value that the operator pads with itself: zero for convolutions
-    and average pools, the least number for max pools, the input's zero point for quantized convolutions. An average pool
-    that pads itself, but does not count its own padding, is left alone.
+    The padding must be along spatial axes only, with the operator's own padding value: zero for convolutions and average
+    pools, the least number for max pools, the input's zero point for quantized convolutions. An average pool with padding of
+    its own that it does not count is left alone.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:

@@ -16,7 +16,7 @@ from .scale_axis.forward import fold_forward
 @register_pass("ForwardFoldScaleAxis", level=3, required=("InferType",))
 @dataclass(frozen=True)
 class ForwardFoldScaleAxis(FunctionPass):
-    """Moves a scale in front of a convolution or dense layer into its weights.
+    """Folds a scale applied to the data of a convolution or dense layer into its weights.
 
     ::
 
@@ -24,9 +24,9 @@ class ForwardFoldScaleAxis(FunctionPass):
         nn.conv2d(nn.relu(multiply(%x, %s)), %w)   ⇒  nn.conv2d(nn.relu(%x), multiply(%w, %s'))   if %s is never negative
         nn.conv2d(add(multiply(%x, %s), %b), %w)   ⇒  nn.conv2d(add(%x, divide(%b, %s')), multiply(%w, %s'))
 
-    The scale must run along the channels only, every use of the scaled value must be able to take it up, and the
-    convolution must be depthwise or have one group. Divides by the scale where a bias is added on the way, so a scale of
-    zero gives an infinity there that was none before.
+    The scale must vary along the channels only, every user of the scaled value must be able to absorb it, and the
+    convolution must be depthwise or have one group. A bias added in between is divided by the scale, so a scale of zero
+    gives infinities that the original did not have.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
@@ -36,15 +36,15 @@ class ForwardFoldScaleAxis(FunctionPass):
 @register_pass("BackwardFoldScaleAxis", level=3, required=("InferType",))
 @dataclass(frozen=True)
 class BackwardFoldScaleAxis(FunctionPass):
-    """Moves a scale behind a convolution or dense layer into its weights.
+    """Folds a scale applied to the result of a convolution or dense layer into its weights.
 
     ::
 
         multiply(nn.conv2d(%x, %w), %s)            ⇒  nn.conv2d(%x, multiply(%w, %s'))
         multiply(add(nn.conv2d(%x, %w), %b), %s)   ⇒  add(nn.conv2d(%x, multiply(%w, %s')), multiply(%b, %s'))
 
-    Nothing else may use what lies between the convolution and the scale; past a relu, the scale must be a constant that
-    is never negative.
+    The values between the convolution and the scale must have no other users; past a relu, the scale must be a
+    non-negative constant.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:

@@ -41,7 +41,7 @@ MOST_FUSED = 256
     config={
         "relay.FuseOps.max_depth": ConfigOption(int, MOST_FUSED, "most nodes in one group"),
         "relay.FuseOps.link_params": ConfigOption(
-            bool, None, "constants of any size go into the groups; by default what the module's executor asks for"
+            bool, None, "move constants of any size into the groups; default: as the module's executor requires"
         ),
     },
 )
@@ -54,12 +54,12 @@ class FuseOps(FunctionPass):
         %0 = nn.conv2d(%x, %w); %1 = add(%0, %b); nn.relu(%1)
             ⇒  fn (%p0, %p1, %p2, Primitive=1) { nn.relu(add(nn.conv2d(%p0, %p1), %p2)) }(%x, %w, %b)
 
-    An operator is fused into the nearest node that all its uses lead to, with all that lies between, if their fusion
-    patterns allow it; see `fusion.groups`. Scalars go into the group that uses them, other constants stay outside unless
-    `relay.FuseOps.link_params` is set. Nothing is fused through `let`, `if`, `match` or a function's border.
+    An operator is fused into its immediate post-dominator, together with all nodes in between, if their fusion patterns
+    allow it; see `fusion.groups`. Scalars join the group of their user; other constants stay outside unless
+    `relay.FuseOps.link_params` is set. Fusion does not cross `let`, `if`, `match` or function boundaries.
 
     Options:
-        fuse_opt_level: 0 makes a function of each operator, anything above fuses; -1 takes the context's level.
+        fuse_opt_level: 0: one function per operator; 1 and above: fuse; -1: the level of the pass context.
     """
 
     fuse_opt_level: int = -1

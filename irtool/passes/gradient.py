@@ -80,8 +80,8 @@ class Gradient(ModulePass):
 
     `mode` is `higher_order` (`let`, `if`, closures, calls of global functions; the result can be differentiated again after
     PartialEvaluate) or `first_order` (see FirstOrderGradient). The higher-order mode needs programs without sharing: run
-    ToANormalForm first. The results cost references and closures at run time; PartialEvaluate and DeadCodeElimination
-    take them away.
+    ToANormalForm first. The results use references and closures at run time; PartialEvaluate and DeadCodeElimination
+    remove them.
     """
 
     changes: ClassVar[str] = "derivative"

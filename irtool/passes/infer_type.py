@@ -19,7 +19,7 @@ class InferType(ModulePass):
         fn (%x: Tensor[(2, 3), float32]) { nn.relu(%x) }
             ⇒  fn (%x: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] { nn.relu(%x) /* ty=Tensor[(2, 3), float32] */ }
 
-    Nodes that already have a type are not looked at again.
+    Nodes that already have a type are skipped.
 
     Options:
         partial: infer what can be inferred, as NNVM's InferShape and InferType do: sweeps forwards and backwards until no

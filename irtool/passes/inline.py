@@ -13,15 +13,15 @@ from .context import PassContext
 @register_pass("Inline", level=1, info_name="InlineGlobals")
 @dataclass(frozen=True)
 class Inline(ModulePass):
-    """Inlines global functions that carry `Inline=1` into their callers.
+    """Inlines global functions with the attribute `Inline=1` into their callers.
 
     ::
 
         def @double(%x, Inline=1) { add(%x, %x) }  def @main(%y) { @double(nn.relu(%y)) }
             ⇒  def @main(%y) { %0 = nn.relu(%y); add(%0, %0) }
 
-    A function is inlined if it calls nothing that stays a call and is not recursive; afterwards it is removed, unless
-    nothing called it in the first place. Functions for other compilers stay functions, written at the place of the call.
+    A function is inlined if it is not recursive and all its own calls are inlined; afterwards it is removed, unless it had
+    no callers. Functions for other compilers become function literals at the place of the call.
     """
 
     takes_open_types = True

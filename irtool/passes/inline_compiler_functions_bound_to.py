@@ -17,7 +17,7 @@ from .partition.compiler_functions import is_compiler_function
 @register_pass("InlineCompilerFunctionsBoundTo")
 @dataclass(frozen=True)
 class InlineCompilerFunctionsBoundTo(ModulePass):
-    """Puts the bodies of the functions for other compilers that `global_vars` names back where they are called.
+    """Inlines the functions for other compilers named in `global_vars` into their callers.
 
     ::
 
@@ -25,7 +25,7 @@ class InlineCompilerFunctionsBoundTo(ModulePass):
         def @main(%x) { @npu_0(exp(%x)) }
             ⇒  def @main(%x) { nn.relu(exp(%x)) }
 
-    Composite functions that such a body calls are inlined, too. The functions are removed from the module.
+    Composite functions called by such a body are inlined, too. The functions are then removed from the module.
     """
 
     global_vars: tuple[str, ...]

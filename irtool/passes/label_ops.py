@@ -16,16 +16,16 @@ from .function_keys import DEEPEST, FunctionKeys, nesting
 @register_pass("LabelOps", level=1)
 @dataclass(frozen=True)
 class LabelOps(FunctionPass):
-    """Adds a structural hash and the layouts of its operators to the attributes of each function.
+    """Adds a structural hash and the layouts of its operators to each function's attributes.
 
     ::
 
         fn (%p0, Primitive=1) { layout_transform(%p0, src_layout="NCHW", dst_layout="NHWC") }
             ⇒  fn (%p0, Primitive=1, hash="08c0c0…", src_layout="NCHW", dst_layout="NHWC") { … }
 
-    The hash is TVM's, as far as it is the same in each run of TVM: not where variables or global functions from
-    outside are used, nor of functions inside very many others. The names of variables do not count. Where two operators of a
-    function have an attribute of the same name, the last one counts. A function with a hash is left alone.
+    The hash equals TVM's wherever TVM's is reproducible, which excludes functions with free variables or global functions,
+    and very deeply nested ones. The names of variables do not matter. If two operators of a function have an attribute of the
+    same name, the last one counts. A function that already has a hash is left alone.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:

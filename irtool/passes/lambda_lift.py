@@ -34,7 +34,7 @@ from .primitive_functions import is_primitive, separate_primitives
 @register_pass("LambdaLift", level=1)
 @dataclass(frozen=True)
 class LambdaLift(ModulePass):
-    """Makes a global function of every function that is written inside another one.
+    """Lifts nested functions to global functions.
 
     ::
 
@@ -42,12 +42,12 @@ class LambdaLift(ModulePass):
             ⇒  def @lifted_name0(%x, Closure=1) { fn (%y) { add(%x, %y) } }
                def @main(%x) { let %f = @lifted_name0(%x); %f(1f) }
 
-    A function that uses nothing from outside is lifted as it is. Any other one becomes a function of what it uses, which
-    returns it. Equal functions are lifted once. Primitive functions stay where they are.
+    A function without free variables is lifted unchanged; any other becomes a function of its free variables that returns
+    the closure. Equal functions are lifted once. Primitive functions stay in place.
 
-    Names are TVM's, `lifted_name` and a hash of the function as it was written. TVM's hash of a function that uses
-    variables or global functions from outside is made of addresses, and another one in each run: such functions, and those
-    inside very many others, are counted from 0 here.
+    Names are TVM's: `lifted_name` and the structural hash of the original function. TVM's hash of a function with free
+    variables or global functions depends on addresses and differs from run to run: such functions, and very deeply nested
+    ones, are numbered from 0 here.
     """
 
     def transform(self, module: Module, context: PassContext) -> Module:

@@ -44,7 +44,7 @@ Steps = Generator[Any, Any, Any]
 @register_pass("LazyGradientInit", level=2)
 @dataclass(frozen=True)
 class LazyGradientInit(ModulePass):
-    """Computes on `GradCell`s instead of tensors, so that `ones`, `zeros` and their `_like` forms cost nothing until used.
+    """Computes on `GradCell`s instead of tensors, so that `ones`, `zeros` and their `_like` forms are materialized on use only.
 
     ::
 

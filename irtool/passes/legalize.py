@@ -32,7 +32,7 @@ def legalize(function: Function, map_name: str, context: PassContext) -> Functio
 @register_pass("Legalize", level=1, required=("InferType",))
 @dataclass(frozen=True)
 class Legalize(FunctionPass):
-    """Replaces operators by forms that the target has better code for.
+    """Replaces operators by equivalent forms that suit the target better.
 
     ::
 
@@ -51,7 +51,7 @@ class Legalize(FunctionPass):
 @register_pass("qnn.Legalize", level=1, required=("InferType",))
 @dataclass(frozen=True)
 class QnnLegalize(FunctionPass):
-    """Replaces quantized operators by forms that the target has instructions for.
+    """Replaces quantized operators by forms that suit the target's integer instructions.
 
     ::
 

@@ -53,7 +53,7 @@ ALIGNMENT = 64
 @register_pass("ManifestAlloc", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class ManifestAlloc(ModulePass):
-    """Makes kernels write into tensors that the program allocates for them.
+    """Makes allocations explicit: kernels write into tensors that the program allocates.
 
     ::
 

@@ -39,17 +39,17 @@ from .primitive_functions import is_primitive
 @register_pass("ManifestLifetimes", level=0)
 @dataclass(frozen=True)
 class ManifestLifetimes(FunctionPass):
-    """Frees each variable with `memory.kill` right behind the binding that uses it last.
+    """Frees each variable with `memory.kill` directly after the binding with its last use.
 
     ::
 
         let %y = add(%x, %x); let %z = exp(%y); %z
             ⇒  let %y = add(%x, %x); let %x_0 = memory.kill(%x); let %z = exp(%y); let %x_1 = memory.kill(%y); %z
 
-    What needs a variable later is found by a liveness analysis over branches. Second names of a variable (`let %y = %x`,
-    also through `on_device` or a `device_copy` that stays on its device) are replaced by the first one before, since one
-    value must not be freed twice. A branch frees what it alone uses last; what no binding uses last is not freed: results,
-    and variables that another branch would have needed.
+    Last uses come from a liveness analysis over branches. Aliases of a variable (`let %y = %x`, also through `on_device` or
+    a `device_copy` within one device) are first replaced by the original, since no value may be freed twice. A branch frees
+    variables with their last use in it; variables without a last use in a binding are not freed: results, and variables that
+    another branch needs.
 
     Takes programs in A-normal form (see ToANormalForm), where values and branches are bound by `let`. In a local function
     only its own variables are freed, since it may be called again.

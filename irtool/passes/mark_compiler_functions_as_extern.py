@@ -13,7 +13,7 @@ from .partition.compiler_functions import is_compiler_function
 @register_pass("MarkCompilerFunctionsAsExtern")
 @dataclass(frozen=True)
 class MarkCompilerFunctionsAsExtern(ModulePass):
-    """Marks the global functions for other compilers as external, once those have made code of them.
+    """Marks global functions for other compilers as external, after these have compiled them.
 
     ::
 

@@ -18,16 +18,16 @@ from .partition.scopes import RegionScopes, values_of_variables
 @register_pass("MergeCompilerRegions", info_name="sequential")
 @dataclass(frozen=True)
 class MergeCompilerRegions(FunctionPass):
-    """Merges regions for one compiler, as `AnnotateTarget` makes them for single operators.
+    """Merges adjacent regions for one compiler, as annotated by `AnnotateTarget` for single operators.
 
     ::
 
         %1 = annotation.compiler_end(exp(%0), compiler="npu");
         nn.relu(annotation.compiler_begin(%1, compiler="npu"))        ⇒  nn.relu(exp(%0))
 
-    A region is merged with those it takes its inputs from, unless some way between the two leads through a region for
-    another compiler: the merged one would have to run before and after that. Nor is it where it would take what is bound
-    in a scope (of a `let`, a clause, a function) and give something to what is outside of it.
+    A region is merged with the regions of its inputs, unless a path between the two leads through a region for another
+    compiler: the merged region would have to run both before and after it. A region is not merged either if it would read
+    a variable bound in a scope (of a `let`, a clause, a function) and have a user outside that scope.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:

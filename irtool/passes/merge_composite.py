@@ -16,7 +16,7 @@ from .partition.pattern_tables import pattern_table
 @register_pass("MergeComposite")
 @dataclass(frozen=True)
 class MergeComposite(FunctionPass):
-    """Makes a composite function of each piece of the graph that a pattern matches.
+    """Wraps each subgraph that matches a pattern in a composite function.
 
     ::
 

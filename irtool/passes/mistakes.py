@@ -8,9 +8,9 @@ from ..plugin.codes import code
 
 @code("E0501")
 class CannotTransform(Code):
-    """A pass cannot transform the module: it meets something outside its definition.
+    """A pass cannot transform the module: it does not support one of the expressions.
 
-    The manual of a pass (`irtool passes NAME`) says what it handles. `--disable-pass` leaves it out of a pipeline.
+    The manual of a pass (`irtool passes NAME`) describes its domain. `--disable-pass` removes it from a pipeline.
     """
 
     example = """\
@@ -24,7 +24,7 @@ def @other(%x: float32) {
 
 @code("E0502")
 class UnknownPass(Code):
-    """The name of a pass, an instrument or a stage that does not exist.
+    """An unknown pass, instrument or stage.
 
     `irtool passes` lists the passes, those of plug-ins included (`--load FILE.py`).
     """
@@ -40,7 +40,7 @@ def @main(%x: float32) {
 
 @code("E0503")
 class MalformedPipeline(Code):
-    """A pipeline that cannot be read.
+    """A malformed list of passes.
 
     A pipeline is a list of names with options: `--passes='A,B{x=1 y=[2, 3]},func("^main$", C)'`. Quote it: shells take braces apart.
     """
@@ -56,7 +56,7 @@ def @main(%x: float32) {
 
 @code("E0504")
 class WrongPassOption(Code):
-    """An option that the pass does not have or needs, or a value of the wrong kind.
+    """An unknown or missing option of a pass, or a value of the wrong kind.
 
     `irtool passes NAME` lists the options of a pass.
     """
@@ -72,7 +72,7 @@ def @main(%x: float32) {
 
 @code("E0505")
 class WrongContextOption(Code):
-    """An option of the pass context (`--pass-config`) that does not exist, or a value of the wrong kind.
+    """An unknown option of the pass context (`--pass-config`), or a value of the wrong kind.
 
     `irtool passes --list-config` lists them.
     """
@@ -90,7 +90,7 @@ def @main(%x: float32) {
 class NoFunctionMatches(Code):
     """A `--func` or `func(…)` that selects no function of the module.
 
-    The expression is matched from the start of the name. `--allow-no-match` lets it select nothing.
+    The expression is matched from the start of the name. `--allow-no-match` suppresses this error.
     """
 
     example = """\
@@ -104,7 +104,7 @@ def @main(%x: float32) {
 
 @code("E0507")
 class NoGradient(Code):
-    """Something that cannot be differentiated: an operator without a gradient, or a type other than tensors and tuples of them."""
+    """A non-differentiable expression: an operator without a gradient, or a type other than tensors and tuples of them."""
 
     example = """\
 #[version = "0.0.5"]

@@ -15,15 +15,15 @@ from .partition.compiler_functions import is_compiler_function
 @register_pass("OutlineCompilerFunctionsWithExistingGlobalSymbols", info_name="OutlineCompilerFunctions")
 @dataclass(frozen=True)
 class OutlineCompilerFunctionsWithExistingGlobalSymbols(ModulePass):
-    """Makes global functions of the functions for other compilers that are called where they are written, or bound by `let`.
+    """Makes function literals for other compilers global, whether called directly or bound by `let`.
 
     ::
 
         def @main(%x) { fn (%y, Compiler="npu", global_symbol="npu_0") { exp(%y) }(%x) }
             ⇒  def @npu_0(%y, Compiler="npu", global_symbol="npu_0") { exp(%y) }  def @main(%x) { @npu_0(%x) }
 
-    Their names are their attributes `global_symbol`; two functions of one name must be the same function, and are outlined
-    once. With `compiler_filter`, only functions for that compiler are looked at.
+    The attribute `global_symbol` gives the name; two functions of one name must be the same function, and are outlined
+    once. With `compiler_filter`, only functions for that compiler are outlined.
     """
 
     compiler_filter: str = ""

@@ -14,7 +14,7 @@ from .sharing import require_tree
 @register_pass("PartialEvaluate", level=1, info_name="PartialEval")
 @dataclass(frozen=True)
 class PartialEvaluate(ModulePass):
-    """Evaluates what does not depend on unknown inputs: calls of known functions, matches and branches on known values,
+    """Evaluates all expressions independent of unknown inputs: calls of known functions, matches and branches on known values,
     references, operators on constants.
 
     ::
@@ -22,8 +22,8 @@ class PartialEvaluate(ModulePass):
         let %f = fn (%x) { add(%x, 1f) }; %f(%f(%y))
             ⇒  let %f = fn (%x) { … }; let %x_0 = 1f; let %x_1 = add(%y, %x_0); let %x_2 = 1f; add(%x_1, %x_2)
 
-    Recursion is unrolled as long as an argument gets smaller. The result is in A-normal form and holds dead code: follow
-    with DeadCodeElimination. The input must not share nodes (run ToANormalForm first).
+    Recursion is unrolled while an argument gets smaller. The result is in A-normal form with dead code: run
+    DeadCodeElimination afterwards. The input must not share nodes (run ToANormalForm first).
     """
 
     def transform(self, module: Module, context: PassContext) -> Module:

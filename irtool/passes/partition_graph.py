@@ -34,7 +34,7 @@ from .partition.targets import CONFIG, known_targets
 @register_pass("PartitionGraph", info_name="sequential", config=CONFIG)
 @dataclass(frozen=True)
 class PartitionGraph(ModulePass):
-    """Makes a function of each region that is marked for a compiler, and a call of it where the region was.
+    """Moves each region annotated for a compiler into a function of its own, and calls it in its place.
 
     ::
 
@@ -42,11 +42,10 @@ class PartitionGraph(ModulePass):
             ⇒  def @tvmgen_default_npu_main_0(%npu_0_i0, Primitive=1, Compiler="npu", …) { exp(%npu_0_i0) }
                nn.relu(@tvmgen_default_npu_main_0(%x))
 
-    The functions are named `tvmgen_{mod_name}_{compiler}_{function}_{number of the region}`; functions for a compiler that
-    were there before get the front part of that, too. A region with several outputs returns a tuple. Inputs that are
-    constants, or tuples of them, are written into the function if `bind_constants`. Then the passes run on it that the table of
-    targets has for this compiler (`optimize`). Regions of the default compiler go back
-    to where they came from.
+    The functions are named `tvmgen_{mod_name}_{compiler}_{function}_{number of the region}`; existing functions for a
+    compiler get the prefix, too. A region with several outputs returns a tuple. Constant inputs and tuples of constants are
+    moved into the function if `bind_constants` is set. Then the passes of the target table for this compiler (`optimize`) run
+    on the function. Regions of the default compiler return to their place.
     """
 
     mod_name: str = "default"

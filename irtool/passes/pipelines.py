@@ -27,53 +27,53 @@ class _Row:
 
 
 _PREFIX: tuple[_Row, ...] = (
-    _Row("RemoveUnusedFunctions", "no later pass should work on what nothing calls"),
+    _Row("RemoveUnusedFunctions", "no later pass should work on unreachable functions"),
     _Row(
         "ToBasicBlockNormalForm",
-        "every shared node gets the scope it is evaluated in before anything moves code",
+        "the scope of every shared node is fixed before any pass moves code",
     ),
-    _Row("qnn.Legalize", "quantized operators become what the target has instructions for"),
+    _Row("qnn.Legalize", "quantized operators take forms that suit the target's instructions"),
     _Row("qnn.CanonicalizeOps", "… and then ordinary integer arithmetic"),
-    _Row("Legalize", "other operators become forms that the one target has good code for", homogeneous=True),
+    _Row("Legalize", "other operators take forms that suit the single target", homogeneous=True),
     _Row("SimplifyInference", "normalisations become arithmetic, which later passes can fold into neighbours"),
     _Row(
         "EtaExpand{expand_constructor=true expand_global_var=false}",
-        "a constructor that is handed on as a value becomes a function, which the machine has closures for",
+        "constructors used as values become functions, which the machine represents as closures",
         vm=True,
     ),
     _Row("EliminateCommonSubexpr", "equal nodes merge before branches are compared"),
     _Row("CombineParallelConv2D{min_num_branches=3}", "convolutions of one input become one wide convolution"),
     _Row("CombineParallelDense{min_num_branches=3}", "the same for dense layers"),
     _Row("CombineParallelBatchMatmul{min_num_branches=3}", "the same for batched products"),
-    _Row("FoldConstant", "what the steps above made of weights is computed now"),
+    _Row("FoldConstant", "expressions over weights from the passes above are evaluated"),
     _Row("FoldScaleAxis", "per-channel scales (of batch normalisations) go into the weights"),
-    _Row("SimplifyExpr", "casts, reshapes, transposes and arithmetic identities left over go"),
-    _Row("CanonicalizeCast", "casts move to where they are used, so that fusion does not store the wider type"),
+    _Row("SimplifyExpr", "redundant casts, reshapes, transposes and arithmetic are removed"),
+    _Row("CanonicalizeCast", "casts move to their users, so that fused kernels do not store the wider type"),
     _Row("CanonicalizeOps", "bias_add becomes expand_dims and add, which broadcast and fuse"),
     _Row("FlattenAtrousConv", "space_to_batch, convolution, batch_to_space become one dilated convolution"),
-    _Row("InferType", "layouts are chosen by shapes", homogeneous=True, vm=False),
-    _Row("AlterOpLayout", "convolutions get the blocked layouts that the kernels are written for", homogeneous=True),
+    _Row("InferType", "the choice of layouts needs shapes", homogeneous=True, vm=False),
+    _Row("AlterOpLayout", "convolutions get the blocked layouts that their kernels expect", homogeneous=True),
     _Row("FastMath", "only at level 4: cheaper, less exact exp, tanh, erf"),
-    _Row("FoldConstant", "layout transforms of weights, and scales times weights, are computed now"),
+    _Row("FoldConstant", "layout transforms and scaling of weights are evaluated"),
 )
-_SPLIT: PipelineRow = ("SplitArgs", "a kernel must not have more arguments than the one target allows")
+_SPLIT: PipelineRow = ("SplitArgs", "the target may limit the number of kernel arguments")
 _PLAN: PipelineRow = (
     "PlanDevices{mentioned_only=true}",
-    "where there is a target, or the module speaks of devices: fusion must not cross from one to another",
+    "given a target, or a module with devices: fusion must not cross devices",
 )
 _FUSE: PipelineRow = ("FuseOps", "groups of operators become the kernels")
 _GRAPH: tuple[PipelineRow, ...] = (
     _PLAN,
     _FUSE,
-    ("InferType", "what follows looks at the types of the kernels"),
-    ("Inline", "functions that were lifted to be optimized once go back to where they are called"),
-    ("InferType", "… and what they became part of is typed again"),
-    ("LabelOps", "kernels get their hash, by which equal ones and tuned ones are known"),
-    ("AnnotateMemoryScope", "tensors that the device reads faster as textures are marked"),
+    ("InferType", "later passes need the types of kernels"),
+    ("Inline", "functions lifted to be optimized once return to their callers"),
+    ("InferType", "… and the callers are typed again"),
+    ("LabelOps", "kernels get their hash, which identifies equal kernels and tuning records"),
+    ("AnnotateMemoryScope", "tensors that are faster as textures on the device are marked"),
 )
 _CLEAN: PipelineRow = (
     "DeadCodeElimination{inline_once=false}",
-    "lowering has left the `let`s of kernels behind, which nothing calls now",
+    "lowering leaves unused `let` bindings of kernels behind",
 )
 
 
@@ -92,27 +92,27 @@ _VM: tuple[PipelineRow, ...] = (
     _FUSE,
     (
         "ToANormalForm",
-        "the machine runs one instruction after the other: every value gets a name and a place in the order",
+        "the machine runs instructions in sequence: every value needs a name and a position",
     ),
-    ("InferType", "what is lifted next needs its type written at it"),
-    ("LambdaLift", "the machine's code is one list of instructions for each global function: closures become such"),
-    ("DeadCodeElimination{inline_once=false}", "once lowered, calls are kept whether or not their results are used"),
-    ("LabelOps", "kernels get their hash, by which equal ones and tuned ones are known"),
-    ('LowerTE{module_name="vm_mod"}', "kernels become loop nests of the module, which the machine calls by name"),
+    ("InferType", "functions to be lifted need type annotations"),
+    ("LambdaLift", "the machine's code is one instruction list per global function: closures become global"),
+    ("DeadCodeElimination{inline_once=false}", "lowered calls are kept even if their results are unused"),
+    ("LabelOps", "kernels get their hash, which identifies equal kernels and tuning records"),
+    ('LowerTE{module_name="vm_mod"}', "kernels become loop nests in the module, called by name"),
     _CLEAN,
-    ("Inline", "functions that were lifted to be optimized once go back, before allocation hides what they call"),
-    ("RemoveUnusedFunctions", "what was inlined everywhere gets no instructions"),
-    ("ManifestAlloc", "storage and tensors for the results of kernels are instructions of their own"),
-    ("FoldConstant", "sizes and shapes that allocation computes of constants are computed now"),
-    *_lower("what is left of them, and copies between devices, become kernels"),
-    ("ManifestAlloc", "… whose results need storage, too"),
-    *_lower("… the sizes of which may have to be computed"),
+    ("Inline", "functions lifted to be optimized once return to their callers, before allocation obscures the calls"),
+    ("RemoveUnusedFunctions", "functions inlined everywhere need no instructions"),
+    ("ManifestAlloc", "the allocation of storage and tensors for results becomes explicit"),
+    ("FoldConstant", "constant sizes and shapes from allocation are evaluated"),
+    *_lower("remaining size computations, and copies between devices, become kernels"),
+    ("ManifestAlloc", "… and their results need storage, too"),
+    *_lower("… with sizes that may have to be computed"),
     ("FoldConstant", "… unless they are constant"),
-    *_lower("what folding left"),
+    *_lower("operators left by constant folding"),
     ("ManifestAlloc", "the last kernels get their storage"),
     ("FoldConstant", "… of constant size"),
-    ("ManifestLifetimes", "registers are emptied after their last use, so that storage is free again"),
-    ("InferType", "the machine's registers have types"),
+    ("ManifestLifetimes", "registers are cleared after their last use, to free storage"),
+    ("InferType", "the machine's registers need types"),
 )
 
 
@@ -136,18 +136,16 @@ class Described:
 PIPELINES: dict[str, Described] = {
     "default": Described("the build pipeline", _rows(vm=False, homogeneous=True, whole=True)),
     "vm": Described(
-        "the pipeline of TVM's virtual machine, from a module to its instructions",
+        "the pipeline of TVM's virtual machine",
         _rows(vm=True, homogeneous=True, whole=True),
     ),
-    "prefix": Described(
-        "what the build pipeline does before devices are planned", _rows(vm=False, homogeneous=True, whole=False)
-    ),
+    "prefix": Described("the build pipeline up to device planning", _rows(vm=False, homogeneous=True, whole=False)),
     "vm_prefix": Described(
-        "what the virtual machine's pipeline does before devices are planned",
+        "the virtual machine's pipeline up to device planning",
         _rows(vm=True, homogeneous=True, whole=False),
     ),
     "heterogeneous": Described(
-        "the build pipeline for several targets: without the passes that look at the only one",
+        "the build pipeline for several targets, without the passes for a single target",
         _rows(vm=False, homogeneous=False, whole=True),
     ),
     "heterogeneous_vm": Described(

@@ -19,11 +19,13 @@ from .primitive_functions import is_primitive
     "PlanDevices",
     level=0,
     required=("InferType",),
-    config={"relay.fallback_device_type": ConfigOption(int, 0, "device type of what nothing places; 0: the target's")},
+    config={
+        "relay.fallback_device_type": ConfigOption(int, 0, "device type of unconstrained expressions; 0: the target's")
+    },
 )
 @dataclass(frozen=True)
 class PlanDevices(ModulePass):
-    """Decides for every expression on which device its value lives, from the few places that say so.
+    """Assigns a device to every expression, by propagation from the annotated ones.
 
     ::
 
@@ -33,24 +35,24 @@ class PlanDevices(ModulePass):
                  subtract(device_copy(%0, src_virtual_device=CPU, dst_virtual_device=GPU), %c)
                }
 
-    Devices are known from `on_device` (where its body is), `device_copy`, `memory.alloc_storage`, annotations of
-    parameters and functions, and operators whose shapes live on the host. They spread by unification: all arguments and
-    the result of an operator are on one device; so are a tuple and its fields, an `if` and its branches, and so on; a
-    function has one device per parameter and one for its result. What is still open then goes to the default device:
-    results of functions first, parameters where the result is, `let` variables where the `let` is.
+    Devices are known from `on_device` (for its body), `device_copy`, `memory.alloc_storage`, annotations of parameters and
+    functions, and operators with shapes on the host. They propagate by unification: all arguments and the result of an
+    operator are on one device; so are a tuple and its fields, an `if` and its branches, and so on; a function has one
+    device per parameter and one for its result. The rest goes to the default device: results of functions first, then
+    parameters to the device of the result, and `let` variables to the device of the `let`.
 
-    The result says everything: parameters and functions carry their devices, `device_copy` stands where a value changes
-    device (only where an `on_device` allowed it), and `on_device` with `constrain_result` marks each part that is elsewhere
-    than what is around it, and each value that a `let` binds. Planning again changes nothing.
+    The result is fully annotated: parameters and functions carry their devices, `device_copy` marks each change of device
+    (only where an `on_device` allowed it), and `on_device` with `constrain_result` marks each part on another device than
+    its surroundings, and each value bound by `let`. The pass is idempotent.
 
     Options:
-        host: the device that computes shapes and sizes: `cpu`, or a name and a number (`cpu:1`).
-        default: the device of everything that nothing is said about. If it is not given, the pass option
-            `relay.fallback_device_type` decides, then the target, and then it is `cpu`.
-        mentioned_only: leave a module that names no device as it is, unless code is made for a known target.
+        host: the device for shapes and sizes: `cpu`, or a name and a number (`cpu:1`).
+        default: the device of unconstrained expressions. If not given: the pass option `relay.fallback_device_type`, else
+            the target, else `cpu`.
+        mentioned_only: leave modules that name no device unchanged, unless there is a known target.
 
-    A device without a target gets the target that other annotations of the module give to devices of its type, or the
-    one that code is made for.
+    A device without a target gets the target that other annotations of the module give to devices of its type, or else the
+    target of the pass context.
     """
 
     host: str = "cpu"

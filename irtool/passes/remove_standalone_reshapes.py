@@ -20,11 +20,11 @@ ENABLE = "relay.remove_standalone_reshapes.enable"
     "RemoveStandaloneReshapes",
     level=0,
     required=("InferType",),
-    config={ENABLE: ConfigOption(bool, True, "whether the pass does anything")},
+    config={ENABLE: ConfigOption(bool, True, "run the pass")},
 )
 @dataclass(frozen=True)
 class RemoveStandaloneReshapes(ModulePass):
-    """Removes lowered kernels that only reshape the result of another kernel: its memory is used as it is.
+    """Removes lowered kernels that only reshape the result of another kernel, and reuses its memory.
 
     ::
 

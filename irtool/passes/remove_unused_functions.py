@@ -13,15 +13,15 @@ from .context import PassContext
 @register_pass("RemoveUnusedFunctions", level=1)
 @dataclass(frozen=True)
 class RemoveUnusedFunctions(ModulePass):
-    """Removes every function that no entry function calls, directly or through others.
+    """Removes functions that are not reachable from the entry functions.
 
     ::
 
         def @helper(…)  def @dead(…)  def @main(…) { @helper(…) }   ⇒   def @helper(…)  def @main(…) { @helper(…) }
 
     Options:
-        entry_functions: where execution may start. A name that the module does not have is refused, except for the
-            default `main`: a module without it is left alone. Functions selected with `func(…)` are entries, too.
+        entry_functions: roots of the call graph. A name missing from the module is refused, except for the default
+            `main`: a module without it is left alone. Functions selected with `func(…)` are entries, too.
     """
 
     entry_functions: tuple[str, ...] | None = None

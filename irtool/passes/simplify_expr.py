@@ -15,7 +15,7 @@ from .simplify import arithmetic, casts, concretize, movement
 @register_pass("SimplifyExpr", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class SimplifyExpr(FunctionPass):
-    """Rewrites expressions to simpler ones of the same value, in rounds until nothing changes.
+    """Rewrites expressions to simpler, equivalent ones until nothing changes.
 
     ::
 

@@ -19,7 +19,7 @@ from .rule_table import RuleTable
 @register_pass("SimplifyInference", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class SimplifyInference(FunctionPass):
-    """Rewrites what only training needs into basic arithmetic.
+    """Replaces normalisations and dropout by basic arithmetic that is equivalent at inference.
 
     ::
 
@@ -32,8 +32,8 @@ class SimplifyInference(FunctionPass):
         nn.l2_normalize(x)                ⇒  x / sqrt(max(sum(x * x), eps))
         nn.dropout(x).0                   ⇒  x
 
-    Only the first result of batch_norm is rewritten; calls whose other results are used stay. Rounding changes in the
-    last places, since the operations come in another order.
+    Only the first result of batch_norm is rewritten; calls whose other results are used stay. The last digits may
+    change, since the operations are reordered.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:

@@ -25,8 +25,8 @@ class SplitArgs(FunctionPass):
                                             with max_function_args=3: two inputs and one output
 
     Options:
-        max_function_args: the limit, inputs and outputs together; none if it is negative. If it is not given, the
-            option `-max_function_args` of the target decides (31 for Metal).
+        max_function_args: maximum number of inputs and outputs together; negative: no limit. Default: the option
+            `-max_function_args` of the target (31 for Metal).
     """
 
     max_function_args: int | None = None

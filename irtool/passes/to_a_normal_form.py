@@ -13,15 +13,15 @@ from .let_binding import Names, bind
 @register_pass("ToANormalForm", level=1)
 @dataclass(frozen=True)
 class ToANormalForm(ModulePass):
-    """Binds every value that is not atomic with `let`, in the scope in which it is evaluated.
+    """Binds every non-atomic value with `let`, in the scope of its evaluation.
 
     ::
 
         multiply(add(%x, %y), add(%x, %y))
             ⇒  let %x_0 = add(%x, %y); let %x_1 = add(%x, %y); let %x_2 = multiply(%x_0, %x_1); %x_2
 
-    A shared node is bound once. Afterwards operands are variables, operators, constructors and global names only; what
-    is evaluated, and in which order, can be read off the text.
+    A shared node is bound once. Afterwards, all operands are variables, operators, constructors or global names, and the
+    text gives the order of evaluation.
     """
 
     takes_open_types = True

@@ -14,15 +14,15 @@ from .let_binding import Names, bind
 @register_pass("ToBasicBlockNormalForm", level=1)
 @dataclass(frozen=True)
 class ToBasicBlockNormalForm(ModulePass):
-    """Binds nodes that are used in several scopes with `let` in the innermost scope around all their uses.
+    """Binds each node with uses in several scopes with `let`, in the innermost scope around all uses.
 
     ::
 
         %0 = add(%a, %b); if (%c) { %0 } else { negative(%0) }
             ⇒  let %x_0 = add(%a, %b); if (%c) { %x_0 } else { negative(%x_0) }
 
-    Within a scope nodes stay shared as they are. Afterwards no node is used in a scope that does not enclose the place
-    where the text would first write it, so each basic block can be looked at on its own.
+    Nodes shared within one scope stay shared. Afterwards, no node is used outside the scope of its first occurrence in the
+    text, so that each basic block can be treated separately.
     """
 
     takes_open_types = True

@@ -55,7 +55,7 @@ Continue = Callable[[Expr], Steps]
 @register_pass("ToCPS", level=1)
 @dataclass(frozen=True)
 class ToCPS(ModulePass):
-    """Continuation-passing style: a function no longer returns, it calls what comes after it.
+    """Converts functions to continuation-passing style: instead of returning, they call a continuation.
 
     ::
 
@@ -82,7 +82,7 @@ class ToCPS(ModulePass):
 @register_pass("UnCPS", level=1)
 @dataclass(frozen=True)
 class UnCPS(ModulePass):
-    """Direct style around a function in continuation-passing style: it is called with the identity to continue with.
+    """Wraps functions in continuation-passing style in direct style, with the identity as continuation.
 
     ::
 

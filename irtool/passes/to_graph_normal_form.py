@@ -13,14 +13,14 @@ from .let_inlining import rewrite_lets
 @register_pass("ToGraphNormalForm", level=1)
 @dataclass(frozen=True)
 class ToGraphNormalForm(FunctionPass):
-    """Replaces each variable that a `let` binds by the value, which all its uses then share.
+    """Replaces `let` bindings by graph bindings: all uses of a variable share its value.
 
     ::
 
         let %a = add(%x, %y); let %b = add(%a, %a); %b   ⇒   %0 = add(%x, %y); add(%0, %0)
 
-    A recursive function keeps its `let`, around the function alone. What has effects is evaluated when it is needed, no
-    longer in the order of the `let`s, and not at all if nothing uses it.
+    A recursive function keeps its `let`, around the function alone. Expressions with side effects are evaluated on use, no
+    longer in the order of the `let`s, and not at all if unused.
     """
 
     takes_open_types = True

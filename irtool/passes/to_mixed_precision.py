@@ -53,13 +53,13 @@ class ToMixedPrecision(FunctionPass):
             ⇒  nn.relu(nn.conv2d(cast(%x, dtype="float16"), cast(%w, dtype="float16"), out_dtype="float16"))
         nn.softmax(%y)   with %y in float16   ⇒  nn.softmax(cast(%y, dtype="float32"))
 
-    Convolutions and matrix products are always converted; exponentials and sums never; the others where their inputs
-    already are. `mixed_precision_type` is float16 or bfloat16 (whose values, as in TVM, are cast back only where they meet float32).
-    Which operators are which they state themselves (`irtool ops NAME` says it). `missing_op_mode` says what happens with those
-    that state nothing, which are treated like the others: 0 is an error, 1 a warning, 2 nothing. With the pass option
-    relay.ToMixedPrecision.keep_orig_output_dtype results are cast back to their types. Results are rounded to the
-    smaller type throughout, and the function's result may have another type than before. Operators that take float32 only,
-    such as quantized ones with their scales, stay in float32.
+    Convolutions and matrix products are always converted, exponentials and sums never, other operators if their inputs are
+    converted. `mixed_precision_type` is float16 or bfloat16 (as in TVM, bfloat16 is cast back only when it meets float32). Each
+    operator states its precision class (see `irtool ops NAME`). Operators without one are treated like other operators;
+    `missing_op_mode` selects an error (0), a warning (1) or silence (2) for them. With the pass option
+    relay.ToMixedPrecision.keep_orig_output_dtype, results are cast back to their original types. Intermediate results are
+    rounded to the smaller type, and the function's result may change its type. Operators for float32 only, such as quantized
+    ones with their scales, stay in float32.
     """
 
     changes: ClassVar[str] = "approximation"

@@ -58,7 +58,7 @@ def code(name: str, *, of: type[IrError] | None = None) -> Callable[[C], C]:
 
 @code("E0701", of=ToolError)
 class ToolFails(Code):
-    """A program outside irtool is missing, or failed: the C compiler, or what it made.
+    """An outside program is missing or failed: the C compiler, or a compiled program.
 
     `--cc` or `$CC` names another compiler. `--emit=c` writes the sources without compiling them.
     """
@@ -74,9 +74,9 @@ def @main(%x: float32) {
 
 @code("E0801", of=PluginError)
 class WrongPlugin(Code):
-    """A plug-in is wrong: its file cannot be run, or one of its methods fails or returns what it must not.
+    """A faulty plug-in: its file cannot be run, or one of its methods fails or returns an invalid result.
 
-    The message gives the place in the plug-in's file.
+    The message gives the location in the plug-in's file.
     """
 
     example = """\
@@ -104,9 +104,9 @@ class Broken(FunctionPass):
 
 @code("E0901", of=InternalError)
 class BrokenRule(Code):
-    """A pass or a stage broke a rule that all of them keep: its result is ill-typed or malformed, or computes something else.
+    """A pass or stage violated an invariant: its result is ill-typed or malformed, or computes something else.
 
-    That is a bug of the pass, or of irtool, and not of the input. A reproducer is written, which `irtool opt` takes.
+    This is a bug in the pass or in irtool, not an error of the input. irtool writes a reproducer for `irtool opt`.
     """
 
     example = """\

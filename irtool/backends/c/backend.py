@@ -38,10 +38,10 @@ class CSources(Sources):
 @backend("c")
 @dataclass(frozen=True)
 class C(Backend):
-    """Portable C99 that needs libc and libm only, compiled by the system's C compiler.
+    """Portable C99 with libc and libm as its only dependencies, compiled by the system's C compiler.
 
-    It writes `NAME.h` and `NAME.c`, with vector types where the compiler has them and a scalar twin of every vectorized
-    kernel; weights in the source, in a source of their own, or in `NAME.bin`.
+    It writes `NAME.h` and `NAME.c`, with the compiler's vector types, if any, and a scalar version of every vectorized
+    kernel. Weights are in the source, in a source file of their own, or in `NAME.bin`.
     """
 
     emits = ("c", "obj", "so", "exe", "mlf")

@@ -23,11 +23,11 @@ _NARROW = ("i386", "i486", "i586", "i686", "arm", "thumb", "riscv32", "mips-", "
 @backend("llvm")
 @dataclass(frozen=True)
 class Llvm(Backend):
-    """LLVM IR text of the same loop nests as C, compiled by clang, or by llvmlite where there is no compiler.
+    """LLVM IR text of the same loop nests as C, compiled by clang, or by llvmlite without a compiler.
 
-    It writes `NAME.ll` and `NAME.h`; the functions of `NAME.h` are those of the C backend. LLVM 15 and later read it.
-    There are no threads, no sanitizers and no programs: `--emit=obj` makes an object file that a C program may be linked with.
-    Where nothing links shared libraries, `NAME.o` is made instead, which `irtool.load` loads by llvmlite.
+    It writes `NAME.ll` for LLVM 15 or later, and `NAME.h` with the same functions as the C backend. Threads, sanitizers and
+    programs are not supported: `--emit=obj` makes an object file to link with a C program. Without a linker for shared
+    libraries, the output is `NAME.o` instead, which `irtool.load` loads with llvmlite.
     """
 
     emits = ("ll", "obj", "so")

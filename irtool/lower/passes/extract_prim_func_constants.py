@@ -14,7 +14,7 @@ from ...tir.stmt import AllocateConst, PrimFunc, Stmt, pre_order, rewrite_stmt
 @register_pass("ExtractPrimFuncConstants", level=0, info_name="tir.ExtractPrimFuncConstants")
 @dataclass(frozen=True)
 class ExtractPrimFuncConstants(ModulePass):
-    """Numbers the constants that loop nests hold, and collects them in the attribute `constants` of the module.
+    """Numbers the constants of loop nests and collects them in the module attribute `constants`.
 
     ::
 
@@ -22,7 +22,7 @@ class ExtractPrimFuncConstants(ModulePass):
             ⇒
         constant(c0: Pointer(global float32), float32, [2]), data = meta[relay.Constant][0], irmod_storage_idx = 0;
 
-    Equal ones have one number. Numbers go on from what the attribute holds already; running the pass again changes nothing.
+    Equal constants share a number. Numbering continues after existing entries of the attribute; the pass is idempotent.
     """
 
     def transform(self, module: Module, context: PassContext) -> Module:

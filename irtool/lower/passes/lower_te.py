@@ -30,15 +30,15 @@ class LowerTE(Composite):
         }
         call_lowered(@tvmgen_default_fused_add, (%x,), metadata={"relay_attrs"=…, "all_prim_fn_vars"=[…]})
 
-    First, kinds of targets that lower functions of their own do so; then calls of kernels become calls of loop nests, which
-    become functions of the module; at last, the constants that loop nests hold become an attribute of the module. FuseOps comes
-    before it, LabelOps gives kernels the hashes that their loop nests carry, and PlanDevices says which target each is for.
+    First, target kinds with a lowering hook lower their functions; then kernels become loop nests in the module, and calls of
+    kernels become calls of these; finally, the constants of loop nests become an attribute of the module. Run FuseOps first;
+    LabelOps adds the hashes of kernels that their loop nests carry, and PlanDevices their targets.
 
-    The module has the attributes `main_func_info`, what `@main` takes of the memory of each target (`irtool info --storage`
-    shows it); `device_contexts`, the compilers of external functions by name; and `constants`.
+    The module gets the attributes `main_func_info`, the memory use of `@main` per target (see `irtool info --storage`);
+    `device_contexts`, the compilers of external functions by name; and `constants`.
 
     Options:
-        module_name: what the names of the loop nests start with.
+        module_name: prefix of the names of loop nests.
     """
 
     module_name: str = "tvmgen_default"

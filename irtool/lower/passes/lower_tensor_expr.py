@@ -31,20 +31,20 @@ class LowerTensorExpr(ModulePass):
         @ext(%x)   with   def @ext(…, Extern=1) { … }           ⇒  call_lowered(@ext, (%x,), …)
         @k(%x)     with   @k = primfn(…) { … }                  ⇒  call_lowered(@k, (%x,), …)
 
-    Calls of other functions, and those that are lowered already, stay. So do `device_copy` and `debug`, which executors do
-    themselves, and operators outside of kernels: FuseOps comes first.
+    Calls of other functions and of lowered functions stay, as do `device_copy` and `debug`, which executors implement, and
+    operators outside of kernels: run FuseOps first.
 
     Equal primitive functions for the same target share a loop nest, under the name that TVM gives it; it carries the hash of the
     kernel (LabelOps) and the target of the device that it is called on. The loop nests are plain: no schedule has been applied.
     Constants of several elements stay in them.
 
-    Functions for other compilers are taken to be compiled there under their `global_symbol`; what is left of them
-    says so (`Extern=1`).
+    Functions for other compilers are assumed to be compiled by these under their `global_symbol`; the remaining
+    declarations are marked `Extern=1`.
 
-    An operator that has no loop nest, and a shape that is not static, is an error.
+    An operator without a loop nest, or a dynamic shape, is an error.
 
     Options:
-        module_name: what the names of the loop nests start with.
+        module_name: prefix of the names of loop nests.
     """
 
     module_name: str = "tvmgen_default"

@@ -17,17 +17,17 @@ from ..targets import targets_of
 @register_pass("RelayToTIRTargetHook", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class RelayToTIRTargetHook(ModulePass):
-    """Calls `relay_to_tir` of the kinds of targets that functions of the module are marked for with `Compiler`.
+    """Calls the hook `relay_to_tir` of each target kind that a function names as its `Compiler`.
 
     ::
 
         def @npu_0(%p, Primitive=1, Compiler="npu", global_symbol="npu_0") { exp(%p) }
             ⇒  @npu_0 = primfn(p0_1: handle, T_exp_1: handle) -> () … { … }     or whatever the hook of npu makes of it
 
-    A kind of target is a plug-in, see `docs/extending.md`; a compiler that is none, or has no such hook, is passed over. Each
-    hook runs once for the whole module, in the order in which the functions that ask for them come by name; functions that
-    are called where they are written, or bound by `let`, count as well. While a hook runs, the target of the context is the one
-    of its kind that the context or a device of the module names; the default one of its kind otherwise.
+    Target kinds are plug-ins, see `docs/extending.md`; a compiler that is not a target kind, or has no such hook, is skipped.
+    Each hook runs once for the whole module, in the order of the names of the functions that request it, including function
+    literals called directly or bound by `let`. While a hook runs, the target of the context is the target of its kind named by
+    the context or by a device of the module, or else the default target of its kind.
     """
 
     def transform(self, module: Module, context: PassContext) -> Module:

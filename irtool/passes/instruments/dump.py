@@ -17,7 +17,7 @@ from .printing import shown
 @register_instrument("Dump")
 @dataclass
 class Dump(PassInstrument):
-    """Writes the module after each pass that changed it into numbered files of `folder`, which is made.
+    """Writes the module after each pass that changes it to numbered files in `folder`, which is created if needed.
 
     The files are called `00.input.relay`, `01.FuseOps.relay`, …; numbers count the passes that ran. `write(name, text)` and
     `show(module)` take the place of writing there and of `irtool.to_text`.

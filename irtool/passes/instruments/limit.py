@@ -14,9 +14,9 @@ from . import register_instrument
 @register_instrument("StopAfter")
 @dataclass
 class StopAfter(PassInstrument):
-    """Stops a pipeline early: after `limit` passes, or after the pass of that name.
+    """Stops a pipeline early: after `limit` passes, or after a named pass.
 
-    InferType does not count, nor what only runs other passes.
+    InferType and passes that only run other passes do not count.
     """
 
     limit: int | str

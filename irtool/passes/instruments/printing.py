@@ -19,7 +19,7 @@ from . import register_instrument
 @register_instrument("Printing")
 @dataclass
 class Printing(PassInstrument):
-    """Prints modules around passes, and programs around the stages of a build behind them, on standard error.
+    """Prints modules before and after passes, and programs before and after build stages, on standard error.
 
     `before` and `after` are names of passes and stages, or contain `all`; `changed` is `""`, `"text"` (the module after each
     pass that changed it) or `"diff"` (a unified diff instead). `write(text)` and `show(module)` take the place of standard

@@ -20,8 +20,8 @@ from . import register_instrument
 class Verifying(PassInstrument):
     """Verifies the module around each pass: well-formed, every node typed, and the input untouched.
 
-    Raises InternalError, naming the pass, as soon as an invariant is broken. The first input is the user's affair. The types
-    of what a pass changed are not believed: its functions are inferred afresh.
+    Raises InternalError, naming the pass, as soon as an invariant is broken. The first input is not checked. The types of
+    changed functions are not trusted, but inferred again.
     """
 
     _open: list[tuple[Module, int]] = field(default_factory=list, init=False)

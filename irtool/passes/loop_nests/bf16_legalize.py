@@ -15,13 +15,13 @@ from ..prim_func_pass import PrimFuncPass
 @register_pass("tir.BF16Legalize", aliases=("BF16Legalize",))
 @dataclass(frozen=True)
 class BF16Legalize(PrimFuncPass):
-    """Does arithmetic on bfloat16 in float32.
+    """Computes bfloat16 arithmetic in float32.
 
     ::
 
         out[i] = (x[i] + y[i])    ⇒    out[i] = cast(bfloat16, (cast(float32, x[i]) + cast(float32, y[i])))
 
-    What is read and stored stays bfloat16; the result of each operation is rounded to it.
+    Loads and stores stay bfloat16; the result of each operation is rounded to it.
     """
 
     def transform(self, function: PrimFunc, module: Module, context: PassContext) -> PrimFunc:

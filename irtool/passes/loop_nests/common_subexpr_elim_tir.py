@@ -15,18 +15,18 @@ from ..prim_func_pass import PrimFuncPass
 @register_pass("tir.CommonSubexprElimTIR", aliases=("CommonSubexprElimTIR",))
 @dataclass(frozen=True)
 class CommonSubexprElimTIR(PrimFuncPass):
-    """Computes what a statement computes several times once before it.
+    """Computes repeated subexpressions of a statement once, in a `let` before it.
 
     ::
 
         out[((i*16) + j)] = (x[((i*16) + j)]*2f32)    ⇒    let cse_var_1: int32 = ((i*16) + j)
                                                              out[cse_var_1] = (x[cse_var_1]*2f32)
 
-    What reads memory is left where it is, and what is evaluated under a condition only.
+    Expressions that read memory, or that are evaluated conditionally, stay in place.
 
     Options:
-        enable_cse_tir: False: nothing is done.
-        identify_equiv_terms: take terms as equal that are so when they are simplified, too.
+        enable_cse_tir: if False, do nothing.
+        identify_equiv_terms: also treat terms as equal if they are equal after simplification.
     """
 
     enable_cse_tir: bool = True

@@ -15,13 +15,13 @@ from ..prim_func_pass import PrimFuncPass
 @register_pass("tir.FlattenBuffer", aliases=("FlattenBuffer",))
 @dataclass(frozen=True)
 class FlattenBuffer(PrimFuncPass):
-    """Gives buffers one dimension: every index becomes the place in memory that it stands for.
+    """Flattens buffers to one dimension: indices become linear offsets.
 
     ::
 
         out[i, j] = x[j, i]    ⇒    out[((i*8) + j)] = x[((j*4) + i)]
 
-    What callers hand over is told as before, in `preflattened_buffer_map`. Nests that LowerTE makes have this form.
+    `preflattened_buffer_map` keeps the shapes that callers pass. Nests from LowerTE have this form already.
     """
 
     def transform(self, function: PrimFunc, module: Module, context: PassContext) -> PrimFunc:

@@ -17,7 +17,7 @@ from ..prim_func_pass import PrimFuncPass
 @register_pass("tir.HoistIfThenElse", aliases=("HoistIfThenElse",))
 @dataclass(frozen=True)
 class HoistIfThenElse(PrimFuncPass):
-    """Asks conditions that are the same in every step of a loop before it.
+    """Hoists loop-invariant conditions out of loops.
 
     ::
 
@@ -29,7 +29,7 @@ class HoistIfThenElse(PrimFuncPass):
           }                                      }
         }                                      }
 
-    The branch must be all that the loop does.
+    The branch must be the whole body of the loop.
 
     Options:
         variant: `basic`, or nothing; both are the same here.

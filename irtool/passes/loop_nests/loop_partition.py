@@ -21,7 +21,7 @@ from ..prim_func_pass import PrimFuncPass
 )
 @dataclass(frozen=True)
 class LoopPartition(PrimFuncPass):
-    """Splits loops where the conditions in them begin and cease to hold, so that the part between need not ask.
+    """Splits loops where their conditions change, so that the middle part needs no check.
 
     ::
 
@@ -31,13 +31,13 @@ class LoopPartition(PrimFuncPass):
         }                                                        }
                                                                  out[9] = 0f32
 
-    Loops of constant extent, which all are that shapes decide, are split only if `partition_const_loop` says so, here or in the
+    Loops of constant extent (all loops over static shapes) are split only with `partition_const_loop`, set here or in the
     config `tir.LoopPartition`, as in TVM.
 
     Options:
         partition_const_loop: split loops of constant extent.
-        no_unroll_loop_with_extent_one: a part of one step stays a loop.
-        unroll_loop_with_partition_hint_no_interval: taken and without effect: nests here have no partition hints.
+        no_unroll_loop_with_extent_one: keep parts of one step as loops.
+        unroll_loop_with_partition_hint_no_interval: accepted without effect, since nests have no partition hints here.
     """
 
     key: ClassVar[str] = "tir.LoopPartition"

@@ -15,7 +15,7 @@ from ..prim_func_pass import PrimFuncPass
 @register_pass("tir.PlanAndUpdateBufferAllocationLocation", aliases=("PlanAndUpdateBufferAllocationLocation",))
 @dataclass(frozen=True)
 class PlanAndUpdateBufferAllocationLocation(PrimFuncPass):
-    """Allocates buffers right around the statements that use them.
+    """Moves each allocation directly around the statements that use the buffer.
 
     ::
 

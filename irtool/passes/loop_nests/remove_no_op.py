@@ -15,7 +15,7 @@ from ..prim_func_pass import PrimFuncPass
 @register_pass("tir.RemoveNoOp", aliases=("RemoveNoOp",))
 @dataclass(frozen=True)
 class RemoveNoOp(PrimFuncPass):
-    """Leaves out what does nothing.
+    """Removes statements without effect.
 
     ::
 
@@ -27,8 +27,8 @@ class RemoveNoOp(PrimFuncPass):
         for (j: int32, 0, 4) {
         }
 
-    That is: loops of no step or of an empty body, branches with nothing in them, stores of what is there already, variables that
-    nothing reads, and memory that nothing reads, with what is stored there.
+    These are loops without steps or with an empty body, empty branches, stores of a value already in place, unused variables,
+    and buffers that are never read, with their stores.
     """
 
     def transform(self, function: PrimFunc, module: Module, context: PassContext) -> PrimFunc:

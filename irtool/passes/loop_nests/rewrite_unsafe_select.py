@@ -15,7 +15,7 @@ from ..prim_func_pass import PrimFuncPass
 @register_pass("tir.RewriteUnsafeSelect", aliases=("RewriteUnsafeSelect",))
 @dataclass(frozen=True)
 class RewriteUnsafeSelect(PrimFuncPass):
-    """Evaluates only one side of a choice that reads memory.
+    """Replaces selects that read memory by `if_then_else`, which evaluates one side only.
 
     ::
 

@@ -15,7 +15,7 @@ from ..prim_func_pass import PrimFuncPass
 @register_pass("tir.Simplify", aliases=("Simplify",))
 @dataclass(frozen=True)
 class Simplify(PrimFuncPass):
-    """Makes arithmetic small, with the ranges of loops and what conditions say, and takes branches that are decided.
+    """Simplifies integer arithmetic using loop ranges and conditions, and removes branches that are never taken.
 
     ::
 
@@ -25,7 +25,7 @@ class Simplify(PrimFuncPass):
           }
         }
 
-    Only integers of 32 and 64 bits are looked at: sums of floats keep their order.
+    Only 32-bit and 64-bit integers are simplified: sums of floats keep their order.
     """
 
     def transform(self, function: PrimFunc, module: Module, context: PassContext) -> PrimFunc:

@@ -15,7 +15,7 @@ from ..prim_func_pass import PrimFuncPass
 @register_pass("tir.StorageRewrite", aliases=("StorageRewrite",))
 @dataclass(frozen=True)
 class StorageRewrite(PrimFuncPass):
-    """Lays buffers that are not in use at one time into one piece of memory.
+    """Shares memory among buffers with disjoint lifetimes.
 
     ::
 

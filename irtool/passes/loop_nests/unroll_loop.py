@@ -21,7 +21,7 @@ from ..prim_func_pass import PrimFuncPass
 )
 @dataclass(frozen=True)
 class UnrollLoop(PrimFuncPass):
-    """Writes unrolled loops out, step by step, and small serial ones if it is told to.
+    """Expands loops marked as unrolled, and on request small serial loops.
 
     ::
 
@@ -30,10 +30,10 @@ class UnrollLoop(PrimFuncPass):
         }
 
     Options, here or in the config `tir.UnrollLoop`:
-        auto_max_step: serial loops that run at most so many statements in all are written out, too.
-        auto_max_depth: so many loops inside of each other are, at most.
-        auto_max_extent: serial loops of at most so many steps are, whatever they run.
-        explicit_unroll: False: loops are marked as unrolled, and the compiler of C writes them out.
+        auto_max_step: also expand serial loops that run at most this many statements in total.
+        auto_max_depth: maximum depth of nested loops to expand.
+        auto_max_extent: also expand serial loops of at most this many steps, whatever their body.
+        explicit_unroll: if False, mark loops as unrolled and leave the expansion to the C compiler.
     """
 
     key: ClassVar[str] = "tir.UnrollLoop"

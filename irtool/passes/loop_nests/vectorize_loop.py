@@ -15,7 +15,7 @@ from ..prim_func_pass import PrimFuncPass
 @register_pass("tir.VectorizeLoop", aliases=("VectorizeLoop",))
 @dataclass(frozen=True)
 class VectorizeLoop(PrimFuncPass):
-    """Moves vectorized loops right around the stores in them, where backends make vectors of them.
+    """Moves vectorized loops directly around their stores, where backends turn them into vectors.
 
     ::
 
@@ -25,11 +25,11 @@ class VectorizeLoop(PrimFuncPass):
           }                                                  }
         }                                                  }
 
-    Where a step may touch what another one writes, and around conditions and allocations that differ from step to step, a loop
-    becomes serial. Vectors themselves have no text here: a loop of this form is one.
+    A loop becomes serial if one step may access memory written by another, or if it contains conditions or allocations that
+    depend on the step. The text has no vector values: a loop of this form stands for one.
 
     Options:
-        enable_vectorize: False: vectorized loops become serial.
+        enable_vectorize: if False, make vectorized loops serial.
     """
 
     enable_vectorize: bool = True

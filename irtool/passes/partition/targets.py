@@ -75,7 +75,7 @@ class TargetTable:
 
 Targets = Mapping[str, TargetTable]
 CONFIG: Mapping[str, Any] = {
-    "irtool.partition.targets": ConfigOption(str, "", "a JSON file with further targets and what they support")
+    "irtool.partition.targets": ConfigOption(str, "", "a JSON file with further targets and their supported operators")
 }
 """The option of the pass context that names a file of targets."""
 
