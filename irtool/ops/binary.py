@@ -213,6 +213,7 @@ def _row(
         "reference": staticmethod(reference),
         "expression": staticmethod(expression),
         "rule": staticmethod(rule),
+        "differentiable": rule is not broadcast_compare,
         **facts,
     }
     camel = "".join(part.capitalize() for part in name.split("_"))
@@ -222,9 +223,16 @@ def _row(
 
 # name, support level, what it gives, numpy reference, tensor expression, and facts
 _row("add", 1, "the sum", _of_bits(late.add), _te_bits(lambda a, b: a + b), precision="follow")
-_row("bitwise_and", 4, "the bits set in both", late.bitwise_and, needs_bits(lambda a, b: a & b))
-_row("bitwise_or", 4, "the bits set in either", late.bitwise_or, needs_bits(lambda a, b: a | b))
-_row("bitwise_xor", 4, "the bits set in one of the two", late.bitwise_xor, needs_bits(lambda a, b: a ^ b))
+_row("bitwise_and", 4, "the bits set in both", late.bitwise_and, needs_bits(lambda a, b: a & b), differentiable=False)
+_row("bitwise_or", 4, "the bits set in either", late.bitwise_or, needs_bits(lambda a, b: a | b), differentiable=False)
+_row(
+    "bitwise_xor",
+    4,
+    "the bits set in one of the two",
+    late.bitwise_xor,
+    needs_bits(lambda a, b: a ^ b),
+    differentiable=False,
+)
 _row("divide", 1, "the quotient; of integers, rounded towards zero", _widened(_divide), _te_divide, precision="follow")
 _row("floor_divide", 1, "the quotient rounded down", _widened(_floor_divide), _te_floor_divide)
 _row("floor_mod", 1, "the remainder of `floor_divide`", _widened(_floor_mod), _te_floor_mod)
@@ -234,10 +242,32 @@ _row(
     "the left side shifted up by that many bits",
     _shift(late.left_shift),
     needs_bits(_te_bits(lambda a, b: a << b)),
+    differentiable=False,
 )
-_row("logical_and", 4, "whether both differ from 0", _in_dtype(late.logical_and), _te_logical(te.logical_and))
-_row("logical_or", 4, "whether one differs from 0", _in_dtype(late.logical_or), _te_logical(te.logical_or))
-_row("logical_xor", 4, "whether just one differs from 0", _in_dtype(late.logical_xor), _te_logical(te.bitwise_xor))
+_row(
+    "logical_and",
+    4,
+    "whether both differ from 0",
+    _in_dtype(late.logical_and),
+    _te_logical(te.logical_and),
+    differentiable=False,
+)
+_row(
+    "logical_or",
+    4,
+    "whether one differs from 0",
+    _in_dtype(late.logical_or),
+    _te_logical(te.logical_or),
+    differentiable=False,
+)
+_row(
+    "logical_xor",
+    4,
+    "whether just one differs from 0",
+    _in_dtype(late.logical_xor),
+    _te_logical(te.bitwise_xor),
+    differentiable=False,
+)
 _row("maximum", 4, "the larger", _larger, te.maximum, precision="follow")
 _row("minimum", 4, "the smaller", _smaller, te.minimum, precision="follow")
 _row("mod", 1, "the remainder, with the sign of the left side", _widened(_mod), _te_mod)
@@ -249,6 +279,7 @@ _row(
     "the left side shifted down, keeping its sign",
     _shift(late.right_shift),
     needs_bits(_te_bits(lambda a, b: a >> b)),
+    differentiable=False,
 )
 _row("subtract", 1, "the difference", _of_bits(late.subtract), _te_bits(lambda a, b: a - b), precision="follow")
 _row("trunc_divide", 1, "the quotient rounded towards zero", _widened(_trunc_divide), _te_trunc_divide)

@@ -20,6 +20,8 @@ from .shapes import tensor
 class ShapeOf(Operator):
     """The shape of a tensor, as a vector; of a scalar, a scalar."""
 
+    differentiable = False
+
     precision = "follow"
     folds = False
 
@@ -52,6 +54,8 @@ class ShapeOf(Operator):
 @dataclass(frozen=True)
 class NdarraySize(Operator):
     """How many elements a tensor has."""
+
+    differentiable = False
 
     layout_rule = "elementwise"
     folds = False

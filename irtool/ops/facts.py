@@ -38,6 +38,7 @@ class Facts:
         one_shape: names of the arguments, and "result", that surely have one shape.
         one_dtype: names of the arguments, and "result", that surely hold one dtype (a tuple: in all its fields).
         dtype_attribute: name of the attribute that says the result's dtype, where it is not void.
+        differentiable: False if a gradient would mean nothing: the results are integers, truth values, shapes or random numbers.
         precision: what ToMixedPrecision does with a call: `always` converts its inputs to 16 bits, since that gains much;
             `follow` computes in 16 bits if the inputs are there already; `never` computes in float32, where results leave the
             range of 16 bits or sum up many terms. Empty: nobody has said; the pass follows, and warns.
@@ -65,6 +66,7 @@ class Facts:
     one_shape: ClassVar[tuple[str, ...]] = ()
     one_dtype: ClassVar[tuple[str, ...]] = ()
     dtype_attribute: ClassVar[str] = ""
+    differentiable: ClassVar[bool] = True
     precision: ClassVar[str] = ""
     narrowed_attribute: ClassVar[str] = ""
     layout_rule: ClassVar[str | None] = None

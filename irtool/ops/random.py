@@ -89,6 +89,8 @@ def _shaped(flat: Any, shape: Sequence[int], element: Any) -> Any:
 class ThreefryGenerate(Operator):
     """The next generator, and uint64 random numbers of shape `out_shape`."""
 
+    differentiable = False
+
     out_shape: tuple[int, ...]
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
@@ -109,6 +111,8 @@ class ThreefryGenerate(Operator):
 @dataclass(frozen=True)
 class ThreefrySplit(Operator):
     """Two generators in place of one."""
+
+    differentiable = False
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """A tuple of two keys, `uint64 (10)`."""
@@ -161,6 +165,8 @@ def _unit_element(number: Any, dtype: str) -> Any:
 
 class _Distribution(Operator):
     """Base of `uniform` and `normal`: two scalars of `out_dtype` say which distribution of the kind it is."""
+
+    differentiable = False
 
     out_shape: Any
     out_dtype: Any
@@ -237,6 +243,8 @@ class Multinomial(Operator):
     Rows need not sum to one; entries below zero count as zero. The index is the first whose cumulative probability is
     above a uniform number.
     """
+
+    differentiable = False
 
     num_samples: int = 1
 

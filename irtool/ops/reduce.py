@@ -172,8 +172,20 @@ def _row(name: str, gives: str, reference: Function, expression: Function, **fac
 
 
 # name, what it gives, numpy reference of (x, axes, keepdims), te function of (element, axes), and facts
-_row("all", "whether all of them differ from 0", lambda x, a, k: np.all(x, a, keepdims=k), _te_truth(te.reduce_all))
-_row("any", "whether one of them differs from 0", lambda x, a, k: np.any(x, a, keepdims=k), _te_truth(te.reduce_any))
+_row(
+    "all",
+    "whether all of them differ from 0",
+    lambda x, a, k: np.all(x, a, keepdims=k),
+    _te_truth(te.reduce_all),
+    differentiable=False,
+)
+_row(
+    "any",
+    "whether one of them differs from 0",
+    lambda x, a, k: np.any(x, a, keepdims=k),
+    _te_truth(te.reduce_any),
+    differentiable=False,
+)
 _row("max", "the largest of them", _max, lambda e, k: te.max(e, axis=k), precision="follow", integer_form="same")
 _row("min", "the smallest of them", _min, lambda e, k: te.min(e, axis=k), precision="follow", integer_form="same")
 _row("prod", "their product", _prod, _te_prod)
@@ -264,6 +276,8 @@ class _Position(Reduction):
 
     Among no elements the position is -1.
     """
+
+    differentiable = False
 
     select_last_index: Any
     largest: ClassVar[bool]

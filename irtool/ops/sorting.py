@@ -131,6 +131,8 @@ class Sort(Operator):
 class Argsort(Operator):
     """The positions along `axis` of the elements in order."""
 
+    differentiable = False
+
     axis: int = -1
     is_ascend: bool = True
     dtype: DType = VOID
@@ -222,6 +224,8 @@ class Searchsorted(Operator):
     The sequence is a vector for all values, or has a row for each row of the values.
     """
 
+    differentiable = False
+
     right: bool = False
     dtype: DType = _INT32
 
@@ -273,6 +277,8 @@ class Unique(Operator):
     is beyond the number of distinct elements is 0, but the length of the input in the second. The elements are in
     ascending order, or in the order of first occurrence without `sorted`.
     """
+
+    differentiable = False
 
     sorted: bool = True
     return_counts: bool = False

@@ -210,6 +210,7 @@ def _row(
         "reference": staticmethod(reference),
         "expression": staticmethod(expression),
         "rule": staticmethod(rule),
+        "differentiable": rule is not compare,
         **facts,
     }
     camel = "".join(part.capitalize() for part in name.split("_"))
@@ -225,7 +226,7 @@ _row("asin", 1, "the arc sine, in radians", _real(late.arcsin), _te_real("asin")
 _row("asinh", 1, "the inverse hyperbolic sine", _real(late.arcsinh), _te_real("asinh"))
 _row("atan", 1, "the arc tangent, in radians", _real(late.arctan), _te_real("atan"))
 _row("atanh", 1, "the inverse hyperbolic tangent", _real(late.arctanh), _te_real("atanh"))
-_row("bitwise_not", 4, "every bit flipped", late.invert, needs_bits(_te_invert))
+_row("bitwise_not", 4, "every bit flipped", late.invert, needs_bits(_te_invert), differentiable=False)
 _row("ceil", 3, "the whole number not below", _whole(late.ceil), _te_whole("ceil"))
 _row("copy", 3, "the element itself", lambda x: x, lambda x: x, precision="follow")
 _row("cos", 1, "the cosine of an angle in radians", _real(late.cos), _te_real("cos"))
@@ -239,7 +240,14 @@ _row("floor", 3, "the whole number not above", _whole(late.floor), _te_whole("fl
 _row("log", 1, "the natural logarithm", _real(late.log), _te_real("log"))
 _row("log10", 1, "the logarithm to base 10", _real(late.log10), _te_real("log10"))
 _row("log2", 1, "the logarithm to base 2", _real(late.log2), _te_real("log2"))
-_row("logical_not", 4, "1 where the element is 0, and 0 elsewhere", lambda x: (x == 0).astype(x.dtype), _te_not)
+_row(
+    "logical_not",
+    4,
+    "1 where the element is 0, and 0 elsewhere",
+    lambda x: (x == 0).astype(x.dtype),
+    _te_not,
+    differentiable=False,
+)
 _row("negative", 3, "the element with its sign changed", _negative, _te_negative)
 _row("round", 3, "the nearest whole number, halves away from zero", _whole(round_half_away), _te_round)
 _row("rsqrt", 1, "one over the square root", _real(lambda x: x.dtype.type(1) / np.sqrt(x)), _te_real("rsqrt"))

@@ -13,7 +13,7 @@ RULE = "a rule of its own"
 def facts_of(cls: type[Operator]) -> dict[str, str]:
     """What each of the passes does with the operator; empty where it knows nothing of it.
 
-    `gradient`; `layout`: the shared rule that it follows, "none" where it states that no layout gets through; `precision`: `always`, `follow` or `never`; `quantized`: its
+    `gradient`: "none" where it would mean nothing; `layout`: the shared rule that it follows, "none" where it states that no layout gets through; `precision`: `always`, `follow` or `never`; `quantized`: its
     integer form; `legalized`: the maps in which it has a rule; `fast form`: the operator that FastMath puts in its place.
     "a rule of its own" where a rule is filed under its name.
     """
@@ -26,7 +26,7 @@ def facts_of(cls: type[Operator]) -> dict[str, str]:
     no_layout = "none" if cls.layout_rule == "" else ""
     quantized = RULE if integer_form(cls) is not None else ""
     return {
-        "gradient": RULE if gradient_rule(cls.name) is not None else "",
+        "gradient": RULE if gradient_rule(cls.name) is not None else "" if cls.differentiable else "none",
         "layout": RULE if own_layout_rule(cls) is not None else cls.shared_layout_rule() or no_layout,
         "precision": cls.precision,
         "quantized": "the operator itself" if cls.integer_form == "same" else quantized,

@@ -27,7 +27,7 @@ def test_what_is_known_and_what_is_lacking() -> None:
     }
     assert facts_of(operators.get("qnn.dense"))["legalized"] == "FTVMQnnLegalize, FTVMQnnCanonicalize"
     assert lacks(operators.get("nn.conv2d")) == []
-    assert lacks(operators.get("argsort")) == ["a gradient", "a layout rule", "a precision class"]
+    assert lacks(operators.get("adv_index")) == ["a gradient", "a layout rule", "a precision class"]
 
 
 def test_what_is_lacking_may_only_become_less() -> None:
@@ -47,11 +47,12 @@ def test_what_needs_no_kernel_lacks_none() -> None:
 
 
 def test_the_manual_shows_it() -> None:
-    out = command("ops", "argsort")[1]
+    out = command("ops", "adv_index")[1]
     assert "still lacks: a gradient, a layout rule, a precision class" in out
     said = "known to passes:\n  gradient: a rule of its own\n  layout: convolution\n  precision: always\n"
     assert said in command("ops", "nn.conv2d")[1]
     assert "still lacks" not in command("ops", "nn.conv2d")[1]
+    assert "known to passes:\n  gradient: none\n" in command("ops", "argsort")[1]
 
 
 def test_the_class_says_how_it_is_treated(monkeypatch: pytest.MonkeyPatch) -> None:

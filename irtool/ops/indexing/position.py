@@ -24,6 +24,8 @@ from .take import require_integers
 class Argwhere(Operator):
     """The indices of the elements that are not zero, one row each, in row-major order."""
 
+    differentiable = False
+
     precision = "follow"
 
     shape_from_data = True
@@ -46,6 +48,8 @@ class UnravelIndex(Operator):
 
     Each index is within its axis: a position behind the end starts again from the front.
     """
+
+    differentiable = False
 
     one_dtype = ("data", "result")
 

@@ -283,6 +283,8 @@ class ScatterND(Operator):
 class InvertPermutation(Operator):
     """The vector whose element `data[i]` is i; an element that no i goes to is 0."""
 
+    differentiable = False
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """A vector of integers, giving its own type."""
         known = identity(types, reporter)

@@ -40,6 +40,8 @@ class AllClassNonMaxSuppression(Operator):
     `tensorflow` it is (class, box) pairs per batch, their scores, and their numbers. What is behind the last is zero.
     """
 
+    differentiable = False
+
     output_format: str = "onnx"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:

@@ -31,6 +31,8 @@ class GetValidCounts(Operator):
     second argument; `id_index` and `score_index` say where in a box its class (-1: none) and its score stand.
     """
 
+    differentiable = False
+
     score_threshold: float | None
     id_index: int = 0
     score_index: int = 1

@@ -48,6 +48,8 @@ class NonMaxSuppression(Operator):
     boxes, removed ones being -1 (and moved behind the others with `invalid_to_bottom`).
     """
 
+    differentiable = False
+
     force_suppress: bool = False
     top_k: int = -1
     coord_start: int = 2

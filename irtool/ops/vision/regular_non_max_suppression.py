@@ -35,6 +35,8 @@ class RegularNonMaxSuppression(Operator):
     last detection is zero. As TensorFlow Lite's regular suppression does it.
     """
 
+    differentiable = False
+
     max_detections_per_class: int
     max_detections: int
     num_classes: int
