@@ -37,6 +37,10 @@ class CombineParallelBatchMatmul(FunctionPass):
 class _BatchMatmul(Combiner):
     operator = "nn.batch_matmul"
 
+    def is_supported(self, e: Call) -> bool:
+        """Whether it is known how many columns the product has; the batch may be open."""
+        return isinstance(tensor(e.args[1]).shape[1], int)
+
     def are_compatible(self, a: Call, b: Call) -> bool:
         if any(e.attrs.transpose_a or not e.attrs.transpose_b for e in (a, b)):
             return False

@@ -41,7 +41,7 @@ class _Conv2D(Combiner):
     operator = "nn.conv2d"
 
     def is_supported(self, e: Call) -> bool:
-        return e.attrs.groups == 1
+        return super().is_supported(e) and e.attrs.groups == 1
 
     def are_compatible(self, a: Call, b: Call) -> bool:
         if any(getattr(a.attrs, f) != getattr(b.attrs, f) for f in _SAME):

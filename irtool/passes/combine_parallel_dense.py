@@ -50,7 +50,7 @@ class _ToBatch(Combiner):
 
     def is_arg_compatible(self, branches: Group, a: Call, b: Call, index: int) -> bool:
         left, right = tensor(a.args[index]), tensor(b.args[index])
-        return left.dtype == right.dtype and left.shape == right.shape
+        return left.dtype == right.dtype and left.shape == right.shape and left.is_static
 
     def combine_args(self, branches: Group, depth: int, index: int, parent: int) -> Expr:
         args = [b[depth].args[index] for b in branches]
@@ -84,6 +84,8 @@ class _ToDense(Combiner):
             return False
         if len(tensor(a).shape) < len(left.shape) or len(tensor(b).shape) < len(right.shape):
             return False
+        if any(not isinstance(d, int) for t in (left, right) for d in t.shape[-1:]):
+            return False  # what may turn out to be broadcast along the units cannot be joined
         return left.shape[:-1] == right.shape[:-1]
 
     def combine_args(self, branches: Group, depth: int, index: int, parent: int) -> Expr:

@@ -23,8 +23,9 @@ class Combiner:
     operator: str = ""
 
     def is_supported(self, e: Call) -> bool:
-        """Whether the call may start a branch."""
-        return True
+        """Whether the call may start a branch: its second operand, the weights, must have a known shape, to be joined and to
+        tell the parts of the result."""
+        return tensor(e.args[1]).is_static
 
     def are_compatible(self, a: Call, b: Call) -> bool:
         """Whether two calls of the operator on the same data can be combined."""
