@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-_SCOPES = "a function is evaluated for its code on a copy, with copies of all functions inside it, and so each of these"
 _LEAVES = "TVM's gradients are made tensor by tensor: what is shared in a tuple is so many tensors"
 _TENSORS = "the storage plan, as TVM's does, lists the tensors of each tuple, those of tuples inside it among them"
 _CALLED = "TVM evaluates each function with the bodies of all that it calls, directly or not, in the place of the calls"
@@ -16,7 +15,6 @@ LARGER: dict[tuple[str, str], str] = {
 """By shape and stage: results larger than the input, because TVM's are. They are measured by the size of the result."""
 
 STEEPER: dict[tuple[str, str], str] = {
-    ("functions_in_functions", "PartialEvaluate"): _SCOPES,
     (
         "closures",
         "PartialEvaluate",

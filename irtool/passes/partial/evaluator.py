@@ -33,7 +33,7 @@ from ...ir import (
     Type,
     Var,
     bound_vars,
-    free_variables,
+    free_variables_of_functions,
     post_order,
     substitute,
     with_function,
@@ -66,6 +66,9 @@ class Evaluator:
         self.frames: list[dict[Var, Partial]] = [{}]
         self.globals: dict[str, Partial] = {}
         self.clock = 0
+        self._free: dict[Function, list[Var]] = {}
+        self._evaluated: set[Function] = set()
+        """Functions whose own bodies have been evaluated: what they bind may stand in the result, and must not do so twice."""
 
     def run(self) -> None:
         """Evaluates every function."""
@@ -198,12 +201,27 @@ class Evaluator:
 
     def bind_function(self, e: Function, lets: LetList, name: Var) -> Steps:
         apply = self.static_function(e, name)
-        residual = yield self.residual_function(self.identities.copy(e), apply, name)
+        params = tuple(Var(p.name, p.type_annotation, p.span, None, p.virtual_device) for p in e.params)
+        residual = yield self.residual_function(with_function(e, params=params), apply, name)
         return self.partial(StaticFunction(apply), lets.push(residual, name))
+
+    def free_variables(self, function: Function) -> list[Var]:
+        """What `function` uses from around it. Functions in one another are looked into together, once."""
+        if function not in self._free:
+            self._free.update(free_variables_of_functions(function))
+        return self._free[function]
+
+    def own_or_copy(self, function: Function, types: dict[Any, Type]) -> Function:
+        """The function, for its body to be evaluated: itself the first time, since copies of all functions in one another
+        would be a copy for each around it; then copies."""
+        if function in self._evaluated or types:
+            return self.identities.copy(function, types)
+        self._evaluated.add(function)
+        return function
 
     def static_function(self, function: Function, name: Expr) -> Callable[..., Steps]:
         """How to apply a function now: its body is evaluated, unless that would never end."""
-        captured = {v: self.lookup(v) for v in free_variables(function) if v is not name}
+        captured = {v: self.lookup(v) for v in self.free_variables(function) if v is not name}
         if function.attrs.get("Primitive"):
             atoms = {v: p.dynamic for v, p in captured.items()}
             return self.constant_function(substitute(function, atoms))
@@ -220,7 +238,7 @@ class Evaluator:
                 return self.partial(None, lets.push(Call(name, dynamic, attrs, type_args)))
             given = dict(zip(function.type_params, type_args, strict=False))
             types: dict[Any, Type] = {p: given.get(p) or IncompleteType() for p in function.type_params}
-            copy = self.identities.copy(function, types)
+            copy = self.own_or_copy(function, types)
             frame = dict(captured)
             if isinstance(name, Var):
                 frame[name] = itself
