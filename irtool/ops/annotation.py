@@ -43,10 +43,10 @@ def _require_devices(attrs: Operator, *names: str) -> None:
 
 # name, what it says of its argument
 _ROWS: list[tuple[str, str]] = [
-    ("bitpack_start", "Bit packing starts here."),
-    ("bitpack_end", "Bit packing ends here."),
-    ("checkpoint", "The gradient keeps this value and computes what lies between checkpoints again."),
-    ("stop_fusion", "What follows is not fused with what comes before."),
+    ("bitpack_start", "Marks the start of bit packing."),
+    ("bitpack_end", "Marks the end of bit packing."),
+    ("checkpoint", "Marks a value that the gradient keeps; values between checkpoints are recomputed."),
+    ("stop_fusion", "Prevents fusion of the operators before and after it."),
 ]
 
 
@@ -71,7 +71,7 @@ class WithFuncid(Annotation):
 @operator("annotation.cast_hint", "data", pattern=Pattern.OPAQUE, attrs="CastHintAttrs", declares_attrs=False)
 @dataclass(frozen=True)
 class CastHint(Annotation):
-    """The value would best be cast to `dtype`."""
+    """Hints that the value should be cast to `dtype`."""
 
     dtype: DType
 
@@ -79,7 +79,7 @@ class CastHint(Annotation):
 @operator("annotation.compiler_begin", "data", pattern=Pattern.OPAQUE, attrs="CompilerAttrs", declares_attrs=False)
 @dataclass(frozen=True)
 class CompilerBegin(Annotation):
-    """The value enters a region that `compiler` handles."""
+    """Marks an input of a region for the external compiler `compiler`."""
 
     compiler: str
 
@@ -87,7 +87,7 @@ class CompilerBegin(Annotation):
 @operator("annotation.compiler_end", "data", pattern=Pattern.OPAQUE, attrs="CompilerAttrs", declares_attrs=False)
 @dataclass(frozen=True)
 class CompilerEnd(Annotation):
-    """The value leaves a region that `compiler` handles."""
+    """Marks an output of a region for the external compiler `compiler`."""
 
     compiler: str
 
@@ -95,7 +95,7 @@ class CompilerEnd(Annotation):
 @operator("on_device", "body", pattern=Pattern.OPAQUE, attrs="OnDeviceAttrs")
 @dataclass(frozen=True)
 class OnDevice(Annotation):
-    """The argument is computed on `virtual_device` (`constrain_body`) or its value kept there (`constrain_result`)."""
+    """Pins the argument's computation (`constrain_body`) or its result (`constrain_result`) to `virtual_device`."""
 
     virtual_device: Any = None
     constrain_result: bool = False
@@ -112,7 +112,7 @@ class OnDevice(Annotation):
 @operator("device_copy", "data", pattern=Pattern.OPAQUE, attrs="DeviceCopyAttrs")
 @dataclass(frozen=True)
 class DeviceCopy(Annotation):
-    """The value moves from one device to another."""
+    """Copies the value from one device to another."""
 
     folds = False
 
@@ -128,7 +128,7 @@ class DeviceCopy(Annotation):
 @operator("debug", "program", pattern=Pattern.OPAQUE, attrs="DebugAttrs", level=1)
 @dataclass(frozen=True)
 class Debug(Annotation):
-    """The place where a debugger of TVM's interpreter stops; `debug_func` names a function to call."""
+    """A breakpoint in TVM's interpreter; `debug_func` names a function to call."""
 
     layout_rule = None
 

@@ -208,7 +208,7 @@ def _row(
     **facts: object,
 ) -> None:
     body = {
-        "__doc__": f"For each pair of elements, {gives}.",
+        "__doc__": f"Elementwise {gives}, with broadcasting.",
         "__module__": __name__,
         "reference": staticmethod(reference),
         "expression": staticmethod(expression),
@@ -222,24 +222,24 @@ def _row(
 
 
 # name, support level, what it gives, numpy reference, tensor expression, and facts
-_row("add", 1, "the sum", _of_bits(late.add), _te_bits(lambda a, b: a + b), precision="follow")
-_row("bitwise_and", 4, "the bits set in both", late.bitwise_and, needs_bits(lambda a, b: a & b), differentiable=False)
-_row("bitwise_or", 4, "the bits set in either", late.bitwise_or, needs_bits(lambda a, b: a | b), differentiable=False)
+_row("add", 1, "sum", _of_bits(late.add), _te_bits(lambda a, b: a + b), precision="follow")
+_row("bitwise_and", 4, "bitwise AND", late.bitwise_and, needs_bits(lambda a, b: a & b), differentiable=False)
+_row("bitwise_or", 4, "bitwise OR", late.bitwise_or, needs_bits(lambda a, b: a | b), differentiable=False)
 _row(
     "bitwise_xor",
     4,
-    "the bits set in one of the two",
+    "bitwise exclusive OR",
     late.bitwise_xor,
     needs_bits(lambda a, b: a ^ b),
     differentiable=False,
 )
-_row("divide", 1, "the quotient; of integers, rounded towards zero", _widened(_divide), _te_divide, precision="follow")
-_row("floor_divide", 1, "the quotient rounded down", _widened(_floor_divide), _te_floor_divide)
-_row("floor_mod", 1, "the remainder of `floor_divide`", _widened(_floor_mod), _te_floor_mod)
+_row("divide", 1, "quotient (of integers, rounded towards zero)", _widened(_divide), _te_divide, precision="follow")
+_row("floor_divide", 1, "quotient, rounded down", _widened(_floor_divide), _te_floor_divide)
+_row("floor_mod", 1, "remainder of `floor_divide`", _widened(_floor_mod), _te_floor_mod)
 _row(
     "left_shift",
     4,
-    "the left side shifted up by that many bits",
+    "left shift by `rhs` bits",
     _shift(late.left_shift),
     needs_bits(_te_bits(lambda a, b: a << b)),
     differentiable=False,
@@ -247,7 +247,7 @@ _row(
 _row(
     "logical_and",
     4,
-    "whether both differ from 0",
+    "logical AND",
     _in_dtype(late.logical_and),
     _te_logical(te.logical_and),
     differentiable=False,
@@ -255,7 +255,7 @@ _row(
 _row(
     "logical_or",
     4,
-    "whether one differs from 0",
+    "logical OR",
     _in_dtype(late.logical_or),
     _te_logical(te.logical_or),
     differentiable=False,
@@ -263,34 +263,34 @@ _row(
 _row(
     "logical_xor",
     4,
-    "whether just one differs from 0",
+    "logical exclusive OR",
     _in_dtype(late.logical_xor),
     _te_logical(te.bitwise_xor),
     differentiable=False,
 )
-_row("maximum", 4, "the larger", _larger, te.maximum, precision="follow")
-_row("minimum", 4, "the smaller", _smaller, te.minimum, precision="follow")
-_row("mod", 1, "the remainder, with the sign of the left side", _widened(_mod), _te_mod)
-_row("multiply", 1, "the product", _of_bits(late.multiply), _te_bits(lambda a, b: a * b), precision="follow")
-_row("power", 4, "the left side to the power of the right", _widened(_power), _te_power, precision="never")
+_row("maximum", 4, "maximum", _larger, te.maximum, precision="follow")
+_row("minimum", 4, "minimum", _smaller, te.minimum, precision="follow")
+_row("mod", 1, "remainder with the sign of `lhs`", _widened(_mod), _te_mod)
+_row("multiply", 1, "product", _of_bits(late.multiply), _te_bits(lambda a, b: a * b), precision="follow")
+_row("power", 4, "power `lhs ** rhs`", _widened(_power), _te_power, precision="never")
 _row(
     "right_shift",
     4,
-    "the left side shifted down, keeping its sign",
+    "arithmetic right shift by `rhs` bits",
     _shift(late.right_shift),
     needs_bits(_te_bits(lambda a, b: a >> b)),
     differentiable=False,
 )
-_row("subtract", 1, "the difference", _of_bits(late.subtract), _te_bits(lambda a, b: a - b), precision="follow")
-_row("trunc_divide", 1, "the quotient rounded towards zero", _widened(_trunc_divide), _te_trunc_divide)
-_row("trunc_mod", 1, "the remainder of `trunc_divide`", _widened(_trunc_mod), _te_trunc_mod)
+_row("subtract", 1, "difference", _of_bits(late.subtract), _te_bits(lambda a, b: a - b), precision="follow")
+_row("trunc_divide", 1, "quotient, rounded towards zero", _widened(_trunc_divide), _te_trunc_divide)
+_row("trunc_mod", 1, "remainder of `trunc_divide`", _widened(_trunc_mod), _te_trunc_mod)
 
 # Those that give bool.
-_row("equal", 4, "whether both are equal", late.equal, te.equal, rule=broadcast_compare)
+_row("equal", 4, "comparison `lhs == rhs`", late.equal, te.equal, rule=broadcast_compare)
 _row(
     "greater",
     4,
-    "whether the left side is larger",
+    "comparison `lhs > rhs`",
     late.greater,
     lambda a, b: a > b,
     rule=broadcast_compare,
@@ -299,20 +299,20 @@ _row(
 _row(
     "greater_equal",
     4,
-    "whether the left side is larger or equal",
+    "comparison `lhs >= rhs`",
     late.greater_equal,
     lambda a, b: a >= b,
     rule=broadcast_compare,
     precision="follow",
 )
-_row("less", 4, "whether the left side is smaller", late.less, te.less, rule=broadcast_compare, precision="follow")
+_row("less", 4, "comparison `lhs < rhs`", late.less, te.less, rule=broadcast_compare, precision="follow")
 _row(
     "less_equal",
     4,
-    "whether the left side is smaller or equal",
+    "comparison `lhs <= rhs`",
     late.less_equal,
     te.less_equal,
     rule=broadcast_compare,
     precision="follow",
 )
-_row("not_equal", 4, "whether the two differ", late.not_equal, te.not_equal, rule=broadcast_compare)
+_row("not_equal", 4, "comparison `lhs != rhs`", late.not_equal, te.not_equal, rule=broadcast_compare)

@@ -64,7 +64,7 @@ def collapse_elements(x: Any, target: Sequence[int]) -> Any:
 @operator("broadcast_to", "data", pattern=Pattern.BROADCAST, attrs="InitOpAttrs", level=4, declares_attrs=False)
 @dataclass(frozen=True)
 class BroadcastTo(Operator):
-    """The tensor repeated to `shape`; `dtype` takes no part."""
+    """The tensor repeated to `shape`; `dtype` is ignored."""
 
     narrowed_attribute = "dtype"
 
@@ -149,7 +149,7 @@ class CollapseSumLike(Operator):
 )
 @dataclass(frozen=True)
 class CollapseSumTo(Operator):
-    """`data` summed to the shape that the argument `shape` holds; the attribute says it where it is known."""
+    """`data` summed to the shape in the argument `shape`; the attribute repeats the shape if it is known."""
 
     narrowed_attribute = "dtype"
 

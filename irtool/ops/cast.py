@@ -26,7 +26,7 @@ def _convert_elements(x: Any, dtype: str) -> Any:
 @operator("cast", "data", pattern=Pattern.ELEMWISE, attrs="CastAttrs", level=3)
 @dataclass(frozen=True)
 class Cast(Operator):
-    """Each element converted to `dtype`: floats are cut to whole numbers, integers wrap, all but 0 is True."""
+    """Each element converted to `dtype`: floats are truncated, integers wrap, and as bool every nonzero value is True."""
 
     precision = "follow"
 
@@ -54,7 +54,7 @@ class Cast(Operator):
 @operator("cast_like", "data", "dtype_like", pattern=Pattern.ELEMWISE, level=3)
 @dataclass(frozen=True)
 class CastLike(Operator):
-    """Each element of `data` converted to the dtype of `dtype_like`, whose values and shape do not matter."""
+    """Each element of `data` converted to the dtype of `dtype_like`; its values and shape are not used."""
 
     precision = "follow"
 

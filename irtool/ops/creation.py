@@ -188,7 +188,7 @@ def _range_length(start: float, stop: float, step: float) -> int:
 @operator("arange", "start", "end", "step", pattern=Pattern.OPAQUE, attrs="ArangeAttrs", level=3)
 @dataclass(frozen=True)
 class Arange(Operator):
-    """`start`, `start + step`, … below `stop`. The attributes repeat the arguments: constants there tell the length.
+    """`start`, `start + step`, … below `stop`. The attributes repeat the arguments; if they are constant, the length is known.
 
     The length is `ceil((stop - start) / step)`, computed in double precision. Where it is known only when running, the
     three are rounded towards zero first, as TVM does.

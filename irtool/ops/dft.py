@@ -18,7 +18,7 @@ from .waves import wave_expressions, waves
 @operator("dft", "re_data", "im_data", pattern=Pattern.OPAQUE, attrs="DFTAttrs", level=3, declares_attrs=False)
 @dataclass(frozen=True)
 class Dft(Operator):
-    """The discrete Fourier transform along the last axis: real parts and imaginary parts in, and the same out.
+    """The discrete Fourier transform along the last axis; takes and returns real and imaginary parts.
 
     `X[n] = sum over k of x[k] * exp(-2 pi i n k / N)`; `inverse` turns the sign around and divides by N.
     """

@@ -98,7 +98,7 @@ class Hardswish(_Elementwise):
 @operator("clip", "data", pattern=Pattern.ELEMWISE, attrs="ClipAttrs", level=3)
 @dataclass(frozen=True)
 class Clip(_Elementwise):
-    """The element, but at least `a_min` and at most `a_max` (which wins where the two cross: `a_min`).
+    """Each element limited to `a_min` … `a_max`; if `a_min` exceeds `a_max`, the result is `a_min`.
 
     The bounds are cut to whole numbers for integers, and to the range of the dtype.
     """

@@ -53,7 +53,7 @@ class ShapeOf(Operator):
 @operator("ndarray_size", "data", pattern=Pattern.INJECTIVE, attrs="NdarraySizeAttrs")
 @dataclass(frozen=True)
 class NdarraySize(Operator):
-    """How many elements a tensor has."""
+    """The number of elements of a tensor."""
 
     differentiable = False
 

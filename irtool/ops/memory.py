@@ -38,7 +38,7 @@ def _require_int64_scalar(type: Type, what: str) -> bool:
 @operator("memory.alloc_storage", "size", "alignment", pattern=Pattern.OPAQUE, attrs="AllocStorageAttrs")
 @dataclass(frozen=True, kw_only=True)
 class AllocStorage(Operator):
-    """Memory of `size` bytes at a multiple of `alignment`, on `virtual_device`.
+    """Allocates `size` bytes of memory, aligned to `alignment`, on `virtual_device`.
 
     Since 0.14 a call may say, between the two, the shape of the tensor that the memory is for.
     """
@@ -72,7 +72,7 @@ class AllocStorage(Operator):
 @operator("memory.alloc_tensor", "storage", "offset", "shape", pattern=Pattern.OPAQUE, attrs="AllocTensorAttrs")
 @dataclass(frozen=True, kw_only=True)
 class AllocTensor(Operator):
-    """A tensor at `offset` in a storage; its shape is the constant `const_shape`, or is taken to be `assert_shape`."""
+    """A tensor at `offset` in a storage; its shape is the constant `const_shape`, or is assumed to be `assert_shape`."""
 
     layout_rule = "elementwise"
 
@@ -112,7 +112,7 @@ class AllocTensor(Operator):
 @operator("memory.kill", "to_free", pattern=Pattern.OPAQUE, stateful=True)
 @dataclass(frozen=True)
 class Kill(Operator):
-    """The variable is used no more; its memory may be given away."""
+    """Marks the end of a variable's lifetime; its memory may be reused."""
 
     layout_rule = "elementwise"
 
@@ -151,7 +151,7 @@ class ShapeOf(Operator):
 @operator("vm.reshape_tensor", "data", "shape", pattern=Pattern.OPAQUE, attrs="ReshapeTensorAttrs")
 @dataclass(frozen=True)
 class ReshapeTensor(Operator):
-    """The elements of `data` in the same order in the shape that `shape` holds; `newshape` says it to the type checker."""
+    """The elements of `data` in the same order in the shape `shape`; `newshape` gives that shape to the type checker."""
 
     layout_rule = "elementwise"
 
@@ -217,7 +217,7 @@ InvokeTvmOp.attrs_name = "DictAttrs"
 @operator("call_lowered", "func", "call_args", pattern=Pattern.OPAQUE, attrs="CallLoweredAttrs")
 @dataclass(frozen=True)
 class CallLowered(Operator):
-    """Calls a lowered function with the fields of a tuple; `metadata` is what lowering knows about it."""
+    """Calls a lowered function with the fields of a tuple; `metadata` holds information from lowering."""
 
     layout_rule = "elementwise"
 
@@ -249,7 +249,7 @@ class CallLowered(Operator):
 @operator("parser.MetaRef", attrs="MetaRefAttrs", vendor="TVM's reader of text")
 @dataclass(frozen=True)
 class MetaRef(Operator):
-    """Stands for an entry of the metadata section while a text is read; no finished module has one."""
+    """Placeholder for an entry of the metadata section during parsing; a parsed module contains none."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """None: it stands for an object of the metadata while text is read, and never in a module."""

@@ -110,7 +110,7 @@ class ThreefryGenerate(Operator):
 @operator("random.threefry_split", "key", pattern=Pattern.OPAQUE)
 @dataclass(frozen=True)
 class ThreefrySplit(Operator):
-    """Two generators in place of one."""
+    """Splits a generator into two."""
 
     differentiable = False
 
@@ -184,7 +184,7 @@ class _Distribution(Operator):
 @operator("random.uniform", "key", "low", "high", pattern=Pattern.OPAQUE, attrs="UniformAttrs")
 @dataclass(frozen=True)
 class Uniform(_Distribution):
-    """The next generator, and numbers equally likely anywhere from `low` up to but not including `high`."""
+    """The next generator, and uniformly distributed numbers, from `low` inclusive to `high` exclusive."""
 
     out_shape: tuple[int, ...]
     out_dtype: DType = VOID
@@ -207,7 +207,7 @@ class Uniform(_Distribution):
 @operator("random.normal", "key", "mean", "scale", pattern=Pattern.OPAQUE, attrs="NormalAttrs")
 @dataclass(frozen=True)
 class Normal(_Distribution):
-    """The next generator, and normally distributed numbers of that mean and standard deviation.
+    """The next generator, and normally distributed numbers with the given mean and standard deviation.
 
     By the method of Box and Muller, with the sine of each pair: `sqrt(-2 log(1 - u)) * sin(2 pi v)`.
     """
@@ -238,7 +238,7 @@ class Normal(_Distribution):
 @operator("random.multinomial", "key", "probs", pattern=Pattern.OPAQUE, attrs="MultinomialAttrs")
 @dataclass(frozen=True)
 class Multinomial(Operator):
-    """The next generator, and `num_samples` indices for each row of `probs`, each as likely as its entry says.
+    """The next generator, and `num_samples` indices for each row of `probs`, drawn with the probabilities in the row.
 
     Rows need not sum to one; entries below zero count as zero. The index is the first whose cumulative probability is
     above a uniform number.

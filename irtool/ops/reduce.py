@@ -157,7 +157,7 @@ def _te_prod(e: Any, over: list[Any]) -> Any:
 
 def _row(name: str, gives: str, reference: Function, expression: Function, **facts: object) -> None:
     body = {
-        "__doc__": f"Of the elements along the reduced axes, {gives}.",
+        "__doc__": f"{gives} along the reduced axes.",
         "__module__": __name__,
         "__annotations__": {"axis": "tuple[int, ...] | None", "keepdims": "bool", "exclude": "bool"},
         "axis": None,
@@ -174,22 +174,22 @@ def _row(name: str, gives: str, reference: Function, expression: Function, **fac
 # name, what it gives, numpy reference of (x, axes, keepdims), te function of (element, axes), and facts
 _row(
     "all",
-    "whether all of them differ from 0",
+    "True if all elements are nonzero,",
     lambda x, a, k: np.all(x, a, keepdims=k),
     _te_truth(te.reduce_all),
     differentiable=False,
 )
 _row(
     "any",
-    "whether one of them differs from 0",
+    "True if any element is nonzero,",
     lambda x, a, k: np.any(x, a, keepdims=k),
     _te_truth(te.reduce_any),
     differentiable=False,
 )
-_row("max", "the largest of them", _max, lambda e, k: te.max(e, axis=k), precision="follow", integer_form="same")
-_row("min", "the smallest of them", _min, lambda e, k: te.min(e, axis=k), precision="follow", integer_form="same")
-_row("prod", "their product", _prod, _te_prod)
-_row("sum", "their sum", _sum, _te_sum, precision="never")
+_row("max", "The largest element", _max, lambda e, k: te.max(e, axis=k), precision="follow", integer_form="same")
+_row("min", "The smallest element", _min, lambda e, k: te.min(e, axis=k), precision="follow", integer_form="same")
+_row("prod", "The product of the elements", _prod, _te_prod)
+_row("sum", "The sum of the elements", _sum, _te_sum, precision="never")
 
 
 @operator("mean", "data", pattern=Pattern.COMM_REDUCE, attrs="ReduceAttrs", level=4)
@@ -327,7 +327,7 @@ class _Position(Reduction):
 @operator("argmax", "data", pattern=Pattern.COMM_REDUCE, attrs="ArgReduceAttrs", level=4)
 @dataclass(frozen=True)
 class Argmax(_Position):
-    """The position of the largest element along the reduced axes; of equals the first (or the last)."""
+    """The position of the largest element along the reduced axes; for ties, the first (or the last)."""
 
     precision = "follow"
 
@@ -341,7 +341,7 @@ class Argmax(_Position):
 @operator("argmin", "data", pattern=Pattern.COMM_REDUCE, attrs="ArgReduceAttrs", level=4)
 @dataclass(frozen=True)
 class Argmin(_Position):
-    """The position of the smallest element along the reduced axes; of equals the first (or the last)."""
+    """The position of the smallest element along the reduced axes; for ties, the first (or the last)."""
 
     precision = "follow"
 

@@ -31,7 +31,7 @@ _IDENTITY = 0
 )
 @dataclass(frozen=True)
 class SimulatedQuantize(Operator):
-    """`data / dom_scale`, clipped, rounded and multiplied back: the error that quantization will make.
+    """`data / dom_scale`, clipped, rounded and multiplied back: simulates the error of quantization.
 
     A `kind` of 0 leaves the data as they are. Only signed types and rounding to the nearest are defined.
     """

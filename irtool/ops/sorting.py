@@ -96,7 +96,7 @@ def merge_sort(ib: Any, extent: int, here: Any, there: Any, before: Any) -> Any:
 @operator("sort", "data", pattern=Pattern.OPAQUE, attrs="ArgsortAttrs", level=6)
 @dataclass(frozen=True)
 class Sort(Operator):
-    """The elements in order along `axis`; `dtype` takes no part."""
+    """The elements in order along `axis`; `dtype` is ignored."""
 
     axis: int = -1
     is_ascend: bool = True
@@ -164,7 +164,7 @@ class Argsort(Operator):
 @operator("topk", "data", pattern=Pattern.OPAQUE, attrs="TopkAttrs", level=6)
 @dataclass(frozen=True)
 class Topk(Operator):
-    """The `k` largest (or smallest) elements along `axis` in order, their positions, or both; all for `k` below 1."""
+    """The `k` largest (or smallest) elements along `axis` in order, their positions, or both; all elements if `k` is less than 1."""
 
     k: int | None
     axis: int = -1
@@ -219,7 +219,7 @@ class Topk(Operator):
 @operator("searchsorted", "sorted_sequence", "values", pattern=Pattern.OPAQUE, attrs="SearchSortedAttrs", level=6)
 @dataclass(frozen=True)
 class Searchsorted(Operator):
-    """Where each value would go in a sorted row: before the elements equal to it, or behind them with `right`.
+    """Insertion position of each value in a sorted row: before equal elements, or after them with `right`.
 
     The sequence is a vector for all values, or has a row for each row of the values.
     """
@@ -271,7 +271,7 @@ class Searchsorted(Operator):
 @operator("unique", "data", pattern=Pattern.OPAQUE, attrs="UniqueAttrs", level=3, declares_attrs=False)
 @dataclass(frozen=True)
 class Unique(Operator):
-    """The distinct elements of a vector: (elements, where each is first, for each input its element, their number).
+    """The distinct elements of a vector: (elements, first position of each, for each input its element, number of elements).
 
     With `return_counts` a fifth result says how often each occurs. All but the fourth have the length of the input; what
     is beyond the number of distinct elements is 0, but the length of the input in the second. The elements are in

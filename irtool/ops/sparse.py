@@ -154,7 +154,7 @@ class SparseFillEmptyRows(Operator):
 @operator("sparse_reshape", "sparse_indices", "prev_shape", "new_shape", pattern=Pattern.INJECTIVE, level=3)
 @dataclass(frozen=True)
 class SparseReshape(Operator):
-    """The indices of a sparse tensor after its dense form is reshaped, and the new shape with its -1 worked out."""
+    """The indices of a sparse tensor after its dense form is reshaped, and the new shape with its -1 resolved."""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """A tuple of indices for the new rank, of the indices' dtype, and the type of the new shape."""

@@ -205,7 +205,7 @@ def _row(
     **facts: object,
 ) -> None:
     body = {
-        "__doc__": f"For each element, {gives}.",
+        "__doc__": f"Elementwise {gives}.",
         "__module__": __name__,
         "reference": staticmethod(reference),
         "expression": staticmethod(expression),
@@ -219,55 +219,55 @@ def _row(
 
 
 # name, support level, what it gives, numpy reference, tensor expression, and facts
-_row("abs", 3, "the absolute value", late.abs, _te_abs)
-_row("acos", 1, "the arc cosine, in radians", _real(late.arccos), _te_real("acos"))
-_row("acosh", 1, "the inverse hyperbolic cosine", _real(late.arccosh), _te_real("acosh"))
-_row("asin", 1, "the arc sine, in radians", _real(late.arcsin), _te_real("asin"))
-_row("asinh", 1, "the inverse hyperbolic sine", _real(late.arcsinh), _te_real("asinh"))
-_row("atan", 1, "the arc tangent, in radians", _real(late.arctan), _te_real("atan"))
-_row("atanh", 1, "the inverse hyperbolic tangent", _real(late.arctanh), _te_real("atanh"))
-_row("bitwise_not", 4, "every bit flipped", late.invert, needs_bits(_te_invert), differentiable=False)
-_row("ceil", 3, "the whole number not below", _whole(late.ceil), _te_whole("ceil"))
-_row("copy", 3, "the element itself", lambda x: x, lambda x: x, precision="follow")
-_row("cos", 1, "the cosine of an angle in radians", _real(late.cos), _te_real("cos"))
-_row("cosh", 1, "the hyperbolic cosine", _real(late.cosh), _te_real("cosh"))
-_row("erf", 1, "the error function", _real(erf), _te_real("erf"), precision="never", fast_form="fast_erf")
-_row("exp", 1, "the natural exponential", _real(late.exp), _te_real("exp"), precision="never", fast_form="fast_exp")
-_row("fast_erf", 1, "the error function, approximated for float32", *_FAST_ERF, precision="follow")
-_row("fast_exp", 1, "the natural exponential, approximated for float32", *_FAST_EXP, precision="follow")
-_row("fast_tanh", 1, "the hyperbolic tangent, approximated for float32", *_FAST_TANH, precision="follow")
-_row("floor", 3, "the whole number not above", _whole(late.floor), _te_whole("floor"))
-_row("log", 1, "the natural logarithm", _real(late.log), _te_real("log"))
-_row("log10", 1, "the logarithm to base 10", _real(late.log10), _te_real("log10"))
-_row("log2", 1, "the logarithm to base 2", _real(late.log2), _te_real("log2"))
+_row("abs", 3, "absolute value", late.abs, _te_abs)
+_row("acos", 1, "arc cosine, in radians", _real(late.arccos), _te_real("acos"))
+_row("acosh", 1, "inverse hyperbolic cosine", _real(late.arccosh), _te_real("acosh"))
+_row("asin", 1, "arc sine, in radians", _real(late.arcsin), _te_real("asin"))
+_row("asinh", 1, "inverse hyperbolic sine", _real(late.arcsinh), _te_real("asinh"))
+_row("atan", 1, "arc tangent, in radians", _real(late.arctan), _te_real("atan"))
+_row("atanh", 1, "inverse hyperbolic tangent", _real(late.arctanh), _te_real("atanh"))
+_row("bitwise_not", 4, "bitwise NOT", late.invert, needs_bits(_te_invert), differentiable=False)
+_row("ceil", 3, "rounding up to an integer", _whole(late.ceil), _te_whole("ceil"))
+_row("copy", 3, "copy", lambda x: x, lambda x: x, precision="follow")
+_row("cos", 1, "cosine of an angle in radians", _real(late.cos), _te_real("cos"))
+_row("cosh", 1, "hyperbolic cosine", _real(late.cosh), _te_real("cosh"))
+_row("erf", 1, "error function", _real(erf), _te_real("erf"), precision="never", fast_form="fast_erf")
+_row("exp", 1, "natural exponential", _real(late.exp), _te_real("exp"), precision="never", fast_form="fast_exp")
+_row("fast_erf", 1, "error function, approximated for float32", *_FAST_ERF, precision="follow")
+_row("fast_exp", 1, "natural exponential, approximated for float32", *_FAST_EXP, precision="follow")
+_row("fast_tanh", 1, "hyperbolic tangent, approximated for float32", *_FAST_TANH, precision="follow")
+_row("floor", 3, "rounding down to an integer", _whole(late.floor), _te_whole("floor"))
+_row("log", 1, "natural logarithm", _real(late.log), _te_real("log"))
+_row("log10", 1, "logarithm to base 10", _real(late.log10), _te_real("log10"))
+_row("log2", 1, "logarithm to base 2", _real(late.log2), _te_real("log2"))
 _row(
     "logical_not",
     4,
-    "1 where the element is 0, and 0 elsewhere",
+    "logical NOT: 1 for zero, 0 for other values",
     lambda x: (x == 0).astype(x.dtype),
     _te_not,
     differentiable=False,
 )
-_row("negative", 3, "the element with its sign changed", _negative, _te_negative)
-_row("round", 3, "the nearest whole number, halves away from zero", _whole(round_half_away), _te_round)
-_row("rsqrt", 1, "one over the square root", _real(lambda x: x.dtype.type(1) / np.sqrt(x)), _te_real("rsqrt"))
-_row("sigmoid", 1, "1 / (1 + exp(-x))", _real(_sigmoid), _te_real("sigmoid"), precision="follow")
-_row("sign", 3, "-1, 0 or 1 as the element is below, at or above zero (0 for NaN)", _sign, _te_sign)
-_row("sin", 1, "the sine of an angle in radians", _real(late.sin), _te_real("sin"))
-_row("sinh", 1, "the hyperbolic sine", _real(late.sinh), _te_real("sinh"))
-_row("sqrt", 1, "the square root", _real(late.sqrt), _te_real("sqrt"), precision="follow")
-_row("tan", 1, "the tangent of an angle in radians", _real(late.tan), _te_real("tan"))
-_row("tanh", 1, "the hyperbolic tangent", _real(late.tanh), _te_real("tanh"), precision="follow", fast_form="fast_tanh")
-_row("trunc", 3, "the element without its fraction", _whole(late.trunc), _te_whole("trunc"))
+_row("negative", 3, "negation", _negative, _te_negative)
+_row("round", 3, "rounding to the nearest integer, halves away from zero", _whole(round_half_away), _te_round)
+_row("rsqrt", 1, "reciprocal of the square root", _real(lambda x: x.dtype.type(1) / np.sqrt(x)), _te_real("rsqrt"))
+_row("sigmoid", 1, "sigmoid, `1 / (1 + exp(-x))`", _real(_sigmoid), _te_real("sigmoid"), precision="follow")
+_row("sign", 3, "sign: -1, 0 or 1 (0 for NaN)", _sign, _te_sign)
+_row("sin", 1, "sine of an angle in radians", _real(late.sin), _te_real("sin"))
+_row("sinh", 1, "hyperbolic sine", _real(late.sinh), _te_real("sinh"))
+_row("sqrt", 1, "square root", _real(late.sqrt), _te_real("sqrt"), precision="follow")
+_row("tan", 1, "tangent of an angle in radians", _real(late.tan), _te_real("tan"))
+_row("tanh", 1, "hyperbolic tangent", _real(late.tanh), _te_real("tanh"), precision="follow", fast_form="fast_tanh")
+_row("trunc", 3, "rounding towards zero to an integer", _whole(late.trunc), _te_whole("trunc"))
 
 # Those that give bool.
 _row(
     "isfinite",
     3,
-    "whether it is neither infinite nor NaN",
+    "test for finite values (neither infinite nor NaN)",
     _question(late.isfinite, True),
     _te_question("isfinite", True),
     rule=compare,
 )
-_row("isinf", 3, "whether it is infinite", _question(late.isinf, False), _te_question("isinf", False), rule=compare)
-_row("isnan", 3, "whether it is NaN", _question(late.isnan, False), _te_question("isnan", False), rule=compare)
+_row("isinf", 3, "test for infinity", _question(late.isinf, False), _te_question("isinf", False), rule=compare)
+_row("isnan", 3, "test for NaN", _question(late.isnan, False), _te_question("isnan", False), rule=compare)

@@ -153,7 +153,7 @@ class EthosUDepthwiseConv2D(EthosUConvolution):
 @operator("contrib.ethosu.pooling", "ifm", "lut", attrs="EthosuPoolingAttrs", level=11, vendor=_VENDOR)
 @dataclass(frozen=True)
 class EthosUPooling(EthosU):
-    """The mean (`AVG`), maximum (`MAX`) or sum (`SUM`, since 0.13) over windows. `ofm_dtype` is the input's if left out."""
+    """The mean (`AVG`), maximum (`MAX`) or sum (`SUM`, since 0.13) over windows. `ofm_dtype` defaults to the input's."""
 
     pooling_type: str
     ifm_scale: float

@@ -13,7 +13,7 @@ from ..shapes import is_unknown
 @operator("torch_op", attrs="TorchFunctionAttrs", level=99, variadic=True, vendor="PyTorch")
 @dataclass(frozen=True)
 class TorchOp(Operator):
-    """A function of tensors that PyTorch saved as `serialized_function`, `len` bytes; only PyTorch can run it."""
+    """A tensor function serialized by PyTorch (`serialized_function`, `len` bytes); only PyTorch can run it."""
 
     serialized_function: str = ""
     len: int = -1

@@ -31,7 +31,7 @@ class _Fill(Dynamic):
 @operator("dyn.zeros", "shape", pattern=Pattern.ELEMWISE, attrs="InitOpAttrs", level=3)
 @dataclass(frozen=True)
 class DynZeros(_Fill):
-    """`zeros` of the shape in a vector."""
+    """`zeros` with the shape given by a vector."""
 
     narrowed_attribute = "dtype"
     layout_rule = ""
@@ -46,7 +46,7 @@ class DynZeros(_Fill):
 @operator("dyn.ones", "shape", pattern=Pattern.ELEMWISE, attrs="InitOpAttrs", level=3)
 @dataclass(frozen=True)
 class DynOnes(_Fill):
-    """`ones` of the shape in a vector."""
+    """`ones` with the shape given by a vector."""
 
     narrowed_attribute = "dtype"
     layout_rule = ""
@@ -61,7 +61,7 @@ class DynOnes(_Fill):
 @operator("dyn.full", "fill_value", "shape", pattern=Pattern.ELEMWISE, attrs="InitOpAttrs", level=3)
 @dataclass(frozen=True)
 class DynFull(Dynamic):
-    """`full` of the shape in a vector."""
+    """`full` with the shape given by a vector."""
 
     precision = "follow"
     narrowed_attribute = "dtype"
@@ -97,7 +97,7 @@ class DynFull(Dynamic):
 )
 @dataclass(frozen=True)
 class DynOneHot(Dynamic):
-    """`one_hot` with a depth that a scalar says."""
+    """`one_hot` with the depth given by a scalar tensor."""
 
     shape_from_data = True
 
@@ -138,7 +138,7 @@ class DynOneHot(Dynamic):
 )
 @dataclass(frozen=True)
 class DynSparseToDense(Dynamic):
-    """`sparse_to_dense` of the shape in a vector."""
+    """`sparse_to_dense` with the shape given by a vector."""
 
     layout_rule = "elementwise"
 
@@ -173,7 +173,7 @@ class DynSparseToDense(Dynamic):
 @operator("dyn.topk", "data", "k", pattern=Pattern.OPAQUE, attrs="TopkAttrs", level=6)
 @dataclass(frozen=True)
 class DynTopk(Dynamic):
-    """`topk` with a `k` that a scalar (or a vector of one) says."""
+    """`topk` with `k` given by a scalar tensor or a vector of one element."""
 
     shape_from_data = True
 

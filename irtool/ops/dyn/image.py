@@ -18,7 +18,7 @@ from .base import Dynamic, all_known, number, unknown_shape
 @operator("dyn.image.resize2d", "data", "size", "roi", pattern=Pattern.INJECTIVE, attrs="Resize2DAttrs", level=5)
 @dataclass(frozen=True)
 class DynResize2D(Dynamic):
-    """`image.resize2d` with size and region of interest in vectors."""
+    """`image.resize2d` with the size and the region of interest given by vectors."""
 
     shape_from_data = True
 
@@ -55,7 +55,7 @@ class DynResize2D(Dynamic):
 @operator("dyn.nn.pad", "data", "pad_width", "pad_val", pattern=Pattern.INJECTIVE, attrs="PadAttrs", level=2)
 @dataclass(frozen=True)
 class DynPad(Dynamic):
-    """`nn.pad` with the widths in a matrix of one row (before, after) per axis."""
+    """`nn.pad` with the widths given by a matrix, one row (before, after) per axis."""
 
     shape_from_data = True
 
@@ -95,7 +95,7 @@ class DynPad(Dynamic):
 )
 @dataclass(frozen=True)
 class DynUpSampling(Dynamic):
-    """`nn.upsampling` with the scales in scalars."""
+    """`nn.upsampling` with the scales given by scalar tensors."""
 
     shape_from_data = True
 
@@ -135,7 +135,7 @@ class DynUpSampling(Dynamic):
 )
 @dataclass(frozen=True)
 class DynUpSampling3D(Dynamic):
-    """`nn.upsampling3d` with the scales in scalars."""
+    """`nn.upsampling3d` with the scales given by scalar tensors."""
 
     shape_from_data = True
 

@@ -17,7 +17,7 @@ from .base import Dynamic, ints, number, static_length, unknown_shape
 @operator("dyn.reshape", "data", "newshape", pattern=Pattern.INJECTIVE, attrs="ReshapeAttrs", level=3)
 @dataclass(frozen=True)
 class DynReshape(Dynamic):
-    """`reshape` with the codes in a vector."""
+    """`reshape` with the codes given by a vector."""
 
     precision = "follow"
 
@@ -44,7 +44,7 @@ class DynReshape(Dynamic):
 @operator("dyn.squeeze", "data", "axes", pattern=Pattern.INJECTIVE, attrs="SqueezeAttrs", level=3)
 @dataclass(frozen=True)
 class DynSqueeze(Dynamic):
-    """`squeeze` of the axes in a vector."""
+    """`squeeze` with the axes given by a vector."""
 
     reshapes = True
     shape_from_data = True
@@ -78,7 +78,7 @@ class DynSqueeze(Dynamic):
 )
 @dataclass(frozen=True)
 class DynExpandDims(Dynamic):
-    """`expand_dims` at an axis that a scalar says."""
+    """`expand_dims` with the axis given by a scalar tensor."""
 
     shape_from_data = True
 
@@ -104,7 +104,7 @@ class DynExpandDims(Dynamic):
 @operator("dyn.tile", "data", "reps", pattern=Pattern.INJECTIVE, attrs="TileAttrs", level=3)
 @dataclass(frozen=True)
 class DynTile(Dynamic):
-    """`tile` with the repetitions in a vector."""
+    """`tile` with the repetitions given by a vector."""
 
     precision = "follow"
 
@@ -127,7 +127,7 @@ class DynTile(Dynamic):
 @operator("dyn.broadcast_to", "data", "shape", pattern=Pattern.BROADCAST, attrs="InitOpAttrs", level=4)
 @dataclass(frozen=True)
 class DynBroadcastTo(Dynamic):
-    """`broadcast_to` the shape in a vector."""
+    """`broadcast_to` with the shape given by a vector."""
 
     precision = "follow"
     narrowed_attribute = "dtype"
@@ -165,7 +165,7 @@ class DynBroadcastTo(Dynamic):
 )
 @dataclass(frozen=True)
 class DynStridedSlice(Dynamic):
-    """`strided_slice` with the bounds of the first axes in vectors. A range that ends before it begins is empty."""
+    """`strided_slice` with the bounds of the first axes given by vectors. A range that ends before it begins is empty."""
 
     precision = "follow"
 

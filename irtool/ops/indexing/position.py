@@ -99,7 +99,7 @@ _COUNTS = dict.fromkeys(("bool", "int8", "uint8", "int16", "uint16"), "int32") |
 @operator("sequence_mask", "data", "valid_length", pattern=Pattern.INJECTIVE, attrs="SequenceMaskAttrs", level=10)
 @dataclass(frozen=True)
 class SequenceMask(Operator):
-    """`mask_value` behind the first `valid_length[b]` steps of each sequence b.
+    """The elements after the first `valid_length[b]` steps of each sequence b replaced by `mask_value`.
 
     `axis`, 0 or 1, is the axis of steps; the other of the first two is that of sequences.
     """

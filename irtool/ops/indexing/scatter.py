@@ -108,7 +108,7 @@ class ScatterAlongAxis(Operator):
 )
 @dataclass(frozen=True)
 class Scatter(ScatterAlongAxis):
-    """`data` with `updates[i]` written to place i, but for `indices[i]` along `axis`.
+    """`data` with `updates[i]` written to position i, with `indices[i]` in place of the index along `axis`.
 
     `scatter_elements` takes its place from 0.12 on.
     """
@@ -131,7 +131,7 @@ class Scatter(ScatterAlongAxis):
 )
 @dataclass(frozen=True)
 class ScatterAdd(ScatterAlongAxis):
-    """`data` with `updates[i]` added to place i, but for `indices[i]` along `axis`.
+    """`data` with `updates[i]` added at position i, with `indices[i]` in place of the index along `axis`.
 
     `scatter_elements` with `reduction="add"` takes its place from 0.12 on.
     """
@@ -156,7 +156,7 @@ class ScatterAdd(ScatterAlongAxis):
 )
 @dataclass(frozen=True)
 class ScatterElements(ScatterAlongAxis):
-    """`data`, where `updates[i]` meets the element at place i, but for `indices[i]` along `axis`.
+    """`data` with `updates[i]` combined into position i, with `indices[i]` in place of the index along `axis`.
 
     `reduction` says what becomes of that element: `update` (the update), `add` (the sum), `mul` (the product), `min`,
     `max` (the lesser, the greater), `mean` (half the sum; floating-point data only). Updates come in row-major order.
@@ -195,7 +195,7 @@ class ScatterElements(ScatterAlongAxis):
 )
 @dataclass(frozen=True)
 class ScatterND(Operator):
-    """`data` with the slices of `updates` written (`mode="update"`) or added (`"add"`) where index tuples say.
+    """`data` with the slices of `updates` written (`mode="update"`) or added (`"add"`) at given index tuples.
 
     Since 0.12 also multiplied (`"mul"`), or the lesser or greater of both taken (`"min"`, `"max"`), and `update` is the
     default. A tuple stands along axis 0 of `indices`; axes 1 … of `indices` are the first axes of `updates`.
@@ -281,7 +281,7 @@ class ScatterND(Operator):
 @operator("invert_permutation", "data", pattern=Pattern.INJECTIVE, level=1)
 @dataclass(frozen=True)
 class InvertPermutation(Operator):
-    """The vector whose element `data[i]` is i; an element that no i goes to is 0."""
+    """The vector whose element `data[i]` is i; elements whose position is not in `data` are 0."""
 
     differentiable = False
 

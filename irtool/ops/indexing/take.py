@@ -31,7 +31,7 @@ def require_integers(indices: TensorType, what: str = "indices") -> None:
 @operator("take", "data", "indices", pattern=Pattern.INJECTIVE, attrs="TakeAttrs", level=3)
 @dataclass(frozen=True)
 class Take(Operator):
-    """The elements of `data` at `indices`: along `axis`, or of the flattened tensor where `axis` is None.
+    """The elements of `data` at `indices`: along `axis`, or of the flattened tensor if `axis` is None.
 
     The first `batch_dims` axes of both are matched with each other. `mode` says what becomes of an index out of range:
     `clip` and `fast` take the nearest element, `wrap` counts on from the other end.
@@ -127,7 +127,7 @@ class Take(Operator):
 @operator("gather", "data", "indices", pattern=Pattern.INJECTIVE, attrs="GatherAttrs", level=3)
 @dataclass(frozen=True)
 class Gather(Operator):
-    """Each element of `indices` replaced by the element of `data` at the same place but for that index along `axis`."""
+    """For each element of `indices`, the element of `data` at its position, with that index in place of the one along `axis`."""
 
     axis: int | None = None
 
@@ -176,7 +176,7 @@ class Gather(Operator):
 @operator("gather_nd", "data", "indices", pattern=Pattern.INJECTIVE, attrs="GatherNDAttrs", level=3)
 @dataclass(frozen=True)
 class GatherND(Operator):
-    """The slices of `data` that index tuples name; a tuple stands along axis 0 of `indices`.
+    """The slices of `data` at given index tuples, which run along axis 0 of `indices`.
 
     With `batch_dims` b, the first b axes of `data` are matched with axes 1 … b of `indices` instead of being indexed.
     `index_rank` says how long the tuples are at most, where the type does not.

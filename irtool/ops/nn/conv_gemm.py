@@ -29,7 +29,7 @@ from .geometry import in_layout, pad_amounts, per_group
 )
 @dataclass(frozen=True)
 class Conv2DGemmWeights(Operator):
-    """Weights `(KH, KW, I, O)`, seen as a matrix `(K, O)`, cut into tiles and filled up with zeros where they do not come out.
+    """Weights `(KH, KW, I, O)`, seen as a matrix `(K, O)`, cut into tiles and padded with zeros to whole tiles.
 
     Up to 0.14 `tile_rows` and `tile_cols` give `(O / tile_rows, K / tile_cols, tile_rows, tile_cols)`, each tile
     transposed. Since 0.15 `tile_N` and `tile_K` give `(O / tile_N, K / tile_K, tile_N, tile_K)` for 8-bit weights and
@@ -109,7 +109,7 @@ def are_transposed(tiles: Sequence[int], outputs: int, depth: int, dtype: str) -
 )
 @dataclass(frozen=True)
 class Conv2DGemm(PackedConvolution, Conv2D):
-    """`nn.conv2d` with weights that `nn.contrib_conv2d_gemm_weight_transform` has made."""
+    """`nn.conv2d` with weights transformed by `nn.contrib_conv2d_gemm_weight_transform`."""
 
     precision = ""
     kernel_layouts = {}

@@ -20,7 +20,7 @@ from .window_expression import pad_axes, wide_dtype
 @operator("nn.l2_normalize", "data", attrs="L2NormalizeAttrs", level=2)
 @dataclass(frozen=True)
 class L2Normalize(Operator):
-    """`data / sqrt(max(sum(data ** 2), eps))`, the sum taken over `axis` (over all axes where it is empty)."""
+    """`data / sqrt(max(sum(data ** 2), eps))`, the sum taken over `axis` (over all axes if it is empty)."""
 
     precision = "never"
 

@@ -80,7 +80,7 @@ def pad_array(data: Any, widths: Widths, mode: str, value: Any = 0) -> Any:
 @operator("nn.pad", "data", "pad_val", pattern=Pattern.INJECTIVE, attrs="PadAttrs", level=2)
 @dataclass(frozen=True)
 class Pad(Operator):
-    """`pad_width[i]` = (before, after) elements put round axis i; a negative width cuts.
+    """`pad_width[i]` = (before, after) elements added around axis i; a negative width crops.
 
     `pad_mode` is `constant` (the border is `pad_val`), `edge` (the nearest element) or `reflect` (mirrored at the edge
     element, which is not repeated).

@@ -109,7 +109,7 @@ class PoolGrad(Operator):
 @operator("nn.max_pool2d_grad", "data", "grad", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MaxPool2DAttrs", level=2)
 @dataclass(frozen=True)
 class MaxPool2DGrad(PoolGrad):
-    """Gradient of `nn.max_pool2d`: each window's goes to its first largest element."""
+    """Gradient of `nn.max_pool2d`: each window's gradient goes to its first largest element."""
 
     pool_size: tuple[int, ...]
     strides: tuple[int, ...] = (1, 1)
@@ -163,7 +163,7 @@ class MaxPool2DGrad(PoolGrad):
 )
 @dataclass(frozen=True)
 class AvgPool2DGrad(PoolGrad):
-    """Gradient of `nn.avg_pool2d`: each window's is shared among its elements."""
+    """Gradient of `nn.avg_pool2d`: each window's gradient is distributed over its elements."""
 
     pool_size: tuple[int, ...]
     strides: tuple[int, ...] = (1, 1)

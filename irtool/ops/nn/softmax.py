@@ -98,7 +98,7 @@ class Softmax(SoftmaxFamily):
 @operator("nn.fast_softmax", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="SoftmaxAttrs", level=1)
 @dataclass(frozen=True)
 class FastSoftmax(Softmax):
-    """`nn.softmax`, for which a compiled kernel may use a cheaper exponential."""
+    """`nn.softmax`; a compiled kernel may use a cheaper exponential."""
 
     precision = ""
     fast_form = ""

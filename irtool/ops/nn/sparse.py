@@ -202,7 +202,7 @@ class SparseDense(SparseDenseFamily):
 )
 @dataclass(frozen=True)
 class SparseDensePadded(SparseDenseFamily):
-    """`nn.sparse_dense` with rows filled up with zeros to a multiple of 32 elements."""
+    """`nn.sparse_dense` with rows padded with zeros to a multiple of 32 elements."""
 
     sparse_lhs: bool = False
 

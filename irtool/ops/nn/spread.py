@@ -18,7 +18,7 @@ from ..shapes import add, floordiv, mul, normalize_axis, require_compatible, req
 @operator("nn.dilate", "x", pattern=Pattern.INJECTIVE, attrs="DilateAttrs", level=10, declares_attrs=False)
 @dataclass(frozen=True)
 class Dilate(Operator):
-    """`strides[i] - 1` elements of `dilation_value` put between neighbours along axis i."""
+    """`strides[i] - 1` elements of `dilation_value` inserted between neighbours along axis i."""
 
     strides: tuple[int, ...] = (1, 1)
     dilation_value: float = 0.0
@@ -57,7 +57,7 @@ class Dilate(Operator):
 @operator("nn.fifo_buffer", "data", "buffer", pattern=Pattern.OPAQUE, attrs="FIFOBufferAttrs", level=3)
 @dataclass(frozen=True)
 class FIFOBuffer(Operator):
-    """`buffer` with `data` appended along `axis` and as many elements dropped at its front."""
+    """`buffer` with `data` appended along `axis` and the same number of elements dropped at the front."""
 
     axis: int = 0
 

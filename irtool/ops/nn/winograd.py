@@ -240,7 +240,7 @@ class WinogradConvolution(PackedConvolution):
 )
 @dataclass(frozen=True, kw_only=True)
 class Conv2DWinograd(WinogradConvolution):
-    """`nn.conv2d` with weights that `nn.contrib_conv2d_winograd_weight_transform` has made."""
+    """`nn.conv2d` with weights transformed by `nn.contrib_conv2d_winograd_weight_transform`."""
 
     data_form = "NCHW"
     kernel_form = "OIHW"
@@ -266,7 +266,7 @@ class Conv2DWinograd(WinogradConvolution):
 )
 @dataclass(frozen=True, kw_only=True)
 class Conv3DWinograd(WinogradConvolution):
-    """`nn.conv3d` with weights that `nn.contrib_conv3d_winograd_weight_transform` has made."""
+    """`nn.conv3d` with weights transformed by `nn.contrib_conv3d_winograd_weight_transform`."""
 
     data_form = "NCDHW"
     kernel_form = "OIDHW"
@@ -296,7 +296,7 @@ class Conv3DWinograd(WinogradConvolution):
 )
 @dataclass(frozen=True)
 class Conv2DWinogradNNPACKWeights(Operator):
-    """Weights `(O, I, 3, 3)` in the form `(O, I, 8, 8)` that the NNPACK library takes; only that library makes it."""
+    """Weights `(O, I, 3, 3)` in NNPACK's form `(O, I, 8, 8)`; only the NNPACK library can compute it."""
 
     narrowed_attribute = "out_dtype"
 

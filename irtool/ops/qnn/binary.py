@@ -73,7 +73,7 @@ class QuantizedBinary(Quantized):
 @operator("qnn.add", *_ARGUMENTS, "lhs_axis", "rhs_axis", attrs="BroadcastAttrs", level=11, arity=8)
 @dataclass(frozen=True)
 class QuantizedAdd(QuantizedBinary):
-    """Both sides requantized to the output, added, less one zero point."""
+    """Both sides requantized to the output, added, minus one zero point."""
 
     lhs_axis: int = -1
     rhs_axis: int = -1
@@ -99,7 +99,7 @@ class QuantizedSubtract(QuantizedBinary):
 @operator("qnn.mul", *_ARGUMENTS, "lhs_axis", "rhs_axis", attrs="BroadcastAttrs", level=11, arity=8)
 @dataclass(frozen=True)
 class QuantizedMul(QuantizedBinary):
-    """The int32 product of both sides less their zero points, requantized from the product of the scales."""
+    """The int32 product of both sides minus their zero points, requantized from the product of the scales."""
 
     lhs_axis: int = -1
     rhs_axis: int = -1

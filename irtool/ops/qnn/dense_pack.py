@@ -23,7 +23,7 @@ from .products import ARGUMENTS, less_zero_point
 )
 @dataclass(frozen=True)
 class QuantizedDensePack(DensePack, Quantized):
-    """`nn.contrib_dense_pack` of the data and the weights less their zero points, exactly, in `out_dtype`.
+    """`nn.contrib_dense_pack` of the data and the weights minus their zero points, exactly, in `out_dtype`.
 
     Weights have rank 4, `(units / n, K / c, n, c)`. The arguments are in the order of `qnn.conv2d`.
     """

@@ -82,7 +82,7 @@ def weight_zero_point(zero_point: np.ndarray, weights: np.ndarray, out_axis: int
 @operator("qnn.conv2d", *ARGUMENTS, attrs="Conv2DAttrs", level=11)
 @dataclass(frozen=True)
 class QuantizedConv2D(Conv2D, Quantized):
-    """`nn.conv2d` of the data and the weights less their zero points, exactly, in `out_dtype`.
+    """`nn.conv2d` of the data and the weights minus their zero points, exactly, in `out_dtype`.
 
     The arguments are data, weights, zero point of the data, of the weights, scale of the data, of the weights; padding
     holds the zero point, that is, real zeros.
@@ -121,7 +121,7 @@ class QuantizedConv2D(Conv2D, Quantized):
 @operator("qnn.conv2d_transpose", *ARGUMENTS, attrs="Conv2DTransposeAttrs", level=11)
 @dataclass(frozen=True)
 class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
-    """`nn.conv2d_transpose` of the data and the weights less their zero points, exactly, in `out_dtype`.
+    """`nn.conv2d_transpose` of the data and the weights minus their zero points, exactly, in `out_dtype`.
 
     The arguments are in the order of `qnn.conv2d`.
     """
@@ -160,7 +160,7 @@ class QuantizedConv2DTranspose(Conv2DTranspose, Quantized):
 @operator("qnn.dense", *ARGUMENTS, attrs="DenseAttrs", level=11)
 @dataclass(frozen=True)
 class QuantizedDense(Dense, Quantized):
-    """`nn.dense` of the data and the weights less their zero points, exactly, in int32, or since 0.11 in int64.
+    """`nn.dense` of the data and the weights minus their zero points, exactly, in int32, or since 0.11 in int64.
 
     The arguments are in the order of `qnn.conv2d`.
     """
@@ -206,7 +206,7 @@ class QuantizedDense(Dense, Quantized):
 )
 @dataclass(frozen=True)
 class QuantizedBatchMatmul(BatchMatmul, Quantized):
-    """`nn.batch_matmul` of both operands less their zero points, exactly, in int32.
+    """`nn.batch_matmul` of both operands minus their zero points, exactly, in int32.
 
     The arguments are the operands, both zero points, both scales.
     """

@@ -38,7 +38,7 @@ def steps_to_one(scale: float) -> int:
 @operator("qnn.softmax", "data", *(name for name, _ in PARAMETERS), attrs="SoftmaxAttrs", level=11)
 @dataclass(frozen=True)
 class QuantizedSoftmax(Quantized):
-    """softmax along `axis`: `exp(x)` as `2**q` times a linear piece, in shifts of int32; rough, as TVM's is.
+    """Softmax along `axis`: `exp(x)` as `2**q` times a linear piece, in int32 shifts; approximate, as in TVM.
 
     The input scale must be at most 1.
     """

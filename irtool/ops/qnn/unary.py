@@ -77,7 +77,7 @@ _FUNCTIONS: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
 
 def _register(name: str, meaning: str, function: Callable[[np.ndarray], np.ndarray]) -> None:
     body = {
-        "__doc__": f"{meaning} of a quantized tensor, quantized anew.",
+        "__doc__": f"{meaning} of a quantized tensor, with a quantized result.",
         "__module__": __name__,
         "function": staticmethod(function),
     }

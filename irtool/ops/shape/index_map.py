@@ -114,7 +114,7 @@ def _value(e: Any, known: dict[Any, Any]) -> Any:
 )
 @dataclass(frozen=True)
 class MetaScheduleLayoutTransform(Operator):
-    """The element at each index moved to where `index_map` sends it; places that none goes to are zero."""
+    """Each element moved to the index that `index_map` gives; unused places are zero."""
 
     index_map: Any
 

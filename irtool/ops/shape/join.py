@@ -141,7 +141,7 @@ _MOST_PARTS = 1_000_000
 @operator("split", "data", pattern=Pattern.INJECTIVE, attrs="SplitAttrs", level=3)
 @dataclass(frozen=True)
 class Split(Operator):
-    """The tensor cut along `axis`: into that many equal parts, or at the given indices (ascending)."""
+    """The tensor split along `axis`, into a number of equal parts or at the given indices (ascending)."""
 
     precision = "follow"
 
@@ -217,7 +217,7 @@ class Split(Operator):
 @operator("tile", "data", pattern=Pattern.BROADCAST, attrs="TileAttrs", level=3)
 @dataclass(frozen=True)
 class Tile(Operator):
-    """The tensor repeated as a whole `reps[i]` times along axis i; axes of 1 are put in front of the shorter of both."""
+    """The tensor repeated as a whole `reps[i]` times along axis i; the shorter of shape and `reps` is extended by leading 1s."""
 
     precision = "follow"
 

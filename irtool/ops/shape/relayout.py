@@ -32,7 +32,7 @@ def relayout(data: Any, source: Layout | str, target: Layout | str, shape: Seque
 @operator("layout_transform", "data", pattern=Pattern.INJECTIVE, attrs="LayoutTransformAttrs", level=5)
 @dataclass(frozen=True)
 class LayoutTransform(Operator):
-    """The tensor in layout `dst_layout` (`NCHW16c`); an axis that its factor does not divide is filled up with zeros."""
+    """The tensor in layout `dst_layout` (`NCHW16c`); an axis not divisible by its factor is padded with zeros."""
 
     src_layout: str
     dst_layout: str

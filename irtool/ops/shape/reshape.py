@@ -291,7 +291,7 @@ def squeezed_axes(shape: Sequence[Dim], axis: Sequence[int] | None) -> tuple[int
 @operator("squeeze", "data", pattern=Pattern.INJECTIVE, attrs="SqueezeAttrs", level=3)
 @dataclass(frozen=True)
 class Squeeze(Operator):
-    """The tensor without the axes named in `axis`, each of extent 1; without all such axes where `axis` is None."""
+    """The tensor without the axes in `axis`, each of extent 1; by default, without all axes of extent 1."""
 
     precision = "follow"
     integer_form = "same"

@@ -279,7 +279,7 @@ class StridedSet(Operator):
 @operator("slice_like", "data", "shape_like", pattern=Pattern.INJECTIVE, attrs="SliceLikeAttrs", level=10)
 @dataclass(frozen=True)
 class SliceLike(Operator):
-    """`data` cut, from the front of each axis in `axes` (each that both have, where None), to the shape of another."""
+    """The front part of `data`, with the extents of another tensor along `axes` (by default, along all axes that both have)."""
 
     axes: tuple[int, ...] | None
 

@@ -17,7 +17,7 @@ from ..shapes import normalize_axes, normalize_axis, require_compatible, require
 @operator("transpose", "data", pattern=Pattern.INJECTIVE, attrs="TransposeAttrs", level=3)
 @dataclass(frozen=True)
 class Transpose(Operator):
-    """Axis i of the result is axis `axes[i]` of `data`; the axes in reverse order where `axes` is None."""
+    """Axis i of the result is axis `axes[i]` of `data`; the axes in reverse order if `axes` is None."""
 
     precision = "follow"
     integer_form = "same"

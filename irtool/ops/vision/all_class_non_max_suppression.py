@@ -34,7 +34,7 @@ from .overlap import overlap, overlap_of
 )
 @dataclass(frozen=True)
 class AllClassNonMaxSuppression(Operator):
-    """Suppression for each class of each batch on its own: `boxes` (batch, n, 4), `scores` (batch, classes, n).
+    """Non-maximum suppression for each class and image separately: `boxes` (batch, n, 4), `scores` (batch, classes, n).
 
     In the format `onnx` the result is (batch, class, box) triples, all batches together, and their number. In the format
     `tensorflow` it is (class, box) pairs per batch, their scores, and their numbers. What is behind the last is zero.

@@ -55,8 +55,8 @@ def _cells(count: Any, most: int) -> int:
 )
 @dataclass(frozen=True)
 class Proposal(Operator):
-    """For each image `rpn_post_nms_top_n` regions (image, x1, y1, x2, y2), the best after suppression, again from the
-    first where there are fewer.
+    """For each image `rpn_post_nms_top_n` regions (image, x1, y1, x2, y2), the best after suppression, repeated
+    from the first if there are fewer.
 
     `cls_prob` is (n, 2 * anchors, h, w), the second half being the scores of foreground; `bbox_pred` (n, 4 * anchors, h,
     w); `im_info` (height, width, scale) of each image. Boxes smaller than `rpn_min_size` (times scale) score -1.
