@@ -123,7 +123,7 @@ class Artifact:
 
     def _module(self) -> Any:
         if self.prepared is None:
-            raise IrError("the module of this build was not kept: it was loaded, or came from the cache")
+            raise IrError("the module of this build was not kept: the build was loaded or came from the cache")
         return self.prepared
 
     @classmethod
@@ -150,7 +150,7 @@ class Artifact:
             return self._specializer.run(inputs)
         entry = entry or next(iter(self._entries))
         if entry not in self._entries:
-            raise UsageError(f"@{entry} is no entry of this build", help=nearest(entry, self._entries))
+            raise UsageError(f"this build has no entry function @{entry}", help=nearest(entry, self._entries))
         function = self._entries[entry]
         if self._program is not None and entry == next(iter(self._entries)):
             return self._run_program(self._program, function, _arrays(function, entry, inputs))
@@ -161,7 +161,7 @@ class Artifact:
                     f"a library with the {alone[0]} sanitizer cannot be loaded into Python", help="build with emit=exe"
                 )
             if self._library_path is None:
-                raise UsageError("this build made no library to run: it was asked for sources only")
+                raise UsageError("this build has no library to run: it was built as sources only")
             self._loaded = find_backend(self._backend).load(self._library_path, self.name, self._weights)
         arrays = _arrays(function, entry, inputs)
         outputs = [np.empty(s.shape, _BITS.get(s.dtype, s.dtype)) for s in function.results]

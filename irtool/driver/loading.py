@@ -47,7 +47,7 @@ def unpack(files: Mapping[str, bytes]) -> Artifact:
 
 def _description(path: Path) -> Path:
     if not path.exists():
-        raise IrError(f"there is no {path} to load")
+        raise IrError(f"cannot load {path}: no such file or folder")
     if path.is_dir():
         found = sorted(path.glob(f"*{SUFFIX}"))
         if not found:

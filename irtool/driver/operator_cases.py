@@ -39,12 +39,12 @@ def _stated(said: Any, type: Any, what: str, seed: int) -> np.ndarray:
     import numpy as np
 
     if not isinstance(type, TensorType) or not type.is_static:
-        raise IrError(f"{what} has a value, and is no tensor whose shape is known")
+        raise IrError(f"{what} has a value, but is not a tensor of known shape")
     shape, dtype = tuple(int(d) for d in type.shape), numpy_dtype(type.dtype)  # type: ignore[arg-type]  # it is static
     if not isinstance(said, Range):
         value = np.asarray(said, dtype)
         if value.shape != shape and value.size:
-            raise IrError(f"{what} has the shape {shape}, and its value {value.shape}")
+            raise IrError(f"{what} has the shape {shape}, but its value has the shape {value.shape}")
         return value.reshape(shape)
     rng = np.random.RandomState((zlib.crc32(what.encode()) + seed) & 0x7FFFFFFF)
     if dtype.kind in "iu":
@@ -59,13 +59,13 @@ def arguments_of(case: Case, seed: int = 0) -> tuple[type[Operator], list[Any], 
     values: dict[Expr, Any] = dict(zip(main.params, inputs_of(case, module, seed), strict=True))
     body = main.body
     if not isinstance(body, Call) or not isinstance(body.op, Op):
-        raise IrError(f"{case.place}: the body is no call of an operator")
+        raise IrError(f"{case.place}: the body is not a call of an operator")
 
     def value(e: Expr) -> Any:
         if isinstance(e, Tuple):
             return tuple(value(f) for f in e.fields)
         if not isinstance(e, Var | Constant):
-            raise IrError(f"{case.place}: an argument is neither a parameter nor a constant nor a tuple of these")
+            raise IrError(f"{case.place}: an argument is not a parameter, a constant or a tuple of these")
         return values[e] if isinstance(e, Var) else e.data
 
     stated = ((f, getattr(body.attrs, f.name)) for f in body.op.operator.fields())

@@ -51,7 +51,7 @@ class Options:
         if backend.fit_name(self.name) != self.name:
             raise UsageError(f"{self.name!r} cannot be the name of the output: {backend.name_rule}")
         if not self.entries or len(set(self.entries)) != len(self.entries):
-            raise UsageError("each entry function is named once")
+            raise UsageError("entry functions must be named, each of them once")
         backend.check(self.entries, self.emit)
 
 

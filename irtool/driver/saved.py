@@ -63,11 +63,11 @@ def contents(artifact: Artifact) -> dict[str, bytes]:
     """The files that an artifact is saved as, its description last. Raises IrError for one that cannot be saved."""
     if artifact._specializer is not None:
         raise IrError(
-            "shapes of this build depend on its inputs: it is compiled when it runs, and there is nothing to save",
+            "this build has dynamic shapes: it is compiled when it runs, so there is nothing to save",
             help="build a module of static shapes",
         )
     if artifact._library_path is None:
-        raise IrError("this build made no library: only one with emit='so' can be saved and loaded")
+        raise IrError("this build has no library: only builds with emit='so' can be saved")
     with temporary_folder() as work:
         files: dict[str, bytes] = {}
         for path in filter(None, (artifact._library_path, artifact._weights)):

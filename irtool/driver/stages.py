@@ -16,7 +16,7 @@ from .refusals import refuse_oversized
 
 LOWER = ProgramStage(
     "Lower",
-    "each fused group becomes a loop nest, each function steps over slots of memory",
+    "each fused group becomes a loop nest, each function a list of steps on memory slots",
     lambda program, machine: None,
 )
 """The first stage makes the program: there is nothing before it to show."""
@@ -26,7 +26,7 @@ STAGES: tuple[ProgramStage, ...] = (
     *SCHEDULE,
     ProgramStage(
         "PlanMemory",
-        "every temporary and every kernel's scratch memory gets an offset; nothing changes their sizes any more",
+        "assigns an offset to each temporary and each kernel's scratch memory; their sizes are final",
         lambda program, machine: plan_memory(program),
     ),
 )

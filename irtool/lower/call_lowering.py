@@ -90,7 +90,7 @@ class CallLowering:
         if kernel is None:
             return new
         if new.type_args:
-            raise IrError("a kernel is no function of several types: it cannot be called with type arguments", new.span)
+            raise IrError("a kernel is not polymorphic: it cannot be called with type arguments", new.span)
         if isinstance(kernel, PrimFunc | LoweredText):
             return self._given(kernel, new)
         copied = without_device(kernel.body)
@@ -100,7 +100,9 @@ class CallLowering:
             return self._compiled_elsewhere(kernel, new)
         if kernel.attrs.get("Extern"):
             if not isinstance(new.op, GlobalVar):
-                raise IrError("an external function has no name here: it must be a function of the module", new.span)
+                raise IrError(
+                    "an external function must be a global function of the module: this one has no name", new.span
+                )
             return _lowered_call(new.op.name, new, kernel.attrs, ())
         device = self._devices.get(old)
         name = self.nests.get(kernel, target_of(device, self.targets), device)

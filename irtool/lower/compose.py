@@ -238,7 +238,7 @@ def _computed(e: Call, arguments: Sequence[te.Tensor], wanted: Sequence[TensorTy
         raise IrError(f"{e.op!r}: {error}", e.span, code=NoCounterpart, subject=repr(e.op)) from None
     except Exception as error:
         types = ", ".join(str(a.checked_type) for a in e.args)
-        what = f"{e.op!r} of {types} has a type and no tensor expression: {type(error).__name__}: {error}"
+        what = f"{e.op!r} of {types} has no tensor expression for these types: {type(error).__name__}: {error}"
         raise InternalError(what, e.span) from error
 
 

@@ -111,7 +111,7 @@ def lower_call(
     assert isinstance(typed, Call)
     wanted = [t for a in typed.args for t in flat_types(a.checked_type, a)]
     if len(inputs) != len(wanted):
-        raise IrError(f"{call.op.name} takes {len(wanted)} tensors here, {len(inputs)} are given", call.span)
+        raise IrError(f"{call.op.name} takes {len(wanted)} tensors here, but {len(inputs)} are given", call.span)
     for tensor, t in zip(inputs, wanted, strict=True):
         if tuple(tensor.shape) != tuple(t.shape) or tensor.dtype != t.dtype:
             raise IrError(f"{tensor!r} stands for an argument of type {t}", call.span)

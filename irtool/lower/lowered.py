@@ -57,7 +57,7 @@ def lowered_callee(module: Module, e: Call) -> tuple[GlobalVar, PrimFunc, tuple[
         return None
     function = module.functions.get(callee.name)
     if isinstance(function, LoweredText):
-        raise IrError(f"@{callee.name} is kept as text: there is no nest to compile", e.span, code=NoCounterpart)
+        raise IrError(f"@{callee.name} is kept as text: it has no loop nest to compile", e.span, code=NoCounterpart)
     return (callee, function, args) if isinstance(function, PrimFunc) else None
 
 
@@ -65,7 +65,7 @@ def kernel_of(name: str, f: PrimFunc) -> Kernel:
     """The kernel of a nest. Raises IrError where the nest is not well formed."""
     problem = next(find_problems(f), None)
     if problem is not None:
-        raise IrError(f"@{name} is no well-formed loop nest: {problem}")
+        raise IrError(f"@{name} is not a well-formed loop nest: {problem}")
     named = PrimFunc(name, f.params, f.body, f.num_outputs)
     nest = vectorize_loops(named.with_body(_settled(named)))
     choice = Choice("as_written", "a lowered function is compiled as it stands")

@@ -61,45 +61,45 @@ def _drop_constants(program: Program, target: VectorTarget) -> None:
 SCHEDULE: tuple[ProgramStage, ...] = (
     ProgramStage(
         "DecomposePhases",
-        "strided transposed convolutions become one dense reduction per phase, in the form that layouts and strategies know",
+        "each strided transposed convolution becomes one dense reduction per phase, which layouts and strategies support",
         _decompose_phases,
     ),
     ProgramStage(
         "ChooseLayouts",
-        "temporaries and weights get the blocked layouts that reductions want; kernels are still one per fused group",
+        "temporaries and weights get blocked layouts for the reductions; there is still one kernel per fused group",
         assign_layouts,
         vectors=True,
     ),
     ProgramStage(
         "FuseKernels",
-        "kernels that work row by row on the same rows become one; layouts, which decide what a row is, are known",
+        "kernels over the same rows are merged; the layouts, which define the rows, are final",
         fuse_kernels,
         vectors=True,
     ),
     ProgramStage(
         "NoteFiniteWeights",
-        "the weights of each kernel are known, and strategies may leave out what padding adds: zeros times finite numbers",
+        "marks kernels with finite weights, for which strategies may skip padding (zero times finite is zero)",
         note_finite_weights,
     ),
     ProgramStage(
         "ScheduleKernels",
-        "each stage of a kernel gets its strategy: tiles, vectors, packed operands",
+        "a strategy for each stage of a kernel: tiles, vectors, packed operands",
         _schedule_kernels,
     ),
     ProgramStage(
         "FuseRowLoops",
-        "stages that their strategies left in loops over the same rows share one; a row then stays in the nearest cache",
+        "merges row loops of the stages of a kernel, so that a row stays in the nearest cache",
         _fuse_row_loops,
         vectors=True,
     ),
     ProgramStage(
         "ShareLoops",
-        "the loops that threads share get enough steps for all of them, now that no loop changes any more",
+        "gives parallel loops enough iterations for all threads; the loops are final otherwise",
         _share_loops,
     ),
     ProgramStage(
         "DropUnusedConstants",
-        "weights that were packed, and what lowering evaluated, have left their sources behind",
+        "drops the sources of packed weights and of constants evaluated during lowering",
         _drop_constants,
     ),
 )

@@ -100,7 +100,7 @@ def @both(%x: Tensor[(4), float32], %y: Tensor[(4), float32]) { (@scale(%x), sub
     x = np.arange(4, dtype="float32")
     np.testing.assert_array_equal(artifact.run([x]), x * 2 + 1)
     np.testing.assert_array_equal(artifact.run({"x": x, "y": x}, entry="both")[1], x * 0)
-    with pytest.raises(UsageError, match="@scale is no entry"):
+    with pytest.raises(UsageError, match="this build has no entry function @scale"):
         artifact.run([x], entry="scale")
     header = (tmp_path / "net.h").read_text()
     assert "int net_run(const float *x, float *out);" in header

@@ -198,7 +198,7 @@ def _placed(who: str, error: IrError) -> str:
         raise _Wrong(f"{who}: exit code {error.exit_code}: {error}") from error
     for d in error.diagnostics:
         _place(who, d)
-        if "has a type and no tensor expression" in d.message:
+        if "has no tensor expression for these types" in d.message:
             raise _Wrong(f"{who}: {error}") from error
     return str(error)
 

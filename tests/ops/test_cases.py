@@ -81,5 +81,5 @@ def test_problems_are_found(line: str, problem: str) -> None:
 
 
 def test_a_value_of_another_shape() -> None:
-    with pytest.raises(IrError, match=r"has the shape \(3,\), and its value \(2,\)"):
+    with pytest.raises(IrError, match=r"has the shape \(3,\), but its value has the shape \(2,\)"):
         problem_of(read("%x: Tensor[(3), int8] = [1, 2] | nn.relu(%x)"))
