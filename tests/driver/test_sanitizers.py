@@ -60,11 +60,11 @@ def harness(name: str, report: dict[str, Any]) -> str:
         ]
     upper = name.upper()
     first = ", ".join([f"i{n}" for n in range(len(ins))] + [f"a{n}" for n in range(len(outs))])
-    second = ", ".join([f"i{n}" for n in range(len(ins))] + [f"b{n}" for n in range(len(outs))])
+    second = [f"i{n}" for n in range(len(ins))] + [f"b{n}" for n in range(len(outs))]
     lines += [
         f"  void *arena = malloc({upper}_ARENA_SIZE);",
         f"  memset(arena, 0xff, {upper}_ARENA_SIZE);",
-        f'  if ({name}_run({first}) || {name}_run_with(arena, {upper}_ARENA_SIZE, {second})) {{ puts("{name}"); exit(2); }}',
+        f'  if ({name}_run({first}) || {name}_run_with({", ".join(["arena", f"{upper}_ARENA_SIZE", *second])})) {{ puts("{name}"); exit(2); }}',
     ]
     for n, t in enumerate(outs):
         lines.append(f'  if (memcmp(a{n}, b{n}, {t["bytes"]}u)) {{ puts("{name}"); exit(3); }}')

@@ -7,6 +7,7 @@ from itertools import product
 
 from ...deferred import np
 from ...diagnostics import IrError
+from ..binary import truncated_quotient
 from .convolve import Pads, pad_spatial, tap_view
 from .precision import along, narrow, widen
 
@@ -92,8 +93,7 @@ def average_windows(
 def divide(total: np.ndarray, counts: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """`total / counts` in `dtype`; integers are cut off towards zero."""
     if total.dtype.kind in "iu":
-        quotient = np.abs(total.astype(np.int64)) // counts
-        return (np.sign(total.astype(np.int64)) * quotient).astype(dtype)
+        return truncated_quotient(total.astype(np.int64), counts).astype(dtype)
     return narrow(total / counts.astype(total.dtype), dtype)
 
 

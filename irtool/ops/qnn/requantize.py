@@ -55,6 +55,10 @@ class Requantize(Quantized):
         """The shape of the integer data in `out_dtype`; the first scale and zero point are scalars or vectors along
         `axis`, the second scalars.
         """
+        if self.rounding not in ("None", "UPWARD", "TONEAREST"):
+            raise RelationError(f"rounding must be UPWARD or TONEAREST, not {self.rounding}")
+        if self.compute_dtype not in ("None", "int64", "float32", "float64"):
+            raise RelationError(f"compute_dtype must be int64, float32 or float64, not {self.compute_dtype}")
         data = tensor(types[0], "the data")
         if data is None or not known(types, (1, 2, 3, 4)):
             return None
@@ -80,10 +84,6 @@ class Requantize(Quantized):
     ) -> np.ndarray:
         rounding = "UPWARD" if self.rounding == "None" else self.rounding
         compute_dtype = "int64" if self.compute_dtype == "None" else self.compute_dtype
-        if rounding not in ("UPWARD", "TONEAREST"):
-            raise RelationError(f"rounding must be UPWARD or TONEAREST, not {rounding}")
-        if compute_dtype not in ("int64", "float32", "float64"):
-            raise RelationError(f"compute_dtype must be int64, float32 or float64, not {compute_dtype}")
         return requantize(
             data, scale, zero_point, out_scale, out_zero_point, self.out_dtype, self.axis, rounding, compute_dtype
         )
