@@ -19,7 +19,7 @@ from .binary import pick
 from .dtypes import is_half
 from .partial import meet
 from .relations import broadcast_shape, require_dtype, show_shape
-from .shapes import tensor
+from .shapes import require_few_axes, tensor
 
 
 def _relate_broadcast(small: TensorType, large: TensorType, reporter: Reporter) -> None:
@@ -165,6 +165,7 @@ class CollapseSumTo(Operator):
             return None
         if len(target.shape) != 1 or not isinstance(target.shape[0], int):
             raise RelationError(f"shape must be a vector of known length, not {target}")
+        require_few_axes(target.shape[0], "the length of shape")
         wanted: tuple[Dim, ...] = self.shape if self.shape is not None else (ANY,) * int(target.shape[0])
         out = TensorType(wanted, x.dtype)
         _relate_broadcast(out, x, reporter)

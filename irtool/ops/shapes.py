@@ -286,6 +286,16 @@ def normalize_axes(axes: Iterable[int], rank: int, what: str = "axis") -> tuple[
     return tuple(found)
 
 
+MOST_AXES = 10_000
+"""Axes that a type rule makes out of a number: types are written out axis by axis, and a billion would fill the memory."""
+
+
+def require_few_axes(count: int, what: str) -> None:
+    """RelationError if `what` asks for more than `MOST_AXES` axes."""
+    if count > MOST_AXES:
+        raise RelationError(f"{what} is {count}, more than the {MOST_AXES} axes that fit a type")
+
+
 def require_rank(type: TensorType, rank: int, what: str = "the argument") -> None:
     """RelationError unless the tensor has that rank."""
     if len(type.shape) != rank:

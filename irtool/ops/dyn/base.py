@@ -14,7 +14,7 @@ from ...ir import TensorType, TupleType, Type
 from ...ir.dims import ANY
 from ..base import Operator, RelationError, operators
 from ..known import Known
-from ..shapes import tensor
+from ..shapes import require_few_axes, tensor
 
 
 class Dynamic(Operator):
@@ -71,6 +71,7 @@ def static_length(type: Type, what: str) -> int | None:
         raise RelationError(
             f"{what} must be a vector of known length, not {vector}: the rank of the result depends on it"
         )
+    require_few_axes(vector.shape[0], f"the length of {what}")
     return int(vector.shape[0])
 
 

@@ -12,7 +12,7 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import show_shape
-from ..shapes import floordiv, mul, normalize_axis, product, tensor
+from ..shapes import floordiv, mul, normalize_axis, product, require_few_axes, tensor
 from .partly_known import expanded_known, flattened_known, reshaped_known, squeezed_known
 
 
@@ -226,10 +226,6 @@ def _bounds(begin: int, end: int | None, rank: int, what: str) -> tuple[int, int
     return int(start), int(stop)
 
 
-_MOST_AXES = 10_000
-"""A type is written out axis by axis: a number far above any real rank would only fill the memory."""
-
-
 @operator("expand_dims", "data", pattern=Pattern.BROADCAST, attrs="ExpandDimsAttrs", level=1)
 @dataclass(frozen=True)
 class ExpandDims(Operator):
@@ -252,8 +248,7 @@ class ExpandDims(Operator):
             return None
         if self.num_newaxis < 0:
             raise RelationError(f"num_newaxis is {self.num_newaxis}; it must not be negative")
-        if self.num_newaxis > _MOST_AXES:
-            raise RelationError(f"num_newaxis is {self.num_newaxis}, more than the {_MOST_AXES} axes that fit a type")
+        require_few_axes(self.num_newaxis, "num_newaxis")
         at = normalize_axis(self.axis, len(data.shape) + 1)
         return TensorType((*data.shape[:at], *(1,) * self.num_newaxis, *data.shape[at:]), data.dtype)
 
