@@ -142,6 +142,7 @@ class _Planner:
         self.bound: dict[Expr, Expr] = {e.var: e.value for e in self.order if isinstance(e, Let)}
         self.devices = placed(function)
         self.tokens = TokenAllocator()
+        self._origins: dict[Expr, Expr] = {}
 
     def run(self) -> StoragePlan:
         wanted = self._count_readers()
@@ -225,11 +226,21 @@ class _Planner:
 
     def _origin(self, e: Expr) -> Expr:
         """The expression whose value this is, behind devices and variables that a `let` binds."""
-        while True:
-            e = without_device(e)
-            if e not in self.bound:
-                return e
-            e = self.bound[e]
+        passed: list[Expr] = []
+        while (value := self._origins.get(e)) is None:
+            inner = without_device(e)
+            if inner is not e:
+                value = inner
+            elif e in self.bound:
+                value = self.bound[e]
+            else:
+                break
+            passed.append(e)
+            e = value
+        found = e if value is None else value
+        for v in passed:  # a chain of names for one value is followed once
+            self._origins[v] = found
+        return found
 
     def _only_reshapes(self, e: Call) -> bool:
         """Whether a kernel call (of a primitive function, or lowered) only gives its operand another shape."""
