@@ -9,8 +9,10 @@ from typing import Any
 from ...ir import TensorType, Type
 from ...ir.dims import ANY
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
+from ..image.resample import Method
 from ..image.resize import set_spatial
 from ..nn.pad import require_pad_mode
+from ..nn.upsampling import upsampling3d_method, upsampling_method
 from ..shapes import require_compatible, require_one_number, require_rank, require_scalar, tensor
 from .base import Dynamic, all_known, number, unknown_shape
 
@@ -40,6 +42,7 @@ class DynResize2D(Dynamic):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's layout with `?` for height and width; `out_dtype` or the data's dtype."""
+        Method(self.method.lower(), self.coordinate_transformation_mode, self.rounding_method).check()
         data = tensor(types[0], "data")
         if data is None:
             return None
@@ -111,6 +114,7 @@ class DynUpSampling(Dynamic):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and layout with `?` for height and width; the scales are scalars."""
+        upsampling_method(self.method, self.align_corners)
         found = all_known(types, self.arguments)
         if found is None:
             return None
@@ -152,6 +156,7 @@ class DynUpSampling3D(Dynamic):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and layout with `?` for depth, height and width; the scales are scalars."""
+        upsampling3d_method(self.method, self.coordinate_transformation_mode)
         data = tensor(types[0], "data")
         if data is None:
             return None

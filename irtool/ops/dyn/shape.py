@@ -9,7 +9,7 @@ from typing import Any
 from ...ir import TensorType, Type
 from ...ir.dims import ANY
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
-from ..shape.slice import slice_array, slice_ranges
+from ..shape.slice import require_slice_mode, slice_array, slice_ranges
 from ..shapes import product, require_rank, tensor
 from .base import Dynamic, ints, number, static_length, unknown_shape
 
@@ -185,6 +185,7 @@ class DynStridedSlice(Dynamic):
         """The data's dtype and rank; the axes that the vectors begin, end and strides reach are `?`, the others stay."""
         if len(types) != 4:
             raise RelationError(f"4 arguments are needed, not {len(types)}; slice_mode is an attribute")
+        require_slice_mode(self.slice_mode)
         data = tensor(types[0], "data")
         lengths = [static_length(t, name) for t, name in zip(types[1:], ("begin", "end", "strides"), strict=True)]
         if data is None or None in lengths:

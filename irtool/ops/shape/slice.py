@@ -47,6 +47,12 @@ class Range:
         return min(max(index + extent if index < 0 else index, low), high)
 
 
+def require_slice_mode(mode: str) -> None:
+    """RelationError for another way to give the bounds than TVM has."""
+    if mode not in ("end", "size"):
+        raise RelationError(f'slice_mode is "{mode}"; it can be "end" or "size"')
+
+
 def slice_ranges(
     rank: int,
     begin: Sequence[int | None],
@@ -59,8 +65,7 @@ def slice_ranges(
 
     With `slice_mode="size"` the ends are extents, -1 being all that remains, and strides are 1.
     """
-    if slice_mode not in ("end", "size"):
-        raise RelationError(f'slice_mode is "{slice_mode}"; it can be "end" or "size"')
+    require_slice_mode(slice_mode)
     if axes is None:
         axes = range(rank)
         if max(len(begin), len(end), len(strides)) > rank:
