@@ -12,8 +12,8 @@ from typing import Any
 from ..diagnostics import IrError
 from ..ir import Call, Expr, GlobalVar, Module, Op, Tuple
 from ..ir.meta import LoweredText
-from ..tir.expr import Const, Load, rewrite
-from ..tir.expr import Expr as Scalar
+from ..tir.buffers import replace_buffers
+from ..tir.expr import Const
 from ..tir.independence import is_independent
 from ..tir.kernel import Choice, Kernel
 from ..tir.sharing import loop_bounds
@@ -27,7 +27,6 @@ from ..tir.stmt import (
     PrimFunc,
     Scope,
     Stmt,
-    Store,
     pre_order,
     rewrite_stmt,
 )
@@ -89,23 +88,14 @@ def _settled(f: PrimFunc) -> Stmt:
             moved[b] = Buffer(b.name, b.shape, b.dtype, scope_of(b), b.layout)
 
     def change(s: Stmt) -> Stmt:
-        if isinstance(s, Allocate) and s.buffer in moved:
-            return Allocate(moved[s.buffer], s.body)
-        if isinstance(s, Store) and s.buffer in moved:
-            return Store(moved[s.buffer], s.indices, s.value)
         if isinstance(s, For) and s.kind == PARALLEL and not _may_be_shared(s, bounds):
             return For(s.var, s.extent, s.body, SERIAL)
         if isinstance(s, For) and s.kind == UNROLLED and isinstance(s.extent, Const) and s.extent.value > _UNROLLED:
             return For(s.var, s.extent, s.body, SERIAL)
         return s
 
-    return rewrite_stmt(f.body, change, lambda e: _read_from(moved, e))
-
-
-def _read_from(moved: dict[Buffer, Buffer], e: Scalar) -> Scalar:
-    if not moved:
-        return e
-    return rewrite(e, lambda x: Load(moved[x.source], x.indices) if isinstance(x, Load) and x.source in moved else x)
+    # Where buffers lie comes first: a loop around memory of all threads is not shared.
+    return rewrite_stmt(replace_buffers(f.body, moved), change)
 
 
 def _may_be_shared(s: For, bounds: dict[Any, tuple[float, float]]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..tir.dtypes import is_float
@@ -9,23 +10,32 @@ from ..tir.forms import with_buffers
 from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, Program, RunKernel, Slot, steps
 from ..tir.stmt import Buffer
-from ..tir.vector_target import VectorTarget
 
 
-def note_finite_weights(program: Program, target: VectorTarget) -> None:
-    """Marks the parameters of kernels that are constants without infinity and NaN in every call, as `Buffer.finite`."""
-    runs = [s for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)]
+def finite_inputs(program: Program) -> dict[int, list[bool]]:
+    """By identity of a kernel, which of its inputs are constants without infinity and NaN in every call."""
     known: dict[Slot, bool] = {}
     finite: dict[int, list[bool]] = {}
-    for s in runs:
-        here = [_is_finite(slot.resolve(), known) for slot in s.inputs]
-        before = finite.get(id(s.kernel), here)
-        finite[id(s.kernel)] = [a and b for a, b in zip(before, here, strict=True)]
-    # What is scheduled already has no stages to mark: it stays as it is.
-    made = {id(k): k if k.finished else _marked(k, finite.get(id(k), [])) for k in program.kernels}
-    program.kernels = [made[id(k)] for k in program.kernels]
-    for s in runs:
-        s.kernel = made[id(s.kernel)]
+    for f in program.functions.values():
+        for s in steps(f.body):
+            if isinstance(s, RunKernel):
+                here = [_is_finite(slot.resolve(), known) for slot in s.inputs]
+                before = finite.get(id(s.kernel), here)
+                finite[id(s.kernel)] = [a and b for a, b in zip(before, here, strict=True)]
+    return finite
+
+
+def mark_finite(kernel: Kernel, finite: Sequence[bool]) -> Kernel:
+    """The kernel over inputs that say so where they are finite (`Buffer.finite`)."""
+    replaced = {
+        b: Buffer(b.name, b.shape, b.dtype, b.scope, b.layout, finite=True)
+        for b, is_finite in zip(kernel.inputs, finite)
+        if is_finite
+    }
+    if not replaced:
+        return kernel
+    params = [replaced.get(b, b) for b in kernel.params]
+    return kernel.replace(params=params, stages=[with_buffers(form, replaced) for form in kernel.stages])
 
 
 def _is_finite(slot: Slot, known: dict[Slot, bool]) -> bool:
@@ -41,15 +51,3 @@ def _holds_finite_numbers(data: Any) -> bool:
     import numpy as np
 
     return bool(np.isfinite(data).all())
-
-
-def _marked(kernel: Kernel, finite: list[bool]) -> Kernel:
-    replaced = {
-        b: Buffer(b.name, b.shape, b.dtype, b.scope, b.layout, finite=True)
-        for b, is_finite in zip(kernel.inputs, finite)
-        if is_finite
-    }
-    if not replaced or kernel.finished:  # what is compiled as it stands needs no such word
-        return kernel
-    params = [replaced.get(b, b) for b in kernel.params]
-    return kernel.replace(params=params, stages=[with_buffers(form, replaced) for form in kernel.stages])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..tir.kernel import Kernel
 from ..tir.program import Program, RunKernel, constants_in_use, steps
 from ..tir.vector_target import VectorTarget
-from .finite_weights import note_finite_weights
+from .finite_weights import finite_inputs, mark_finite
 from .fuse_kernels import fuse_kernels
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
@@ -36,6 +36,11 @@ class ProgramStage:
 
 def _decompose_phases(program: Program, target: VectorTarget) -> None:
     _replace_kernels(program, decompose_subpixels)
+
+
+def _note_finite_weights(program: Program, target: VectorTarget) -> None:
+    finite = finite_inputs(program)
+    _replace_kernels(program, lambda k: mark_finite(k, finite.get(id(k), ())))
 
 
 def _schedule_kernels(program: Program, target: VectorTarget) -> None:
@@ -79,7 +84,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ProgramStage(
         "NoteFiniteWeights",
         "marks kernels with finite weights, for which strategies may skip padding (zero times finite is zero)",
-        note_finite_weights,
+        _note_finite_weights,
     ),
     ProgramStage(
         "ScheduleKernels",

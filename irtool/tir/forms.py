@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from .buffers import replace_buffers
 from .expr import Expr, Load, Var, post_order, rewrite
 from .stmt import (
     Allocate,
@@ -30,7 +31,6 @@ from .stmt import (
     Store,
     expressions,
     pre_order,
-    rewrite_stmt,
     seq,
 )
 
@@ -174,15 +174,8 @@ def with_buffers(form: AnyForm, replaced: Mapping[Buffer, Buffer]) -> AnyForm:
     def store(s: Store) -> Store:
         return Store(replaced.get(s.buffer, s.buffer), [change(i) for i in s.indices], change(s.value))
 
-    def statement(s: Stmt) -> Stmt:
-        if isinstance(s, Store) and s.buffer in replaced:
-            return Store(replaced[s.buffer], s.indices, s.value)
-        if isinstance(s, Allocate) and s.buffer in replaced:
-            return Allocate(replaced[s.buffer], s.body)
-        return s
-
     if isinstance(form, Steps):
-        return Steps(rewrite_stmt(form.body, statement, change))
+        return Steps(replace_buffers(form.body, replaced))
     stores = tuple(store(s) for s in form.stores)
     if isinstance(form, Map):
         return Map(form.loops, stores)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..expr import Expr, Load, post_order, rewrite
+from ..buffers import replace_buffers
+from ..expr import Load, post_order
 from ..stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, Store, expressions, pre_order, rewrite_stmt
 
 _FACTOR = 16
@@ -37,7 +38,7 @@ def _one_place(s: Stmt) -> Stmt:
     stands_for = _assigned(buffers, body.stmts if isinstance(body, Seq) else (body,))
     if not stands_for:
         return s
-    body = _with_buffers(body, stands_for)
+    body = replace_buffers(body, stands_for)
     for b in reversed(list(dict.fromkeys(stands_for.get(b, b) for b in buffers))):
         body = Allocate(b, body)
     return body
@@ -88,15 +89,3 @@ def _used(part: Stmt, buffers: set[Buffer]) -> set[Buffer]:
             if isinstance(e, Load) and e.source in buffers:
                 found.add(e.source)
     return found
-
-
-def _with_buffers(body: Stmt, stands_for: dict[Buffer, Buffer]) -> Stmt:
-    memo: dict[Expr, Expr] = {}
-
-    def change_expr(e: Expr) -> Expr:
-        return Load(stands_for[e.source], e.indices) if isinstance(e, Load) and e.source in stands_for else e
-
-    def change(s: Stmt) -> Stmt:
-        return Store(stands_for[s.buffer], s.indices, s.value) if isinstance(s, Store) and s.buffer in stands_for else s
-
-    return rewrite_stmt(body, change, lambda e: rewrite(e, change_expr, memo))
