@@ -225,14 +225,17 @@ _PLAIN_NUMBERS = frozenset(("TargetKind", "PrimType", *_FIELD_ORDER))
 
 
 def _meta(g: Describer, m: MetaNode) -> Record:
-    order = _FIELD_ORDER.get(m.type_key, tuple(sorted(m.fields)))  # as they are read again
+    known = _FIELD_ORDER.get(m.type_key)
+    order = known or tuple(sorted(m.fields))  # as they are read again
+    # A field that TVM's class does not have was read as the plain value that it is, and stands behind the others.
+    unknown = set(m.fields).difference(known) if known else set()
     fields: list[tuple[str, Any]] = []
-    for name in order:
+    for name in (*order, *sorted(unknown)):
         if name not in m.fields:
             continue
         value = m.fields[name]
         in_place = m.type_key in _PLAIN_NUMBERS and isinstance(value, int | float)
-        in_place = in_place or (m.type_key == "PrimType" and isinstance(value, str))
+        in_place = in_place or name in unknown or (m.type_key == "PrimType" and isinstance(value, str))
         fields.append((name, _plain(value) if in_place else Part(value)))
     return Record(m.type_key, fields)
 

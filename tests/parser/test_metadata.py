@@ -167,6 +167,16 @@ def test_devices_and_records():
     )
 
 
+def test_a_field_that_tvm_does_not_have_is_kept():
+    g = Graph()
+    kind = g.add("TargetKind", {"name": g.string("llvm")})
+    target = g.add("Target", {"kind": kind, "tag": g.string(""), "keys": g.array(), "0": "6", "colour": "red"})
+    module = parse(HEAD + f"def @main(%x: int8, t={g.refer(target)}) {{ %x }}\n" + g.section())
+    assert module["main"].attrs["t"].fields["colour"] == "red"
+    again = parse(irtool.to_text(module))
+    assert again["main"].attrs["t"] == module["main"].attrs["t"]
+
+
 def test_expressions():
     g = Graph()
     name = g.add("relay.Id", {"name_hint": g.string("v")})

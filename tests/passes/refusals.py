@@ -152,16 +152,6 @@ CASES = [
     ),
     (
         "qnn.CanonicalizeOps",
-        main('qnn.requantize(%x, 0.5f, 0, 1f, 0, out_dtype="int8", rounding="DOWN")', "%x: Tensor[(2, 3), int32]"),
-        "rounds UPWARD or TONEAREST",
-    ),
-    (
-        "qnn.CanonicalizeOps",
-        main('qnn.requantize(%x, 0.5f, 0, 1f, 0, out_dtype="int8", compute_dtype="int8")', "%x: Tensor[(2, 3), int32]"),
-        "computes in int64",
-    ),
-    (
-        "qnn.CanonicalizeOps",
         main(
             'qnn.dense(%x, %w, 1, 1, 1f, 1f, units=2, out_dtype="int32")',
             "%x: Tensor[(2, ?), int8], %w: Tensor[(2, ?), int8]",

@@ -133,14 +133,11 @@ def requantize(
 ) -> Expr:
     """A quantized tensor with other scale and zero point (see `qnn.requantize`); both scales must be constants.
 
-    `rounding` is UPWARD (the default) or TONEAREST, `compute_dtype` int64 (the default), float32 or float64.
+    `rounding` is UPWARD (the default) or TONEAREST, `compute_dtype` int64 (the default), float32 or float64, as the
+    type rule of qnn.requantize has seen to.
     """
     rounding = "UPWARD" if rounding == "None" else rounding
     compute_dtype = "int64" if compute_dtype == "None" else compute_dtype
-    if rounding not in ("UPWARD", "TONEAREST"):
-        raise IrError(f"qnn.requantize rounds UPWARD or TONEAREST, not {rounding}", e.span)
-    if compute_dtype not in ("int64", "float32", "float64"):
-        raise IrError(f"qnn.requantize computes in int64, float32 or float64, not {compute_dtype}", e.span)
     working = "int32" if compute_dtype == "int64" else compute_dtype
     rank = len(shape)
     e = cast(e, working)
