@@ -16,6 +16,8 @@ from .types import (
     Type,
     TypeCall,
     TypeVar,
+    free_type_vars,
+    type_variables,
 )
 
 
@@ -47,12 +49,21 @@ def _commas(parts: tuple[Type, ...]) -> list[object]:
 
 
 def show_type(root: Type, leaf: Callable[[object], str | None] | None = None) -> str:
-    """A type as it stands in text, on one line; `leaf` may write types without parts in another way."""
+    """A type as it stands in text, on one line; `leaf` may write types without parts in another way.
+
+    A type parameter that would hide another type variable of its name is counted up: `fn [T1](T1) -> T`.
+    """
     leaf = leaf or show_leaf
     out: list[str] = []
     stack: list[object] = [root]
+    inside: dict[Type, list[str]] = {}
+    """The names of type parameters of the function types around, where names are not told apart by themselves."""
+    alike: bool | None = None
     while stack:
         t = stack.pop()
+        if isinstance(t, TypeVar) and inside.get(t):
+            out.append(inside[t][-1])
+            continue
         text = leaf(t)
         if text is not None:
             out.append(text)
@@ -60,14 +71,50 @@ def show_type(root: Type, leaf: Callable[[object], str | None] | None = None) ->
             stack += reversed(["(", *_commas(t.fields), ",)" if len(t.fields) == 1 else ")"])
         elif isinstance(t, FuncType):
             bound = ["[", *_commas(t.type_params), "]"] if t.type_params else []
+            if t.type_params:
+                alike = _has_homonyms(root, leaf) if alike is None else alike
+                if alike:
+                    _name_apart(t, inside, leaf)
+                    stack.append(_Left(t))
             stack += reversed(["fn ", *bound, "(", *_commas(t.arg_types), ") -> ", t.ret_type])
         elif isinstance(t, RefType):
             stack += reversed(["ref(", t.value, ")"])
         elif isinstance(t, TypeCall):
             stack += reversed([t.func, "[", *_commas(t.args), "]"])
+        elif isinstance(t, _Left):
+            for v in t.function.type_params:
+                inside[v].pop()
         else:
             out.append(type(t).__name__)
     return "".join(out)
+
+
+class _Left:
+    """Stands behind all of a function type: its type parameters are out of scope."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: FuncType) -> None:
+        self.function = function
+
+
+def _has_homonyms(root: Type, leaf: Callable[[object], str | None]) -> bool:
+    """Whether two type variables in a type, bound or free, have one name."""
+    found = type_variables(root)
+    return len({leaf(v) for v in found}) < len(found)
+
+
+def _name_apart(t: FuncType, inside: dict[Type, list[str]], leaf: Callable[[object], str | None]) -> None:
+    """Gives the type parameters of a function type names that nothing free in it has."""
+    taken = {inside[v][-1] if inside.get(v) else leaf(v) for v in free_type_vars(t)}
+    for v in t.type_params:
+        stem = name = leaf(v) or v.name
+        count = 0
+        while name in taken:
+            count += 1
+            name = f"{stem}{count}"
+        taken.add(name)
+        inside.setdefault(v, []).append(name)
 
 
 def show_expr(e: Expr) -> str:

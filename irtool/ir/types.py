@@ -305,6 +305,23 @@ def type_leaves(root: Type) -> Iterator[Type]:
             stack.extend(reversed(kids))
 
 
+def type_variables(root: Type) -> set[TypeVar]:
+    """The type variables in `root`, bound and free."""
+    found: set[TypeVar] = set()
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        t = stack.pop()
+        if isinstance(t, TypeVar):
+            found.add(t)
+        elif t.is_generic and id(t) not in seen:
+            seen.add(id(t))
+            if isinstance(t, FuncType):
+                found.update(t.type_params)
+            stack.extend(type_children(t))
+    return found
+
+
 def quantified(root: Type) -> set[TypeVar]:
     """The type variables that function types in `root` bind."""
     found: set[TypeVar] = set()
