@@ -24,6 +24,7 @@ LAYERS = [
     ("schedule",),
     ("backends",),
     ("driver",),
+    ("exports",),
     ("relay",),
     ("commands",),
     ("cli", "__main__"),

@@ -145,6 +145,12 @@ def _backends(ctx: click.Context) -> Iterator[tuple[str, str]]:
     return ((name, backends.get(name).summary()) for name in backends.names())
 
 
+def _formats(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    from ..plugin.listing import listed
+
+    return iter(listed("export").items())
+
+
 def _outputs(ctx: click.Context) -> Iterator[tuple[str, str]]:
     from ..backends.base import backends
 
@@ -178,12 +184,13 @@ OPERATOR = Names(_operators)
 OPTION = Names(_options, ending="=")
 TARGET = Names(_targets)
 BACKEND = Names(_backends)
+FORMAT = Names(_formats)
 OUTPUT = Names(_outputs)
 WAY = Names(_ways)
 WAYS = Names(_ways, are_many=True)
 FUNCTION = Names(_functions)
 
 __all__ = [
-    "BACKEND", "BUILD", "FOLDER", "FUNCTION", "INSTRUMENT", "MANUAL", "MODULE", "NAMED", "OPERATOR", "OPTION", "OUTPUT", "PASS", "PASSES",
+    "BACKEND", "BUILD", "FOLDER", "FORMAT", "FUNCTION", "INSTRUMENT", "MANUAL", "MODULE", "NAMED", "OPERATOR", "OPTION", "OUTPUT", "PASS", "PASSES",
     "PIPELINE", "READ", "TARGET", "WAY", "WAYS", "WRITTEN", "Names", "Path",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 from ..diagnostics import IrError
 from ..files import Draft, is_stream
@@ -25,12 +26,17 @@ def write_text(path: str | None, text: str) -> None:
 
 def write_bytes(path: str, data: bytes) -> None:
     """Writes a file, at the end of a symbolic link if it is one; it appears whole or not at all."""
+    write_parts(path, (data,))
+
+
+def write_parts(path: str, parts: Iterable[bytes]) -> None:
+    """The same for contents in parts, one after the other."""
     try:
         if is_stream(path):
             with open(path, "wb") as stream:
-                stream.write(data)
+                stream.writelines(parts)
             return
         with Draft(path) as draft:
-            draft.out.write(data)
+            draft.out.writelines(parts)
     except OSError as error:
         raise IrError(f"cannot write {path}: {error.strerror or error}", code=UnwritableFile) from None

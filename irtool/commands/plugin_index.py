@@ -13,6 +13,7 @@ PLACE = Path(plugin.__file__).with_name("index.json")
 
 def index() -> str:
     """The text of the index as the classes are now."""
+    from ..exports import exports
     from ..ops import operators
     from ..passes import passes
     from ..passes.config_option import config_options
@@ -31,6 +32,7 @@ def index() -> str:
             "operator": entries(operators),
             "pass": entries(passes),
             "instrument": entries(instruments),
+            "export": entries(exports),
             "pipeline": {name: (Pipeline.__module__, p.summary) for name, p in PIPELINES.items()},
             "option": {key: (readers[0].__module__, option.meaning) for key, option, readers in config_options()},
         }

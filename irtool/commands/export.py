@@ -1,0 +1,91 @@
+"""`irtool export`: writes a module in another format."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from . import kinds
+from .known_types import ARRAYS, Given, entry_of, entry_option, type_options
+from .mistakes import BadValue, ClashingOptions
+from .output import write_parts, write_text
+from .pass_options import loads_files
+from .source import file_or_stdin
+
+
+@click.command(name="export", short_help="Write a module in another format: ONNX, Relax.")
+@click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
+@click.option(
+    "--to",
+    "format_text",
+    type=kinds.FORMAT,
+    metavar="FORMAT",
+    default=None,
+    help="The format, optionally with options: 'onnx{opset=17}'. Default: the one that the ending of -o names.",
+)
+@click.option(
+    "-o",
+    "output",
+    type=kinds.WRITTEN,
+    metavar="FILE",
+    required=True,
+    help="The file to write; others may appear beside it, named after it. - prints text that is a single file.",
+)
+@type_options(ARRAYS)
+@entry_option
+@loads_files
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
+def command(
+    file: str,
+    format_text: str | None,
+    output: str,
+    given: Given,
+    entry: str | None,
+    quiet: bool,
+) -> None:
+    """Write a module in another format. What the format has no counterpart for is reported, all of it, and nothing is written.
+
+    \b
+    irtool export net.relay --params weights.npz -o net.onnx
+    irtool export --to=relax net.relay -o net.py
+    """
+    from ..diagnostics import UsageError
+    from ..exports import Request, parse_export
+    from ..exports.weights import fit_weights
+    from ..infer import infer_types
+    from .source import read_module
+
+    form = parse_export(format_text or _format_of(output))
+    module = read_module(file)
+    name = entry_of(module, entry)
+    module = infer_types(given.specialize(module, name))
+    stem = file if file != "-" else "module"
+    main = os.path.basename(stem).split(".")[0] + form.ending if output == "-" else os.path.basename(output)
+    files = form.write(module, Request(main, name, fit_weights(module, name, given.weights)))
+    if output != "-":
+        for written in files:
+            path = os.path.join(os.path.dirname(output), written.name)
+            write_parts(path, written.parts)
+            if not quiet:
+                click.echo(f"wrote {path} ({os.path.getsize(path)} bytes)")
+    elif len(files) > 1 or not files[0].is_text:
+        what = f"{len(files)} files" if len(files) > 1 else "a file that is no text"
+        raise UsageError(f"{form.name} makes {what}: name one with -o", code=ClashingOptions)
+    else:
+        write_text(None, b"".join(files[0].parts).decode())
+
+
+def _format_of(output: str) -> str:
+    """The format whose files end as `output` does. Raises UsageError where that tells none."""
+    from ..diagnostics import UsageError
+    from ..exports import exports
+
+    endings = {cls.ending: cls.name for cls in exports}
+    ending = os.path.splitext(output)[1]
+    if ending not in endings:
+        known = ", ".join(f"{e} ({n})" for e, n in endings.items())
+        raise UsageError(
+            f"the ending of {output} names no format", help=f"known endings: {known}; or say --to=FORMAT", code=BadValue
+        )
+    return endings[ending]

@@ -1,0 +1,25 @@
+"""What is wrong with modules that are to be exported."""
+
+from __future__ import annotations
+
+from ..diagnostics import Code
+from ..plugin.codes import code
+
+
+@code("E0621")
+class NoCounterpart(Code):
+    """A construct or an operator for which the format has no counterpart.
+
+    Everything of the kind is reported in one run, with the number of its uses, and nothing is written. Passes may remove it:
+    `irtool opt --passes=… in.relay | irtool export --to=relax - -o model.py`.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  let %r = ref(%x);
+  ref_write(%r, exp(ref_read(%r)));
+  ref_read(%r)
+}
+"""
+    command = "export --to=relax -o %t/model.py %s"

@@ -1,0 +1,1 @@
+"""Relax, as TVMScript that TVM parses."""

@@ -1,0 +1,58 @@
+"""What a format has no form for: gathered while a module is written, and reported all at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..diagnostics import Diagnostic, IrError, Span
+from .mistakes import NoCounterpart
+
+_SHOWN = 8
+"""Further places that a message lists."""
+
+
+@dataclass
+class Unsupported:
+    """Each subject (an operator, a construct) once for each reason, in order of first use, with all its places.
+
+    Attributes:
+        format: what messages call the format.
+    """
+
+    format: str
+    _found: dict[tuple[str, str], list[Span | None]] = field(default_factory=dict)
+    _help: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def add(self, subject: str, reason: str, span: Span | None, help: str = "") -> None:
+        """Notes one use of `subject`; `reason` is a clause that follows a colon."""
+        self._found.setdefault((subject, reason), []).append(span)
+        if help:
+            self._help[subject, reason] = help
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """One for each subject and reason, at its first place; a note counts the others and says where they are."""
+        found = []
+        for (subject, reason), spans in self._found.items():
+            places = [s for s in spans if s is not None]
+            times = "" if len(spans) == 1 else f" ({len(spans)} uses)"
+            others = [f"{s.line}:{s.column}" for s in places[1 : _SHOWN + 1]]
+            dots = " …" if len(places) > _SHOWN + 1 else ""
+            found.append(
+                Diagnostic(
+                    f"{subject} has no counterpart in {self.format}{times}: {reason}",
+                    places[0] if places else None,
+                    notes=(f"also at {', '.join(others)}{dots}",) if others else (),
+                    help=self._help.get((subject, reason), ""),
+                    code=NoCounterpart,
+                    subject=subject,
+                )
+            )
+        return found
+
+    def check(self) -> None:
+        """Raises IrError if there is anything to report."""
+        if self._found:
+            raise IrError(self.diagnostics())
