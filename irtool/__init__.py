@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .driver.build import build
     from .driver.create_schedule import create_schedule
     from .driver.loading import load
+    from .frontends.onnx import from_onnx
     from .infer import infer_types
     from .interp.evaluate import evaluate
     from .ir import Module
@@ -42,6 +43,7 @@ _WHERE = {
     "evaluate": ".interp",
     "run_passes": ".passes",
     "build": ".driver",
+    "from_onnx": ".frontends.onnx",
     "load": ".driver.loading",
     "Artifact": ".driver",
     "lower_call": ".lower.lower_call",
@@ -71,6 +73,7 @@ __all__ = [
     "build",
     "create_schedule",
     "evaluate",
+    "from_onnx",
     "infer_types",
     "load",
     "load_plugins",

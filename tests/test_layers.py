@@ -26,6 +26,7 @@ LAYERS = [
     ("driver",),
     ("exports",),
     ("relay",),
+    ("frontends", "exports"),
     ("commands",),
     ("cli", "__main__"),
 ]

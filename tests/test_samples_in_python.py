@@ -76,7 +76,10 @@ def test_decompose(capsys) -> None:
     ("call", "said"),
     [
         (lambda r, te: irtool.lower_call(r.var("x"), [], "c"), "the call of an operator is expected, not a Var"),
-        (lambda r, te: irtool.lower_call(r.nn.relu(r.var("x", shape=(4,))), []), "takes 1 tensors here, but 0 are given"),
+        (
+            lambda r, te: irtool.lower_call(r.nn.relu(r.var("x", shape=(4,))), []),
+            "takes 1 tensors here, but 0 are given",
+        ),
         (
             lambda r, te: irtool.lower_call(r.nn.relu(r.var("x", shape=(4,))), [te.placeholder((5,), name="x")]),
             "stands for an argument of type",

@@ -1,0 +1,52 @@
+"""Attributes of nodes as Python values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...diagnostics import IrError
+from .mistakes import DamagedModel, UnsupportedNode
+from .tensors import read_tensor
+
+
+def attribute_value(a: Any) -> Any:
+    """The value of an AttributeProto: an int, a float, a string, an array, or a tuple of these.
+
+    Raises IrError for graphs, sparse tensors and types, which operators ask for in other ways, and for what has no value.
+    """
+    kind = a.type or _guess(a)
+    if kind == a.INT:
+        return a.i
+    if kind == a.FLOAT:
+        return a.f
+    if kind == a.STRING:
+        return _text(a.s, a.name)
+    if kind == a.INTS:
+        return tuple(a.ints)
+    if kind == a.FLOATS:
+        return tuple(a.floats)
+    if kind == a.STRINGS:
+        return tuple(_text(s, a.name) for s in a.strings)
+    if kind == a.TENSOR:
+        return read_tensor(a.t, f"attribute {a.name}")
+    if kind == a.TENSORS:
+        return tuple(read_tensor(t, f"attribute {a.name}") for t in a.tensors)
+    raise IrError(f"attribute {a.name} is of a kind that has no form in Relay", code=UnsupportedNode)
+
+
+def _guess(a: Any) -> int:
+    """The kind of an attribute of a model older than the field that says it."""
+    for field, kind in (("i", a.INT), ("f", a.FLOAT), ("s", a.STRING), ("t", a.TENSOR)):
+        if a.HasField(field):
+            return kind
+    for field, kind in (("ints", a.INTS), ("floats", a.FLOATS), ("strings", a.STRINGS), ("tensors", a.TENSORS)):
+        if len(getattr(a, field)):
+            return kind
+    raise IrError(f"attribute {a.name} has no value", code=DamagedModel)
+
+
+def _text(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise IrError(f"attribute {name} is not UTF-8 text", code=DamagedModel) from None

@@ -1,0 +1,101 @@
+"""Functions that stand for operators: those that a model defines, and those by which ONNX itself defines some."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...diagnostics import IrError, nearest
+from ...ir import TensorType
+from .mistakes import UnsupportedNode
+from .model import FunctionBody, Model, Node
+from .operator import onnx_operators
+from .package import onnx_package
+from .read import read_function
+from .tensors import DTYPES
+from .value import Value
+
+
+def find_function(
+    model: Model, node: Node, opset: int, inputs: Sequence[Value | None], attributes: Mapping[str, Any]
+) -> FunctionBody:
+    """The function that a node calls: one of the model, else ONNX's definition of the operator in simpler ones.
+
+    Raises IrError where there is neither.
+    """
+    own = model.functions.get((node.op_type, node.overload))
+    if own is not None:
+        return own
+    found = defined_function(node, opset, inputs, attributes)
+    if found is None:
+        help = nearest(node.op_type, onnx_operators.names())
+        raise IrError(f"no form in Relay is known for {node.op_type}", node.place, help=help, code=UnsupportedNode)
+    return found
+
+
+def has_function(node: Node, opset: int) -> bool:
+    """True if ONNX defines the operator in simpler ones, whatever its inputs are."""
+    schema = _schema(node, opset)
+    return schema is not None and bool(schema.has_function or schema.has_context_dependent_function)
+
+
+def _schema(node: Node, opset: int) -> Any:
+    onnx = onnx_package()
+    domain = node.key.domain
+    if not onnx.defs.has(node.key.op_type, opset, domain):
+        return None
+    return onnx.defs.get_schema(node.key.op_type, opset, domain)
+
+
+def defined_function(
+    node: Node, opset: int, inputs: Sequence[Value | None], attributes: Mapping[str, Any]
+) -> FunctionBody | None:
+    """ONNX's definition of an operator of that version in simpler ones, for inputs of these types; None without one."""
+    onnx = onnx_package()
+    schema = _schema(node, opset)
+    if schema is None:
+        return None
+    proto = None
+    if schema.has_function:
+        proto = schema.function_body
+    elif schema.has_context_dependent_function:
+        call = onnx.NodeProto(op_type=node.key.op_type, domain=node.key.domain, name=node.name)
+        call.input.extend(node.inputs)
+        call.output.extend(node.outputs)
+        for name, a in attributes.items():
+            call.attribute.append(a)
+            call.attribute[-1].name = name
+        types = [_type_proto(v).SerializeToString() for v in inputs]
+        text = schema.get_context_dependent_function(call.SerializeToString(), types)
+        proto = onnx.FunctionProto.FromString(text)
+    if proto is None or not proto.node:
+        return None
+    body = read_function(proto, f"<{node.op_type} as ONNX defines it>")
+    opsets = dict(body.opsets) or {node.key.domain: opset}
+    opsets.setdefault("", opset)
+    # Names of the schema's inputs are those of the definition.
+    names = tuple(i.name for i in schema.inputs)
+    return FunctionBody(
+        body.key,
+        body.inputs or names,
+        body.outputs or tuple(o.name for o in schema.outputs),
+        body.nodes,
+        opsets,
+        {**_defaults(schema), **body.defaults},
+        body.attributes,
+    )
+
+
+def _defaults(schema: Any) -> dict[str, Any]:
+    return {n: a.default_value for n, a in schema.attributes.items() if a.default_value.type}
+
+
+_NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
+
+
+def _type_proto(value: Value | None) -> Any:
+    onnx = onnx_package()
+    if value is None or not isinstance(value.type, TensorType):
+        return onnx.TypeProto()
+    dims = [d if isinstance(d, int) else None for d in value.shape]
+    return onnx.helper.make_tensor_type_proto(_NUMBERS[value.dtype], dims)

@@ -1,0 +1,234 @@
+"""Converts the nodes of a graph, in order, to values of Relay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...diagnostics import Diagnostic, IrError, Span
+from ...interp.evaluate import evaluate_expr
+from ...ir import Constant, Expr, TensorType, Var, children
+from .attributes import attribute_value
+from .functions import find_function
+from .mistakes import DamagedModel
+from .model import FunctionBody, Graph, Model, Node
+from .operator import onnx_operators
+from .order import in_order
+from .value import Value
+
+_LARGEST_FOLDED = 1 << 20
+"""Elements of a result that is evaluated while importing."""
+
+
+@dataclass(eq=False)
+class Scope:
+    """Values by name, those of the scopes around it among them."""
+
+    parent: Scope | None = None
+    values: dict[str, Value | None] = field(default_factory=dict)
+    """None for a value that could not be made: what needs it is left out in silence, since the reason was noted."""
+
+    def find(self, name: str) -> Value | None:
+        """The value of that name. Raises KeyError where there is none."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.values[name]
+            scope = scope.parent
+        raise KeyError(name)
+
+
+@dataclass(eq=False)
+class _Frame:
+    """Nodes that are being converted: those of a graph, or of a function that one of its nodes calls."""
+
+    nodes: Iterator[Node]
+    scope: Scope
+    opsets: Mapping[str, int]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """Attributes of the call, for the nodes of a function that refer to them."""
+    place: Span | None = None
+    """That of the call in the model, for nodes of a function."""
+    finish: Callable[[], None] = lambda: None
+
+
+_DEEPEST = 1000
+"""Functions that call functions; more of them is taken for functions that call themselves."""
+
+
+class GraphImporter:
+    """Converts graphs of one model. One object for each graph or subgraph; `scope` has the values around it.
+
+    Attributes:
+        failures: what could not be converted, with the nodes, shared with all subgraphs.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        scope: Scope,
+        opsets: Mapping[str, int],
+        failures: list[tuple[Diagnostic, Node]],
+        progress: Callable[[], None] = lambda: None,
+        attributes: Mapping[str, Any] | None = None,
+        place: Span | None = None,
+    ) -> None:
+        self.model = model
+        self.scope = scope
+        self.opsets = opsets
+        self.failures = failures
+        self.progress = progress
+        self.attributes = attributes or {}
+        self.place = place
+
+    def convert(self, graph: Graph, bound: Sequence[Value | None] = ()) -> list[Value | None]:
+        """The outputs of a graph whose inputs are `bound`. A subgraph sees the values of this importer's scope.
+
+        An output that could not be made is None, and `failures` says why.
+        """
+        inner = Scope(self.scope)
+        inner.values.update(zip((i.name for i in graph.inputs), bound, strict=False))
+        for name, proto in graph.initializers.items():
+            if name not in inner.values:
+                inner.values[name] = self.initializer(proto)
+        outputs = [o.name for o in graph.outputs]
+        return self.convert_nodes(graph.nodes, inner, outputs)
+
+    def initializer(self, proto: Any) -> Value:
+        """The constant that an initializer is."""
+        from .initializers import initializer_array, initializer_dtype
+
+        return Value.constant(initializer_array(proto, self.model), initializer_dtype(proto))
+
+    def convert_nodes(self, nodes: Iterable[Node], scope: Scope, outputs: Sequence[str]) -> list[Value | None]:
+        """Converts what the outputs need of the nodes. Raises IrError where the graph is damaged."""
+        ordered = in_order(nodes, outputs, self.model.name)
+        stack = [_Frame(iter(ordered), scope, self.opsets, self.attributes, self.place)]
+        while stack:
+            frame = stack[-1]
+            node = next(frame.nodes, None)
+            if node is None:
+                stack.pop()
+                frame.finish()
+                continue
+            called = self._convert_node(node, frame)
+            if called is not None:
+                stack.append(called)
+                if len(stack) > _DEEPEST:
+                    raise IrError(f"{node.op_type} is a function that calls itself", node.place, code=DamagedModel)
+        return [self._find(scope, name, None) for name in outputs]
+
+    def _find(self, scope: Scope, name: str, node: Node | None) -> Value | None:
+        try:
+            return scope.find(name)
+        except KeyError:
+            where = node.place if node is not None else None
+            what = f"the input {name} of {node.op_type}" if node is not None else f"the output {name}"
+            raise IrError(f"{what} is made by no node before it", where, code=DamagedModel) from None
+
+    def _convert_node(self, node: Node, frame: _Frame) -> _Frame | None:
+        """Converts a node; a call of a function gives the frame of its nodes instead."""
+        self.progress()
+        place = frame.place or node.place
+        inputs = [self._find(frame.scope, name, node) if name else None for name in node.inputs]
+        if any(v is None and name for v, name in zip(inputs, node.inputs, strict=True)):
+            frame.scope.values.update(dict.fromkeys(filter(None, node.outputs)))
+            return None
+        try:
+            opset = frame.opsets.get(node.key.domain, 1)
+            attributes = _resolved(node, frame.attributes)
+            cls = (
+                onnx_operators.find(node.op_type) if (node.op_type, node.overload) not in self.model.functions else None
+            )
+            if cls is None:
+                body = find_function(self.model, node, opset, inputs, attributes)
+                return self._call(node, body, inputs, attributes, frame, place)
+            inner = GraphImporter(
+                self.model, frame.scope, frame.opsets, self.failures, self.progress, frame.attributes, frame.place
+            )
+            operator = cls(node, inner, opset)
+            found = operator.convert(inputs, {name: attribute_value(a) for name, a in attributes.items()})
+            if cls.folds and not node.subgraphs:
+                found = [_folded(v, inputs) for v in found]
+        except IrError as error:
+            for d in error.diagnostics:
+                self.failures.append((d, node))
+            frame.scope.values.update(dict.fromkeys(filter(None, node.outputs)))
+            return None
+        for name, value in zip(node.outputs, found, strict=False):
+            if name:
+                frame.scope.values[name] = value
+                if value is not None and place is not None:
+                    _mark(value.expr, place)
+        return None
+
+    def _call(
+        self,
+        node: Node,
+        body: FunctionBody,
+        inputs: Sequence[Value | None],
+        attributes: Mapping[str, Any],
+        frame: _Frame,
+        place: Span | None,
+    ) -> _Frame:
+        inner = Scope()
+        # An input that is left out has no value: nodes of the function that name it leave theirs out.
+        left_out = {name for name, v in zip(body.inputs, inputs, strict=False) if v is None}
+        left_out |= set(body.inputs[len(inputs) :])
+        inner.values.update({n: v for n, v in zip(body.inputs, inputs, strict=False) if v is not None})
+        given = {**body.defaults, **attributes}
+        nodes = in_order([_without(n, left_out) for n in body.nodes], body.outputs, self.model.name)
+
+        def finish() -> None:
+            for name, inner_name in zip(node.outputs, body.outputs, strict=False):
+                if name:
+                    frame.scope.values[name] = self._find(inner, inner_name, node)
+
+        return _Frame(iter(nodes), inner, body.opsets, given, place, finish)
+
+
+def _without(node: Node, left_out: set[str]) -> Node:
+    if not left_out.intersection(node.inputs):
+        return node
+    from dataclasses import replace
+
+    return replace(node, inputs=tuple("" if i in left_out else i for i in node.inputs))
+
+
+def _resolved(node: Node, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of a node; those that refer to an attribute of the function around it have that one's value."""
+    found = {}
+    for name, a in node.attributes.items():
+        if a.ref_attr_name:
+            if a.ref_attr_name not in given:
+                continue  # without a value at the call: the operator's default
+            a = given[a.ref_attr_name]
+        found[name] = a
+    return found
+
+
+def _folded(value: Value | None, inputs: Sequence[Value | None]) -> Value | None:
+    """The value evaluated, where all that it is made of is known."""
+    if value is None or value.known is not None or not isinstance(value.type, TensorType):
+        return value
+    if any(i is not None and (i.known is None or i.parameter) for i in inputs):
+        return value
+    count = 1
+    for d in value.shape:
+        if not isinstance(d, int):
+            return value
+        count *= d
+    if count > _LARGEST_FOLDED:
+        return value
+    return Value.constant(evaluate_expr(value.expr), value.dtype)
+
+
+def _mark(e: Expr, place: Span) -> None:
+    """Says of a node's expressions, as far as they are new, where they come from."""
+    stack = [e]
+    while stack:
+        e = stack.pop()
+        if e.span is None and not isinstance(e, Var | Constant):
+            e.span = place  # type: ignore[misc]  # made just now, and known to nobody else; every node has the slot
+            stack.extend(children(e))

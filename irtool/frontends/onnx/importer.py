@@ -1,0 +1,167 @@
+"""From a model of ONNX to a module of Relay, with `@main` and its parameters."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...diagnostics import Diagnostic, IrError
+from ...infer import infer_types
+from ...ir import Expr, Function, Module, Tuple, Var, post_order
+from .graph import GraphImporter, Scope
+from .initializers import initializer_array, initializer_dtype, initializer_shape
+from .inputs import check_values, input_types
+from .load import load_model
+from .mistakes import DamagedModel, UnsupportedNode
+from .model import Graph, Model, Node
+from .names import Names
+from .read import read_model
+from .support import unsupported
+from .value import Value
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def from_onnx(
+    model: str | os.PathLike[str] | bytes | Any,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    constants: bool = False,
+    values: Mapping[str, np.ndarray] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Module, dict[str, np.ndarray]]:
+    """The module of an ONNX model, and the values of those parameters of `@main` that are weights.
+
+    `model` is a path, the bytes of a file, or a ModelProto. `shapes` gives the shapes of inputs by name, `dims` the
+    extents of dimensions that have names in the model; what neither gives and the model leaves open is `?`. Inputs that
+    `values` has are constants: so an input that decides shapes can be known.
+
+    The parameters of `@main` are the inputs of the graph, then its initializers, as far as they are used; with `constants`
+    initializers are constants in the text instead. Names are those of the model, with what Relay's names cannot have
+    replaced by `_`. `progress` is called with the number of nodes that are done, and of all.
+
+    Raises IrError with everything that has no form in Relay, or is damaged; UsageError for a shape of an input that there
+    is not, and where the package `onnx` is missing.
+    """
+    proto, name, read_external = load_model(model)
+    return import_model(read_model(proto, name, read_external), shapes, dims, constants, values, progress)
+
+
+def import_model(
+    model: Model,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    constants: bool = False,
+    values: Mapping[str, np.ndarray] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Module, dict[str, np.ndarray]]:
+    """The module of a model, and the values of its parameters: see `from_onnx`."""
+    missing = unsupported(model)
+    if missing:
+        raise IrError(missing)
+    return _Importer(model, shapes or {}, dims or {}, constants, values or {}, progress).run()
+
+
+class _Importer:
+    def __init__(
+        self,
+        model: Model,
+        shapes: Mapping[str, Sequence[int]],
+        dims: Mapping[str, int],
+        constants: bool,
+        values: Mapping[str, np.ndarray],
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self.model = model
+        self.constants = constants
+        self.values = values
+        self.failures: list[tuple[Diagnostic, Node]] = []
+        self.names = Names()
+        self.types = input_types(model, shapes, dims)
+        check_values(values, self.types)
+        self.weights: dict[Var, np.ndarray] = {}
+        self.done = 0
+        self.progress = progress
+
+    def run(self) -> tuple[Module, dict[str, np.ndarray]]:
+        graph = self.model.graph
+        open_ = {name: t for name, t in self.types.items() if name not in self.values}
+        params = {name: Var(self.names.of(name), t, None, t) for name, t in open_.items()}
+        scope = Scope()
+        scope.values.update({name: Value(v) for name, v in params.items()})
+        scope.values.update({name: Value.constant(a, self.types[name].dtype) for name, a in self.values.items()})
+        scope.values.update({n: self._initializer(p) for n, p in graph.initializers.items() if n not in self.types})
+        importer = GraphImporter(self.model, scope, self.model.opsets, self.failures, self._step)
+        found = importer.convert_nodes(graph.nodes, scope, [o.name for o in graph.outputs])
+        if self.failures:
+            raise IrError(collected(self.failures, self.model.name))
+        outputs = [v.expr for v in found if v is not None]
+        if not outputs:
+            raise IrError("the graph has no outputs", filename=self.model.name, code=DamagedModel)
+        body: Expr = outputs[0] if len(outputs) == 1 else Tuple(tuple(outputs))
+        used = {e for e in post_order(body) if isinstance(e, Var)}
+        weights = [v for v in self.weights if v in used]
+        main = Function((*params.values(), *weights), body)
+        module = infer_types(Module.of(main))
+        return module, {v.name: self.weights[v] for v in weights}
+
+    def _initializer(self, proto: Any) -> Value:
+        """A weight is a parameter whose elements are known; what decides shapes, and single numbers, are constants."""
+        array, dtype = initializer_array(proto, self.model), initializer_dtype(proto)
+        small = array.size <= 1 or (array.dtype.kind in "iub" and array.ndim <= 1 and array.size <= _SMALL)
+        if self.constants or small:
+            return Value.constant(array, dtype)
+        from ...ir import TensorType
+
+        t = TensorType(initializer_shape(proto), dtype)
+        name = proto.values.name if hasattr(proto, "indices") else proto.name
+        var = Var(self.names.of(name), t, None, t)
+        self.weights[var] = array
+        return Value(var, array, parameter=True)
+
+    def _step(self) -> None:
+        self.done += 1
+        if self.progress is not None:
+            self.progress(self.done, _count(self.model.graph))
+
+
+_SMALL = 4096
+"""Elements up to which a vector of integers is a constant: it is most likely a shape, axes, or indices."""
+
+
+def _count(graph: Graph) -> int:
+    return len(graph.nodes)
+
+
+_SHOWN = 8
+"""Nodes that a message names."""
+
+
+def collected(failures: Sequence[tuple[Diagnostic, Node]], filename: str) -> list[Diagnostic]:
+    """One message for each thing that failed, at its first node, with the number of nodes and their names."""
+    groups: dict[tuple[str, str], list[tuple[Diagnostic, Node]]] = {}
+    for d, node in failures:
+        groups.setdefault((node.op_type, d.message), []).append((d, node))
+    found = []
+    for (op_type, message), items in groups.items():
+        d, first = items[0]
+        names = [str(node) for _, node in items]
+        notes = d.notes
+        if len(items) > 1:
+            more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+            notes = (*notes, f"so have {len(items)} nodes: {', '.join(names[:_SHOWN])}{more}")
+        found.append(
+            Diagnostic(
+                f"{op_type}: {message}" if op_type not in message else message,
+                first.place if d.span is None or d.span.source.name != filename else d.span,
+                d.level,
+                notes,
+                d.help,
+                filename,
+                d.code or UnsupportedNode,
+                op_type,
+            )
+        )
+    return found

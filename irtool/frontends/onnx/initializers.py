@@ -1,0 +1,56 @@
+"""Initializers as arrays: tensors, tensors in other files, sparse tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...deferred import np
+from ...diagnostics import IrError
+from .mistakes import DamagedModel, UnsupportedNode
+from .model import Model
+from .tensors import dtype_of, read_tensor
+
+_EXTERNAL = 1
+
+
+def initializer_dtype(proto: Any) -> str:
+    """Relay's dtype of an initializer."""
+    values = proto.values if hasattr(proto, "indices") else proto
+    return dtype_of(values.data_type, f"the initializer {values.name}")
+
+
+def initializer_shape(proto: Any) -> tuple[int, ...]:
+    """The shape of an initializer, without its data being read."""
+    return tuple(proto.dims)
+
+
+def initializer_array(proto: Any, model: Model) -> np.ndarray:
+    """The elements of an initializer, wherever they are. Raises IrError where they do not fit, or cannot be read."""
+    if hasattr(proto, "indices"):
+        return _dense(proto)
+    if proto.data_location == _EXTERNAL:
+        if model.read_external is None:
+            raise IrError(
+                f"the elements of {proto.name} are in another file, and the model has no folder",
+                filename=model.name,
+                code=UnsupportedNode,
+            )
+        return model.read_external(proto)
+    return read_tensor(proto, f"the initializer {proto.name}")
+
+
+def _dense(proto: Any) -> np.ndarray:
+    """A SparseTensorProto as the tensor that it stands for. Indices are positions in it, or coordinates, a row each."""
+    values = read_tensor(proto.values, f"the initializer {proto.values.name}")
+    indices = read_tensor(proto.indices, f"the indices of {proto.values.name}")
+    shape = tuple(proto.dims)
+    found = np.zeros(shape, values.dtype)
+    try:
+        if indices.ndim == 2:
+            at: Any = tuple(indices.T)
+        else:
+            at = np.unravel_index(indices, shape) if indices.size else ((),) * len(shape)
+        found[at] = values
+    except (IndexError, ValueError):
+        raise IrError(f"the indices of {proto.values.name} are outside of it", code=DamagedModel) from None
+    return found

@@ -1,0 +1,53 @@
+"""What is wrong with ONNX models."""
+
+from __future__ import annotations
+
+from ...diagnostics import Code
+from ...plugin.codes import code
+
+
+@code("E1001")
+class DamagedModel(Code):
+    """A file that is no ONNX model, or one that contradicts itself.
+
+    The file is cut off, is of another format, or its graph breaks a rule of ONNX: a value that no node makes, a name that
+    two nodes define, nodes that wait for each other. Export the model again; `onnx.checker.check_model` says more.
+    """
+
+    example = """\
+<ir_version: 8, opset_import: ["": 17]>
+net (float[2, 3] x) => (float[2, 3] y) {
+  y = Relu(z)
+}
+"""
+
+
+@code("E1002")
+class UnsupportedNode(Code):
+    """An operator of ONNX, or a use of it, that has no form in Relay.
+
+    All of them in a model are listed at once, with the number of nodes. Export the model with another opset, or replace
+    the operator in it.
+    """
+
+    example = """\
+<ir_version: 8, opset_import: ["": 17]>
+net (float[2, 3] x) => (float[2, 3] y) {
+  y = Frobnicate(x)
+}
+"""
+
+
+@code("E1003")
+class UnknownExtent(Code):
+    """An extent, or another number that decides a shape, that is not known while the model is imported.
+
+    Give the shapes of the inputs: `--shape NAME=1x3x224x224`, or `--dim batch=1` for a dimension that has a name.
+    """
+
+    example = """\
+<ir_version: 8, opset_import: ["": 17]>
+net (float[2, 3] x, int64[1] k) => (float[N, 3] y, int64[N, 3] i) {
+  y, i = TopK <axis = 0> (x, k)
+}
+"""

@@ -1,0 +1,25 @@
+"""Names of ONNX, which may be anything, as names of Relay's variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+
+class Names:
+    """Gives each name of ONNX one that Relay's text can have, and no two the same one."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.taken = set(taken)
+
+    def of(self, name: str) -> str:
+        """A name for a variable: the letters, digits, `_` and `.` of `name`, with a number behind it where it is taken."""
+        kept = re.sub(r"[^A-Za-z0-9_.]+", "_", name).strip(".") or "v"
+        if not re.match(r"[A-Za-z_]", kept):
+            kept = f"v{kept}"
+        found, count = kept, 0
+        while found in self.taken:
+            count += 1
+            found = f"{kept}_{count}"
+        self.taken.add(found)
+        return found

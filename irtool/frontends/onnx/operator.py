@@ -1,0 +1,161 @@
+"""What an operator of ONNX becomes: one class each, or for a row of a family, found by name.
+
+    @onnx_operator("Softmax")
+    class Softmax(OnnxOperator):
+        '''Softmax along an axis; before opset 13 over all axes from `axis` on, taken as one.'''
+
+        @since(1)
+        def over_all(self, x: Value, *, axis: int = 1) -> Result: ...
+
+        @since(13)
+        def along_axis(self, x: Value, *, axis: int = -1) -> Result:
+            return x.call("nn.softmax", axis=axis)
+
+A version holds from its opset until the next one. Its signature is what is checked: parameters in order are inputs (`None` by
+default where they may be absent, `*rest` for any number), those behind `*` are attributes. Nothing that a node says is dropped
+in silence: an input, an attribute or an output that the version does not have is refused.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from ...diagnostics import IrError, nearest
+from ...ir import Expr, TupleType
+from ...plugin import Plugin, Registry
+from .mistakes import DamagedModel, UnsupportedNode
+from .value import Value
+
+if TYPE_CHECKING:
+    from .graph import GraphImporter, Node
+
+Result = Expr | Value | Sequence["Expr | Value | None"]
+"""What a version gives: the one output, or the outputs in order (an expression that is a tuple stands for its fields)."""
+
+M = TypeVar("M", bound=Callable[..., Any])
+_SINCE = "_onnx_since"
+
+
+def since(*opsets: int) -> Callable[[M], M]:
+    """Marks a method as the meaning of the operator from an opset on; further numbers are opsets that changed no more than
+    the element types.
+    """
+
+    def mark(method: M) -> M:
+        setattr(method, _SINCE, min(opsets))
+        return method
+
+    return mark
+
+
+class OnnxOperator(Plugin):
+    """Base of what operators become. One object converts one node.
+
+    Attributes:
+        node: the node: its name, `op_type`, inputs, outputs.
+        graph: what converts the graph around it; subgraphs are converted through it.
+        opset: the version of the operator's domain that the model asks for.
+        folds: True where a call on known values is evaluated while importing.
+    """
+
+    folds: ClassVar[bool] = True
+
+    def __init__(self, node: Node, graph: GraphImporter, opset: int) -> None:
+        self.node = node
+        self.graph = graph
+        self.opset = opset
+
+    @classmethod
+    def versions(cls) -> dict[int, Callable[..., Any]]:
+        """The methods by the opset from which each holds, ascending."""
+        found = {
+            getattr(m, _SINCE): m
+            for base in reversed(cls.__mro__)
+            for m in vars(base).values()
+            if getattr(m, _SINCE, None)
+        }
+        return dict(sorted(found.items()))
+
+    def convert(self, inputs: Sequence[Value | None], attributes: dict[str, Any]) -> list[Value | None]:
+        """The node's outputs. Raises IrError where it has no form in Relay, or breaks the operator's signature."""
+        method = self._version()
+        result = method(self, *inputs, **self._bound(method, inputs, attributes))
+        return self._outputs(result)
+
+    def _version(self) -> Callable[..., Any]:
+        holds = [m for opset, m in self.versions().items() if opset <= self.opset]
+        if not holds:
+            first = min(self.versions())
+            raise IrError(f"{self.node.op_type} is there since opset {first}, and the model is of opset {self.opset}")
+        return holds[-1]
+
+    def _bound(self, method: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> dict[str, Any]:
+        """The attributes, once inputs and attributes fit the signature."""
+        what = f"{self.node.op_type} of opset {self.opset}"
+        positional = [p for p in _parameters(method) if p.kind is p.POSITIONAL_OR_KEYWORD][1:]
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in _parameters(method))
+        named = {p.name: p for p in _parameters(method) if p.kind is p.KEYWORD_ONLY}
+        if len(inputs) > len(positional) and not variadic:
+            raise IrError(f"{what} has {len(positional)} inputs at most, not {len(inputs)}", code=DamagedModel)
+        for i, p in enumerate(positional):
+            if p.default is p.empty and (i >= len(inputs) or inputs[i] is None):
+                raise IrError(f"{what} needs its input {p.name}", code=DamagedModel)
+        for name in attributes:
+            if name not in named:
+                raise IrError(f"{what} has no attribute {name}", help=nearest(name, named), code=UnsupportedNode)
+        for name, p in named.items():
+            if p.default is p.empty and name not in attributes:
+                raise IrError(f"{what} needs its attribute {name}", code=DamagedModel)
+        return attributes
+
+    def _outputs(self, result: Any) -> list[Value | None]:
+        if isinstance(result, Expr):
+            result = Value.of(result)
+        if isinstance(result, Value):
+            t = result.type
+            if isinstance(t, TupleType):
+                from ...ir import TupleGetItem
+
+                result = [TupleGetItem(result.expr, i) for i in range(len(t.fields))]
+            else:
+                result = [result]
+        found = [Value.of(r) if isinstance(r, Expr) else r for r in result]
+        wanted = [i for i, name in enumerate(self.node.outputs) if name]
+        for i in wanted:
+            if i >= len(found) or found[i] is None:
+                raise IrError(
+                    f"output {i} of {self.node.op_type} ({self.node.outputs[i]}) has no form in Relay",
+                    code=UnsupportedNode,
+                )
+        return found
+
+    def wants(self, output: int) -> bool:
+        """True if the node names that output."""
+        return output < len(self.node.outputs) and bool(self.node.outputs[output])
+
+
+def _parameters(method: Any) -> list[inspect.Parameter]:
+    return list(inspect.signature(method).parameters.values())
+
+
+@dataclass(frozen=True)
+class OperatorKey:
+    """An operator's domain and name. The domain of ONNX itself is empty."""
+
+    domain: str
+    op_type: str
+
+    def __str__(self) -> str:
+        return f"{self.domain}.{self.op_type}" if self.domain else self.op_type
+
+
+onnx_operators: Registry[type[OnnxOperator]] = Registry("ONNX operator", "irtool.frontends.onnx.operators")
+"""The operators by name: `Softmax`, and `com.microsoft.Gelu` for those of other domains."""
+
+
+def onnx_operator(name: str, *others: str) -> Callable[[type], type]:
+    """Class decorator: files an operator under its name, and under those of the rest of its family."""
+    return onnx_operators.register(name, *others)

@@ -1,0 +1,147 @@
+"""From the protos of the `onnx` package to the model as this front end sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ...diagnostics import IrError, Source, Span
+from .mistakes import DamagedModel
+from .model import FunctionBody, Graph, Model, Node
+from .operator import OperatorKey
+
+_OWN = ("", "ai.onnx")
+"""Names of ONNX's own domain."""
+
+
+def domain_of(name: str) -> str:
+    """A domain by the one name that it has here."""
+    return "" if name in _OWN else name
+
+
+def read_model(proto: Any, filename: str, read_external: Callable[[Any], Any] | None = None) -> Model:
+    """The model of a ModelProto; `filename` is what messages call it.
+
+    Raises IrError where it has no graph, or two functions of one name.
+    """
+    if not proto.HasField("graph"):
+        raise IrError("the model has no graph", filename=filename, code=DamagedModel)
+    listing = _Listing(filename)
+    graph = _read_graph(proto.graph, listing)
+    functions: dict[tuple[str, str], FunctionBody] = {}
+    for f in proto.functions:
+        body = _read_function(f, listing)
+        at = (str(body.key), getattr(f, "overload", ""))
+        if at in functions:
+            raise IrError(f"the model defines {body.key} twice", filename=filename, code=DamagedModel)
+        functions[at] = body
+    opsets = _opsets(proto.opset_import)
+    if proto.ir_version and proto.ir_version >= 3 and not opsets and proto.graph.node:
+        raise IrError("the model does not say of which opset it is", filename=filename, code=DamagedModel)
+    model = Model(filename, opsets or {"": 1}, graph, functions, read_external)
+    listing.close()
+    return model
+
+
+def read_function(proto: Any, filename: str) -> FunctionBody:
+    """The function of a FunctionProto that is in no model: one of those that ONNX defines its operators by."""
+    listing = _Listing(filename)
+    body = _read_function(proto, listing)
+    listing.close()
+    return body
+
+
+def _read_function(proto: Any, listing: _Listing) -> FunctionBody:
+    listing.add(0, f"function {proto.domain}.{proto.name}({', '.join(proto.input)})")
+    return FunctionBody(
+        OperatorKey(domain_of(proto.domain), proto.name),
+        tuple(proto.input),
+        tuple(proto.output),
+        _read_nodes(proto.node, listing, 1),
+        _opsets(proto.opset_import),
+        {a.name: a for a in proto.attribute_proto},
+        tuple(proto.attribute),
+    )
+
+
+def _opsets(imports: Iterable[Any]) -> dict[str, int]:
+    return {domain_of(o.domain): o.version for o in imports}
+
+
+def _read_graph(proto: Any, listing: _Listing, depth: int = 0) -> Graph:
+    return Graph(
+        proto.name,
+        _read_nodes(proto.node, listing, depth),
+        tuple(proto.input),
+        tuple(proto.output),
+        dict(_initializers(proto)),
+    )
+
+
+def _initializers(proto: Any) -> Iterator[tuple[str, Any]]:
+    for t in proto.initializer:
+        yield t.name, t
+    for s in proto.sparse_initializer:
+        yield s.values.name, s
+
+
+def _read_nodes(protos: Iterable[Any], listing: _Listing, depth: int) -> tuple[Node, ...]:
+    """The nodes of a graph. Graphs in attributes are read below their node: protobuf allows few levels (100)."""
+    return tuple(_read_node(n, listing, depth) for n in protos)
+
+
+def _read_node(proto: Any, listing: _Listing, depth: int) -> Node:
+    attributes = {}
+    key = OperatorKey(domain_of(proto.domain), proto.op_type)
+    inputs, outputs = tuple(proto.input), tuple(proto.output)
+    scalars = ", ".join(s for a in proto.attribute if (s := _shown(a)))
+    name = f"{proto.name}: " if proto.name else ""
+    angled = f"<{scalars}>" if scalars else ""
+    place = listing.add(depth, f"{name}{', '.join(outputs)} = {key}{angled}({', '.join(inputs)})")
+    subgraphs = {}
+    for a in proto.attribute:
+        if a.HasField("g"):
+            subgraphs[a.name] = _read_graph(a.g, listing, depth + 1)
+        else:
+            attributes[a.name] = a
+    return Node(key, proto.name, inputs, outputs, attributes, subgraphs, place, getattr(proto, "overload", ""))
+
+
+_LONGEST = 8
+"""Numbers of an attribute that the listing shows."""
+
+
+def _shown(a: Any) -> str:
+    """An attribute in the listing; empty for tensors and graphs."""
+    if a.ref_attr_name:
+        return f"{a.name}=@{a.ref_attr_name}"
+    if a.type == a.INT:
+        return f"{a.name}={a.i}"
+    if a.type == a.FLOAT:
+        return f"{a.name}={a.f:.6g}"
+    if a.type == a.STRING:
+        return f"{a.name}={a.s.decode('utf-8', 'replace')!r:.60}"
+    if a.type in (a.INTS, a.FLOATS):
+        values = list(a.ints if a.type == a.INTS else a.floats)
+        more = ", …" if len(values) > _LONGEST else ""
+        return f"{a.name}=[{', '.join(f'{v:g}' for v in values[:_LONGEST])}{more}]"
+    return ""
+
+
+class _Listing:
+    """Collects the lines of the listing; the source that they are in has its text once all are there."""
+
+    def __init__(self, filename: str) -> None:
+        self.source = Source(filename, "")
+        self._lines: list[str] = []
+        self._end = 0
+
+    def add(self, depth: int, line: str) -> Span:
+        line = "  " * depth + " ".join(line.split())
+        start = self._end + 2 * depth
+        self._lines.append(line)
+        self._end += len(line) + 1
+        return Span(self.source, start, self._end - 1)
+
+    def close(self) -> None:
+        self.source.text = "\n".join(self._lines) + "\n"

@@ -1,0 +1,62 @@
+"""What in a model has no form in Relay, found before anything is converted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ...diagnostics import Diagnostic, nearest
+from .functions import has_function
+from .mistakes import UnsupportedNode
+from .model import Graph, Model, Node
+from .operator import onnx_operators
+
+_SHOWN = 8
+"""Nodes that a message names."""
+
+
+def unsupported(model: Model) -> list[Diagnostic]:
+    """One message for each operator that there is nothing for, with the number of nodes and their names."""
+    found: dict[str, list[Node]] = {}
+    for node, opsets in every_node(model):
+        if not is_supported(node, opsets, model):
+            found.setdefault(node.op_type, []).append(node)
+    messages = []
+    for op_type, nodes in found.items():
+        names = ", ".join(str(n) for n in nodes[:_SHOWN])
+        more = f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""
+        count = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
+        messages.append(
+            Diagnostic(
+                f"no form in Relay is known for {op_type}, which {count} ha{'s' if len(nodes) == 1 else 've'}: {names}{more}",
+                nodes[0].place,
+                help=nearest(op_type, onnx_operators.names()),
+                filename=model.name,
+                code=UnsupportedNode,
+                subject=op_type,
+            )
+        )
+    return messages
+
+
+def is_supported(node: Node, opsets: Mapping[str, int], model: Model) -> bool:
+    """True if there is a class for the operator, or a function."""
+    if (node.op_type, node.overload) in model.functions or onnx_operators.find(node.op_type) is not None:
+        return True
+    return has_function(node, opsets.get(node.key.domain, 1))
+
+
+def every_node(model: Model) -> Iterator[tuple[Node, Mapping[str, int]]]:
+    """Every node of the graph, its subgraphs, and the functions that these use, with the opsets that hold for it."""
+    seen: set[tuple[str, str]] = set()
+    waiting: list[tuple[Iterable[Node], Mapping[str, int]]] = [(model.graph.nodes, model.opsets)]
+    while waiting:
+        nodes, opsets = waiting.pop(0)
+        for node in nodes:
+            yield node, opsets
+            graphs: list[Graph] = list(node.subgraphs.values())
+            waiting += [(g.nodes, opsets) for g in graphs]
+            at = (node.op_type, node.overload)
+            if at in model.functions and at not in seen:
+                seen.add(at)
+                body = model.functions[at]
+                waiting.append((body.nodes, body.opsets))

@@ -1,0 +1,121 @@
+"""Values of an ONNX graph while it becomes Relay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...deferred import np
+from ...diagnostics import IrError
+from ...infer.infer import infer_expr
+from ...ir import Constant, Dim, Expr, MissingData, TensorType, Type
+from ...ops.base import call
+from ...passes.constants import array_constant
+from .mistakes import UnknownExtent, UnsupportedNode
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """What stands for a value of the graph: a typed expression.
+
+    Attributes:
+        expr: the expression; it has a `checked_type`.
+        known: its elements where they are known while importing: those of constants, of initializers, and of what was
+            computed from these. bfloat16 as its bits.
+        parameter: True for an initializer that is a parameter of `@main`: its elements are known, and may be others
+            when the program runs, so only what decides shapes may look at them.
+    """
+
+    expr: Expr
+    known: np.ndarray | None = None
+    parameter: bool = False
+
+    @staticmethod
+    def of(expr: Expr) -> Value:
+        """The value of an expression, whose type is inferred if it has none."""
+        expr = expr if expr.checked_type is not None else infer_expr(expr)
+        data = expr.data if isinstance(expr, Constant) else None
+        return Value(expr, None if isinstance(data, MissingData) else data)
+
+    @staticmethod
+    def constant(array: Any, dtype: str | None = None) -> Value:
+        """A constant of these elements."""
+        array = np.asarray(array)
+        if dtype == "bfloat16" and array.dtype == np.uint16:
+            return Value.of(Constant(array, dtype))
+        return Value.of(array_constant(array, dtype or str(array.dtype)))
+
+    @property
+    def type(self) -> Type:
+        """The type of the expression."""
+        assert self.expr.checked_type is not None
+        return self.expr.checked_type
+
+    @property
+    def tensor(self) -> TensorType:
+        """The type of a tensor. Raises IrError for a tuple."""
+        t = self.type
+        if not isinstance(t, TensorType):
+            raise IrError(f"a tensor is expected, not {t}", code=UnsupportedNode)
+        return t
+
+    @property
+    def dtype(self) -> str:
+        """The type of the elements."""
+        return self.tensor.dtype
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The extents; what is unknown among them is no int."""
+        return self.tensor.shape
+
+    @property
+    def rank(self) -> int:
+        """The number of axes."""
+        return len(self.tensor.shape)
+
+    def extents(self, what: str) -> tuple[int, ...]:
+        """The extents as integers. Raises IrError, in which `what` names the tensor, where one is unknown."""
+        if not all(isinstance(d, int) for d in self.shape):
+            raise IrError(f"{what} has the type {self.tensor}: its extents must be known", code=UnknownExtent)
+        return self.shape  # type: ignore[return-value]  # all of them are integers
+
+    def array(self, what: str) -> np.ndarray:
+        """The elements. Raises IrError, in which `what` names the input, where they are not known."""
+        if self.known is None:
+            raise IrError(f"{what} is computed while the program runs: it must be known before", code=UnknownExtent)
+        return self.known
+
+    def ints(self, what: str) -> tuple[int, ...]:
+        """The elements of a vector of integers, or of a scalar. Raises IrError where they are not known, or no integers."""
+        found = self.array(what)
+        if found.dtype.kind not in "iu" or found.ndim > 1:
+            raise IrError(f"{what} is a tensor of {found.dtype} of rank {found.ndim}, not a list of integers")
+        return tuple(int(x) for x in found.ravel())
+
+    def axis(self, axis: int, what: str = "axis", rank: int | None = None) -> int:
+        """An axis counted from the front. Raises IrError where the tensor, or one of `rank` axes, does not have it."""
+        rank = self.rank if rank is None else rank
+        if not -rank <= axis < rank:
+            raise IrError(f"{what} is {axis}, and the tensor has {rank} axes")
+        return axis % rank
+
+    def axes(self, axes: Sequence[int], what: str = "axes") -> tuple[int, ...]:
+        """Axes counted from the front."""
+        return tuple(self.axis(a, what) for a in axes)
+
+    def as_constant(self) -> Value:
+        """The value with its elements in the text, where they are known; else itself."""
+        if self.known is None or isinstance(self.expr, Constant):
+            return self
+        return Value.constant(self.known, self.dtype)
+
+    def call(self, name: str, *args: Expr | Value, **attributes: Any) -> Value:
+        """The call of an operator on this value and others."""
+        return apply(name, self, *args, **attributes)
+
+
+def apply(name: str, *args: Expr | Value, **attributes: Any) -> Value:
+    """The call of an operator of Relay, typed. Raises IrError where the operator refuses its arguments."""
+    return Value.of(call(name, *(a.expr if isinstance(a, Value) else a for a in args), **attributes))

@@ -1,0 +1,259 @@
+"""The backend test suite of the `onnx` package: each of its models imported, evaluated, compiled, and compared.
+
+    python -m tests.frontends.onnx.suite [--kind node] [--match REGEX] [--no-c] [--jobs 2] [--show]
+
+What fails stands with its reason in `lacking.txt`, which may only shrink; `--page` writes docs/onnx-coverage.md.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import irtool
+from irtool.diagnostics import IrError
+
+KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
+OUT_OF_SCOPE = {
+    "strings": r"string|strnorm|tfidf|label_encoder|regex",
+    "sequences, maps and optionals": r"sequence|optional|identity_opt|_seq\b|loop13_seq|if_opt|if_seq|split_to_sequence",
+    "training": r"adagrad|adam|momentum|gradient|training_dropout|_train\b",
+    "ML-domain operators": r"ai_onnx_ml|array_feature|binarizer",
+}
+"""What Relay has no values for, by the names of tests."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model with the inputs of its tests, and what comes out."""
+
+    kind: str
+    name: str
+    model: Any
+    data: tuple[tuple[list[Any], list[Any]], ...]
+    rtol: float
+    atol: float
+
+    @property
+    def out_of_scope(self) -> str:
+        """Why the model is not counted; empty if it is."""
+        for reason, pattern in OUT_OF_SCOPE.items():
+            if re.search(pattern, self.name):
+                return reason
+        return _foreign_types(self.model)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case: for the interpreter and for C, empty where it passed, else the reason."""
+
+    name: str
+    kind: str
+    interpreter: str
+    compiled: str
+
+    @property
+    def passed(self) -> bool:
+        """True if both gave what the suite expects."""
+        return not self.interpreter and not self.compiled
+
+
+def _foreign_types(model: Any) -> str:
+    """Why the values of a model's inputs and outputs are not tensors that Relay has; empty if they are."""
+    for v in (*model.graph.input, *model.graph.output):
+        kind = v.type.WhichOneof("value")
+        if kind != "tensor_type":
+            return "sequences, maps and optionals"
+        if v.type.tensor_type.elem_type == 8:
+            return "strings"
+    return ""
+
+
+@cache
+def cases(kind: str) -> dict[str, Case]:
+    """The cases of a kind by name."""
+    from onnx.backend.test.loader import load_model_tests
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        loaded = load_model_tests(kind=kind)
+    return {t.name: case for t in loaded if (case := _case(kind, t)) is not None}
+
+
+def _case(kind: str, t: Any) -> Case | None:
+    import onnx
+    from onnx import numpy_helper
+
+    if t.model is not None:
+        data = tuple((list(i), list(o)) for i, o in t.data_sets)
+        return Case(kind, t.name, t.model, data, t.rtol, t.atol)
+    folder = Path(t.model_dir)
+    model = onnx.load(folder / "model.onnx")
+
+    def read(pattern: str, values: Any) -> Iterator[list[Any]]:
+        for part in sorted(folder.glob("test_data_set_*")):
+            found = []
+            for i, v in enumerate(values):
+                path = part / pattern.format(i)
+                if v.type.WhichOneof("value") != "tensor_type":
+                    found.append(None)
+                    continue
+                proto = onnx.TensorProto.FromString(path.read_bytes())
+                found.append(numpy_helper.to_array(proto))
+            yield found
+
+    initial = {i.name for i in model.graph.initializer}
+    try:
+        inputs = list(read("input_{}.pb", [i for i in model.graph.input if i.name not in initial]))
+        outputs = list(read("output_{}.pb", model.graph.output))
+    except FileNotFoundError:
+        return None
+    return Case(kind, t.name, model, tuple(zip(inputs, outputs, strict=True)), t.rtol, t.atol)
+
+
+def run_case(case: Case, compiled: bool = True) -> Outcome:
+    """Imports, evaluates, compiles and compares; the reason of the first failure on each way."""
+    interpreter, built = "", "" if compiled else "not tried"
+    for inputs, outputs in case.data:
+        try:
+            module, params, given = imported(case, inputs)
+        except IrError as error:
+            reason = _reason(error)
+            return Outcome(case.name, case.kind, reason, reason)
+        program = (module, params, given)
+        interpreter = interpreter or _attempt(_evaluated, program, outputs, case)
+        if compiled:
+            built = built or _attempt(_compiled, program, outputs, case)
+    return Outcome(case.name, case.kind, interpreter, built)
+
+
+def imported(case: Case, inputs: list[Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """The module of a case, its parameters, and the inputs by name.
+
+    Where a shape is decided by the values of inputs, these become constants: first those of integers, then all.
+    """
+    initial = {i.name for i in case.model.graph.initializer}
+    names = [i.name for i in case.model.graph.input if i.name not in initial]
+    arrays = {n: np.asarray(a) for n, a in zip(names, inputs, strict=True)}
+    shapes = {n: a.shape for n, a in arrays.items()}
+    integers = {n: a for n, a in arrays.items() if a.dtype.kind in "iub" and a.ndim <= 1}
+    last: IrError | None = None
+    for values in ({}, integers, arrays):
+        try:
+            module, params = irtool.from_onnx(case.model, shapes=shapes, values=_bits(values))
+        except IrError as error:
+            if isinstance(error, irtool.diagnostics.UsageError):
+                raise
+            last = last or error
+            continue
+        given = {n: a for n, a in _bits(arrays).items() if n not in values}
+        main = [p.name for p in module["main"].params if p.name not in params]
+        if "?" in str(module["main"].checked_type) and values is not arrays:
+            continue
+        return module, params, dict(zip(main, given.values(), strict=True))
+    assert last is not None or module is not None
+    if last is not None:
+        raise last
+    return module, params, dict(zip(main, given.values(), strict=True))
+
+
+def _bits(arrays: dict[str, Any]) -> dict[str, Any]:
+    """bfloat16 as its bits, which is how irtool's arrays hold it."""
+    return {n: a.view("uint16") if str(a.dtype) == "bfloat16" else a for n, a in arrays.items()}
+
+
+def _evaluated(module: Any, params: Any, given: dict[str, Any]) -> Any:
+    return irtool.evaluate(module, {**given, **params})
+
+
+def _compiled(module: Any, params: Any, given: dict[str, Any]) -> Any:
+    return irtool.build(module, params, opt_level=3, cflags="-O1").run(given)
+
+
+def _attempt(run: Callable[..., Any], program: tuple[Any, ...], outputs: list[Any], case: Case) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = run(*program)
+    except IrError as error:
+        return _reason(error)
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is the result of this case
+        return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    found = found if isinstance(found, tuple | list) else (found,)
+    for i, (f, o) in enumerate(zip(found, outputs, strict=True)):
+        difference = _difference(np.asarray(f), np.asarray(o), case)
+        if difference:
+            return f"output {i} {difference}"
+    return ""
+
+
+def _difference(found: Any, wanted: Any, case: Case) -> str:
+    if str(wanted.dtype) == "bfloat16":
+        wanted = wanted.astype("float32")
+        found = (found.astype("uint32") << 16).view("float32") if found.dtype == np.uint16 else found.astype("float32")
+    if found.shape != wanted.shape or found.dtype != wanted.dtype:
+        return f"is {found.dtype}{list(found.shape)}, not {wanted.dtype}{list(wanted.shape)}"
+    if wanted.dtype.kind in "fc":
+        if np.allclose(found.astype("float64"), wanted.astype("float64"), case.rtol, case.atol, equal_nan=True):
+            return ""
+        with np.errstate(all="ignore"):
+            return f"differs by up to {np.nanmax(np.abs(found.astype('float64') - wanted.astype('float64'))):.3g}"
+    return "" if np.array_equal(found, wanted) else f"differs in {np.count_nonzero(found != wanted)} of {wanted.size}"
+
+
+def _reason(error: IrError) -> str:
+    return error.diagnostics[0].message.splitlines()[0]
+
+
+def _run(item: tuple[str, str, bool]) -> Outcome:
+    kind, name, compiled = item
+    return run_case(cases(kind)[name], compiled)
+
+
+def main() -> None:
+    """The command line."""
+    import argparse
+    import multiprocessing
+
+    parser = argparse.ArgumentParser(prog="python -m tests.frontends.onnx.suite", description=__doc__)
+    parser.add_argument("--kind", choices=KINDS, action="append")
+    parser.add_argument("--match", default="", help="regular expression that names of cases contain")
+    parser.add_argument("--no-c", action="store_true", help="the interpreter only")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--show", action="store_true", help="the text of each module, too")
+    parser.add_argument("--quiet", action="store_true", help="no line for what fails")
+    options = parser.parse_args()
+    kinds = options.kind or KINDS
+    chosen = [(k, n, not options.no_c) for k in kinds for n in cases(k) if re.search(options.match, n)]
+    skipped = {n: cases(k)[n].out_of_scope for k, n, _ in chosen if cases(k)[n].out_of_scope}
+    items = [c for c in chosen if c[1] not in skipped]
+    counts = dict.fromkeys(kinds, 0)
+    passed = dict.fromkeys(kinds, 0)
+    with multiprocessing.Pool(options.jobs) as pool:
+        for (kind, name, _), outcome in zip(items, pool.imap(_run, items, chunksize=4), strict=True):
+            good = not outcome.interpreter and (options.no_c or not outcome.compiled)
+            counts[kind] += 1
+            passed[kind] += good
+            if not good and not options.quiet:
+                print(
+                    f"{kind} {name}: interpreter: {outcome.interpreter or 'ok'} | C: {outcome.compiled or 'ok'}",
+                    flush=True,
+                )
+            if options.show:
+                case = cases(kind)[name]
+                print(imported(case, case.data[0][0])[0])
+    for kind in kinds:
+        if counts[kind]:
+            print(f"{kind}: {passed[kind]} of {counts[kind]} ({100 * passed[kind] / counts[kind]:.1f} %)")
+    print(f"out of scope: {len(skipped)}")
+
+
+if __name__ == "__main__":
+    main()
