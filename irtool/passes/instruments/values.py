@@ -141,12 +141,22 @@ def difference(want: Any, got: Any, rtol: float, atol: float, path: str = "") ->
         if a.dtype.kind in "fcV":
             x, y = a.astype(np.float64), b.astype(np.float64)
             if not np.allclose(x, y, rtol=rtol, atol=atol, equal_nan=True):
-                return f"result{where} differs by up to {np.nanmax(np.abs(x - y)):.3g}"
+                return f"result{where} differs {_how(x, y)}"
         elif not np.array_equal(a, b):
             return f"result{where} differs in {int(np.count_nonzero(a != b))} of {a.size} elements"
         return None
 
     return _first(compare, want, got, path)
+
+
+def _how(x: Any, y: Any) -> str:
+    """By how much two arrays of one shape differ, and in how many places one has what is no finite number, and the other not."""
+    import numpy as np
+
+    both = np.isfinite(x) & np.isfinite(y)
+    odd = int(np.count_nonzero(~both & ~((x == y) | (np.isnan(x) & np.isnan(y)))))
+    largest = np.abs(x[both] - y[both]).max(initial=0)
+    return f"by up to {largest:.3g}" if not odd else f"in {odd} infinities or NaNs, elsewhere by up to {largest:.3g}"
 
 
 def distance(want: Any, got: Any, tolerance: float, path: str = "") -> str | None:
