@@ -18,6 +18,7 @@ from ..diagnostics import IrError
 from ..ir import Type
 from .base import Operator, Pattern, Reporter, operator
 from .dtypes import is_float, is_half, is_real, needs_bits
+from .extremes import larger, smaller
 from .partial import broadcast_known, tie_dtypes
 from .relations import broadcast, broadcast_compare
 from .typical import of_binary
@@ -136,14 +137,6 @@ def _power(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     whole = np.power(a, np.maximum(b, 0))
     inverse = np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0))
     return np.where(b >= 0, whole, inverse).astype(a.dtype)
-
-
-def _larger(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.where(a > b, a, b)
-
-
-def _smaller(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.where(a < b, a, b)
 
 
 def _shift(f: Function) -> Function:
@@ -268,8 +261,8 @@ _row(
     _te_logical(te.bitwise_xor),
     differentiable=False,
 )
-_row("maximum", 4, "maximum", _larger, te.maximum, precision="follow")
-_row("minimum", 4, "minimum", _smaller, te.minimum, precision="follow")
+_row("maximum", 4, "maximum", larger, te.maximum, precision="follow")
+_row("minimum", 4, "minimum", smaller, te.minimum, precision="follow")
 _row("mod", 1, "remainder with the sign of `lhs`", _widened(_mod), _te_mod)
 _row("multiply", 1, "product", _of_bits(late.multiply), _te_bits(lambda a, b: a * b), precision="follow")
 _row("power", 4, "power `lhs ** rhs`", _widened(_power), _te_power, precision="never")

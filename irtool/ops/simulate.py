@@ -12,6 +12,7 @@ from ..diagnostics import IrError
 from ..ir import TensorType, Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .conversion import convert
+from .extremes import larger, smaller
 from .shapes import tensor
 from .unary import round_half_away
 
@@ -61,7 +62,7 @@ class SimulatedQuantize(Operator):
         self._check()
         if self.kind == _IDENTITY:
             return x
-        clipped = np.maximum(np.minimum(x / scale, high), low)
+        clipped = larger(smaller(x / scale, high), low)
         return convert(round_half_away(clipped) * scale, x.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:

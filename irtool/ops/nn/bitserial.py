@@ -22,7 +22,7 @@ from ..shapes import add, floordiv, mul, require_compatible, require_integers, s
 from .conv import exactly
 from .conv_expression import convolution
 from .convolve import convolve
-from .dense import product_expression
+from .dense import narrowed, product_expression
 from .gemm import matmul
 from .geometry import in_layout, pad_amounts, parse_layout, per_axis
 
@@ -56,10 +56,25 @@ def unpack_bits(packed: np.ndarray, axis: int, bit_axis: int) -> np.ndarray:
     return (spread.astype(np.int64) << np.arange(packed.shape[bit_axis])).sum(axis=-1)
 
 
+def exact(out_type: Any) -> TensorType:
+    """The type in which to sum: the result's if it is of integers, which wrap at any time, and int64 for any other.
+
+    In floats, `2 * value - (2**bits - 1)` would lose digits; in bool, a sum is not the number's.
+    """
+    whole = out_type.dtype.startswith(("int", "uint"))
+    return out_type if whole else TensorType(out_type.shape, "int64")
+
+
 def low_bits_expression(x: Any, bits: int, dtype: str) -> Any:
     """`low_bits` as a tensor expression."""
-    mask = te.const((1 << bits) - 1, x.dtype)
-    return te.compute(x.shape, lambda *i: te.cast(x[i] & mask, dtype), name="bits", tag="elemwise")
+    return te.compute(x.shape, lambda *i: low_bits_of(x[i], bits, dtype), name="bits", tag="elemwise")
+
+
+def low_bits_of(e: Any, count: int, dtype: str) -> Any:
+    """The lowest bits of one integer, in a dtype: masked before it gets narrower, and after it got wider where its sign is
+    among them."""
+    held = e if count < bits(e.dtype) else te.cast(e, "int64")
+    return te.cast(held & te.const((1 << count) - 1, held.dtype), dtype)
 
 
 def plain_weights(weight: Any, packed: tuple[int, int], bits: int, unipolar: bool, dtype: str) -> Any:
@@ -74,7 +89,7 @@ def plain_weights(weight: Any, packed: tuple[int, int], bits: int, unipolar: boo
 
     def value(i: tuple[Any, ...]) -> Any:
         if not is_packed:
-            return te.cast(weight[i] & te.const((1 << bits) - 1, weight.dtype), dtype)
+            return low_bits_of(weight[i], bits, dtype)
         total: Any = te.const(0, dtype)
         for b in range(weight.shape[bit_axis]):
             at = list(i)
@@ -164,14 +179,15 @@ class BitserialConv2D(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, weight = inputs
-        values = plain_weights(weight, self.packed_axes(), self.weight_bits, self.unipolar, out_type.dtype)
+        sums = exact(out_type)
+        values = plain_weights(weight, self.packed_axes(), self.weight_bits, self.unipolar, sums.dtype)
         kernel_layout = self.kernel_layout
         if weight.ndim == 5:
             kernel_layout = "OIHW" if self.data_layout == "NCHW" else "HWIO"
-        return convolution(
-            low_bits_expression(data, self.activation_bits, out_type.dtype),
+        total = convolution(
+            low_bits_expression(data, self.activation_bits, sums.dtype),
             values,
-            out_type,
+            sums,
             form="NCHW",
             kernel_form="OIHW",
             data_layout=Layout.parse(self.data_layout),
@@ -182,6 +198,7 @@ class BitserialConv2D(Operator):
             dilation=(1, 1),
             groups=1,
         )
+        return narrowed(total, out_type)
 
     def packed_axes(self) -> tuple[int, int]:
         """Which axes of packed weights hold words of input channels, and bits."""
@@ -238,6 +255,7 @@ class BitserialDense(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, weight = inputs
-        x = low_bits_expression(data, self.data_bits, out_type.dtype)
-        w = plain_weights(weight, (2, 1), self.weight_bits, self.unipolar, out_type.dtype)
-        return product_expression(x, w, out_type, False, True, tag="bitserial_dense")
+        sums = exact(out_type)
+        x = low_bits_expression(data, self.data_bits, sums.dtype)
+        w = plain_weights(weight, (2, 1), self.weight_bits, self.unipolar, sums.dtype)
+        return narrowed(product_expression(x, w, sums, False, True, tag="bitserial_dense"), out_type)
