@@ -94,7 +94,7 @@ def write_params(path: str | os.PathLike[str], params: Mapping[str, np.ndarray])
     """Writes tensors by name: as `.npz` if the path ends so, else in TVM's form. The file appears only when it is whole."""
     with Draft(path) as draft:
         if Path(path).suffix == ".npz":
-            _write_npz(draft.out, params)
+            write_npz(draft.out, params)
         else:
             draft.out.write(encode_params(params))
 
@@ -157,7 +157,7 @@ def encode_params(params: Mapping[str, np.ndarray]) -> bytes:
     return b"".join(parts)
 
 
-def _write_npz(out: BinaryIO, params: Mapping[str, np.ndarray]) -> None:
+def write_npz(out: BinaryIO, params: Mapping[str, np.ndarray]) -> None:
     """An `.npz` whose bytes depend on the tensors alone: numpy itself would put the time of day into it."""
     import numpy as np
 

@@ -2,31 +2,68 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from ...ir import Expr, Function, Module, post_order
+from ...diagnostics import UsageError
+from ...ir import Module
+from ...passes.mistakes import WrongPassOption
 from ..base import Export, File, Request, export
-from ..unsupported import Unsupported
+from .constants import npz_parts
+from .prepare import prepare
+from .program import Program
 
 
 @export("relax")
 @dataclass(frozen=True)
 class Relax(Export):
-    """TVMScript: a Python file with a Relax module, as `tvm.script` of TVM 0.27 parses it."""
+    """TVMScript: a Python file with a Relax module, as `tvm.script` of TVM 0.27 parses it.
+
+    The file defines `Module`; constants that are no scalars are in an `.npz` file beside it, which it loads.
+
+    Options:
+        weights: `constants` binds arrays of `--params` as constants; `parameters` leaves the parameters that they are for, and
+            writes the arrays into the `.npz` file under the names of the parameters.
+    """
 
     ending: ClassVar[str] = ".py"
+    weights: str = "constants"
 
     def write(self, module: Module, request: Request) -> list[File]:
-        missing = Unsupported("Relax")
-        for function in module.functions.values():
-            if isinstance(function, Function):
-                for e in post_order(function.body):
-                    _note(missing, e)
-        missing.check()
-        raise NotImplementedError
+        if self.weights not in ("constants", "parameters"):
+            raise UsageError(
+                f"option weights of format relax: {self.weights} is neither constants nor parameters",
+                code=WrongPassOption,
+            )
+        bound = self.weights == "constants"
+        program = Program(prepare(module, request.entry, request.weights if bound else {}), request.entry)
+        program.write()
+        program.missing.check()
+        arrays = program.tensors.arrays
+        beside = os.path.splitext(request.output)[0] + ".npz"
+        text = _file(program, beside)
+        files = [File(request.output, [text.encode()], is_text=True)]
+        held: Mapping[str, Any] = arrays if bound else {**arrays, **request.weights}
+        return [File(beside, npz_parts(dict(held))), *files] if held else files
 
 
-def _note(missing: Unsupported, e: Expr) -> None:
-    if type(e).__name__.startswith("Ref"):
-        missing.add("a reference", "Relax has no mutable cells", e.span)
+def _file(program: Program, beside: str) -> str:
+    """The text of the Python file."""
+    lines = ["# Made by irtool from Relay."]
+    if program.tensors.arrays:
+        lines += ["from pathlib import Path", ""]
+        lines += ["import ml_dtypes  # bfloat16 for numpy"] if program.tensors.has_bfloat16 else []
+        lines += ["import numpy as np"]
+    lines += ["from tvm.script import ir as I"]
+    lines += ["from tvm.script import relax as R"]
+    lines += ["from tvm.script import tirx as T"] if program.kernels.functions else []
+    if program.tensors.arrays:
+        lines += ["", f"_constants = np.load(Path(__file__).with_name({beside!r}))"]
+    lines += ["", "", "@I.ir_module", "class Module:"]
+    functions = [*program.kernels.functions, *program.functions]
+    for n, function in enumerate(functions):
+        lines += [""] if n else []
+        lines += [f"    {line}" for line in function]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,211 @@
+"""Loop nests as TVMScript: `@T.prim_func` functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...tir.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, always_evaluated, children
+from ...tir.stmt import Allocate, AllocateConst, Buffer, For, If, Let, PrimFunc, Scope, Seq, Stmt, Store, While
+from .forms import NoForm
+from .names import Names
+
+_LONG = 400
+"""A shared expression whose text is longer than this is computed once, under a name."""
+
+DEEPEST = 90
+"""Levels of indentation: Python allows 100 in a file."""
+
+_SIGNS = {
+    **{s: s for s in ["+", "-", "*", "/", "<", "<=", "==", "!=", "<<", ">>", "&", "|", "^"]},
+    "floordiv": "//",
+    "floormod": "%",
+}
+_FUNCTIONS = {"truncdiv": "truncdiv", "truncmod": "truncmod", "min": "min", "max": "max", "and": "And", "or": "Or"}
+_PROPAGATING = {"minimum": "min", "maximum": "max"}
+"""By the function that it is where neither operand is NaN."""
+_RENAMED = {"fabs": "abs"}
+_FLOATS_ONLY = frozenset(("pow",))
+
+
+class LoopNestScript:
+    """Writes one function. `lines` are its lines, not indented as a whole.
+
+    Raises NoForm where TVM has no counterpart of an intrinsic, or the loops are too deep for Python.
+    """
+
+    def __init__(self, name: str, f: PrimFunc) -> None:
+        self._names = Names()
+        self._known: dict[Any, str] = {}
+        self._depth = 1
+        self.lines: list[str] = ["@T.prim_func(private=True)"]
+        handles = [self._names.fresh(f"{b.name}_handle") for b in f.params]
+        self.lines.append(f"def {name}({', '.join(f'{h}: T.handle' for h in handles)}):")
+        for handle, b in zip(handles, f.params):
+            self._line(f"{self._declare(b, b.name)} = T.match_buffer({handle}, {_shape(b)}, {_quoted(b.dtype)})")
+        self._statements(f.body)
+
+    def _line(self, text: str) -> None:
+        self.lines.append("    " * self._depth + text)
+
+    def _declare(self, what: Any, hint: str) -> str:
+        name = self._known[what] = self._names.fresh(hint)
+        return name
+
+    # statements: the work list holds statements, and changes of indentation
+
+    def _statements(self, root: Stmt) -> None:
+        stack: list[Any] = [root]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, int):
+                self._depth += item
+                if self._depth > DEEPEST:
+                    raise NoForm("its loops are deeper than Python can be indented")
+            elif isinstance(item, str):
+                self._line(item)
+            else:
+                stack += reversed(self._statement(item))
+
+    def _statement(self, s: Stmt) -> list[Any]:
+        text = self._texts(s)
+        if isinstance(s, Store):
+            indices = [_plain(e, text(e)) for e in s.indices]
+            self._line(f"{self._known[s.buffer]}[{_index(indices)}] = {text(s.value)}")
+            return []
+        if isinstance(s, For):
+            extent = _plain(s.extent, text(s.extent))
+            self._line(f"for {self._declare(s.var, s.var.name)} in T.serial({extent}):")
+            return [1, *_block(s.body), -1]
+        if isinstance(s, If):
+            self._line(f"if {text(s.cond)}:")
+            other = [] if s.other is None else ["else:", 1, *_block(s.other), -1]
+            return [1, *_block(s.then), -1, *other]
+        if isinstance(s, While):
+            self._line(f"while {text(s.cond)}:")
+            return [1, *_block(s.body), -1]
+        if isinstance(s, Let):
+            value = text(s.value)
+            self._line(f"{self._declare(s.var, s.var.name)}: T.{s.var.dtype} = {value}")
+            return _block(s.body)
+        if isinstance(s, Allocate):
+            if s.buffer.layout is not None:
+                raise NoForm("its buffers are laid out in blocks")
+            scope = ', scope="local"' if s.buffer.scope in (Scope.LOCAL, Scope.REGISTER) else ""
+            name = self._declare(s.buffer, s.buffer.name)
+            self._line(f"{name} = T.alloc_buffer({_shape(s.buffer)}, {_quoted(s.buffer.dtype)}{scope})")
+            return _block(s.body)
+        if isinstance(s, AllocateConst):
+            raise NoForm("its loop nest holds constants")
+        assert isinstance(s, Seq)
+        return _block(s)
+
+    # expressions
+
+    def _texts(self, s: Stmt) -> Callable[[Expr], str]:
+        """Writes the expressions of one statement, children first."""
+        memo: dict[Expr, str] = {}
+        always: dict[Expr, set[Expr]] = {}
+
+        def may_be_named(e: Expr, root: Expr) -> bool:
+            if e is root or isinstance(s, While):
+                return False
+            if root not in always:
+                always[root] = always_evaluated(root)
+            return e in always[root]
+
+        def text(root: Expr) -> str:
+            stack: list[tuple[Expr, bool]] = [(root, False)]
+            while stack:
+                e, ready = stack.pop()
+                if e in memo:
+                    continue
+                kids = children(e)
+                if kids and not ready:
+                    stack.append((e, True))
+                    stack.extend((k, False) for k in reversed(kids))
+                    continue
+                memo[e] = self._expression(e, [memo[k] for k in kids])
+                if len(memo[e]) > _LONG and may_be_named(e, root):
+                    name = self._names.fresh("shared")
+                    self._line(f"{name}: T.{e.dtype} = {memo[e]}")
+                    memo[e] = name
+                elif len(memo[e]) > _LONG * 100:
+                    raise NoForm("an expression of its loop nest is too long")
+            return memo[root]
+
+        return text
+
+    def _expression(self, e: Expr, parts: list[str]) -> str:
+        if isinstance(e, Const):
+            return constant(e.value, e.dtype)
+        if isinstance(e, Var | Axis):
+            return self._known[e]
+        if isinstance(e, Load):
+            return f"{self._known[e.source]}[{_index([_plain(i, t) for i, t in zip(e.indices, parts)])}]"
+        if isinstance(e, Binary):
+            return _binary(e, *parts)
+        if isinstance(e, Not):
+            return f"T.Not({parts[0]})"
+        if isinstance(e, Cast):
+            return f'T.Cast("{e.dtype}", {parts[0]})'
+        if isinstance(e, Select):
+            return f"T.{'if_then_else' if e.lazy else 'Select'}({', '.join(parts)})"
+        assert isinstance(e, Call), f"{type(e).__name__} in a loop nest"
+        return _intrinsic(e, parts)
+
+
+def _binary(e: Binary, a: str, b: str) -> str:
+    if e.op in _SIGNS:
+        if not isinstance(e.a, Const):
+            b = _plain(e.b, b)
+        elif not isinstance(e.b, Const):
+            a = _plain(e.a, a)
+        return f"({a} {_SIGNS[e.op]} {b})"
+    if e.op in _FUNCTIONS:
+        return f"T.{_FUNCTIONS[e.op]}({a}, {b})"
+    # LLVM's code of T.max gives the second operand where either is NaN.
+    return f"T.Select(T.isnan({a}), {a}, T.{_PROPAGATING[e.op]}({a}, {b}))"
+
+
+def _intrinsic(e: Call, parts: list[str]) -> str:
+    if e.name == "reinterpret":
+        return f'T.reinterpret("{e.dtype}", {parts[0]})'
+    if e.name == "expm1":
+        return f"(T.exp({parts[0]}) - {constant(1.0, e.dtype)})"
+    if e.name in _FLOATS_ONLY and not e.dtype.startswith(("float", "bfloat")):
+        raise NoForm(f"TIR's {e.name} is of floats")
+    return f"T.{_RENAMED.get(e.name, e.name)}({', '.join(parts)})"
+
+
+def _plain(e: Expr, text: str) -> str:
+    """An operand, with a number of int32 as Python has it: beside another operand, or as an index, it is one of int32."""
+    return str(int(e.value)) if isinstance(e, Const) and e.dtype == "int32" else text
+
+
+def constant(value: int | float, dtype: str) -> str:
+    """A literal of a dtype: `T.float32(0.5)`."""
+    if dtype == "bool":
+        return f"T.bool({bool(value)})"
+    if dtype.startswith(("float", "bfloat")):
+        shown = repr(float(value)) if math.isfinite(value) else f'"{float(value)}"'
+        return f"T.{dtype}({shown})"
+    return f"T.{dtype}({int(value)})"
+
+
+def _block(s: Stmt) -> list[Any]:
+    stmts = s.stmts if isinstance(s, Seq) else (s,)
+    return list(stmts) or ["T.evaluate(0)"]
+
+
+def _shape(b: Buffer) -> str:
+    return f"({', '.join(map(str, b.shape))}{',' if len(b.shape) == 1 else ''})"
+
+
+def _quoted(dtype: str) -> str:
+    return f'"{dtype}"'
+
+
+def _index(parts: list[str]) -> str:
+    return ", ".join(parts) or "()"
