@@ -56,4 +56,5 @@ PROMISES = {
     "completion": "shells complete commands, options, passes, operators, instruments, functions of the named file, and files",
     "start": "commands start fast: they import what their arguments need, and nothing else",
     "faults": "whatever fails around a command: one message, the right exit code, nothing half-written, what was there is kept",
+    "ONNX out": "a module becomes an ONNX model that the checker accepts and that gives the same outputs, or everything without a form is reported",
 }

@@ -1,0 +1,162 @@
+"""The format `onnx`: a model, and a file with its weights where these are large."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...diagnostics import InternalError, IrError, UsageError
+from ...ir import Function, Module, TensorType
+from ..base import Export, File, Request, export
+from ..unsupported import Unsupported
+from .emit import Emitter
+from .form import NoForm
+from .graph import Graph, Initializers, Names, Value
+from .model import External, build_model, skeleton, total_bytes
+from .prepare import expand, first_order, has_data, prepare
+from .site import element_type
+from .values import flatten, leaves_of, nested
+
+if TYPE_CHECKING:
+    import numpy as np
+    import onnx
+
+OLDEST_OPSET = 18
+"""The first opset in which reductions take their axes, and Pad its axes, as inputs."""
+
+_LARGEST = (1 << 31) - (1 << 24)
+"""Bytes that a protobuf may have, with room for the nodes."""
+
+
+@export("onnx")
+@dataclass(frozen=True)
+class Onnx(Export):
+    """A model for ONNX Runtime, OpenVINO and others; needs the package `onnx`.
+
+    Parameters with values become initializers, others inputs. Weights of more than 2 GB in sum are written to NAME.data.
+    """
+
+    ending: ClassVar[str] = ".onnx"
+
+    opset: int = field(default=21, metadata={"help": "the version of ONNX's operators, 18 or later"})
+    external_data: bool = field(default=False, metadata={"help": "write weights to NAME.data in any case"})
+
+    def write(self, module: Module, request: Request) -> list[File]:
+        model, external = self.model(module, request)
+        files = [File(request.output, [model.SerializeToString(deterministic=True)])]
+        if external is not None and external.arrays:
+            files.insert(0, File(external.location, external.parts()))
+        return files
+
+    def model(self, module: Module, request: Request) -> tuple[onnx.ModelProto, External | None]:
+        """The model, and its weights as far as they are kept beside it.
+
+        Raises UsageError where the package is missing or does not have the opset; IrError for everything without a form.
+        """
+        require_package(self.opset)
+        from ... import __version__
+
+        missing = Unsupported("ONNX")
+        graph, constants = _written(prepare(module, request.entry), self.opset, request, missing)
+        if missing and has_data(module):
+            again = Unsupported("ONNX")
+            plain = first_order(prepare(module, request.entry))
+            written = _written(plain, self.opset, request, again)
+            if not again:
+                (graph, constants), missing = written, again
+        missing.check()
+        beside = self.external_data or total_bytes(list(constants.values())) > _LARGEST
+        external = External(f"{request.output}.data") if beside else None
+        model = build_model(graph, constants, self.opset, request.entry, ("irtool", __version__), external)
+        _check(model)
+        return model, external
+
+
+def _written(
+    module: Module, opset: int, request: Request, missing: Unsupported
+) -> tuple[Graph, dict[str, tuple[np.ndarray, str]]]:
+    """The graph of `@main`, and its constants."""
+    module = expand(module, missing)
+    main = module.functions.get("main")
+    if not isinstance(main, Function):
+        raise IrError(f"there is no function @{request.entry} to export")
+    names = Names()
+    graph, constants = Graph(None), Initializers(names)
+    arguments = []
+    for p in main.params:
+        leaves: list[Any] = []
+        types = leaves_of(p.checked_type)
+        for i, t in enumerate(types):
+            hint = p.name if len(types) == 1 else f"{p.name}.{i}"
+            try:
+                if not isinstance(t, TensorType):
+                    raise NoForm("inputs are tensors, or tuples of these")
+                element_type(t.dtype)
+            except NoForm as reason:
+                missing.add(f"%{p.name}", str(reason), p.span)
+                leaves.append(Value(hint, getattr(t, "dtype", "float32")))
+                continue
+            if p.name in request.weights:
+                leaves.append(constants.named(hint, request.weights[p.name], t.dtype))
+            else:
+                leaves.append(Value(names.fresh(hint), t.dtype))
+                graph.inputs.append((leaves[-1], t))
+        arguments.append(nested(leaves, p.checked_type))
+    emitter = Emitter(module, names, constants, opset, missing)
+    value = emitter.write(main, arguments, graph)
+    if not missing:
+        _finish(emitter, graph, flatten(value), leaves_of(main.body.checked_type))
+    return graph, constants.arrays
+
+
+def _finish(emitter: Emitter, graph: Graph, values: list[Any], types: list[Any]) -> None:
+    """Names the results `output`, or `output_0`, `output_1` …."""
+    for i, (v, t) in enumerate(zip(values, types, strict=True)):
+        if not isinstance(v, Value) or not isinstance(t, TensorType):
+            emitter.missing.add("@main", "results are tensors, or tuples of these", None)
+            continue
+        hint = emitter.names.fresh("output" if len(values) == 1 else f"output_{i}")
+        w = emitter.writer(graph, None, "Identity", hint)
+        source = next((n for n in reversed(graph.nodes) if v.name in n.outputs), None)
+        if source is None or any(v.name == o.name for o, _ in graph.outputs) or _is_read(graph, v.name):
+            made = w.nodes("Identity", 1, v, dtypes=[v.dtype])[0]
+            source = graph.nodes[-1]
+            v = made
+        source.outputs = [hint if n == v.name else n for n in source.outputs]
+        graph.outputs.append((Value(hint, v.dtype), t))
+
+
+def _is_read(graph: Graph, name: str) -> bool:
+    stack = [graph]
+    while stack:
+        g = stack.pop()
+        if any(v.name == name for v, _ in g.outputs):
+            return True
+        for node in g.nodes:
+            if name in node.inputs:
+                return True
+            stack.extend(a for a in node.attributes.values() if isinstance(a, Graph))
+    return False
+
+
+def require_package(opset: int) -> None:
+    """Raises UsageError where the package `onnx` is missing, or does not have the opset."""
+    try:
+        from onnx import defs
+    except ImportError:
+        raise UsageError("the format onnx needs the package onnx", help="pip install 'irtool[onnx]'") from None
+    newest = defs.onnx_opset_version()
+    if not OLDEST_OPSET <= opset <= newest:
+        raise UsageError(
+            f"opset {opset} is not among those that can be written", help=f"they are {OLDEST_OPSET} to {newest}"
+        )
+
+
+def _check(model: onnx.ModelProto) -> None:
+    """What the checker of the package says of the model would be a mistake of irtool. Raises InternalError."""
+    from onnx import checker, shape_inference
+
+    try:
+        checker.check_model(skeleton(model), full_check=True)
+    except (checker.ValidationError, shape_inference.InferenceError) as error:
+        raise InternalError(f"the checker of ONNX refuses the model: {str(error).strip()[:2000]}") from None

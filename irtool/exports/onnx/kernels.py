@@ -1,0 +1,53 @@
+"""Element types that ONNX Runtime's CPU kernels compute in, for operators that ONNX itself defines for more.
+
+A model that is valid may still be refused when it is loaded: the runtime has no 8-bit `Add`, no `Where` on truth values. Such
+a node is computed in the narrowest wider integer type of the list and its result is cast back, which gives the same bits, since
+sums and products wrap alike. Floating point is left as it is: the runtime widens float16 by itself.
+"""
+
+from __future__ import annotations
+
+from .dtypes import bits_of, is_unsigned
+
+_WIDE = ("int32", "int64")
+_FLAT = ("uint8", "int32", "int64")
+
+COMPUTED_IN: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "CumSum", "Pow", "ReduceSum", "Einsum", "TopK"), _WIDE),
+    **dict.fromkeys(("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "ReduceProd", "Sum"), _WIDE),
+    "Equal": ("bool", "int32", "int64"),
+    "Max": ("int32", "int64", "uint32", "uint64"),
+    "Min": ("int32", "int64", "uint32", "uint64"),
+    "Clip": ("int8", "uint8", "int32", "int64", "uint32", "uint64"),
+    "Relu": ("int32",),
+    "Neg": ("int8", "int32", "int64"),
+    "ReduceMax": ("int8", "uint8", "int32", "int64"),
+    "ReduceMin": ("int8", "uint8", "int32", "int64"),
+    "ArgMax": ("int8", "uint8", "int32", "int64"),
+    "ArgMin": ("int8", "uint8", "int32", "int64"),
+    "MatMul": ("int32", "int64", "uint32", "uint64"),
+    "NonZero": ("bool", "uint8", "int32", "int64"),
+    "Where": _FLAT,
+    "Pad": ("bool", "int8", "uint8", "int32", "int64", "uint32", "uint64"),
+    "Tile": ("bool", "int8", "uint8", "int32", "int64", "uint32", "uint64"),
+    "Trilu": ("bool", "int64"),
+    "MaxPool": ("int8", "uint8"),
+    "ScatterElements": ("int8", "uint8", "int16", "uint16", "int32", "int64", "uint32", "uint64", "bool"),
+    "Range": ("int16", "int32", "int64"),
+}
+
+
+def computed_in(node: str, dtype: str) -> str:
+    """The type to compute a node in whose operands are of that integer type; the type itself if there is a kernel, or none."""
+    have = COMPUTED_IN.get(node)
+    if have is None or dtype in have or "float" in dtype:
+        return dtype
+    width = bits_of(dtype) if dtype != "bool" else 1
+    for wider in have:
+        room = bits_of(wider) - (0 if is_unsigned(wider) else 1)
+        if dtype == "bool" or (
+            (room >= width or (not is_unsigned(dtype) and not is_unsigned(wider) and room + 1 >= width))
+            and (is_unsigned(dtype) or not is_unsigned(wider))
+        ):
+            return wider
+    return "int64" if "int64" in have else dtype

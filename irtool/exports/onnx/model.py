@@ -1,0 +1,194 @@
+"""The protobuf of a model, and the weights that are kept in a file beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...deferred import np
+from ...ir import TensorType, Type
+from ...ir.dims import ANY, DimVar
+from .dtypes import ELEMENT_TYPES
+from .graph import Graph, Value
+
+if TYPE_CHECKING:
+    import onnx
+
+_SMALL = 1024
+"""Bytes up to which a constant stays in the model: what shapes are inferred from is among these."""
+
+_ALIGNMENT = 4096
+"""Offsets in the file of weights are multiples of this, so that pages can be mapped."""
+
+
+@dataclass
+class External:
+    """Weights for a file beside the model: its name, and its contents part by part."""
+
+    location: str
+    arrays: list[np.ndarray] = field(default_factory=list)
+    end: int = 0
+
+    def place(self, data: np.ndarray) -> tuple[int, int]:
+        """Offset and length of an array, which comes behind those that are there."""
+        offset = -(-self.end // _ALIGNMENT) * _ALIGNMENT
+        self.arrays.append(data)
+        self.end = offset + data.nbytes
+        return offset, data.nbytes
+
+    def parts(self) -> Iterator[bytes]:
+        """The contents of the file."""
+        at = 0
+        for data in self.arrays:
+            offset = -(-at // _ALIGNMENT) * _ALIGNMENT
+            yield bytes(offset - at)
+            yield _raw(data)
+            at = offset + data.nbytes
+
+
+def _raw(data: np.ndarray) -> bytes:
+    return np.ascontiguousarray(data).astype(data.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+def build_model(
+    graph: Graph,
+    constants: dict[str, tuple[np.ndarray, str]],
+    opset: int,
+    name: str,
+    producer: tuple[str, str],
+    external: External | None = None,
+) -> onnx.ModelProto:
+    """The model, in the oldest version of the format that has the opset, since more readers know that.
+
+    Constants that no node reads are left out; with `external` larger ones are placed in it.
+    """
+    import onnx
+
+    used = set(_read(graph))
+    model = onnx.ModelProto()
+    model.producer_name, model.producer_version = producer
+    opsets = model.opset_import.add()
+    opsets.domain, opsets.version = "", opset
+    model.ir_version = onnx.helper.find_min_ir_version_for(model.opset_import)
+    _fill(model.graph, graph, name)
+    for key, (data, dtype) in constants.items():
+        if key in used:
+            _tensor(model.graph.initializer.add(), key, data, dtype, external)
+    return model
+
+
+def skeleton(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with larger constants as inputs: what the checker looks at without reading all weights."""
+    import onnx
+
+    from onnx import helper
+
+    if model.ByteSize() < 1 << 20 and not any(t.external_data for t in model.graph.initializer):
+        return model
+    small = onnx.ModelProto()
+    small.ir_version = model.ir_version
+    small.opset_import.extend(model.opset_import)
+    small.graph.name = model.graph.name
+    small.graph.input.extend(model.graph.input)
+    small.graph.node.extend(model.graph.node)
+    small.graph.output.extend(model.graph.output)
+    for tensor in model.graph.initializer:
+        if len(tensor.raw_data) <= _SMALL and not tensor.external_data:
+            small.graph.initializer.append(tensor)
+        else:
+            small.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+    return small
+
+
+def _read(graph: Graph) -> Iterator[str]:
+    stack = [graph]
+    while stack:
+        g = stack.pop()
+        yield from (v.name for v, _ in g.outputs)
+        for node in g.nodes:
+            yield from node.inputs
+            stack.extend(a for a in node.attributes.values() if isinstance(a, Graph))
+
+
+def _fill(proto: Any, graph: Graph, name: str) -> None:
+    """Writes a graph and those in it, which `emit.DEEPEST` limits."""
+    proto.name = name
+    for v, t in graph.inputs:
+        _info(proto.input.add(), v, t)
+    for v, t in graph.outputs:
+        _info(proto.output.add(), v, t)
+    for node in graph.nodes:
+        made = proto.node.add()
+        made.op_type, made.name = node.op, node.name
+        made.input.extend(node.inputs)
+        made.output.extend(node.outputs)
+        for key, value in sorted(node.attributes.items()):
+            _attribute(made.attribute.add(), key, value, f"{node.name}.{key}")
+
+
+def _attribute(proto: Any, key: str, value: Any, name: str) -> None:
+    import onnx
+
+    kinds = onnx.AttributeProto
+    proto.name = key
+    if isinstance(value, Graph):
+        proto.type = kinds.GRAPH
+        _fill(proto.g, value, name)
+    elif isinstance(value, np.ndarray):
+        proto.type = kinds.TENSOR
+        _tensor(proto.t, "", value, str(value.dtype), None)
+    elif isinstance(value, bool | int | np.integer):
+        proto.type, proto.i = kinds.INT, int(value)
+    elif isinstance(value, float | np.floating):
+        proto.type, proto.f = kinds.FLOAT, float(value)
+    elif isinstance(value, str):
+        proto.type, proto.s = kinds.STRING, value.encode()
+    elif all(isinstance(v, int | np.integer) for v in value):
+        proto.type = kinds.INTS
+        proto.ints.extend(int(v) for v in value)
+    else:
+        proto.type = kinds.FLOATS
+        proto.floats.extend(float(v) for v in value)
+
+
+def _info(proto: Any, v: Value, t: Type | None) -> None:
+    proto.name = v.name
+    tensor = proto.type.tensor_type
+    tensor.elem_type = ELEMENT_TYPES[v.dtype]
+    if isinstance(t, TensorType):
+        tensor.shape.SetInParent()
+        for axis, dim in enumerate(t.shape):
+            made = tensor.shape.dim.add()
+            if isinstance(dim, int):
+                made.dim_value = int(dim)
+            else:
+                made.dim_param = dim_name(dim, v.name, axis)
+
+
+def dim_name(dim: Any, value: str, axis: int) -> str:
+    """The name of an extent that is not known: that of its variable, or of the value and the axis."""
+    if dim is ANY:
+        return f"{value}_dim_{axis}"
+    return dim.name if isinstance(dim, DimVar) else repr(dim)
+
+
+def _tensor(proto: Any, name: str, data: np.ndarray, dtype: str, external: External | None) -> None:
+    import onnx
+
+    proto.name = name
+    proto.dims.extend(data.shape)
+    proto.data_type = ELEMENT_TYPES[dtype]
+    if external is None or data.nbytes <= _SMALL:
+        proto.raw_data = _raw(data)
+        return
+    offset, length = external.place(data)
+    proto.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", external.location), ("offset", str(offset)), ("length", str(length))):
+        entry = proto.external_data.add()
+        entry.key, entry.value = key, value
+
+
+def total_bytes(constants: Sequence[tuple[np.ndarray, str]]) -> int:
+    """The bytes of all constants."""
+    return sum(data.nbytes for data, _ in constants)

@@ -1,0 +1,191 @@
+"""Operators of two operands that broadcast."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..dtypes import is_float, is_unsigned
+from ..form import Form, decomposed, form, row
+from ..graph import Value
+from ..site import Site
+from .unary import floor_divided, truncated
+
+
+@dataclass(frozen=True)
+class Arithmetic(Form):
+    """The node of the same meaning."""
+
+    node: str
+
+    direct: ClassVar[bool] = True
+
+    @property
+    def becomes(self) -> str:
+        return f"`{self.node}`"
+
+    def emit(self, s: Site) -> Any:
+        a, b = s.inputs
+        if a.dtype == "bool":
+            return s.cast(s.node(self.node, s.cast(a, "int32"), s.cast(b, "int32")), "bool")
+        return s.node(self.node, a, b)
+
+
+for _name, _node in {
+    "add": "Add", "subtract": "Sub", "multiply": "Mul", "power": "Pow", "maximum": "Max", "minimum": "Min", "divide": "Div",
+}.items():  # fmt: skip
+    row(Arithmetic(_node), _name)
+
+
+@dataclass(frozen=True)
+class Comparison(Arithmetic):
+    """The node of the same meaning, with a truth value."""
+
+    negated: bool = False
+
+    @property
+    def becomes(self) -> str:
+        return f"`{self.node}`, `Not`" if self.negated else f"`{self.node}`"
+
+    def emit(self, s: Site) -> Any:
+        made = s.compare(self.node, *s.inputs)
+        return s.node("Not", made) if self.negated else made
+
+
+for _name, _node in {
+    "equal": "Equal", "less": "Less", "less_equal": "LessOrEqual", "greater": "Greater", "greater_equal": "GreaterOrEqual",
+}.items():  # fmt: skip
+    row(Comparison(_node), _name)
+row(Comparison("Equal", negated=True), "not_equal")
+
+
+@dataclass(frozen=True)
+class Logical(Arithmetic):
+    """The node of the same meaning on truth values."""
+
+    def emit(self, s: Site) -> Any:
+        a, b = (s.cast(v, "bool") for v in s.inputs)
+        return s.cast(s.node(self.node, a, b), s.out.dtype)
+
+
+for _name, _node in {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}.items():
+    row(Logical(_node), _name)
+
+
+@dataclass(frozen=True)
+class Bitwise(Arithmetic):
+    """The node of the same meaning; its logical twin on truth values."""
+
+    @property
+    def becomes(self) -> str:
+        return f"`Bitwise{self.node}`; `{self.node}` of truth values"
+
+    def emit(self, s: Site) -> Any:
+        a, b = s.inputs
+        return s.node(self.node if a.dtype == "bool" else f"Bitwise{self.node}", a, b)
+
+
+for _name, _node in {"bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor"}.items():
+    row(Bitwise(_node), _name)
+
+
+@decomposed("`Mul` by a power of two, which `BitShift` makes, in `int64`", "left_shift")
+def left_shift(s: Site) -> Value:
+    a, b = s.inputs
+    return s.cast(s.mul(s.cast(a, "int64"), _power_of_two(s, b)), a.dtype)
+
+
+@decomposed("`BitShift` of unsigned integers, else division by a power of two, rounded down", "right_shift")
+def right_shift(s: Site) -> Value:
+    a, b = s.inputs
+    if is_unsigned(a.dtype):
+        shifted = s.node("BitShift", s.cast(a, "uint64"), s.cast(b, "uint64"), direction="RIGHT")
+        return s.cast(shifted, a.dtype)
+    return s.cast(floor_divided(s, s.cast(a, "int64"), _power_of_two(s, b)), a.dtype)
+
+
+def _power_of_two(s: Site, exponent: Value) -> Value:
+    one = s.constant(1, "uint64")
+    return s.cast(s.node("BitShift", one, s.cast(exponent, "uint64"), direction="LEFT"), "int64")
+
+
+def _floor_div(s: Site) -> Value:
+    a, b = s.inputs
+    if is_float(a.dtype):
+        return s.node("Floor", s.div(a, b))
+    if a.dtype in ("int8", "int16"):
+        return s.cast(floor_divided(s, s.cast(a, "int32"), s.cast(b, "int32")), a.dtype)
+    return floor_divided(s, a, b)
+
+
+@decomposed("`Div`, `Floor`; of integers `Mod`, `Sub`, `Div`", "floor_divide")
+def floor_divide(s: Site) -> Value:
+    return _floor_div(s)
+
+
+@decomposed("`Mod` of integers, `Div`, `Floor`, `Mul`, `Sub` of floating point", "floor_mod")
+def floor_mod(s: Site) -> Value:
+    a, b = s.inputs
+    if is_float(a.dtype):
+        return s.sub(a, s.mul(s.node("Floor", s.div(a, b)), b))
+    return s.node("Mod", a, b)
+
+
+@decomposed("`Div`; of floating point rounded towards zero", "trunc_divide")
+def trunc_divide(s: Site) -> Value:
+    a, b = s.inputs
+    quotient = s.div(a, b)
+    return truncated(s, quotient) if is_float(a.dtype) else quotient
+
+
+@form("mod", "trunc_mod")
+@dataclass(frozen=True)
+class Mod(Form):
+    """`Mod` with `fmod=1`"""
+
+    direct: ClassVar[bool] = True
+
+    def emit(self, s: Site) -> Any:
+        a, b = s.inputs
+        return s.node("Mod", a, b, fmod=1)
+
+
+@form("where")
+@dataclass(frozen=True)
+class Where(Form):
+    """`Where`, the condition cast to truth values"""
+
+    direct: ClassVar[bool] = True
+
+    def emit(self, s: Site) -> Any:
+        condition, a, b = s.inputs
+        return s.where(s.cast(condition, "bool"), a, b)
+
+
+@form("nn.bias_add")
+@dataclass(frozen=True)
+class BiasAdd(Form):
+    """`Add`, the vector unsqueezed"""
+
+    direct: ClassVar[bool] = True
+
+    def emit(self, s: Site) -> Any:
+        x, bias = s.inputs
+        return s.add(x, along(s, bias, s.axes(0, [s.attrs.axis])[0], len(s.tensor(0).shape)))
+
+
+@form("nn.prelu")
+@dataclass(frozen=True)
+class PRelu(Form):
+    """`PRelu`, the vector unsqueezed"""
+
+    direct: ClassVar[bool] = True
+
+    def emit(self, s: Site) -> Any:
+        x, alpha = s.inputs
+        return s.node("PRelu", x, along(s, alpha, s.axes(0, [s.attrs.axis])[0], len(s.tensor(0).shape)))
+
+
+def along(s: Any, vector: Value, axis: int, rank: int) -> Value:
+    """A vector as a tensor that broadcasts against one of that rank, running along an axis."""
+    return s.unsqueeze(vector, *range(1, rank - axis)) if axis < rank - 1 else vector

@@ -1,0 +1,189 @@
+"""Convolutions and their transposes, in the layout that ONNX has: other layouts are rearranged around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from ....ir import Expr, TensorType
+from ....ops.base import call
+from ....passes.legalization.rule import Site as RelaySite
+from ..dtypes import is_float
+from ..form import Expansion, form
+from ..graph import Value
+from ..site import Site
+
+PLAIN = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}
+"""Layouts of data and weights by the number of spatial axes."""
+
+
+def spatial_rank(layout: str) -> int:
+    """The number of spatial axes of a layout of data."""
+    return sum(a.isupper() for a in layout) - 2
+
+
+def relayout(e: Expr, source: str, target: str) -> Expr:
+    """The expression in another layout."""
+    return e if source == target else call("layout_transform", e, src_layout=source, dst_layout=target)
+
+
+def attributes(at: Any, **changes: Any) -> dict[str, Any]:
+    """The attributes of a call, some of them changed."""
+    return {**{f.name: getattr(at, f.name) for f in fields(at)}, **changes}
+
+
+def in_plain_layout(s: RelaySite, kernel: str, name: str = "") -> Expr | None:
+    """A convolution between rearrangements, or None if its layouts are plain. `kernel` is the plain layout of weights."""
+    at = s.attrs
+    data = PLAIN[spatial_rank(at.data_layout)][0]
+    out = at.out_layout or at.data_layout
+    if at.data_layout == data and at.kernel_layout == kernel and out == data and not name:
+        return None
+    x, w, *rest = s.args
+    depth = at.kernel_layout
+    made = call(
+        name or at.name,
+        relayout(x, at.data_layout, data),
+        relayout(w, depth, kernel),
+        *rest,
+        span=s.call.span,
+        **attributes(at, data_layout=data, kernel_layout=kernel, out_layout=""),
+    )
+    return relayout(made, data, out)
+
+
+def pads_of(padding: Sequence[int], rank: int) -> list[int]:
+    """Begins, then ends, as ONNX has them, from one number, one for each axis, or both."""
+    padding = [int(p) for p in padding]
+    if len(padding) == 1:
+        return padding * (2 * rank)
+    return padding * 2 if len(padding) == rank else padding
+
+
+def spread(values: Sequence[int], rank: int) -> list[int]:
+    """One number for each axis."""
+    values = [int(v) for v in values]
+    return values * rank if len(values) == 1 else values
+
+
+@form("nn.conv1d", "nn.conv2d", "nn.conv3d")
+@dataclass(frozen=True)
+class Conv(Expansion):
+    """`Conv`; `ConvInteger` of 8-bit integers, a sum of `MatMul` for each tap of other integers; other layouts: `Transpose` around it"""
+
+    direct: ClassVar[bool] = True
+
+    def expand(self, s: RelaySite) -> Expr | None:
+        return in_plain_layout(s, PLAIN[spatial_rank(s.attrs.data_layout)][1])
+
+    def emit(self, s: Site) -> Any:
+        x, w = s.inputs
+        at, rank = s.attrs, len(s.tensor(0).shape) - 2
+        shared: dict[str, Any] = {
+            "kernel_shape": list(s.dims(1)[2:]),
+            "strides": spread(at.strides, rank),
+            "dilations": spread(at.dilation, rank),
+            "pads": pads_of(at.padding, rank),
+            "group": int(at.groups),
+        }
+        if is_float(s.out.dtype):
+            made = s.node("Conv", s.cast(x, s.out.dtype), s.cast(w, s.out.dtype), **shared)
+            return made
+        if x.dtype in ("int8", "uint8") and w.dtype in ("int8", "uint8") and s.out.dtype in ("int32", "int64"):
+            return s.cast(convolved_integers(s, x, w, None, None, shared), s.out.dtype)
+        return _by_taps(s, x, w, shared)
+
+
+def convolved_integers(s: Site, x: Value, w: Value, x_zero: Value | None, w_zero: Value | None, shared: Any) -> Value:
+    """`ConvInteger`: exact sums of 8-bit products. ONNX Runtime has it for unsigned data, which is 128 more."""
+    if x.dtype == "int8":
+        x = s.cast(s.add(s.cast(x, "int32"), s.constant(128, "int32")), "uint8")
+        moved = s.constant(128, "int32") if x_zero is None else s.add(s.cast(x_zero, "int32"), s.constant(128, "int32"))
+        x_zero = s.cast(moved, "uint8")
+    return s.node("ConvInteger", x, w, x_zero, w_zero, dtype="int32", **shared)
+
+
+def _by_taps(s: Site, x: Value, w: Value, shared: dict[str, Any]) -> Value:
+    """The sum over the taps of products of shifted data with the weights of the tap."""
+    import itertools
+
+    rank, groups = len(shared["strides"]), shared["group"]
+    wide = "int64" if s.out.dtype in ("int64", "uint64") else "int32"
+    x, w = s.cast(x, wide), s.cast(w, wide)
+    batch, _, *size = s.dims(0)
+    units, depth, *taps = s.dims(1)
+    pads = shared["pads"]
+    x = s.node("Pad", x, s.ints(0, 0, *pads[:rank], 0, 0, *pads[rank:]))
+    places = [int(d) for d in s.static(s.out)[2:]]
+    x = s.reshape(
+        x, [batch, groups, depth, *(n + a + b for n, a, b in zip(size, pads[:rank], pads[rank:], strict=True))]
+    )
+    w = s.reshape(w, [groups, units // groups, depth, *taps])
+    total = None
+    axes = list(range(3, 3 + rank))
+    for tap in itertools.product(*map(range, taps)):
+        first = [t * d for t, d in zip(tap, shared["dilations"], strict=True)]
+        ends = [f + (p - 1) * v + 1 for f, p, v in zip(first, places, shared["strides"], strict=True)]
+        part = s.slice(x, first, ends, axes, shared["strides"])
+        flat = s.reshape(part, [batch, groups, depth, -1])
+        weights = s.squeeze(s.slice(w, tap, [t + 1 for t in tap], axes), *axes)
+        made = s.node("MatMul", weights, flat)
+        total = made if total is None else s.add(total, made)
+    assert total is not None
+    return s.cast(s.reshape(total, [batch, units, *places]), s.out.dtype)
+
+
+@form("nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose")
+@dataclass(frozen=True)
+class ConvTranspose(Expansion):
+    """`ConvTranspose`; other layouts: `Transpose` around it"""
+
+    direct: ClassVar[bool] = True
+
+    def expand(self, s: RelaySite) -> Expr | None:
+        at = s.attrs
+        data = PLAIN[spatial_rank(at.data_layout)][0]
+        letters, plain = at.kernel_layout, at.kernel_form  # the channels that come in are the first axis of the latter
+        out = at.out_layout or at.data_layout
+        if at.data_layout == data and letters == plain and out == data:
+            return None
+        x, w = s.args
+        made = call(
+            at.name,
+            relayout(x, at.data_layout, data),
+            relayout(w, letters, plain),
+            span=s.call.span,
+            **attributes(at, data_layout=data, kernel_layout=plain, out_layout=""),
+        )
+        return relayout(made, data, out)
+
+    def emit(self, s: Site) -> Any:
+        x, w = s.inputs
+        at, rank = s.attrs, len(s.tensor(0).shape) - 2
+        if not is_float(s.out.dtype):
+            s.refuse(f"ONNX has ConvTranspose for floating point, not for {s.out.dtype}")
+        return s.node(
+            "ConvTranspose",
+            s.cast(x, s.out.dtype),
+            s.cast(w, s.out.dtype),
+            kernel_shape=list(s.dims(1)[2:]),
+            strides=spread(at.strides, rank),
+            dilations=spread(at.dilation, rank),
+            pads=pads_of(at.padding, rank),
+            output_padding=spread(at.output_padding, rank),
+            group=int(at.groups),
+        )
+
+
+@form("nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc")
+@dataclass(frozen=True)
+class BlockedConv(Expansion):
+    """`nn.conv2d` on plain layouts, `Reshape` and `Transpose` around it"""
+
+    def expand(self, s: RelaySite) -> Expr | None:
+        at = s.attrs
+        kernel = at.kernel_layout
+        weight = s.types[1]
+        assert isinstance(weight, TensorType)
+        return in_plain_layout(s, "OIHW", "nn.conv2d") if kernel else None

@@ -1,0 +1,125 @@
+"""Reductions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..dtypes import is_float
+from ..form import Form, decomposed, row
+from ..graph import Value
+from ..site import Site
+
+
+def reduced_axes(s: Site) -> list[int]:
+    """The axes that a reduction is over, in order."""
+    return list(s.attrs.removed(len(s.tensor(0).shape)))
+
+
+@dataclass(frozen=True)
+class Reduce(Form):
+    """The node of the same meaning; of truth values on integers."""
+
+    node: str
+    to_bool: bool = False
+
+    direct: ClassVar[bool] = True
+
+    @property
+    def becomes(self) -> str:
+        return f"`{self.node}` of the truth values as integers" if self.to_bool else f"`{self.node}`"
+
+    def emit(self, s: Site) -> Any:
+        x = s.inputs[0]
+        if self.to_bool or x.dtype == "bool":
+            x = s.cast(s.cast(x, "bool"), "int32")
+        made = s.reduce(self.node, x, reduced_axes(s), s.attrs.keepdims)
+        return s.cast(made, s.out.dtype)
+
+
+row(Reduce("ReduceSum"), "sum")
+row(Reduce("ReduceProd"), "prod")
+row(Reduce("ReduceMax"), "max")
+row(Reduce("ReduceMin"), "min")
+row(Reduce("ReduceMin", to_bool=True), "all")
+row(Reduce("ReduceMax", to_bool=True), "any")
+
+
+@dataclass(frozen=True)
+class Mean(Form):
+    """`ReduceMean`; of integers `ReduceSum` divided by the count"""
+
+    direct: ClassVar[bool] = True
+
+    def emit(self, s: Site) -> Any:
+        (x,) = s.inputs
+        axes = reduced_axes(s)
+        if is_float(x.dtype):
+            return s.reduce("ReduceMean", x, axes, s.attrs.keepdims)
+        wide = s.cast(x, "int64" if x.dtype in ("int64", "uint64", "uint32") else "int32")
+        total = s.reduce("ReduceSum", wide, axes, s.attrs.keepdims)
+        shape = s.dims(0)
+        count = 1
+        for a in axes:
+            count *= shape[a]
+        narrow = s.cast(s.cast(total, x.dtype), wide.dtype)
+        return s.cast(s.div(narrow, s.scalar(count, wide)), x.dtype)
+
+
+row(Mean(), "mean")
+
+
+@dataclass(frozen=True)
+class ArgExtreme(Form):
+    """`ArgMax` or `ArgMin` of the reduced axes, merged into one if they are several."""
+
+    node: str
+
+    direct: ClassVar[bool] = True
+
+    @property
+    def becomes(self) -> str:
+        return f"`{self.node}`, several axes merged into one"
+
+    def emit(self, s: Site) -> Any:
+        (x,) = s.inputs
+        axes = reduced_axes(s)
+        rank = len(s.tensor(0).shape)
+        x = s.cast(x, "int32") if x.dtype == "bool" else x
+        last = int(bool(s.attrs.select_last_index))
+        if len(axes) == 1:
+            made = s.node(
+                self.node,
+                x,
+                dtype="int64",
+                axis=axes[0],
+                keepdims=int(s.attrs.keepdims),
+                select_last_index=last or None,
+            )
+            return s.cast(made, s.out.dtype)
+        kept = [a for a in range(rank) if a not in axes]
+        shape = s.dims(0)
+        merged = s.reshape(s.transpose(x, kept + axes), [*(shape[a] for a in kept), -1])
+        made = s.node(self.node, merged, dtype="int64", axis=len(kept), keepdims=0, select_last_index=last or None)
+        if s.attrs.keepdims:
+            made = s.unsqueeze(made, *axes)
+        return s.cast(made, s.out.dtype)
+
+
+row(ArgExtreme("ArgMax"), "argmax")
+row(ArgExtreme("ArgMin"), "argmin")
+
+
+@decomposed("`Sub`, `Mul`, `ReduceMean`; with `unbiased` `ReduceSum`, `Div`", "variance")
+def variance(s: Site) -> Value:
+    x, mean = s.inputs
+    axes = reduced_axes(s)
+    difference = s.sub(x, mean)
+    square = s.mul(difference, difference)
+    if not s.attrs.unbiased:
+        return s.reduce("ReduceMean", square, axes, s.attrs.keepdims)
+    shape = s.dims(0)
+    count = 1
+    for a in axes:
+        count *= shape[a]
+    return s.div(s.reduce("ReduceSum", square, axes, s.attrs.keepdims), s.scalar(count - 1, x))

@@ -1,0 +1,228 @@
+"""One call while its nodes are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from ...deferred import np
+from ...diagnostics import Span
+from ...ir import Call, TensorType, TupleType, Type
+from .dtypes import ELEMENT_TYPES
+from .form import NoForm
+from .graph import Graph, Initializers, Names, Node, Value
+from .kernels import computed_in
+
+
+@dataclass
+class Writer:
+    """Adds nodes to a graph.
+
+    Attributes:
+        graph: where nodes go.
+        constants: the constants of the model.
+        names: the names of the model.
+        opset: the version of ONNX's operators.
+        label: the name of the nodes.
+        hint: what values are named after.
+    """
+
+    graph: Graph
+    constants: Initializers
+    names: Names
+    opset: int
+    label: str = ""
+    hint: str = ""
+
+    def nodes(
+        self, op: str, count: int, *inputs: Value | None, dtypes: Sequence[str], **attributes: Any
+    ) -> list[Value]:
+        """A node with several outputs of these dtypes."""
+        outputs = [Value(self.names.fresh(f"{self.hint or op}"), dtype) for dtype in dtypes[:count]]
+        given = [v.name if v is not None else "" for v in inputs]
+        while given and not given[-1]:
+            given.pop()
+        known = {name: value for name, value in attributes.items() if value is not None}
+        self.graph.nodes.append(
+            Node(op, given, [v.name for v in outputs], known, self.names.fresh(f"{self.label or op}"))
+        )
+        self.graph.defined.update(v.name for v in outputs)
+        return outputs
+
+    def node(self, op: str, *inputs: Value | None, dtype: str = "", **attributes: Any) -> Value:
+        """A node with one output, of the dtype of its first input if none is said.
+
+        Where ONNX Runtime has no kernel for the dtype of the first input, all inputs of that dtype are widened, and so is the
+        output, which is cast back.
+        """
+        first = next((v for v in inputs if v is not None), None)
+        if op == "Where":
+            first = inputs[1]
+        given = first.dtype if first is not None else ""
+        wide = computed_in(op, given) if given else given
+        if wide == given:
+            return self.nodes(op, 1, *inputs, dtypes=[dtype or given], **attributes)[0]
+        widened = [self.cast(v, wide) if v is not None and v.dtype == given else v for v in inputs]
+        made = self.nodes(op, 1, *widened, dtypes=[dtype or wide], **attributes)[0]
+        return made if dtype and dtype != given else self.cast(made, given)
+
+    def cast(self, v: Value, dtype: str) -> Value:
+        """`v` in another dtype; `v` itself if it has that."""
+        if v.dtype == dtype:
+            return v
+        return self.nodes("Cast", 1, v, dtypes=[dtype], to=element_type(dtype))[0]
+
+    def constant(self, data: Any, dtype: str, hint: str = "const") -> Value:
+        """A constant of a dtype."""
+        if dtype == "bfloat16":
+            bits = np.asarray(data, "float32").view("uint32")
+            raw = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("uint16")
+            return self.constants.constant(raw, dtype, hint)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.constants.constant(np.asarray(data).astype(dtype), dtype, hint)
+
+    def ints(self, *values: int) -> Value:
+        """A vector of int64: shapes, axes, bounds."""
+        return self.constant(np.array(values, "int64").reshape(len(values)), "int64", "shape")
+
+    def scalar(self, value: Any, like: Value) -> Value:
+        """A scalar of the dtype of another value."""
+        return self.constant(value, like.dtype)
+
+    def add(self, a: Value, b: Value) -> Value:
+        return self.node("Add", a, b)
+
+    def sub(self, a: Value, b: Value) -> Value:
+        return self.node("Sub", a, b)
+
+    def mul(self, a: Value, b: Value) -> Value:
+        return self.node("Mul", a, b)
+
+    def div(self, a: Value, b: Value) -> Value:
+        return self.node("Div", a, b)
+
+    def compare(self, op: str, a: Value, b: Value) -> Value:
+        """A comparison, as truth values."""
+        return self.node(op, a, b, dtype="bool")
+
+    def where(self, condition: Value, a: Value, b: Value) -> Value:
+        return self.node("Where", condition, a, b, dtype=a.dtype)
+
+    def reshape(self, v: Value, shape: Sequence[int]) -> Value:
+        """Reshape; -1 stands for one extent that follows. An extent of 0 is one."""
+        return self.node("Reshape", v, self.ints(*shape), allowzero=1 if 0 in shape else None)
+
+    def transpose(self, v: Value, axes: Sequence[int]) -> Value:
+        """Transpose; `v` itself if no axis moves."""
+        return v if list(axes) == list(range(len(axes))) else self.node("Transpose", v, perm=list(axes))
+
+    def unsqueeze(self, v: Value, *axes: int) -> Value:
+        return self.node("Unsqueeze", v, self.ints(*axes)) if axes else v
+
+    def squeeze(self, v: Value, *axes: int) -> Value:
+        return self.node("Squeeze", v, self.ints(*axes)) if axes else v
+
+    def reduce(self, op: str, v: Value, axes: Sequence[int], keepdims: bool) -> Value:
+        """A reduction over these axes, none among them possible."""
+        return self.node(op, v, self.ints(*axes), keepdims=int(keepdims)) if axes else self.node("Identity", v)
+
+    def slice(self, v: Value, starts: Any, ends: Any, axes: Any, steps: Any = None) -> Value:
+        steps = [1] * len(starts) if steps is None else steps
+        return self.node("Slice", v, self.ints(*starts), self.ints(*ends), self.ints(*axes), self.ints(*steps))
+
+    def concat(self, values: Sequence[Value], axis: int) -> Value:
+        return values[0] if len(values) == 1 else self.node("Concat", *values, axis=axis)
+
+    def shape(self, v: Value) -> Value:
+        """The shape as a vector of int64."""
+        return self.node("Shape", v, dtype="int64")
+
+
+@dataclass(kw_only=True)
+class Site(Writer):
+    """One call of an operator.
+
+    Attributes:
+        call: the call, typed.
+        inputs: its arguments: a `Value` each, or a tuple of these.
+        types: the types of the arguments.
+        type: the type of the result.
+    """
+
+    call: Call
+    inputs: tuple[Any, ...]
+    types: tuple[Type | None, ...]
+    type: Type | None
+
+    @property
+    def attrs(self) -> Any:
+        """The attributes of the call."""
+        return self.call.attrs
+
+    @property
+    def span(self) -> Span | None:
+        return self.call.span
+
+    @property
+    def out(self) -> TensorType:
+        """The type of the result, which is a tensor."""
+        if not isinstance(self.type, TensorType):
+            self.refuse("its result is no tensor")
+        return self.type
+
+    def tensor(self, index: int) -> TensorType:
+        """The type of an argument, which is a tensor."""
+        t = self.types[index]
+        if not isinstance(t, TensorType):
+            self.refuse("an argument is no tensor")
+        return t
+
+    def type_fields(self, index: int) -> list[TensorType]:
+        """The types of the fields of a tuple argument."""
+        return self._fields(self.types[index])
+
+    @property
+    def fields(self) -> list[TensorType]:
+        """The types of the fields of the result, which is a tuple."""
+        return self._fields(self.type)
+
+    def _fields(self, t: Type | None) -> list[TensorType]:
+        if not isinstance(t, TupleType):
+            self.refuse("a tuple is expected")
+        found = [f for f in t.fields if isinstance(f, TensorType)]
+        if len(found) != len(t.fields):
+            self.refuse("a tuple in it holds something else than tensors")
+        return found
+
+    def dims(self, index: int) -> tuple[int, ...]:
+        """The shape of an argument. Raises NoForm where it is not known."""
+        return self.static(self.tensor(index))
+
+    def static(self, t: TensorType) -> tuple[int, ...]:
+        """The shape of a tensor type. Raises NoForm where it is not known."""
+        known = tuple(int(d) for d in t.shape if isinstance(d, int))
+        if len(known) != len(t.shape):
+            self.refuse("the shape must be known")
+        return known
+
+    def axes(self, index: int, axes: Sequence[int]) -> list[int]:
+        """Axes of an argument, none counted from the back."""
+        rank = len(self.tensor(index).shape)
+        return [a % rank if rank else 0 for a in axes]
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Raises NoForm."""
+        raise NoForm(reason)
+
+    def need_opset(self, opset: int, what: str) -> None:
+        """Raises NoForm if the opset is older than that which has `what`."""
+        if self.opset < opset:
+            self.refuse(f"{what} needs opset {opset}, and --opset is {self.opset}")
+
+
+def element_type(dtype: str) -> int:
+    """ONNX's number of a dtype. Raises NoForm where it has none."""
+    if dtype not in ELEMENT_TYPES:
+        raise NoForm(f"ONNX has no element type {dtype}")
+    return ELEMENT_TYPES[dtype]

@@ -1,0 +1,169 @@
+"""Models in ONNX: what is written is what the checker accepts and what the package's own evaluator computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.diagnostics import IrError
+from irtool.exports import Request, parse_export
+from irtool.infer import infer_types
+from irtool.interp import evaluate
+
+onnx = pytest.importorskip("onnx")
+
+
+def model_of(text: str, weights: dict[str, Any] | None = None, **options: Any) -> Any:
+    """The model of a text."""
+    from irtool.exports.onnx.format import Onnx
+
+    module = infer_types(irtool.parse(f'#[version = "0.0.5"]\n{text}'))
+    return Onnx(**options).model(module, Request("net.onnx", "main", weights or {}))[0]
+
+
+def runs_equal(text: str, *inputs: Any) -> Any:
+    """The model, after a comparison of its outputs with the interpreter's."""
+    from onnx.reference import ReferenceEvaluator
+
+    model = model_of(text)
+    module = infer_types(irtool.parse(f'#[version = "0.0.5"]\n{text}'))
+    wanted = evaluate(module, list(inputs))
+    names = [i.name for i in model.graph.input]
+    found = ReferenceEvaluator(model).run(None, dict(zip(names, inputs, strict=True)))
+    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    return model
+
+
+X = np.linspace(-2, 2, 12, dtype="float32").reshape(3, 4)
+
+
+@pytest.mark.promise("ONNX out")
+def test_nodes_have_the_names_of_variables_and_places() -> None:
+    model = runs_equal(
+        "def @main(%x: Tensor[(3, 4), float32]) { let %h = nn.relu(%x); let %t = tanh(%h); multiply(%t, %t) }", X
+    )
+    assert [n.output[0] for n in model.graph.node] == ["h", "t", "output"]
+    assert [n.name for n in model.graph.node][0] == "nn.relu:2:51"
+    assert [i.name for i in model.graph.input] == ["x"]
+
+
+@pytest.mark.promise("ONNX out")
+def test_what_both_branches_share_stands_in_front_of_the_if() -> None:
+    text = """
+def @main(%c: bool, %x: Tensor[(3, 4), float32]) {
+  %0 = exp(%x);
+  if (%c) { (%0, nn.relu(%0)) } else { (%0, tanh(%x)) }
+}"""
+    model = runs_equal(text, np.array(True), X)
+    runs_equal(text, np.array(False), X)
+    assert [n.op_type for n in model.graph.node] == ["Exp", "If", "Identity"]
+    assert len(model.graph.node[1].output) == 1  # the shared value is no output of a branch
+
+
+@pytest.mark.promise("ONNX out")
+def test_tail_recursion_is_a_loop() -> None:
+    text = """
+def @power(%n: int32, %x: Tensor[(3, 4), float32], %w: Tensor[(3, 4), float32]) -> Tensor[(3, 4), float32] {
+  if (greater(%n, 0)) { @power(subtract(%n, 1), multiply(%x, %w), %w) } else { %x }
+}
+def @main(%n: int32, %x: Tensor[(3, 4), float32], %w: Tensor[(3, 4), float32]) { @power(%n, %x, %w) }"""
+    model = runs_equal(text, np.array(3, "int32"), X, X)
+    runs_equal(text, np.array(0, "int32"), X, X)
+    (loop,) = [n for n in model.graph.node if n.op_type == "Loop"]
+    assert len(loop.input) == 5  # count, condition, %n, %x and the result; %w is read from outside
+
+
+@pytest.mark.promise("ONNX out")
+def test_a_local_function_that_calls_itself_is_a_loop() -> None:
+    runs_equal(
+        """
+def @main(%n: int32, %x: Tensor[(3, 4), float32]) {
+  let %y = exp(%x);
+  let %loop = fn (%i: int32, %a: (Tensor[(3, 4), float32], int32)) -> (Tensor[(3, 4), float32], int32) {
+    let %more = less(%i, %n);
+    if (%more) {
+      if (less(%i, 2)) { %loop(add(%i, 1), (add(%a.0, %y), %i)) } else { %loop(add(%i, 2), (negative(%a.0), %a.1)) }
+    } else { %a }
+  };
+  %loop(0, (%x, 7))
+}""",
+        np.array(5, "int32"),
+        X,
+    )
+
+
+@pytest.mark.promise("ONNX out")
+def test_functions_that_call_each_other_last_are_one_loop() -> None:
+    runs_equal(
+        """
+def @even(%n: int32, %x: float32) -> float32 { if (equal(%n, 0)) { %x } else { @odd(subtract(%n, 1), add(%x, 1f)) } }
+def @odd(%n: int32, %x: float32) -> float32 { if (equal(%n, 0)) { negative(%x) } else { @even(subtract(%n, 1), %x) } }
+def @main(%n: int32, %x: float32) { @even(%n, %x) }""",
+        np.array(5, "int32"),
+        np.array(2, "float32"),
+    )
+
+
+@pytest.mark.promise("ONNX out")
+def test_functions_are_inlined_with_their_closures() -> None:
+    runs_equal(
+        """
+def @twice(%f: fn (Tensor[(3, 4), float32]) -> Tensor[(3, 4), float32], %x: Tensor[(3, 4), float32]) { %f(%f(%x)) }
+def @main(%x: Tensor[(3, 4), float32]) {
+  let %b = exp(%x);
+  let %f = fn (%y: Tensor[(3, 4), float32]) { add(%y, %b) };
+  @twice(%f, %x)
+}""",
+        X,
+    )
+
+
+@pytest.mark.promise("ONNX out")
+def test_everything_without_a_form_is_reported_at_once() -> None:
+    text = """
+def @f(%n: int32) -> int32 { if (equal(%n, 0)) { 0 } else { add(@f(subtract(%n, 1)), 1) } }
+def @main(%x: Tensor[(3, 4), float32], %n: int32) {
+  (nn.bitpack(cast(%x, dtype="int32"), pack_type="uint32"), @f(%n))
+}"""
+    with pytest.raises(IrError) as error:
+        model_of(text)
+    assert {d.subject for d in error.value.diagnostics} == {"nn.bitpack", "recursion"}
+    assert all(d.code is not None and d.code.name == "E0621" and d.span for d in error.value.diagnostics)
+
+
+@pytest.mark.promise("ONNX out")
+def test_weights_are_initializers_and_can_stand_beside_the_model() -> None:
+    from irtool.exports.onnx.format import Onnx
+
+    text = "def @main(%x: Tensor[(3, 4), float32], %w: Tensor[(300, 4), float32]) { nn.dense(%x, %w, units=300) }"
+    module = infer_types(irtool.parse(f'#[version = "0.0.5"]\n{text}'))
+    w = np.arange(1200, dtype="float32").reshape(300, 4)
+    (file,) = Onnx().write(module, Request("net.onnx", "main", {"w": w}))
+    (again,) = Onnx().write(module, Request("net.onnx", "main", {"w": w}))
+    assert b"".join(file.parts) == b"".join(again.parts)
+    model = onnx.load_from_string(b"".join(file.parts))
+    assert [i.name for i in model.graph.input] == ["x"]
+    assert [(i.name, list(i.dims)) for i in model.graph.initializer] == [("w", [300, 4])]
+    beside, file = Onnx(external_data=True).write(module, Request("net.onnx", "main", {"w": w}))
+    assert beside.name == "net.onnx.data" and b"".join(beside.parts) == w.tobytes()
+    assert len(b"".join(file.parts)) < 1000
+
+
+@pytest.mark.promise("ONNX out")
+def test_unknown_extents_have_names() -> None:
+    model = model_of("def @main(%x: Tensor[(?, 4), float32]) { nn.relu(%x) }")
+    (dim, four) = model.graph.input[0].type.tensor_type.shape.dim
+    assert dim.dim_param == "x_dim_0" and four.dim_value == 4
+
+
+@pytest.mark.promise("ONNX out")
+def test_options_are_checked() -> None:
+    assert model_of("def @main(%x: float32) { exp(%x) }", opset=18).opset_import[0].version == 18
+    with pytest.raises(irtool.diagnostics.UsageError, match="opset 7"):
+        model_of("def @main(%x: float32) { exp(%x) }", opset=7)
+    assert parse_export("onnx{opset=20}") == parse_export("onnx{opset=20 external_data=False}")
