@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 STAMP = .venv/.installed
 
-.PHONY: run test test-peers pages check format bench fuzz mutants clean
+.PHONY: run test test-peers pages check format bench compare fuzz mutants clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
@@ -33,6 +33,11 @@ format: $(STAMP)-dev
 bench: $(STAMP)-dev
 	$(BIN)/python -m benchmarks
 
+# The same ONNX files through irtool, ONNX Runtime and OpenVINO: writes docs/compare.md, its chart and README's table. Half an hour,
+# 4 GB of packages and 2 GB of models in build/compare; python -m benchmarks.compare --help shows what can be left out.
+compare: $(STAMP)-compare
+	.venv-compare/bin/python -m benchmarks.compare --write
+
 # Random modules through random passes, and mutated texts; make fuzz SECONDS=60 SEED=7 JOBS=2. Failures become goldens in fuzz-failures/.
 SECONDS ?= 600
 SEED ?= 1
@@ -59,5 +64,10 @@ $(STAMP)-peers: $(STAMP)-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
 	touch $@
 
+$(STAMP)-compare: $(STAMP) pyproject.toml benchmarks/compare/requirements.txt
+	test -x .venv-compare/bin/python || $(PYTHON) -m venv .venv-compare
+	.venv-compare/bin/python -m pip install --quiet --disable-pip-version-check -e . -r benchmarks/compare/requirements.txt
+	touch $@
+
 clean:
-	rm -rf .venv build *.egg-info
+	rm -rf .venv .venv-compare build *.egg-info

@@ -1,0 +1,115 @@
+"""The command line of the side-by-side."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import re
+import subprocess
+import sys
+from dataclasses import asdict
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from .. import __main__ as benchmarks
+from .export import NETWORKS
+from .tables import chart, resource_table, speed_table
+from .turns import Measured, measure
+from .worker import ENGINES
+
+ROOT = Path(__file__).parents[2]
+MODELS = ROOT / "build" / "compare"
+
+
+def main() -> None:
+    """Exports what is missing, measures, prints; with --write into README.md and docs, too."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
+    parser.add_argument("--only", default="", help="networks, separated by commas")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--seconds", type=float, default=6.0, help="of runs for each engine, network and thread count")
+    parser.add_argument("--write", action="store_true", help="write docs/compare.md, docs/compare.svg and README.md")
+    options = parser.parse_args()
+    chosen = options.only.split(",") if options.only else list(NETWORKS)
+    unknown = [n for n in chosen if n not in NETWORKS]
+    if unknown:
+        sys.exit(f"unknown network {unknown[0]}; there are {', '.join(NETWORKS)}")
+    counts = options.threads.split(",")
+    results: dict[str, Any] = {}
+    for name in chosen:
+        path = _exported(name)
+        results[name] = {"title": NETWORKS[name].title, "threads": {}}
+        for t in counts:
+            found = measure(path, list(ENGINES), int(t), options.seconds)
+            results[name]["threads"][t] = {e: _summary(m) for e, m in found.items()}
+            said = ", ".join(f"{e} {m.error or f'{m.best * 1e3:.2f} ms'}" for e, m in found.items())
+            print(f"{NETWORKS[name].title}, threads {t}: {said}", file=sys.stderr, flush=True)
+    text = _page(results, counts)
+    print(text)
+    if options.write:
+        (ROOT / "docs" / "compare.md").write_text(text, encoding="utf-8")
+        (ROOT / "docs" / "compare.svg").write_text(chart(results, counts), encoding="utf-8")
+        _put_into_readme(speed_table(results, counts))
+
+
+def _exported(name: str) -> Path:
+    """The ONNX file of a network; torch does its work in a process of its own."""
+    path = MODELS / f"{name}.onnx"
+    if not path.exists():
+        subprocess.run([sys.executable, "-m", "benchmarks.compare.export", name, str(MODELS)], check=True)
+    return path
+
+
+def _summary(m: Measured) -> dict[str, Any]:
+    if m.error:
+        return {"error": m.error}
+    kept = {k: v for k, v in asdict(m).items() if k not in ("times", "error")}
+    return {"best": m.best, "median": m.median, "runs": len(m.times), **kept}
+
+
+def _page(results: dict[str, Any], counts: list[str]) -> str:
+    packages = ", ".join(f"{n} {version(n)}" for n in ("onnxruntime", "openvino", "torch", "transformers"))
+    failures = [
+        f"- {n['title']}, {e}, threads {t}: {m['error']}\n"
+        for n in results.values()
+        for t, engines in n["threads"].items()
+        for e, m in engines.items()
+        if "error" in m
+    ]
+    return f"""# irtool beside ONNX Runtime and OpenVINO
+
+`make compare` wrote this page: {benchmarks._processor()}, {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
+
+The same ONNX file, exported from torch with random weights, goes to each engine, in float32. Each engine has a process of its
+own; the processes take turns, and are stopped while others run. Times are milliseconds of a run: the best, and the median in
+parentheses. The ratio is irtool's best time over that of the better peer: below 1 irtool is faster.
+
+![Ratios as a chart](compare.svg)
+
+## Speed
+
+{speed_table(results, counts)}
+## Start, size and memory
+
+With {counts[0]} thread{"s" if counts[0] != "1" else ""}. "Built here" is the whole way from the ONNX file, the C compiler
+included; "built before" opens the library of an earlier build. The difference is that of irtool's output from ONNX Runtime's,
+relative to the largest output.
+
+{resource_table(results, counts[0])}
+{"## Failures" + chr(10) + chr(10) + "".join(failures) if failures else ""}"""
+
+
+def _put_into_readme(table: str) -> None:
+    """Replaces what stands between the two markers in README.md."""
+    path = ROOT / "README.md"
+    text = path.read_text(encoding="utf-8")
+    begin, end = "<!-- compare -->\n", "<!-- /compare -->\n"
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
+    if not pattern.search(text):
+        sys.exit("README.md has no place for the table")
+    path.write_text(pattern.sub(lambda _: begin + table + end, text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""Full-size networks from torch and transformers, with random weights, as ONNX files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network: its title in tables, and what makes the module and its inputs by name."""
+
+    title: str
+    make: Callable[[], tuple[Any, dict[str, Any]]]
+
+
+def _image(size: int = 224) -> Any:
+    import torch
+
+    return torch.randn(1, 3, size, size)
+
+
+def _tokens(count: int, words: int) -> Any:
+    import torch
+
+    return torch.randint(0, words, (1, count))
+
+
+def _vision(model: str, config: str, size: int = 224, **options: Any) -> Callable[[], tuple[Any, dict[str, Any]]]:
+    def make() -> tuple[Any, dict[str, Any]]:
+        import transformers
+
+        net = getattr(transformers, model)(getattr(transformers, config)(**options))
+        return net, {"pixel_values": _image(size)}
+
+    return make
+
+
+def _bert() -> tuple[Any, dict[str, Any]]:
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig()
+    return BertModel(config), {"input_ids": _tokens(128, config.vocab_size)}
+
+
+def _gpt2() -> tuple[Any, dict[str, Any]]:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config = GPT2Config(use_cache=False)
+    return GPT2LMHeadModel(config), {"input_ids": _tokens(64, config.vocab_size)}
+
+
+def _whisper() -> tuple[Any, dict[str, Any]]:
+    import torch
+    from transformers import WhisperConfig
+    from transformers.models.whisper.modeling_whisper import WhisperEncoder
+
+    return WhisperEncoder(WhisperConfig()), {"input_features": torch.randn(1, 80, 3000)}
+
+
+def _lstm() -> tuple[Any, dict[str, Any]]:
+    import torch
+
+    return torch.nn.LSTM(64, 128, num_layers=2, batch_first=True), {"input": torch.randn(1, 16, 64)}
+
+
+def _unet() -> tuple[Any, dict[str, Any]]:
+    """Ronneberger et al. 2015 with 16, 32 and 64 channels on 128 by 128 pixels."""
+    import torch
+    from torch import nn
+
+    def block(inputs: int, outputs: int) -> Any:
+        layers = []
+        for i in (inputs, outputs):
+            layers += [nn.Conv2d(i, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
+        return nn.Sequential(*layers)
+
+    class UNet(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.down1, self.down2, self.middle = block(3, 16), block(16, 32), block(32, 64)
+            self.up2, self.up1 = nn.ConvTranspose2d(64, 32, 2, 2), nn.ConvTranspose2d(32, 16, 2, 2)
+            self.join2, self.join1 = block(64, 32), block(32, 16)
+            self.pool, self.head = nn.MaxPool2d(2), nn.Conv2d(16, 1, 1)
+
+        def forward(self, x: Any) -> Any:
+            a = self.down1(x)
+            b = self.down2(self.pool(a))
+            c = self.middle(self.pool(b))
+            b = self.join2(torch.cat([self.up2(c), b], 1))
+            return self.head(self.join1(torch.cat([self.up1(b), a], 1)))
+
+    return UNet(), {"x": _image(128)}
+
+
+NETWORKS = {
+    "resnet50": Network("ResNet-50", _vision("ResNetForImageClassification", "ResNetConfig")),
+    "mobilenet_v2": Network("MobileNet-v2", _vision("MobileNetV2ForImageClassification", "MobileNetV2Config")),
+    "efficientnet_b0": Network(
+        "EfficientNet-B0",
+        _vision(
+            "EfficientNetForImageClassification",
+            "EfficientNetConfig",
+            width_coefficient=1.0,
+            depth_coefficient=1.0,
+            image_size=224,
+            hidden_dim=1280,
+        ),
+    ),
+    "convnext_tiny": Network("ConvNeXt-tiny", _vision("ConvNextForImageClassification", "ConvNextConfig")),
+    "unet": Network("U-Net (16 to 64 channels, 128²)", _unet),
+    "bert_base": Network("BERT-base, 128", _bert),
+    "gpt2": Network("GPT-2, 64", _gpt2),
+    "vit_base": Network("ViT-base", _vision("ViTForImageClassification", "ViTConfig")),
+    "swin_tiny": Network("Swin-tiny", _vision("SwinForImageClassification", "SwinConfig")),
+    "segformer_b0": Network("SegFormer-b0", _vision("SegformerForSemanticSegmentation", "SegformerConfig", 512)),
+    "whisper_tiny": Network("Whisper-tiny encoder, 3000", _whisper),
+    "lstm": Network("LSTM, 2 layers, 16×64→128", _lstm),  # noqa: RUF001  # as it is written in tables
+}
+
+
+def export(name: str, folder: Path) -> Path:
+    """The ONNX file of a network, `NAME.onnx` in the folder, with its inputs in `NAME.npz`; made where it is missing.
+
+    Weights and inputs are random, of a fixed seed, so the file is the same each time with the same torch.
+    """
+    path = folder / f"{name}.onnx"
+    if path.exists() and (folder / f"{name}.npz").exists():
+        return path
+    import numpy as np
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(0)
+    model, inputs = NETWORKS[name].make()
+    model = _first_output_only(model.eval())
+    partial = folder / f"{name}.part.onnx"
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _write(model, inputs, partial)
+    np.savez(folder / f"{name}.npz", **{n: v.numpy() for n, v in inputs.items()})
+    partial.rename(path)
+    return path
+
+
+def _write(model: Any, inputs: dict[str, Any], path: Path) -> None:
+    """Writes the file with the exporter by tracing, or with the newer one where that lacks an operator."""
+    import torch
+
+    given = {"input_names": list(inputs), "external_data": False}
+    try:
+        torch.onnx.export(model, tuple(inputs.values()), str(path), opset_version=17, dynamo=False, **given)
+    except torch.onnx.errors.UnsupportedOperatorError:
+        torch.onnx.export(model, tuple(inputs.values()), str(path), dynamo=True, verbose=False, **given)
+
+
+def _first_output_only(model: Any) -> Any:
+    """The model with its first output, the logits or hidden states, as the only one."""
+    import torch
+
+    class FirstOutput(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+            self.keyword = next(iter(_parameters(model)), None)
+
+        def forward(self, x: Any) -> Any:
+            found = self.model(**{self.keyword: x, "return_dict": False}) if self.keyword else self.model(x)
+            return found[0] if isinstance(found, tuple) else found
+
+    return FirstOutput().eval()
+
+
+def _parameters(model: Any) -> list[str]:
+    """The name of the first argument of a model of transformers; none for others."""
+    import inspect
+
+    names = list(inspect.signature(model.forward).parameters)
+    return names[:1] if "return_dict" in names else []
+
+
+if __name__ == "__main__":
+    import sys
+
+    print(export(sys.argv[1], Path(sys.argv[2])))

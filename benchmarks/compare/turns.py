@@ -1,0 +1,150 @@
+"""Workers that take turns, so that the machine's moods meet all engines alike."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@dataclass
+class Measured:
+    """What one engine needed for one network.
+
+    Attributes:
+        times: seconds of each run.
+        first_seconds: from the file to the first result; for irtool that includes compiling.
+        opened_seconds: from what was built to the first result, irtool only.
+        bytes: on disk: of what was built, or of the model file that the engine reads.
+        memory: largest resident memory of the process, in bytes.
+        error: why there is nothing of the above.
+        difference: largest difference of the output from ONNX Runtime's, relative to the largest output.
+    """
+
+    times: list[float] = field(default_factory=list)
+    first_seconds: float = 0.0
+    opened_seconds: float = 0.0
+    bytes: int = 0
+    memory: int = 0
+    error: str = ""
+    difference: float | None = None
+
+    @property
+    def best(self) -> float:
+        """Seconds of the fastest run."""
+        return min(self.times)
+
+    @property
+    def median(self) -> float:
+        """Seconds of the run in the middle."""
+        return statistics.median(self.times)
+
+
+class Worker:
+    """A process with one engine; stopped (SIGSTOP) except in its turn, so that waiting threads take no time from others."""
+
+    def __init__(self, engine: str, model: Path, threads: int, folder: Path) -> None:
+        self.measured = Measured()
+        self.folder = folder
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONWARNINGS": "ignore"}
+        self.log = (folder / "log").open("w+")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.compare.worker", engine, str(model), str(threads), str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+            env=environment,
+        )
+        about = self._answer()
+        if about is None:
+            self.log.seek(0)
+            said = self.log.read().strip().splitlines()
+            self.measured.error = said[-1] if said else f"exit code {self.process.wait()}"
+            return
+        for name, value in about.items():
+            setattr(self.measured, name, value)
+        self._signal(signal.SIGSTOP)
+
+    def _answer(self) -> Any:
+        """The next line that is JSON; None at the end. What engines print beside is passed over."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            try:
+                return json.loads(line)
+            except ValueError:
+                continue
+        return None
+
+    def _signal(self, which: int) -> None:
+        if self.process.poll() is None:
+            os.kill(self.process.pid, which)
+
+    def turn(self, runs: int) -> None:
+        """Runs the model so often, and stops again."""
+        if self.measured.error:
+            return
+        assert self.process.stdin is not None
+        self._signal(signal.SIGCONT)
+        self.process.stdin.write(f"{runs}\n")
+        self.process.stdin.flush()
+        times = self._answer()
+        if times is None:
+            self.measured.error = f"it ended with exit code {self.process.wait()}"
+            return
+        self.measured.times += times[1:] if len(times) > 2 else times  # the first finds cold caches
+        self._signal(signal.SIGSTOP)
+
+    def end(self) -> Measured:
+        """Ends the process; what it measured."""
+        assert self.process.stdin is not None
+        self._signal(signal.SIGCONT)
+        self.process.stdin.close()
+        memory = self._answer()
+        self.process.wait()
+        self.log.close()
+        self.measured.memory = int(memory or 0)
+        return self.measured
+
+
+def measure(model: Path, engines: list[str], threads: int, seconds: float) -> dict[str, Measured]:
+    """What each engine needs for a model: `seconds` of runs for each engine, in turns of about a fifth of a second."""
+    with tempfile.TemporaryDirectory() as place:
+        workers = {}
+        for engine in engines:
+            folder = Path(place) / engine
+            folder.mkdir()
+            workers[engine] = Worker(engine, model, threads, folder)
+        for w in workers.values():
+            w.turn(3)
+        working = [w for w in workers.values() if not w.measured.error]
+        slowest = max((w.measured.median for w in working), default=1.0)
+        runs = max(3, min(200, int(0.2 / slowest)))
+        rounds = max(5, int(seconds / max(runs * slowest, 1e-3)))
+        for n in range(rounds):
+            for w in working if n % 2 == 0 else reversed(working):
+                w.turn(runs)
+        found = {engine: w.end() for engine, w in workers.items()}
+        _compare_outputs(found, Path(place))
+        return found
+
+
+def _compare_outputs(found: dict[str, Measured], place: Path) -> None:
+    reference = place / "onnxruntime" / "output.npy"
+    if not reference.exists():
+        return
+    wanted = np.load(reference)
+    for engine, measured in found.items():
+        path = place / engine / "output.npy"
+        if path.exists():
+            difference = np.abs(np.load(path).astype("float64") - wanted).max()
+            measured.difference = float(difference / max(np.abs(wanted).max(), 1e-30))

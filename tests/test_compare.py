@@ -1,0 +1,49 @@
+"""The side-by-side with other engines: its tables and its chart say what was measured, failures included."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ElementTree
+
+from benchmarks.compare.tables import chart, geometric_mean, ratio, resource_table, speed_table
+
+
+def measured(best: float) -> dict[str, float]:
+    return {"best": best, "median": 1.5 * best, "first_seconds": 2.0, "bytes": 3e6, "memory": 4e6}
+
+
+RESULTS = {
+    "a": {
+        "title": "Net A",
+        "threads": {"1": {"irtool": measured(0.008), "onnxruntime": measured(0.010), "openvino": measured(0.016)}},
+    },
+    "b": {
+        "title": "Net B",
+        "threads": {"1": {"irtool": measured(0.2), "onnxruntime": {"error": "no"}, "openvino": measured(0.1)}},
+    },
+    "c": {
+        "title": "Net C",
+        "threads": {"1": {"irtool": {"error": "no"}, "onnxruntime": measured(1.0), "openvino": measured(1.0)}},
+    },
+}
+
+
+def test_the_ratio_is_to_the_better_peer() -> None:
+    assert ratio(RESULTS["a"]["threads"]["1"]) == 0.8
+    assert ratio(RESULTS["b"]["threads"]["1"]) == 2.0
+    assert ratio(RESULTS["c"]["threads"]["1"]) is None
+    assert geometric_mean(RESULTS, "1") == math.sqrt(0.8 * 2.0)
+
+
+def test_losses_and_failures_stand_in_the_table() -> None:
+    lines = speed_table(RESULTS, ["1"]).splitlines()
+    assert "| Net A | 8.00 (12.0) | 10.0 (15.0) | 16.0 (24.0) | 0.80 |" in lines
+    assert "| Net B | 200 (300) | fails | 100 (150) | 2.00 |" in lines
+    assert any(line.startswith("| Net C | fails |") for line in lines)
+    assert len({line.count("|") for line in lines}) == 1
+    assert len({line.count("|") for line in resource_table(RESULTS, "1").splitlines()}) == 1
+
+
+def test_the_chart_is_an_image() -> None:
+    texts = [t.text for t in ElementTree.fromstring(chart(RESULTS, ["1"])).iter() if t.text]
+    assert {"Net A", "0.80", "Net B", "2.00", "Net C", "fails"} <= set(texts)
