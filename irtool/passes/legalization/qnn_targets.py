@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from ...deferred import np
 from ...diagnostics import IrError
-from ...ir import Constant, Expr
+from ...ir import Constant, Expr, MissingData
 from ...ir.target import Target
 from ...ops.base import call
+from ...ops.qnn.fixed_point import limits
 from ..arithmetic import add, subtract
 from ..constants import array_constant, scalar_constant
 from .quantities import cast, int32, is_scalar, is_x86_with_sse4, number
@@ -105,29 +106,37 @@ def absolute(s: Site) -> Expr:
 
 @legalization(QNN_LEGALIZE, "qnn.conv2d_transpose")
 def conv2d_transpose(s: Site) -> Expr:
-    """Both operands minus their zero points in int16."""
-    data, weight, data_zero, weight_zero = s.args[:4]
-
-    def shifted(e: Expr, zero: Expr, index: int) -> Expr:
-        if s.tensor(index).shape in ((), (1,)):
-            return subtract(cast(e, "int16"), cast(zero, "int16"))
-        axis = s.attrs.kernel_layout.index("O")
-        return call("nn.bias_add", cast(e, "int16"), call("negative", cast(zero, "int16")), axis=axis)
-
-    at = attributes_of(s.attrs)
-    return call("nn.conv2d_transpose", shifted(data, data_zero, 2), shifted(weight, weight_zero, 3), **at)
+    """Both operands minus their zero points in int16, or in more bits where it takes more."""
+    return _less_zero_points(s, "nn.conv2d_transpose")
 
 
-def _in_int16(s: Site, op: str) -> Expr:
-    """For processors without fast 8-bit products: both operands minus their zero points in int16."""
-    data, weight, data_zero, weight_zero = s.args[:4]
-    left = subtract(cast(data, "int16"), cast(data_zero, "int16"))
-    if not s.tensor(3).shape:
-        right = subtract(cast(weight, "int16"), cast(weight_zero, "int16"))
-    else:
-        axis = s.attrs.kernel_layout.index("O") if hasattr(s.attrs, "kernel_layout") else 0
-        right = call("nn.bias_add", cast(weight, "int16"), call("negative", cast(weight_zero, "int16")), axis=axis)
-    return call(op, left, right, **attributes_of(s.attrs))
+def _less_zero_points(s: Site, op: str) -> Expr:
+    """For processors without fast 8-bit products: both operands minus their zero points, in integers that hold these."""
+    dtype = max((_dtype_of_differences(s.tensor(i).dtype, s.args[i + 2]) for i in range(2)), key=lambda t: limits(t)[1])
+    axis = s.attrs.kernel_layout.index("O") if hasattr(s.attrs, "kernel_layout") else 0
+
+    def shifted(index: int) -> Expr:
+        operand, zero = cast(s.args[index], dtype), cast(s.args[index + 2], dtype)
+        given = s.tensor(index + 2).shape
+        if not given or (given == (1,) and s.tensor(index).shape[axis] != 1):
+            return subtract(operand, zero)
+        return call("nn.bias_add", operand, call("negative", zero), axis=axis)
+
+    return call(op, shifted(0), shifted(1), **attributes_of(s.attrs))
+
+
+def _dtype_of_differences(dtype: str, zero: Expr) -> str:
+    """The narrowest type, int16 at least, of the numbers of a dtype minus a zero point; one that is unknown is taken for a
+    number of that dtype."""
+    low, high = limits(dtype)
+    least, greatest = low, high
+    if isinstance(zero, Constant) and not isinstance(zero.data, MissingData) and zero.data.size:
+        least, greatest = int(zero.data.min()), int(zero.data.max())
+    for wide in ("int16", "int32"):
+        lowest, highest = limits(wide)
+        if lowest <= min(low - greatest, least) and max(high - least, greatest, -least) <= highest:
+            return wide
+    return "int64"
 
 
 def _moved(e: Expr, zero: Expr, dtype: str) -> tuple[Expr, Expr]:
@@ -140,10 +149,10 @@ def _moved(e: Expr, zero: Expr, dtype: str) -> tuple[Expr, Expr]:
 
 
 def _as_types(s: Site, data_type: str, weight_type: str) -> Expr | None:
-    """The same quantized operator with operands of these types; None if they have them already."""
+    """The same quantized operator with operands of these types; None if they have them already, or are of more bits."""
     data, weight, data_zero, weight_zero, *scales = s.args
     now = s.tensor(0).dtype, s.tensor(1).dtype
-    if now == (data_type, weight_type):
+    if now == (data_type, weight_type) or not {*now} <= {"int8", "uint8"}:
         return None
     if now[0] != data_type:
         data, data_zero = _moved(data, data_zero, data_type)
@@ -154,7 +163,7 @@ def _as_types(s: Site, data_type: str, weight_type: str) -> Expr | None:
 
 def _alike(s: Site) -> Expr | None:
     """The same operator with both operands of the weights' type."""
-    if s.tensor(0).dtype == s.tensor(1).dtype:
+    if s.tensor(0).dtype == s.tensor(1).dtype or not {s.tensor(0).dtype, s.tensor(1).dtype} <= {"int8", "uint8"}:
         return None
     if not is_scalar(s.args[2]):
         raise IrError(f"the zero point of {s.attrs.name} must be a constant scalar", s.call.span)
@@ -175,7 +184,7 @@ def _for_target(s: Site, op: str) -> Expr | None:
         return None
     if is_x86_with_sse4(target.option("mcpu")):
         return _as_types(s, "uint8", "int8")
-    return _in_int16(s, op)
+    return _less_zero_points(s, op)
 
 
 def _for_arm(s: Site, op: str, target: Target) -> Expr | None:
@@ -185,7 +194,7 @@ def _for_arm(s: Site, op: str, target: Target) -> Expr | None:
     if op == "nn.conv2d":
         depthwise = s.attrs.groups != 1 and s.attrs.channels == s.attrs.groups
         has_dot = has_dot or (not depthwise and s.attrs.data_layout == "NHWC")
-    return _in_int16(s, op) if has_simd and not has_dot else _alike(s)
+    return _less_zero_points(s, op) if has_simd and not has_dot else _alike(s)
 
 
 @legalization(QNN_LEGALIZE, "qnn.conv2d")
