@@ -22,8 +22,14 @@ from .shapes import compatible, normalize_axis, require_rank, tensor
 _INT32 = DType("int32")
 
 
+def comparable(x: np.ndarray) -> np.ndarray:
+    """The same numbers in a dtype that numpy sorts with NaN last: float32 for bfloat16, whose package leaves NaN anywhere."""
+    return x if x.dtype.kind in "biuf" else x.astype(np.float32)
+
+
 def order(x: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
     """Positions that sort `x` along `axis`, stably in either direction."""
+    x = comparable(x)
     if ascending:
         return np.argsort(x, axis=axis, kind="stable")
     back = np.flip(x, axis)
@@ -57,6 +63,13 @@ def precedes(x: Any, y: Any, ascending: bool) -> Any:
         return first
     low, high = (x, y) if ascending else (y, x)
     return te.any(first, te.all(te.equal(low, low), te.not_equal(high, high)))
+
+
+def same(x: Any, y: Any) -> Any:
+    """Whether two elements count as one: equal, or both NaN."""
+    if not dtypes.is_float(x.dtype):
+        return te.equal(x, y)
+    return te.any(te.equal(x, y), te.all(te.not_equal(x, x), te.not_equal(y, y)))
 
 
 def outranks(a: Any, b: Any) -> Any:
@@ -245,6 +258,7 @@ class Searchsorted(Operator):
 
     def evaluate(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         side: Literal["left", "right"] = "right" if self.right else "left"
+        rows, values = comparable(rows), comparable(values)
         if rows.ndim == 1:
             found = np.searchsorted(rows, values, side)
         else:
@@ -296,7 +310,9 @@ class Unique(Operator):
         return TupleType((x, vector, vector, TensorType((1,), "int32"), *counts))
 
     def evaluate(self, x: np.ndarray) -> Any:
-        distinct, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+        distinct, first, inverse, counts = np.unique(
+            comparable(x), return_index=True, return_inverse=True, return_counts=True
+        )
         if not self.sorted:
             by_first = np.argsort(first, kind="stable")
             distinct, first, counts = distinct[by_first], first[by_first], counts[by_first]
@@ -331,7 +347,7 @@ class Unique(Operator):
                 if counts is not None:
                     ib.store(counts, (i,), te.const(0, "int32"))
                 equal = ib.local("int32", 0)
-                with ib.while_(te.all(equal.get() < i, source[equal.get()] != source[i])):
+                with ib.while_(te.all(equal.get() < i, te.logical_not(same(source[equal.get()], source[i])))):
                     equal.set(equal.get() + 1)
                 ib.store(original, (i,), equal.get())
                 total.set(total.get() + te.cast(equal.get() == i, "int32"))
@@ -339,7 +355,7 @@ class Unique(Operator):
             with ib.for_(n) as i:
                 place = ib.local("int32", 0)
                 with ib.for_(n) as j:
-                    earlier = source[j] < source[i] if self.sorted else j < original[i]
+                    earlier = precedes(source[j], source[i], True) if self.sorted else j < original[i]
                     place.set(place.get() + te.cast(te.all(original[j] == j, earlier), "int32"))
                 ib.store(inverse, (i,), place.get())
                 if counts is not None:

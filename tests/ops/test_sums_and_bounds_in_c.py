@@ -59,3 +59,35 @@ def test_simulated_quantization_with_edges(tmp_path: Path) -> None:
         texts.append((f"{types} {{ relay.op.annotation.simulated_quantize(%x, %s, %l, %h, kind=2) }}", values))
     with np.errstate(all="ignore"):
         assert differences(texts, tmp_path) == []
+
+
+def test_sparse_elements_given_twice(tmp_path: Path) -> None:
+    """They are summed in the result's dtype, not in their own."""
+    types = "(%x: Tensor[(2, 3), {0}], %d: Tensor[(3), {1}], %i: Tensor[(3), int32], %p: Tensor[(2), int32])"
+    rows = [np.array([1, 1, 2], "int32"), np.array([0, 3], "int32")]
+    texts = []
+    for dense, data in (("float32", "int8"), ("int32", "int8"), ("int8", "int32"), ("float16", "uint8")):
+        x, d = np.array([[1, 2, 3], [4, 5, 6]], dense), np.array([127, 120, 3], data)
+        texts.append((f"{types.format(dense, data)} {{ nn.sparse_dense(%x, %d, %i, %p) }}", [x, d, *rows]))
+    assert differences(texts, tmp_path) == []
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_order(tmp_path: Path, dtype: str) -> None:
+    """NaN is the largest, also where numpy has the dtype from a package that leaves NaN anywhere; all NaNs are one element."""
+    from irtool.ir.dtypes import numpy_dtype
+
+    rng, texts = np.random.default_rng(3), []
+    for n in range(4):
+        x = rng.choice((np.nan, np.inf, -np.inf, 0.0, 1.0, 2.5, -1.0), 9).astype(numpy_dtype(dtype))
+        rows = np.sort(x.astype("float32")).astype(x.dtype)
+        for body in (
+            f"sort(%x, is_ascend={n % 2})",
+            f'argsort(%x, is_ascend={n % 2}, dtype="int32")',
+            f'topk(%x, k=4, ret_type="both", is_ascend={n % 2 == 0}, dtype="int32")',
+            f"unique(%x, sorted={n % 2 == 0}, return_counts=True)",
+        ):
+            texts.append((f"(%x: Tensor[(9), {dtype}]) {{ {body} }}", [x]))
+        pair = f"(%s: Tensor[(9), {dtype}], %x: Tensor[(9), {dtype}])"
+        texts.append((f"{pair} {{ searchsorted(%s, %x, right={n % 2 == 0}) }}", [rows, x]))
+    assert differences(texts, tmp_path) == []

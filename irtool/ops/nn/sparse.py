@@ -15,6 +15,7 @@ from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..conversion import convert
 from ..indexing.bounds import clip_indices
 from ..shapes import mul, require_compatible, require_integers, require_numbers, require_rank, sub, tensor
 from ..typical import Rows, below, extent_of, shape_of, summed
@@ -22,15 +23,17 @@ from .gemm import matmul
 from .window_expression import wide_dtype
 
 
-def dense_form(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns: int) -> np.ndarray:
-    """The matrix itself, `(rows, columns)`; elements given twice are summed."""
+def dense_form(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns: int, dtype: str | np.dtype
+) -> np.ndarray:
+    """The matrix itself, `(rows, columns)`, in a dtype; elements given twice are summed in it."""
     blocks = data.reshape(len(data), *(data.shape[1:] if data.ndim == 3 else (data.shape[1:] or (1,)) + (1,)))
     height, width = blocks.shape[1:]
     rows, across = len(indptr) - 1, -(-columns // width)
     row, place = elements_of_rows(indptr, len(data))
-    out = np.zeros((rows, across, height, width), data.dtype)
+    out = np.zeros((rows, across, height, width), dtype)
     if across:
-        np.add.at(out, (row, clip_indices(indices, across)[place]), blocks[place])
+        np.add.at(out, (row, clip_indices(indices, across)[place]), convert(blocks, out.dtype)[place])
     return out.transpose(0, 2, 1, 3).reshape(rows * height, across * width)[:, :columns]
 
 
@@ -60,7 +63,8 @@ def sparse_product(dense: np.ndarray, data: np.ndarray, indices: np.ndarray, ind
     """`dense @ sparse.T` of a matrix; infinite numbers meet no zero that is not stored."""
     columns = dense.shape[1]
     if np.isfinite(dense).all() or not columns:
-        return matmul(dense, dense_form(data, indices, indptr, columns).T, dense.dtype)
+        wide = wide_dtype(str(dense.dtype))
+        return matmul(dense, dense_form(data, indices, indptr, columns, wide).T, dense.dtype)
     blocks = data.reshape(len(data), *(data.shape[1:] if data.ndim == 3 else (data.shape[1:] or (1,)) + (1,)))
     height, width = blocks.shape[1:]
     out = np.zeros((dense.shape[0], len(indptr) - 1, height), np.float64)
@@ -353,7 +357,7 @@ class SparseAdd(Operator):
         return TensorType(dense.shape, dense.dtype)
 
     def evaluate(self, dense: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        return dense + dense_form(data, indices, indptr, dense.shape[1])
+        return dense + dense_form(data, indices, indptr, dense.shape[1], dense.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         rows, columns = out_type.shape
