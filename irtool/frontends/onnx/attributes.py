@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import IrError
+from .initializers import dense_array, initializer_dtype
 from .mistakes import DamagedModel, UnsupportedNode
-from .tensors import read_tensor
+from .tensors import dtype_of, read_tensor
+from .value import Value
 
 
 def attribute_value(a: Any) -> Any:
-    """The value of an AttributeProto: an int, a float, a string, an array, or a tuple of these.
+    """The value of an AttributeProto: an int, a float, a string, a tensor as a Value, or a tuple of these.
 
-    Raises IrError for graphs, sparse tensors and types, which operators ask for in other ways, and for what has no value.
+    Raises IrError for graphs and types, which operators ask for in other ways, and for what has no value.
     """
     kind = a.type or _guess(a)
     if kind == a.INT:
@@ -28,10 +30,17 @@ def attribute_value(a: Any) -> Any:
     if kind == a.STRINGS:
         return tuple(_text(s, a.name) for s in a.strings)
     if kind == a.TENSOR:
-        return read_tensor(a.t, f"attribute {a.name}")
+        return _tensor(a.t, a.name)
     if kind == a.TENSORS:
-        return tuple(read_tensor(t, f"attribute {a.name}") for t in a.tensors)
+        return tuple(_tensor(t, a.name) for t in a.tensors)
+    if kind == a.SPARSE_TENSOR:
+        return Value.constant(dense_array(a.sparse_tensor), initializer_dtype(a.sparse_tensor))
     raise IrError(f"attribute {a.name} is of a kind that has no form in Relay", code=UnsupportedNode)
+
+
+def _tensor(proto: Any, name: str) -> Value:
+    what = f"attribute {name}"
+    return Value.constant(read_tensor(proto, what), dtype_of(proto.data_type, what))
 
 
 def _guess(a: Any) -> int:

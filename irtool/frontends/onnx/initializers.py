@@ -27,7 +27,7 @@ def initializer_shape(proto: Any) -> tuple[int, ...]:
 def initializer_array(proto: Any, model: Model) -> np.ndarray:
     """The elements of an initializer, wherever they are. Raises IrError where they do not fit, or cannot be read."""
     if hasattr(proto, "indices"):
-        return _dense(proto)
+        return dense_array(proto)
     if proto.data_location == _EXTERNAL:
         if model.read_external is None:
             raise IrError(
@@ -39,7 +39,7 @@ def initializer_array(proto: Any, model: Model) -> np.ndarray:
     return read_tensor(proto, f"the initializer {proto.name}")
 
 
-def _dense(proto: Any) -> np.ndarray:
+def dense_array(proto: Any) -> np.ndarray:
     """A SparseTensorProto as the tensor that it stands for. Indices are positions in it, or coordinates, a row each."""
     values = read_tensor(proto.values, f"the initializer {proto.values.name}")
     indices = read_tensor(proto.indices, f"the indices of {proto.values.name}")

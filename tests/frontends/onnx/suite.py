@@ -92,7 +92,7 @@ def _case(kind: str, t: Any) -> Case | None:
     from onnx import numpy_helper
 
     if t.model is not None:
-        data = tuple((list(i), list(o)) for i, o in t.data_sets)
+        data = tuple(([_array(x) for x in i], [_array(x) for x in o]) for i, o in t.data_sets)
         return Case(kind, t.name, t.model, data, t.rtol, t.atol)
     folder = Path(t.model_dir)
     model = onnx.load(folder / "model.onnx")
@@ -116,6 +116,12 @@ def _case(kind: str, t: Any) -> Case | None:
     except FileNotFoundError:
         return None
     return Case(kind, t.name, model, tuple(zip(inputs, outputs, strict=True)), t.rtol, t.atol)
+
+
+def _array(x: Any) -> Any:
+    from onnx import TensorProto, numpy_helper
+
+    return numpy_helper.to_array(x) if isinstance(x, TensorProto) else x
 
 
 def run_case(case: Case, compiled: bool = True) -> Outcome:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from ....deferred import np
 from ....diagnostics import IrError
-from ..mistakes import DamagedModel
+from ....ir import Dim, Tuple
+from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..value import Value
+from ..value import Value, apply
 
 
 @onnx_operator("Identity")
 class Identity(OnnxOperator):
     """The value itself."""
 
-    @since(1, 13, 14, 16, 19, 21)
+    @since(1, 13, 14, 16, 19, 21, 23, 24, 25)
     def same(self, x: Value) -> Result:
         return x
 
@@ -26,7 +30,7 @@ class Shape(OnnxOperator):
     def whole(self, x: Value) -> Result:
         return self.part(x)
 
-    @since(15, 19, 21)
+    @since(15, 19, 21, 23, 24, 25)
     def part(self, x: Value, *, start: int = 0, end: int | None = None) -> Result:
         if all(isinstance(d, int) for d in x.shape):
             return Value.constant(np.array(x.shape, "int64")[start:end])
@@ -47,7 +51,7 @@ class Reshape(OnnxOperator):
     def by_input(self, x: Value, shape: Value) -> Result:
         return self.allowing_zero(x, shape)
 
-    @since(14, 19, 21)
+    @since(14, 19, 21, 23, 24, 25)
     def allowing_zero(self, x: Value, shape: Value, *, allowzero: int = 0) -> Result:
         if shape.known is None:
             return x.call("dyn.reshape", shape)
@@ -57,3 +61,129 @@ class Reshape(OnnxOperator):
                 raise IrError("a shape with 0 as an extent and -1 as what is left is ambiguous", code=DamagedModel)
             return x.call("reshape", newshape=wanted, allowzero=True)
         return x.call("reshape", newshape=wanted)
+
+
+@onnx_operator("Size")
+class Size(OnnxOperator):
+    """The number of elements."""
+
+    @since(1, 13, 19, 21, 23, 24, 25)
+    def count(self, x: Value) -> Result:
+        if all(isinstance(d, int) for d in x.shape):
+            return Value.constant(np.array(math.prod(x.extents("the data")), "int64"))
+        return x.call("ndarray_size", dtype="int64")
+
+
+@onnx_operator("Flatten")
+class Flatten(OnnxOperator):
+    """A matrix: the axes before `axis` as its rows, the others as its columns."""
+
+    @since(1, 9)
+    def from_front(self, x: Value, *, axis: int = 1) -> Result:
+        return self.matrix(x, axis=axis)
+
+    @since(11, 13, 21, 23, 24, 25)
+    def matrix(self, x: Value, *, axis: int = 1) -> Result:
+        if not -x.rank <= axis <= x.rank:
+            raise IrError(f"axis is {axis}, and the tensor has {x.rank} axes")
+        at = axis + x.rank if axis < 0 else axis
+        if all(isinstance(d, int) for d in x.shape):
+            extents = x.extents("the data")
+            return x.call("reshape", newshape=[math.prod(extents[:at]), math.prod(extents[at:])], allowzero=True)
+        before, after = (_product(part) for part in (x.shape[:at], x.shape[at:]))
+        if before is not None or after is not None:
+            return x.call("reshape", newshape=[-1 if n is None else n for n in (before, after)])
+        while at > 1:
+            x, at = x.call("reshape", newshape=[-3, *(0 for _ in x.shape[2:])]), at - 1
+        return x.call("reshape", newshape=[0, -1])
+
+
+def _product(extents: Sequence[Dim]) -> int | None:
+    """The number of elements; None where it is not known."""
+    known = [d for d in extents if isinstance(d, int)]
+    return math.prod(known) if len(known) == len(extents) else None
+
+
+@onnx_operator("Squeeze")
+class Squeeze(OnnxOperator):
+    """The tensor without axes of extent 1: those named, or all."""
+
+    @since(1, 11)
+    def by_attribute(self, x: Value, *, axes: tuple[int, ...] | None = None) -> Result:
+        if axes is not None:
+            return x.call("squeeze", axis=list(x.axes(axes))) if axes else x
+        if not all(isinstance(d, int) for d in x.shape):
+            raise IrError(f"which axes of {x.tensor} are of extent 1 must be known", code=UnknownExtent)
+        ones = [i for i, d in enumerate(x.shape) if d == 1]
+        return x.call("squeeze", axis=ones) if ones else x
+
+    @since(13, 21, 23, 24, 25)
+    def by_input(self, x: Value, axes: Value | None = None) -> Result:
+        return self.by_attribute(x, axes=None if axes is None else axes.ints("the axes of Squeeze"))
+
+
+@onnx_operator("Unsqueeze")
+class Unsqueeze(OnnxOperator):
+    """The tensor with new axes of extent 1, at these places of the result."""
+
+    @since(1, 11)
+    def by_attribute(self, x: Value, *, axes: tuple[int, ...]) -> Result:
+        rank = x.rank + len(axes)
+        places = sorted(x.axis(a, "axes", rank) for a in axes)
+        if len(set(places)) < len(places):
+            raise IrError(f"axes {list(axes)} name one place twice", code=DamagedModel)
+        at = 0
+        while at < len(places):
+            run = 1
+            while at + run < len(places) and places[at + run] == places[at] + run:
+                run += 1
+            x = x.call("expand_dims", axis=places[at], num_newaxis=run)
+            at += run
+        return x
+
+    @since(13, 21, 23, 24, 25)
+    def by_input(self, x: Value, axes: Value) -> Result:
+        return self.by_attribute(x, axes=axes.ints("the axes of Unsqueeze"))
+
+
+@onnx_operator("Expand")
+class Expand(OnnxOperator):
+    """The tensor broadcast against a shape."""
+
+    @since(8, 13)
+    def broadcast(self, x: Value, shape: Value) -> Result:
+        if shape.known is None:
+            return self._computed(x, shape)
+        wanted = list(shape.ints("the shape of Expand"))
+        wanted = [1] * (x.rank - len(wanted)) + wanted
+        have: list[Dim] = [1] * (len(wanted) - x.rank) + list(x.shape)
+        if all(w in (1, h) for w, h in zip(wanted, have, strict=True)):
+            return x if len(have) == x.rank else x.call("expand_dims", axis=0, num_newaxis=len(have) - x.rank)
+        if all(isinstance(h, int) for h in have):
+            found = [h if w == 1 else w for w, h in zip(wanted, have, strict=True)]
+            return x.call("broadcast_to", shape=found)
+        ones = Value.constant(1, x.dtype).call("full", shape=wanted, dtype=x.dtype)
+        return x.call("multiply" if x.dtype != "bool" else "logical_and", ones)
+
+    def _computed(self, x: Value, shape: Value) -> Value:
+        """Only the extents that the tensor has, and those of the shape that are not 1, count."""
+        (count,) = shape.extents("the shape of Expand")
+        if count < x.rank:
+            ones = Value.constant(np.ones(x.rank - count, "int64"))
+            shape = apply("concatenate", Tuple((ones.expr, shape.call("cast", dtype="int64").expr)), axis=0)
+        elif count > x.rank:
+            x = x.call("expand_dims", axis=0, num_newaxis=count - x.rank)
+        shape = shape.call("cast", dtype="int64")
+        return x.call("dyn.broadcast_to", shape.call("maximum", x.call("shape_of", dtype="int64")), shape=None)
+
+
+@onnx_operator("Transpose")
+class Transpose(OnnxOperator):
+    """The axes in another order, by default in reverse."""
+
+    @since(1, 13, 21, 23, 24, 25)
+    def permute(self, x: Value, *, perm: tuple[int, ...] | None = None) -> Result:
+        order = tuple(reversed(range(x.rank))) if perm is None else perm
+        if sorted(order) != list(range(x.rank)):
+            raise IrError(f"perm {list(order)} is no order of {x.rank} axes", code=DamagedModel)
+        return x.call("transpose", axes=list(order)) if x.rank else x

@@ -1,0 +1,159 @@
+"""Tensors put together, taken apart, repeated and sliced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....deferred import np
+from ....diagnostics import IrError
+from ....ir import Tuple, TupleGetItem
+from ..mistakes import DamagedModel, UnknownExtent
+from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..value import Value, apply
+from .casting import cast
+
+
+def concatenate(parts: Sequence[Value], axis: int) -> Value:
+    """The tensors one behind the other; one of them is itself."""
+    return parts[0] if len(parts) == 1 else apply("concatenate", Tuple(tuple(p.expr for p in parts)), axis=axis)
+
+
+@onnx_operator("Concat")
+class Concat(OnnxOperator):
+    """Tensors one behind the other along an axis."""
+
+    @since(4, 11, 13)
+    def join(self, first: Value, *rest: Value, axis: int) -> Result:
+        at = first.axis(axis)
+        return concatenate([first, *rest], at)
+
+
+@onnx_operator("Split")
+class Split(OnnxOperator):
+    """Parts of a tensor along an axis: of given extents, or equal, the last one smaller if need be."""
+
+    @since(2, 11)
+    def by_attribute(self, x: Value, *, axis: int = 0, split: tuple[int, ...] | None = None) -> Result:
+        return self._parts(x, x.axis(axis), split)
+
+    @since(13)
+    def by_input(self, x: Value, split: Value | None = None, *, axis: int = 0) -> Result:
+        return self._parts(x, x.axis(axis), None if split is None else split.ints("the extents of Split"))
+
+    @since(18)
+    def into_number(
+        self, x: Value, split: Value | None = None, *, axis: int = 0, num_outputs: int | None = None
+    ) -> Result:
+        if split is not None and num_outputs is not None:
+            raise IrError("both the extents of the parts and their number are given", code=DamagedModel)
+        return self._parts(x, x.axis(axis), None if split is None else split.ints("the extents of Split"), num_outputs)
+
+    def _parts(
+        self, x: Value, axis: int, extents: tuple[int, ...] | None, number: int | None = None
+    ) -> Sequence[Value | TupleGetItem]:
+        number = len(self.node.outputs) if number is None else number
+        if extents is None:
+            whole = x.shape[axis]
+            if not isinstance(whole, int):
+                raise IrError(f"axis {axis} of {x.tensor} must be known to be split in parts", code=UnknownExtent)
+            each = -(-whole // number)
+            extents = (*[each] * (number - 1), whole - each * (number - 1))
+            if extents[-1] < 0:
+                raise IrError(f"axis {axis} of {x.tensor} is too short for {number} parts", code=DamagedModel)
+        elif isinstance(x.shape[axis], int) and sum(extents) != x.shape[axis]:
+            raise IrError(f"parts of {list(extents)} are not all of axis {axis} of {x.tensor}", code=DamagedModel)
+        if len(extents) == 1:
+            return [x]
+        ends = [int(n) for n in np.cumsum(extents[:-1])]
+        if 0 in extents[:-1]:  # Relay splits at indices that ascend
+            return [
+                x.call("strided_slice", begin=[b], end=[e], strides=[1], axes=[axis])
+                for b, e in zip([0, *ends], [*ends, sum(extents)], strict=True)
+            ]
+        parts = x.call("split", indices_or_sections=ends, axis=axis)
+        return [TupleGetItem(parts.expr, i) for i in range(len(extents))]
+
+
+@onnx_operator("Tile")
+class Tile(OnnxOperator):
+    """The tensor repeated along each axis."""
+
+    @since(6, 13)
+    def repeat(self, x: Value, repeats: Value) -> Result:
+        if repeats.known is None:
+            return x.call("dyn.tile", repeats, reps=())
+        times = repeats.ints("the repeats of Tile")
+        if len(times) != x.rank:
+            raise IrError(f"{len(times)} repeats are given for {x.rank} axes", code=DamagedModel)
+        return x.call("tile", reps=list(times)) if any(n != 1 for n in times) else x
+
+
+@onnx_operator("Slice")
+class Slice(OnnxOperator):
+    """Every `steps[i]`-th element from `starts[i]` to `ends[i]` along `axes[i]`."""
+
+    @since(1)
+    def by_attribute(
+        self, x: Value, *, starts: tuple[int, ...], ends: tuple[int, ...], axes: tuple[int, ...] | None = None
+    ) -> Result:
+        axes = tuple(range(len(starts))) if axes is None else axes
+        return self._known(x, starts, ends, axes, (1,) * len(axes))
+
+    @since(10, 11, 13)
+    def by_input(
+        self, x: Value, starts: Value, ends: Value, axes: Value | None = None, steps: Value | None = None
+    ) -> Result:
+        (count,) = starts.extents("the starts of Slice")
+        along = tuple(range(count)) if axes is None else axes.ints("the axes of Slice")
+        if starts.known is None or ends.known is None or (steps is not None and steps.known is None):
+            return self._computed(x, starts, ends, along, steps)
+        by = (1,) * count if steps is None else steps.ints("the steps of Slice")
+        return self._known(x, starts.ints("the starts of Slice"), ends.ints("the ends of Slice"), along, by)
+
+    def _known(
+        self, x: Value, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
+    ) -> Value:
+        if not len(starts) == len(ends) == len(axes) == len(steps):
+            raise IrError("there are not as many starts as ends, axes and steps", code=DamagedModel)
+        if 0 in steps:
+            raise IrError("a step is 0", code=DamagedModel)
+        found = []
+        for start, end, axis, step in zip(starts, ends, x.axes(axes), steps, strict=True):
+            extent = x.shape[axis]
+            if not isinstance(extent, int):
+                found.append((start, end, axis, step))
+                continue
+            start, end, _ = slice(start, end, step).indices(extent)
+            if (start, end, step) == (0, extent, 1):
+                continue
+            # -1 as an end says that the first element belongs to the slice; Relay would count it from the back.
+            found.append((start, -extent - 1 if end < 0 else end, axis, step))
+        if not found:
+            return x
+        columns = [list(c) for c in zip(*found, strict=True)]
+        return x.call("strided_slice", **dict(zip(("begin", "end", "axes", "strides"), columns, strict=True)))
+
+    def _computed(self, x: Value, starts: Value, ends: Value, axes: Sequence[int], steps: Value | None) -> Value:
+        """Bounds that are not known: vectors of them for all axes."""
+        along = x.axes(axes)
+
+        def bounds(given: Value | None, otherwise: Sequence[int]) -> Value:
+            parts = [Value.constant(np.array([n], "int64")) for n in otherwise]
+            if given is not None:
+                given = cast(given, "int64")
+                for i, axis in enumerate(along):
+                    parts[axis] = given.call("strided_slice", begin=[i], end=[i + 1], strides=[1])
+            return concatenate(parts, 0)
+
+        everything = [np.iinfo("int64").max if not isinstance(d, int) else d for d in x.shape]
+        begin, end = bounds(starts, [0] * x.rank), bounds(ends, everything)
+        return x.call(
+            "dyn.strided_slice",
+            begin,
+            end,
+            bounds(steps, [1] * x.rank),
+            begin=None,
+            end=None,
+            strides=None,
+            axes=None,
+        )
