@@ -1,0 +1,169 @@
+"""From real numbers to integers and back."""
+
+from __future__ import annotations
+
+from ....deferred import np
+from ....diagnostics import IrError
+from ..blocks import in_blocks, out_of_blocks
+from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..quantities import Quantities, clipped, dequantized, quantized
+from ..rounding import round_half_even
+from ..tensors import dtype_of
+from ..value import Value, apply
+
+
+class _Linear(OnnxOperator):
+    folds = False  # of weights that are quantized in the model, the integers are what counts
+
+    def parameters(self, x: Value, scale: Value, zero: Value | None, axis: int) -> tuple[Quantities, int]:
+        """Scale and zero point, and the axis that they belong to."""
+        q = Quantities.of(scale, zero)
+        if q.scale.rank > 1 or q.zero.rank > 1:
+            raise IrError(f"scale and zero point of {self.node.op_type} are vectors at most, not {q.scale.tensor}")
+        return q, -1 if q.is_scalar else x.axis(axis)
+
+
+@onnx_operator("QuantizeLinear")
+class QuantizeLinear(_Linear):
+    """`x / scale` rounded, plus the zero point, in the type of the zero point."""
+
+    folds = True
+
+    @since(10)
+    def whole(self, x: Value, y_scale: Value, y_zero_point: Value | None = None) -> Result:
+        return self.along_axis(x, y_scale, y_zero_point)
+
+    @since(13)
+    def along_axis(self, x: Value, y_scale: Value, y_zero_point: Value | None = None, *, axis: int = 1) -> Result:
+        q, axis = self.parameters(x, y_scale, y_zero_point, axis)
+        return quantized(x, q, y_zero_point.dtype if y_zero_point is not None else "uint8", axis)
+
+    @since(19)
+    def saturating(
+        self, x: Value, y_scale: Value, y_zero_point: Value | None = None, *, axis: int = 1, saturate: int = 1
+    ) -> Result:
+        return self.along_axis(x, y_scale, y_zero_point, axis=axis)
+
+    @since(21)
+    def blocked(
+        self,
+        x: Value,
+        y_scale: Value,
+        y_zero_point: Value | None = None,
+        *,
+        axis: int = 1,
+        saturate: int = 1,
+        block_size: int = 0,
+        output_dtype: int = 0,
+    ) -> Result:
+        dtype = "uint8"
+        if y_zero_point is not None:
+            dtype = y_zero_point.dtype
+        elif output_dtype:
+            dtype = dtype_of(output_dtype, "the result")
+        if not block_size:
+            q, axis = self.parameters(x, y_scale, y_zero_point, axis)
+            return quantized(x, q, dtype, axis)
+        x, q = in_blocks(x, Quantities.of(y_scale, y_zero_point), x.axis(axis), block_size)
+        return out_of_blocks(quantized(x, q, dtype), axis)
+
+    @since(23, 24, 25)
+    def precise(
+        self,
+        x: Value,
+        y_scale: Value,
+        y_zero_point: Value | None = None,
+        *,
+        axis: int = 1,
+        saturate: int = 1,
+        block_size: int = 0,
+        output_dtype: int = 0,
+        precision: int = 0,
+    ) -> Result:
+        if precision:
+            wide = dtype_of(precision, "the quotient")
+            x, y_scale = x.call("cast", dtype=wide), y_scale.as_constant().call("cast", dtype=wide)
+        return self.blocked(
+            x, y_scale, y_zero_point, axis=axis, saturate=saturate, block_size=block_size, output_dtype=output_dtype
+        )
+
+
+@onnx_operator("com.microsoft.QuantizeLinear")
+class MicrosoftQuantizeLinear(QuantizeLinear):
+    """As ONNX's own of opset 13, also for 16 bits, which that one has later."""
+
+    @classmethod
+    def versions(cls) -> dict:
+        return {1: cls.along_axis}
+
+
+@onnx_operator("DequantizeLinear")
+class DequantizeLinear(_Linear):
+    """`(x - zero point) * scale`, in the type of the scale."""
+
+    @since(10)
+    def whole(self, x: Value, x_scale: Value, x_zero_point: Value | None = None) -> Result:
+        return self.along_axis(x, x_scale, x_zero_point)
+
+    @since(13, 19)
+    def along_axis(self, x: Value, x_scale: Value, x_zero_point: Value | None = None, *, axis: int = 1) -> Result:
+        return self.typed(x, x_scale, x_zero_point, axis=axis)
+
+    @since(21)
+    def blocked(
+        self, x: Value, x_scale: Value, x_zero_point: Value | None = None, *, axis: int = 1, block_size: int = 0
+    ) -> Result:
+        return self.typed(x, x_scale, x_zero_point, axis=axis, block_size=block_size)
+
+    @since(23, 24, 25)
+    def typed(
+        self,
+        x: Value,
+        x_scale: Value,
+        x_zero_point: Value | None = None,
+        *,
+        axis: int = 1,
+        block_size: int = 0,
+        output_dtype: int = 0,
+    ) -> Result:
+        dtype = dtype_of(output_dtype, "the result") if output_dtype else x_scale.dtype
+        if not block_size:
+            q, axis = self.parameters(x, x_scale, x_zero_point, axis)
+            return dequantized(x, q, axis, dtype)
+        axis = x.axis(axis)
+        x, q = in_blocks(x, Quantities.of(x_scale, x_zero_point), axis, block_size)
+        return out_of_blocks(dequantized(x, q, dtype=dtype), axis)
+
+
+@onnx_operator("com.microsoft.DequantizeLinear")
+class MicrosoftDequantizeLinear(DequantizeLinear):
+    """As ONNX's own of opset 13, also for 16 bits, which that one has later."""
+
+    @classmethod
+    def versions(cls) -> dict:
+        return {1: cls.along_axis}
+
+
+@onnx_operator("DynamicQuantizeLinear")
+class DynamicQuantizeLinear(OnnxOperator):
+    """Quantization to uint8 with scale and zero point of the data: from the least element to the greatest, and with 0."""
+
+    @since(11)
+    def by_data(self, x: Value) -> Result:
+        y, scale, zero = dynamically_quantized(x)
+        return [y.expr, scale.expr, zero.expr]
+
+
+def dynamically_quantized(x: Value) -> tuple[Value, Value, Value]:
+    """uint8, the scale, and the zero point as uint8."""
+
+    def number(value: float) -> Value:
+        return Value.constant(np.float32(value))
+
+    least = apply("minimum", x.call("min"), number(0))
+    span = apply("subtract", apply("maximum", x.call("max"), number(0)), least)
+    scale = apply("divide", span, number(255))
+    # Of nothing but zeros the scale is 1, as in ONNX Runtime.
+    scale = apply("where", apply("equal", span, number(0)), number(1), scale)
+    zero = clipped(round_half_even(apply("divide", least.call("negative"), scale)), "uint8")
+    return quantized(x, Quantities(scale, zero.call("cast", dtype="int32")), "uint8"), scale, zero

@@ -1,0 +1,188 @@
+"""Layers of quantized tensors: in real numbers between qnn.dequantize and qnn.quantize.
+
+So they are exact as they stand; FakeQuantizationToInteger has them in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ....deferred import np
+from ....diagnostics import IrError
+from ....ir import Tuple
+from ..mistakes import DamagedModel
+from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..quantities import Quantities, dequantized, quantized
+from ..value import Value, apply
+from ..windows import window_padding
+
+
+def _in_reals(
+    x: Value, function: Callable[[Value], Value], now: tuple[Value, Value | None], to: tuple[Value, Value | None]
+) -> Value:
+    """A function of a quantized tensor, quantized again."""
+    real = dequantized(x, Quantities.known(*now, "the data"))
+    return quantized(function(real), Quantities.known(*to, "the result"), x.dtype)
+
+
+@onnx_operator("com.microsoft.QLinearAdd", "com.microsoft.QLinearMul")
+class QLinearBinary(OnnxOperator):
+    """Sums and products of quantized tensors."""
+
+    @since(1)
+    def binary(
+        self,
+        a: Value,
+        a_scale: Value,
+        a_zero_point: Value | None,
+        b: Value,
+        b_scale: Value,
+        b_zero_point: Value | None,
+        c_scale: Value,
+        c_zero_point: Value | None = None,
+    ) -> Result:
+        name = "add" if self.node.op_type.endswith("Add") else "multiply"
+        right = dequantized(b, Quantities.known(b_scale, b_zero_point, "the right operand"))
+        return _in_reals(a, lambda left: apply(name, left, right), (a_scale, a_zero_point), (c_scale, c_zero_point))
+
+
+@onnx_operator("com.microsoft.QLinearSigmoid", "com.microsoft.QLinearLeakyRelu")
+class QLinearUnary(OnnxOperator):
+    """Functions of one quantized tensor."""
+
+    @since(1)
+    def unary(
+        self,
+        x: Value,
+        x_scale: Value,
+        x_zero_point: Value | None,
+        y_scale: Value,
+        y_zero_point: Value | None = None,
+        *,
+        alpha: float = 0.01,
+    ) -> Result:
+        if self.node.op_type.endswith("Sigmoid"):
+            if "alpha" in self.node.attributes:
+                raise IrError("QLinearSigmoid has no attribute alpha", code=DamagedModel)
+            return _in_reals(x, lambda r: r.call("sigmoid"), (x_scale, x_zero_point), (y_scale, y_zero_point))
+        return _in_reals(
+            x, lambda r: r.call("nn.leaky_relu", alpha=alpha), (x_scale, x_zero_point), (y_scale, y_zero_point)
+        )
+
+
+@onnx_operator("com.microsoft.QLinearSoftmax")
+class QLinearSoftmax(OnnxOperator):
+    """Softmax of a quantized tensor; `opset` says which of ONNX's meanings `axis` has."""
+
+    @since(1)
+    def softmax(
+        self,
+        x: Value,
+        x_scale: Value,
+        x_zero_point: Value | None,
+        y_scale: Value,
+        y_zero_point: Value,
+        *,
+        axis: int = -1,
+        opset: int = 13,
+    ) -> Result:
+        at = x.axis(axis)
+
+        def function(real: Value) -> Value:
+            if opset >= 13 or at == x.rank - 1:
+                return real.call("nn.softmax", axis=at)
+            shape = x.extents("the data of QLinearSoftmax")
+            flat = real.call("reshape", newshape=[int(np.prod(shape[:at], dtype="int64")), -1])
+            return flat.call("nn.softmax", axis=-1).call("reshape", newshape=list(shape))
+
+        return _in_reals(x, function, (x_scale, x_zero_point), (y_scale, y_zero_point))
+
+
+@onnx_operator("com.microsoft.QLinearGlobalAveragePool")
+class QLinearGlobalAveragePool(OnnxOperator):
+    """The mean over all but batch and channels."""
+
+    @since(1)
+    def mean(
+        self,
+        x: Value,
+        x_scale: Value,
+        x_zero_point: Value | None,
+        y_scale: Value,
+        y_zero_point: Value | None,
+        *,
+        channels_last: int = 0,
+    ) -> Result:
+        def function(real: Value) -> Value:
+            if x.rank == 4:
+                return real.call("nn.global_avg_pool2d", layout="NHWC" if channels_last else "NCHW")
+            axes = range(1, x.rank - 1) if channels_last else range(2, x.rank)
+            return real.call("mean", axis=list(axes), keepdims=True)
+
+        return _in_reals(x, function, (x_scale, x_zero_point), (y_scale, y_zero_point))
+
+
+@onnx_operator("com.microsoft.QLinearAveragePool")
+class QLinearAveragePool(OnnxOperator):
+    """The mean over windows."""
+
+    @since(1)
+    def pool(
+        self,
+        x: Value,
+        x_scale: Value,
+        x_zero_point: Value | None,
+        y_scale: Value,
+        y_zero_point: Value | None = None,
+        *,
+        kernel_shape: tuple[int, ...],
+        auto_pad: str = "NOTSET",
+        ceil_mode: int = 0,
+        channels_last: int = 0,
+        count_include_pad: int = 0,
+        pads: tuple[int, ...] = (),
+        strides: tuple[int, ...] = (),
+    ) -> Result:
+        rank = len(kernel_shape)
+        if rank + 2 != x.rank or rank > 3:
+            raise IrError(f"windows of {rank} axes do not fit data of rank {x.rank}", code=DamagedModel)
+        steps = list(strides) or [1] * rank
+        extents = [0] * rank
+        if auto_pad.startswith("SAME"):
+            shape = x.extents("data that is padded to the same size")
+            extents = list(shape[1:-1] if channels_last else shape[2:])
+        padding = window_padding(auto_pad, pads, extents, kernel_shape, steps, [1] * rank)
+        axes = {1: "W", 2: "HW", 3: "DHW"}[rank]
+        layout = f"N{axes}C" if channels_last else f"NC{axes}"
+
+        def function(real: Value) -> Value:
+            return real.call(
+                f"nn.avg_pool{rank}d",
+                pool_size=list(kernel_shape),
+                strides=steps,
+                padding=padding,
+                ceil_mode=bool(ceil_mode),
+                count_include_pad=bool(count_include_pad),
+                layout=layout,
+            )
+
+        return _in_reals(x, function, (x_scale, x_zero_point), (y_scale, y_zero_point))
+
+
+@onnx_operator("com.microsoft.QLinearConcat")
+class QLinearConcat(OnnxOperator):
+    """Tensors of different scales, joined; each has its tensor, scale and zero point."""
+
+    @since(1)
+    def join(self, y_scale: Value, y_zero_point: Value, *inputs: Value, axis: int) -> Result:
+        if not inputs or len(inputs) % 3:
+            raise IrError(f"QLinearConcat has {len(inputs)} inputs behind its first two, not three for each tensor")
+        y = Quantities.known(y_scale, y_zero_point, "the result")
+        parts = [inputs[i : i + 3] for i in range(0, len(inputs), 3)]
+        grids = [Quantities.known(s, z, f"tensor {i}") for i, (_, s, z) in enumerate(parts)]
+        fields = (
+            Tuple(tuple(x.expr for x, _, _ in parts)),
+            Tuple(tuple(q.scale.expr for q in grids)),
+            Tuple(tuple(q.zero.expr for q in grids)),
+        )
+        return apply("qnn.concatenate", *fields, y.scale, y.zero, axis=parts[0][0].axis(axis))

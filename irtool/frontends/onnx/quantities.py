@@ -1,0 +1,141 @@
+"""Scales and zero points, and tensors that are quantized with them.
+
+Where Relay's quantized operators take what a node has (float32, scales that are known), the node becomes one of them;
+anything else (half precision, scales that the program computes, blocks along an axis) is written out in plain arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...deferred import np
+from ...diagnostics import IrError
+from ...ops.qnn.fixed_point import highest_real, limits
+from .mistakes import UnsupportedNode
+from .rounding import round_half_even
+from .value import Value, apply
+
+QUANTIZED = ("int8", "uint8", "int16", "uint16", "int32")
+"""What qnn.quantize makes and qnn.dequantize takes."""
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """A scale and a zero point: numbers, or vectors along an axis of the tensor that they belong to.
+
+    Attributes:
+        scale: floating-point numbers.
+        zero: int32.
+    """
+
+    scale: Value
+    zero: Value
+
+    @staticmethod
+    def of(scale: Value, zero: Value | None) -> Quantities:
+        """Those that inputs of a node give, in the text where they are known."""
+        zero = Value.constant(np.int32(0)) if zero is None else _as(zero, "int32")
+        return Quantities(_plain(scale.as_constant()), _plain(zero))
+
+    @staticmethod
+    def known(scale: Value, zero: Value | None, what: str) -> Quantities:
+        """As `of`, in float32. Raises IrError, in which `what` names the tensor, where the program computes them."""
+        scale.array(f"the scale of {what}")
+        if zero is not None:
+            zero.array(f"the zero point of {what}")
+        return Quantities.of(_as(scale, "float32"), zero)
+
+    @property
+    def is_scalar(self) -> bool:
+        """True for one scale and one zero point."""
+        return self.scale.rank == 0 and self.zero.rank == 0
+
+    @property
+    def is_known(self) -> bool:
+        """True if both are constants."""
+        return self.scale.known is not None and self.zero.known is not None
+
+    def along(self, axis: int, rank: int) -> tuple[Value, Value]:
+        """Scale and zero point shaped so that they broadcast along an axis."""
+        return _along(self.scale, axis, rank), _along(self.zero, axis, rank)
+
+
+def _as(x: Value, dtype: str) -> Value:
+    if x.dtype == dtype:
+        return x.as_constant()
+    if x.known is not None and x.dtype != "bfloat16":
+        return Value.constant(x.known.astype(dtype))
+    return x.call("cast", dtype=dtype)
+
+
+def _plain(x: Value) -> Value:
+    """One element as a scalar."""
+    if x.rank == 0 or any(d != 1 for d in x.shape):
+        return x
+    if x.known is not None:
+        return Value.constant(x.known.reshape(()), x.dtype)
+    return x.call("reshape", newshape=[])
+
+
+def _along(x: Value, axis: int, rank: int) -> Value:
+    if x.rank != 1:
+        return x
+    shape = [1] * rank
+    shape[axis] = -1
+    if x.known is not None:
+        return Value.constant(x.known.reshape(shape), x.dtype)
+    return x.call("reshape", newshape=shape)
+
+
+def quantized(x: Value, q: Quantities, dtype: str, axis: int = -1) -> Value:
+    """`x / scale`, rounded, plus the zero point, clipped to the range of `dtype`."""
+    if dtype not in QUANTIZED:
+        raise IrError(f"quantization to {dtype} has no form in Relay", code=UnsupportedNode)
+    if x.dtype == "float32" and q.scale.dtype == "float32" and q.is_known and q.scale.rank <= 1:
+        return x.call("qnn.quantize", q.scale, q.zero, out_dtype=dtype, axis=-1 if q.is_scalar else axis)
+    scale, zero = q.along(axis, x.rank)
+    if "float32" not in (x.dtype, scale.dtype) and x.dtype != "float64":
+        x, scale = x.call("cast", dtype="float32"), scale.call("cast", dtype="float32")
+    scaled = apply("divide", x, scale.call("cast", dtype=x.dtype))
+    shifted = apply("add", round_half_even(scaled), zero.call("cast", dtype=x.dtype))
+    return clipped(shifted, dtype)
+
+
+def clipped(x: Value, dtype: str) -> Value:
+    """Numbers clipped to the range of an integer type, and cast to it."""
+    low, high = limits(dtype)
+    if x.dtype == "float32":
+        high = highest_real(dtype)
+    return x.call("clip", a_min=float(low), a_max=float(high)).call("cast", dtype=dtype)
+
+
+def dequantized(x: Value, q: Quantities, axis: int = -1, dtype: str = "") -> Value:
+    """`(x - zero point) * scale`, in the type of the scale or in `dtype`."""
+    dtype = dtype or q.scale.dtype
+    if dtype == q.scale.dtype == "float32" and x.dtype in QUANTIZED and q.is_known and q.scale.rank <= 1:
+        return x.call("qnn.dequantize", q.scale, q.zero, axis=-1 if q.is_scalar else axis)
+    scale, zero = q.along(axis, x.rank)
+    shifted = apply("subtract", x.call("cast", dtype="int32"), zero)
+    product = apply("multiply", shifted.call("cast", dtype=scale.dtype), scale)
+    return product if product.dtype == dtype else product.call("cast", dtype=dtype)
+
+
+def product(a: Value, b: Value) -> Value:
+    """The product of scales that broadcast, a constant where they are."""
+    if a.known is None or b.known is None:
+        return apply("multiply", a, b)
+    return Value.constant(np.asarray(a.known * b.known, a.known.dtype))
+
+
+def requantized(x: Value, scale: Value, to: Quantities, dtype: str) -> Value:
+    """Integers with zero point 0 and a scale that broadcasts against them as integers of other quantities."""
+    scale = _as(scale, "float32")
+    if scale.known is not None and to.is_known and to.is_scalar:
+        along = [i - scale.rank for i, d in enumerate(scale.shape) if d != 1]
+        if len(along) <= 1:
+            flat = Value.constant(scale.known.reshape(-1 if along else ()))
+            zero, axis = Value.constant(np.int32(0)), along[0] + x.rank if along else -1
+            return x.call("qnn.requantize", flat, zero, to.scale, to.zero, axis=axis, out_dtype=dtype)
+    factor = apply("divide", scale, _as(to.scale, "float32"))
+    real = apply("multiply", x.call("cast", dtype="float32"), factor)
+    return clipped(apply("add", round_half_even(real), to.zero.call("cast", dtype="float32")), dtype)

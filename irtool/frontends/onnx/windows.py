@@ -1,0 +1,36 @@
+"""Where windows lie in a tensor: padding, as attributes of ONNX say it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...diagnostics import IrError
+from .mistakes import DamagedModel
+
+
+def window_padding(
+    auto_pad: str,
+    pads: Sequence[int],
+    extents: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> list[int]:
+    """The padding before each axis, then behind each. Raises IrError for a way of padding that there is not."""
+    rank = len(kernel)
+    if auto_pad in ("NOTSET", ""):
+        found = list(pads) or [0] * (2 * rank)
+        if len(found) != 2 * rank:
+            raise IrError(f"pads has {len(found)} numbers for {rank} axes", code=DamagedModel)
+        return found
+    if auto_pad == "VALID":
+        return [0] * (2 * rank)
+    if auto_pad not in ("SAME_UPPER", "SAME_LOWER"):
+        raise IrError(f"auto_pad is {auto_pad}, not NOTSET, VALID, SAME_UPPER or SAME_LOWER", code=DamagedModel)
+    before, behind = [], []
+    for extent, k, s, d in zip(extents, kernel, strides, dilations, strict=True):
+        total = max((-(-extent // s) - 1) * s + (k - 1) * d + 1 - extent, 0)
+        less, more = total // 2, total - total // 2
+        before.append(less if auto_pad == "SAME_UPPER" else more)
+        behind.append(more if auto_pad == "SAME_UPPER" else less)
+    return before + behind

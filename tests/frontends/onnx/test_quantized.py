@@ -1,0 +1,129 @@
+"""Quantized operators of ONNX: what they become, and that the numbers are those that ONNX defines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.diagnostics import IrError
+
+pytest.importorskip("onnx")
+
+HEAD = '<ir_version: 8, opset_import: ["": 21, "com.microsoft": 1]>\n'
+
+
+def import_text(graph: str) -> tuple[Any, Any]:
+    return irtool.from_onnx((HEAD + graph).encode())
+
+
+def both(graph: str, **given: np.ndarray) -> Any:
+    """The result on the interpreter, which C gives, too."""
+    module, params = import_text(graph)
+    found = np.asarray(irtool.evaluate(module, {**given, **params}))
+    built = np.asarray(irtool.build(module, params, opt_level=3, cflags="-O1").run(given))
+    assert found.dtype == built.dtype
+    np.testing.assert_allclose(found, built, rtol=1e-6, atol=1e-6)
+    return found
+
+
+def listed(values: Any) -> str:
+    return ", ".join(str(v) for v in np.ravel(values))
+
+
+@pytest.mark.promise("ONNX quantization")
+def test_scales_and_zero_points_are_constants_in_the_text() -> None:
+    module, _ = import_text("""g (float[2, 3] x) => (float[2, 3] y)
+        <float s = {0.5}, uint8 z = {3}, float[3] t = {1.0, 2.0, 4.0}, int8[3] u = {0, 1, 2}> {
+            q = QuantizeLinear(x, s, z)
+            d = DequantizeLinear(q, s, z)
+            r = QuantizeLinear<axis = 1>(d, t, u)
+            y = DequantizeLinear<axis = 1>(r, t, u)
+        }""")
+    text = irtool.to_text(module)
+    assert "qnn.quantize(%x, 0.5f /* ty=float32 */, 3 /* ty=int32 */" in text
+    assert len(module["main"].params) == 1
+    assert text.count("meta[relay.Constant][") == 4 and "axis=1" in text
+
+
+@pytest.mark.promise("ONNX quantization")
+def test_quantized_convolution_is_that_of_the_definition() -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.integers(0, 256, (1, 2, 5, 5), "uint8"), rng.integers(-128, 128, (3, 2, 3, 3), "int8")
+    bias, scales = np.array([100, -300, 5], "int32"), np.array([0.1, 0.2, 0.05], "float32")
+    graph = f"""g (uint8[1, 2, 5, 5] x) => (uint8[1, 3, 3, 3] y) <
+        float sx = {{0.25}}, uint8 zx = {{113}}, int8[3, 2, 3, 3] w = {{{listed(w)}}}, float[3] sw = {{{listed(scales)}}},
+        int8[3] zw = {{0, 0, 0}}, float sy = {{7.0}}, uint8 zy = {{120}}, int32[3] b = {{{listed(bias)}}}> {{
+            y = QLinearConv<strides = [2, 2], pads = [1, 1, 1, 1]>(x, sx, zx, w, sw, zw, sy, zy, b)
+        }}"""
+    data = np.pad(x.astype("int64") - 113, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(data, (3, 3), axis=(2, 3))[:, :, ::2, ::2]
+    sums = np.einsum("nchwij,ocij->nohw", windows, w.astype("int64")) + bias[None, :, None, None]
+    wanted = np.clip(np.rint(sums * (0.25 * scales[None, :, None, None] / 7.0)) + 120, 0, 255)
+    assert np.abs(both(graph, x=x).astype(int) - wanted).max() == 0
+    assert "qnn.conv2d" in str(import_text(graph)[0]) and "qnn.requantize" in str(import_text(graph)[0])
+
+
+@pytest.mark.promise("ONNX quantization")
+def test_zero_points_that_the_program_computes() -> None:
+    graph = """g (float[4, 6] x) => (int32[4, 2] y) <int8[6, 2] w = {1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12},
+        int8[2] zw = {3, -5}> {
+            q, s, z = DynamicQuantizeLinear(x)
+            y = MatMulInteger(q, w, z, zw)
+        }"""
+    x = np.random.default_rng(1).standard_normal((4, 6)).astype("float32")
+    low, high = min(x.min(), 0), max(x.max(), 0)
+    scale = np.float32(high - low) / np.float32(255)
+    zero = np.rint(-low / scale)
+    data = np.clip(np.rint(x / scale) + zero, 0, 255) - zero
+    weights = np.arange(1, 13).reshape(6, 2) * [1, -1] - [3, -5]
+    assert np.array_equal(both(graph, x=x), data @ weights)
+
+
+@pytest.mark.promise("ONNX quantization")
+def test_weights_of_four_bits_are_unpacked() -> None:
+    packed = np.random.default_rng(2).integers(0, 256, (3, 2, 8), "uint8")
+    scales = np.linspace(0.1, 0.6, 6).astype("float32")
+    graph = f"""g (float[5, 20] a) => (float[5, 3] y) <uint8[3, 2, 8] w = {{{listed(packed)}}},
+        float[6] s = {{{listed(scales)}}}, uint8[3] z = {{17, 98, 211}}> {{
+            y = com.microsoft.MatMulNBits<K = 20, N = 3, bits = 4, block_size = 16>(a, w, s, z)
+        }}"""
+    a = np.random.default_rng(3).standard_normal((5, 20)).astype("float32")
+    nibbles = np.stack([packed & 15, packed >> 4], -1).reshape(3, 2, 16).astype("float32")
+    zeros = np.array([[17 & 15, 17 >> 4], [98 & 15, 98 >> 4], [211 & 15, 211 >> 4]], "float32")
+    matrix = ((nibbles - zeros[..., None]) * scales.reshape(3, 2, 1)).reshape(3, 32)[:, :20]
+    np.testing.assert_allclose(both(graph, a=a), a @ matrix.T, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.promise("ONNX quantization")
+@pytest.mark.parametrize("half", [0.5, 1.5, 2.5, -0.5, -1.5, 126.5])
+def test_a_half_goes_to_the_even_number_where_nothing_else_is_said(half: float) -> None:
+    graph = "g (float[2] x, float s) => (int8[2] y) <int8 z = {0}> { y = QuantizeLinear(x, s, z) }"
+    found = both(graph, x=np.array([half, half / 2], "float32"), s=np.array(1, "float32"))
+    assert found.tolist() == np.rint([half, half / 2]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (
+            "g (float[4] x) => (float[4] y) <float[2, 2] s = {1.0, 1.0, 1.0, 1.0}> {"
+            " q = QuantizeLinear(x, s) y = DequantizeLinear(q, s) }",
+            "vectors at most",
+        ),
+        (
+            "g (float[4, 6] x) => (int8[4, 6] y) <float[4, 2] s = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}, int8[4, 2] z ="
+            " {0, 0, 0, 0, 0, 0, 0, 0}> { y = QuantizeLinear<axis = 1, block_size = 4>(x, s, z) }",
+            "no multiple of the block size",
+        ),
+        (
+            "g (uint8[1, 2, 5, 5] x, uint8[1, 2, 5] w) => (int32[1, 1, 3, 3] y) { y = ConvInteger(x, w) }",
+            "do not fit together",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(graph: str, message: str) -> None:
+    with pytest.raises(IrError, match=message):
+        import_text(graph)
