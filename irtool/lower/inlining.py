@@ -70,7 +70,9 @@ def _open(op: Compute, stored: Set[Operation], limit: int | None) -> tuple[tuple
     bodies = [_rewrite_body(b, intern) for b in op.bodies]
     waiting = _reads(bodies, (), stored)
     if not waiting:
-        return op.bodies, len(post_order(*op.bodies))
+        # Reads may have gone with what interning folds: select(c, x, x) is x.
+        kept = bodies if _reads(op.bodies, (), stored) else op.bodies
+        return tuple(kept), len(post_order(*kept))
     stack: list[tuple[Load, bool]] = [(e, False) for e in reversed(waiting)]
     while stack:
         e, ready = stack.pop()

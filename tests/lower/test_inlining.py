@@ -65,3 +65,11 @@ def test_what_gets_too_large_is_stored():
         )
     stages = choose_stages([x])
     assert 1 < len(stages) < 5
+
+
+def test_reads_that_folding_leaves_out_need_no_memory():
+    text = "def @main(%x: Tensor[(3), float32], %y: Tensor[(3), float32]) { where(False, {0}, {0}) }"
+    for operand in ("%x", "add(%x, %y)", "tanh(%x)"):
+        module = irtool.infer_types(irtool.parse(text.replace("{0}", operand)))
+        values = [np.array([1, 2, 3], "float32"), np.array([4, 5, 6], "float32")]
+        np.testing.assert_allclose(irtool.build(module).run(values), irtool.evaluate(module, values), rtol=1e-5)
