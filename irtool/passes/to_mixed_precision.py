@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..diagnostics import IrError, UsageError
+from ..diagnostics import IrError, Span, UsageError
 from ..ir import (
     Call,
+    Clause,
     Constant,
     Expr,
     Function,
+    If,
     Let,
+    Match,
     Module,
     Op,
+    RefCreate,
+    RefWrite,
     TensorType,
     Tuple,
     TupleGetItem,
@@ -59,7 +64,8 @@ class ToMixedPrecision(FunctionPass):
     `missing_op_mode` selects an error (0), a warning (1) or silence (2) for them. With the pass option
     relay.ToMixedPrecision.keep_orig_output_dtype, results are cast back to their original types. Intermediate results are
     rounded to the smaller type, and the function's result may change its type. Operators for float32 only, such as quantized
-    ones with their scales, stay in float32.
+    ones with their scales, stay in float32. What references hold, function literals take, and branches give that would come to
+    differ, keeps its type.
     """
 
     changes: ClassVar[str] = "approximation"
@@ -120,6 +126,20 @@ class _Converter:
             return self.typed(with_binders(new, {old.var: self.memo.get(old.var, old.var)}))  # type: ignore[dict-item]  # a variable becomes a variable
         if isinstance(new, Function):
             return without_return_type(new)
+        if isinstance(old, RefCreate | RefWrite) and isinstance(new, RefCreate | RefWrite):
+            value = self.restored(old.value, new.value)
+            kept = RefCreate(value, new.span) if isinstance(new, RefCreate) else RefWrite(new.ref, value, new.span)
+            return self.typed(new if value is new.value else kept)
+        if isinstance(old, If) and isinstance(new, If):
+            true, false = self.alike((old.true_branch, old.false_branch), (new.true_branch, new.false_branch))
+            same = true is new.true_branch and false is new.false_branch
+            return self.typed(new if same else If(new.cond, true, false, new.span))
+        if isinstance(old, Match) and isinstance(new, Match):
+            bodies = self.alike([c.body for c in old.clauses], [c.body for c in new.clauses])
+            if all(b is c.body for b, c in zip(bodies, new.clauses, strict=True)):
+                return self.typed(new)
+            clauses = tuple(Clause(c.pattern, b, c.span) for c, b in zip(new.clauses, bodies, strict=True))
+            return self.typed(Match(new.data, clauses, new.complete, new.span))
         if isinstance(new, Tuple) and old is self.function.body and self.keep_output:
             return self.original_tuple(old, self.typed(new))
         return self.typed(new)
@@ -142,12 +162,17 @@ class _Converter:
 
     def call(self, old: Call, new: Call) -> Expr:
         category = self.category(old)
-        types: list[Type] = [a.checked_type or a.type_annotation for a in new.args]  # type: ignore[attr-defined]  # only variables have no types here, and they have annotations
+        if any(isinstance(a, Function) for a in new.args):
+            new = Call(new.op, tuple(map(self.typed, new.args)), new.attrs, new.type_args, new.span)
+        types = [_type_of(a) for a in new.args]
         if category == "follow":
             fits = all(
-                self.is_converted(t) or isinstance(a, Var | Constant) for a, t in zip(new.args, types, strict=True)
+                self.is_converted(t, old.span) or isinstance(a, Var | Constant)
+                for a, t in zip(new.args, types, strict=True)
             )
             category = "always" if fits else "never"
+        if isinstance(old.op, Function):
+            return self.typed(Call(new.op, self.as_before(old.args, new.args), new.attrs, (), new.span))
         result = None if category == "never" else self.narrowed(old, new, types)
         if result is None:
             floats = {dtype for t in types for dtype in _float_dtypes(t)}
@@ -175,9 +200,28 @@ class _Converter:
     def arguments(self, call: Call, types: list[Type], wanted: str, widen: bool = False) -> tuple[Expr, ...]:
         return tuple(self.cast(a, t, wanted, widen) for a, t in zip(call.args, types, strict=True))
 
+    def as_before(self, old: Sequence[Expr], new: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Expressions in the types that they had."""
+        return tuple(self.restored(a, b) for a, b in zip(old, new, strict=True))
+
+    def alike(self, old: Sequence[Expr], new: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Branches of one type: in the types that they had where they came to differ."""
+        same = all(_type_of(e) == _type_of(new[0]) for e in new)
+        return tuple(new) if same else self.as_before(old, new)
+
+    def restored(self, old: Expr, new: Expr) -> Expr:
+        """`new` in the type that `old` has: a reference holds it, the signature of a function literal says it."""
+        if isinstance(new, Function):
+            return new  # the reference's type tells what its result is
+        was, now = _type_of(old), _type_of(new)
+        if now == was:
+            return new
+        require_few_leaves(now)
+        return trampoline(self.casting(new, now, was, True))
+
     def category(self, e: Call) -> str:
         if isinstance(e.op, Function):
-            return "never"  # its signature stays what it is
+            return "never"
         if not isinstance(e.op, Op):
             raise IrError(
                 "ToMixedPrecision handles operators and function literals only", e.span, help="inline the call first"
@@ -197,11 +241,11 @@ class _Converter:
         now = getattr(attrs, field)
         return dataclasses.replace(attrs, **{field: self.dtype}) if now == "" or now.startswith("float") else attrs
 
-    def is_converted(self, t: Type) -> bool:
+    def is_converted(self, t: Type, span: Span | None) -> bool:
         """Whether every floating-point tensor of the type is already of the wanted type."""
         for part in distinct_leaves(t):
             if not isinstance(part, TensorType):
-                raise IrError(f"ToMixedPrecision handles tensors and tuples only, not {part!r}")
+                raise IrError(f"ToMixedPrecision handles tensors and tuples only, not {part!r}", span)
             if part.dtype != self.dtype and part.dtype.startswith(("float", "bfloat")):
                 return False
         return True
@@ -219,15 +263,21 @@ class _Converter:
         require_few_leaves(t)
         return trampoline(self.casting(e, t, wanted, widen))
 
-    def casting(self, e: Expr, t: Type, wanted: str, widen: bool) -> Generator[Any, Any, Expr]:
+    def casting(self, e: Expr, t: Type, wanted: str | Type, widen: bool) -> Generator[Any, Any, Expr]:
+        """`cast` without a look at all of the type first; `wanted` may be the type that `e` once had."""
         if isinstance(t, TupleType):
+            each = wanted.fields if isinstance(wanted, TupleType) else (wanted,) * len(t.fields)
             parts = [self.typed(TupleGetItem(e, i)) for i in range(len(t.fields))]
             made = []
-            for part, field in zip(parts, t.fields, strict=True):
-                made.append((yield self.casting(part, field, wanted, widen)))
+            for part, field, kind in zip(parts, t.fields, each, strict=True):
+                made.append((yield self.casting(part, field, kind, widen)))
             same = all(a is b for a, b in zip(parts, made, strict=True))
             return e if same else self.typed(Tuple(tuple(made)))
-        assert isinstance(t, TensorType)
+        if not isinstance(t, TensorType):
+            return e  # what a reference or a function among the fields holds stays as it is
+        if isinstance(wanted, TensorType):
+            wanted = wanted.dtype
+        assert isinstance(wanted, str)
         if not t.dtype.startswith(("float", "bfloat") if widen else "float") or t.dtype == wanted:
             return e
         found = self.casts.get((e, wanted))
@@ -236,6 +286,13 @@ class _Converter:
             found = self.casts[e, wanted] = self.typed(call("cast", e, dtype=wanted))
             self.casts[found, t.dtype] = e
         return found
+
+
+def _type_of(e: Expr) -> Type:
+    """The type of an expression: only variables have none that was inferred, and they have annotations."""
+    found = e.checked_type or (e.type_annotation if isinstance(e, Var) else None)
+    assert found is not None
+    return found
 
 
 def _float_dtypes(t: Type) -> list[str]:
