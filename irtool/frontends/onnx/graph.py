@@ -11,10 +11,12 @@ from ...interp.evaluate import evaluate_expr
 from ...ir import Constant, Expr, TensorType, Var, children
 from .attributes import attribute_value
 from .functions import find_function
-from .mistakes import DamagedModel
+from .mistakes import DamagedModel, UnsupportedNode
 from .model import FunctionBody, Graph, Model, Node
 from .operator import onnx_operators
 from .order import in_order
+from .program import Functions
+from .subgraphs import DEEPEST, noted, without_names
 from .value import Value
 
 _LARGEST_FOLDED = 1 << 20
@@ -62,6 +64,7 @@ class GraphImporter:
 
     Attributes:
         failures: what could not be converted, with the nodes, shared with all subgraphs.
+        functions: the functions beside `@main`, shared in the same way.
     """
 
     def __init__(
@@ -73,6 +76,8 @@ class GraphImporter:
         progress: Callable[[], None] = lambda: None,
         attributes: Mapping[str, Any] | None = None,
         place: Span | None = None,
+        functions: Functions | None = None,
+        depth: int = 0,
     ) -> None:
         self.model = model
         self.scope = scope
@@ -81,12 +86,16 @@ class GraphImporter:
         self.progress = progress
         self.attributes = attributes or {}
         self.place = place
+        self.functions = functions if functions is not None else Functions()
+        self.depth = depth
 
     def convert(self, graph: Graph, bound: Sequence[Value | None] = ()) -> list[Value | None]:
         """The outputs of a graph whose inputs are `bound`. A subgraph sees the values of this importer's scope.
 
         An output that could not be made is None, and `failures` says why.
         """
+        if self.depth > DEEPEST:
+            raise IrError(f"graphs are nested deeper than {DEEPEST} levels", self.place, code=UnsupportedNode)
         inner = Scope(self.scope)
         inner.values.update(zip((i.name for i in graph.inputs), bound, strict=False))
         for name, proto in graph.initializers.items():
@@ -145,15 +154,22 @@ class GraphImporter:
                 body = find_function(self.model, node, opset, inputs, attributes)
                 return self._call(node, body, inputs, attributes, frame, place)
             inner = GraphImporter(
-                self.model, frame.scope, frame.opsets, self.failures, self.progress, frame.attributes, frame.place
+                self.model,
+                frame.scope,
+                frame.opsets,
+                self.failures,
+                lambda: None,  # nodes of graphs inside nodes are not counted
+                frame.attributes,
+                frame.place,
+                self.functions,
+                self.depth + 1,
             )
             operator = cls(node, inner, opset)
             found = operator.convert(inputs, {name: attribute_value(a) for name, a in attributes.items()})
             if cls.folds and not node.subgraphs:
                 found = [_folded(v, inputs) for v in found]
         except IrError as error:
-            for d in error.diagnostics:
-                self.failures.append((d, node))
+            self.failures += noted(error, node)
             frame.scope.values.update(dict.fromkeys(filter(None, node.outputs)))
             return None
         for name, value in zip(node.outputs, found, strict=False):
@@ -178,7 +194,7 @@ class GraphImporter:
         left_out |= set(body.inputs[len(inputs) :])
         inner.values.update({n: v for n, v in zip(body.inputs, inputs, strict=False) if v is not None})
         given = {**body.defaults, **attributes}
-        nodes = in_order([_without(n, left_out) for n in body.nodes], body.outputs, self.model.name)
+        nodes = in_order([without_names(n, left_out) for n in body.nodes], body.outputs, self.model.name)
 
         def finish() -> None:
             for name, inner_name in zip(node.outputs, body.outputs, strict=False):
@@ -186,14 +202,6 @@ class GraphImporter:
                     frame.scope.values[name] = self._find(inner, inner_name, node)
 
         return _Frame(iter(nodes), inner, body.opsets, given, place, finish)
-
-
-def _without(node: Node, left_out: set[str]) -> Node:
-    if not left_out.intersection(node.inputs):
-        return node
-    from dataclasses import replace
-
-    return replace(node, inputs=tuple("" if i in left_out else i for i in node.inputs))
 
 
 def _resolved(node: Node, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class _Importer:
         used = {e for e in post_order(body) if isinstance(e, Var)}
         weights = [v for v in self.weights if v in used]
         main = Function((*params.values(), *weights), body)
-        module = infer_types(Module.of(main))
+        module = infer_types(Module({"main": main, **importer.functions.used_by(body)}))
         return module, {v.name: self.weights[v] for v in weights}
 
     def _initializer(self, proto: Any) -> Value:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...diagnostics import IrError, Source, Span
-from .mistakes import DamagedModel
+from .mistakes import DamagedModel, UnsupportedNode
 from .model import FunctionBody, Graph, Model, Node
 from .operator import OperatorKey
+from .subgraphs import DEEPEST
 
 _OWN = ("", "ai.onnx")
 """Names of ONNX's own domain."""
@@ -69,6 +70,10 @@ def _opsets(imports: Iterable[Any]) -> dict[str, int]:
 
 
 def _read_graph(proto: Any, listing: _Listing, depth: int = 0) -> Graph:
+    if depth > DEEPEST:
+        raise IrError(
+            f"graphs are nested deeper than {DEEPEST} levels", filename=listing.source.name, code=UnsupportedNode
+        )
     return Graph(
         proto.name,
         _read_nodes(proto.node, listing, depth),

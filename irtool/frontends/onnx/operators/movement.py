@@ -142,7 +142,7 @@ class Slice(OnnxOperator):
             if given is not None:
                 given = cast(given, "int64")
                 for i, axis in enumerate(along):
-                    parts[axis] = given.call("strided_slice", begin=[i], end=[i + 1], strides=[1])
+                    parts[axis] = given.call("strided_slice", begin=[i], end=[i + 1], strides=[1], axes=[0])
             return concatenate(parts, 0)
 
         everything = [np.iinfo("int64").max if not isinstance(d, int) else d for d in x.shape]

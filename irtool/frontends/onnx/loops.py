@@ -1,0 +1,293 @@
+"""Loops as functions that call themselves at their end.
+
+A loop is a function of the module: its parameters are the number of the turn, what a turn hands to the next one, what the turns
+have given so far, and what the body uses from outside. Results of turns are written into a tensor that is there before,
+where their number and shape are known; else they are appended. A loop whose extents would be unknown is unrolled if it has
+few turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ...deferred import np
+from ...diagnostics import IrError
+from ...ir import ANY, Call, Expr, If, TensorType, Tuple, TupleGetItem, TupleType, Type, Var
+from .invariants import lift_invariants
+from .mistakes import DamagedModel, UnknownExtent
+from .names import Names
+from .program import Functions, call_function
+from .value import Value, apply
+
+_UNROLLED = 64
+"""Turns up to which a loop is unrolled, if its types change from turn to turn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """What one turn gives: what the next one is handed, results to be kept, and if there is a next one."""
+
+    carried: Sequence[Value]
+    kept: Sequence[Value] = ()
+    condition: Value | None = None
+
+
+Body = Callable[[Value, "Value | None", Sequence[Value]], Turn]
+"""The turn of a number (int64), given the condition (None where there is none) and what it is handed."""
+
+
+@dataclass(eq=False)
+class LoopSpec:
+    """A loop before it is made.
+
+    Attributes:
+        count: how many turns there are at most; None for any number.
+        condition: if there is a first turn; None for a loop that its count ends.
+        carried: what the first turn is handed.
+        body: what a turn does. It may be called several times.
+        backward: of each kept result, whether the last turn's comes first.
+        names: names for what is carried.
+    """
+
+    count: Value | None
+    condition: Value | None
+    carried: Sequence[Value]
+    body: Body
+    backward: Sequence[bool] = ()
+    names: Sequence[str] = field(default=())
+
+
+def build_loop(functions: Functions, spec: LoopSpec) -> list[Value]:
+    """What is carried after the last turn, then the results of all turns, stacked along a new axis 0.
+
+    Raises IrError for a loop without end, and one whose types are neither known nor the same in every turn.
+    """
+    return _Loop(functions, spec).build()
+
+
+class _Loop:
+    def __init__(self, functions: Functions, spec: LoopSpec) -> None:
+        self.functions = functions
+        self.spec = spec
+        self.turns = _known_number(spec.count)
+        """How many turns there are at most, if that is known."""
+        begins = _known_number(spec.condition)
+        if begins == 0:
+            self.turns = 0
+        self.condition = None if begins else spec.condition
+        self.decided = False
+        """True if turns say whether there is a next one."""
+
+    def build(self) -> list[Value]:
+        if self.spec.count is None and self.spec.condition is None:
+            raise IrError("a loop has neither a trip count nor a condition: it has no end", code=DamagedModel)
+        if self.turns == 0:
+            return self._without_turns()
+        if self.turns == 1 and self.condition is None:
+            return self._unrolled()
+        try:
+            return self._recursion()
+        except IrError as error:
+            codes = {d.code for d in error.diagnostics}
+            if codes - {UnknownExtent} or self.turns is None or self.turns > _UNROLLED or self.decided:
+                raise
+            return self._unrolled()
+
+    # -- types
+
+    def _recursion(self) -> list[Value]:
+        spec = self.spec
+        types = [v.tensor for v in spec.carried]
+        fixed: set[int] = set()
+        decided = self.condition is not None
+        most = sum(len(t.shape) for t in types) + len(types) + 2
+        for _ in range(most):
+            names = Names()
+            number = _variable(names.of("i"), TensorType((), "int64"))
+            handed = [
+                spec.carried[k] if k in fixed else _variable(names.of(self._name(k)), t) for k, t in enumerate(types)
+            ]
+            asked = _variable(names.of("go_on"), TensorType((), "bool")) if decided else _TRUE()
+            turn = spec.body(number, asked, handed)
+            if len(turn.carried) != len(handed):
+                raise IrError(f"a turn hands on {len(turn.carried)} values, not {len(handed)}", code=DamagedModel)
+            same = {k for k, (a, b) in enumerate(zip(handed, turn.carried, strict=True)) if _is_same(a, b)} - fixed
+            joined = [
+                _joined(t, v.tensor, self._name(k)) for k, (t, v) in enumerate(zip(types, turn.carried, strict=True))
+            ]
+            leads_on = turn.condition is None or turn.condition.expr is asked.expr or _known_number(turn.condition) == 1
+            if same or joined != types or (not decided and not leads_on):
+                fixed |= same
+                types = [t if k in fixed else j for k, (t, j) in enumerate(zip(types, joined, strict=True))]
+                decided = decided or not leads_on
+                continue
+            self.decided = decided
+            return self._function(number, asked if decided else None, handed, turn, fixed)
+        raise IrError("the types of what a loop carries do not settle", code=UnknownExtent)
+
+    def _name(self, k: int) -> str:
+        return self.spec.names[k] if k < len(self.spec.names) and self.spec.names[k] else "state"
+
+    # -- the function
+
+    def _function(
+        self, number: Value, asked: Value | None, handed: Sequence[Value], turn: Turn, fixed: set[int]
+    ) -> list[Value]:
+        spec = self.spec
+        if self.turns is not None and self.turns <= _UNROLLED and not self.decided:
+            unknown = [
+                v for k, v in enumerate(handed) if not _is_static(v.tensor) and _is_static(spec.carried[k].tensor)
+            ]
+            if unknown or any(not _is_static(v.tensor) for v in turn.kept):
+                return self._unrolled()
+        changing = [k for k in range(len(handed)) if k not in fixed]
+        whole = self.turns if asked is None else None
+        kept = [_Kept.of(v, whole, k < len(spec.backward) and spec.backward[k], k) for k, v in enumerate(turn.kept)]
+        params = [number, *([asked] if asked else []), *(handed[k] for k in changing), *(k.sofar for k in kept)]
+        tests = [number.call("less", spec.count)] if spec.count is not None else []
+        tests += [asked] if asked else []
+        test = tests[0] if len(tests) == 1 else tests[0].call("logical_and", tests[1])
+        next_condition = [] if asked is None else [_scalar(turn.condition or asked)]
+        after = [
+            number.call("add", Value.constant(np.int64(1))),
+            *next_condition,
+            *(turn.carried[k] for k in changing),
+            *(k.appended(v, number) for k, v in zip(kept, turn.kept, strict=True)),
+        ]
+        results = params[1 + len(next_condition) :]
+        variables = [v.expr for v in params if isinstance(v.expr, Var)]
+        parts = Value.of(Tuple((test.expr, *(v.expr for v in after))))
+        body, lifted, outside = lift_invariants(parts.expr, variables)
+        assert isinstance(body, Tuple)
+        result: Type = TupleType(tuple(v.type for v in results)) if len(results) != 1 else results[0].type
+        own = [*variables, *lifted]
+        name = self.functions.reserve([_type(v) for v in own], result)
+        again = Call(name, (*body.fields[1:], *lifted))
+        final = Tuple(tuple(v.expr for v in results)) if len(results) != 1 else results[0].expr
+        self.functions.define(name, own, If(body.fields[0], again, final), result)
+        first = [Value.constant(np.int64(0)), *([spec.condition or _TRUE()] if asked else [])]
+        first = [first[0], *(_scalar(v) for v in first[1:])]
+        first += [*(spec.carried[k] for k in changing), *(k.start for k in kept)]
+        found = _fields(call_function(name, [*(v.expr for v in first), *outside]), len(results))
+        last = dict(zip(changing, found, strict=False))
+        carried = [last[k] if k in last else spec.carried[k] for k in range(len(handed))]
+        return [*carried, *found[len(changing) :]]
+
+    # -- without a function
+
+    def _without_turns(self) -> list[Value]:
+        turn = self.spec.body(Value.constant(np.int64(0)), _TRUE(), self.spec.carried)
+        shapes = [(0, *(d if isinstance(d, int) else 0 for d in v.shape)) for v in turn.kept]
+        empty = [apply("zeros", shape=list(s), dtype=v.dtype) for s, v in zip(shapes, turn.kept, strict=True)]
+        return [*self.spec.carried, *empty]
+
+    def _unrolled(self) -> list[Value]:
+        assert self.turns is not None
+        carried, kept = list(self.spec.carried), []
+        for i in range(self.turns):
+            turn = self.spec.body(Value.constant(np.int64(i)), _TRUE(), carried)
+            carried = list(turn.carried)
+            kept.append(turn.kept)
+        found = []
+        for k, values in enumerate(zip(*kept, strict=True)):
+            backward = k < len(self.spec.backward) and self.spec.backward[k]
+            parts = tuple(v.expr for v in (reversed(values) if backward else values))
+            found.append(apply("stack", Tuple(parts), axis=0))
+        return [*carried, *found]
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """The results of the turns so far.
+
+    Attributes:
+        sofar: the parameter that has them.
+        start: what it is at first.
+        turns: how many there will be, and have their place already; None where that is not known.
+    """
+
+    sofar: Value
+    start: Value
+    turns: int | None
+    backward: bool
+
+    @staticmethod
+    def of(one: Value, turns: int | None, backward: bool, number: int) -> _Kept:
+        shape = one.extents("what a turn of a loop gives")
+        count = 0 if turns is None else turns
+        start = apply("zeros", shape=[count, *shape], dtype=one.dtype)
+        t = TensorType((ANY if turns is None else turns, *shape), one.dtype)
+        return _Kept(_variable(f"kept_{number}", t), start, turns, backward)
+
+    def appended(self, one: Value, number: Value) -> Value:
+        """The results with those of the turn of a number."""
+        row = one.call("expand_dims", axis=0)
+        if self.turns is None:
+            both = (row, self.sofar) if self.backward else (self.sofar, row)
+            return apply("concatenate", Tuple(tuple(v.expr for v in both)), axis=0)
+        if self.backward:
+            number = Value.constant(np.int64(self.turns - 1)).call("subtract", number)
+        place = number.call("reshape", newshape=[1, 1])
+        return self.sofar.call("scatter_nd", place, row, mode="update")
+
+
+def widened(value: Value, t: TensorType) -> Value:
+    """The value with extents that are not known, as `t` has them."""
+    if value.tensor == t:
+        return value
+    from ...ir import Function
+
+    v = Var("x", t, None, t)
+    return Value.of(Call(Function((v,), v, t), (value.expr,)))
+
+
+def joined_type(a: TensorType, b: TensorType) -> TensorType | None:
+    """The type of values of either type: `?` where extents differ; None where the types have nothing in common."""
+    if a.dtype != b.dtype or len(a.shape) != len(b.shape):
+        return None
+    return TensorType(tuple(x if x == y else ANY for x, y in zip(a.shape, b.shape, strict=True)), a.dtype)
+
+
+def _joined(a: TensorType, b: TensorType, name: str) -> TensorType:
+    found = joined_type(a, b)
+    if found is None:
+        code = DamagedModel if a.dtype != b.dtype else UnknownExtent
+        raise IrError(f"a loop is handed {a} as {name} and hands on {b}", code=code)
+    return found
+
+
+def _TRUE() -> Value:
+    return Value.constant(np.array(True))
+
+
+def _variable(name: str, t: TensorType) -> Value:
+    return Value(Var(name, t, None, t))
+
+
+def _type(v: Var) -> Type:
+    assert v.checked_type is not None
+    return v.checked_type
+
+
+def _is_static(t: TensorType) -> bool:
+    return all(isinstance(d, int) for d in t.shape)
+
+
+def _is_same(handed: Value, on: Value) -> bool:
+    """True if a turn hands on what it was handed."""
+    return on.expr is handed.expr
+
+
+def _known_number(v: Value | None) -> int | None:
+    if v is None or v.known is None or v.parameter or v.known.size != 1:
+        return None
+    return int(v.known.reshape(-1)[0])
+
+
+def _scalar(v: Value) -> Value:
+    return v if not v.shape else v.call("reshape", newshape=[])
+
+
+def _fields(e: Expr, count: int) -> list[Value]:
+    return [Value.of(e)] if count == 1 else [Value.of(TupleGetItem(e, i)) for i in range(count)]

@@ -1,0 +1,89 @@
+"""Branches and loops: nodes with graphs inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....deferred import np
+from ....diagnostics import IrError
+from ....ir import Expr, If, TensorType, Tuple, TupleGetItem
+from ..loops import LoopSpec, Turn, build_loop, joined_type, widened
+from ..mistakes import DamagedModel, UnknownExtent
+from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..subgraphs import body_of, input_in_rank, outputs_of
+from ..value import Value
+
+
+@onnx_operator("If")
+class Branch(OnnxOperator):
+    """`if`; the branch alone where the condition is known. Values of the branches that differ in extents get `?` for these."""
+
+    @since(1, 11, 13, 16, 19, 21, 23, 24, 25)
+    def branch(self, condition: Value) -> Result:
+        arms = [body_of(self.node, name) for name in ("then_branch", "else_branch")]
+        if condition.known is not None and not condition.parameter:
+            if condition.known.size != 1:
+                raise IrError(
+                    f"the condition of If has the shape {condition.shape}, not one element", code=DamagedModel
+                )
+            return outputs_of(self.graph, arms[0] if condition.known.reshape(-1)[0] else arms[1], ())
+        then, other = (outputs_of(self.graph, arm, ()) for arm in arms)
+        if len(then) != len(other):
+            raise IrError(f"one branch of If gives {len(then)} values, the other {len(other)}", code=DamagedModel)
+        types = [_common(a, b) for a, b in zip(then, other, strict=True)]
+        test = condition if not condition.shape else condition.call("reshape", newshape=[])
+        made = If(test.expr, _together(then, types), _together(other, types))
+        whole = Value.of(made)
+        if len(types) == 1:
+            return whole
+        return [TupleGetItem(whole.expr, i) for i in range(len(types))]
+
+
+def _common(a: Value, b: Value) -> TensorType:
+    found = joined_type(a.tensor, b.tensor)
+    if found is None:
+        code = DamagedModel if a.dtype != b.dtype else UnknownExtent
+        raise IrError(f"one branch of If gives {a.tensor}, the other {b.tensor}", code=code)
+    return found
+
+
+def _together(values: Sequence[Value], types: Sequence[TensorType]) -> Expr:
+    fields = tuple(widened(v, t).expr for v, t in zip(values, types, strict=True))
+    return fields[0] if len(fields) == 1 else Tuple(fields)
+
+
+@onnx_operator("Loop")
+class Loop(OnnxOperator):
+    """A function that calls itself as its last step; see `loops`."""
+
+    @since(1, 11, 13, 16, 19, 21, 23, 24, 25)
+    def loop(self, count: Value | None = None, condition: Value | None = None, *initial: Value) -> Result:
+        graph = body_of(self.node, "body")
+        if len(graph.inputs) != len(initial) + 2:
+            raise IrError(
+                f"the body of Loop has {len(graph.inputs)} inputs, and is handed {len(initial) + 2} values",
+                code=DamagedModel,
+            )
+        if len(graph.outputs) < len(initial) + 1:
+            raise IrError(f"the body of Loop gives {len(graph.outputs)} values, too few", code=DamagedModel)
+        carried = len(initial)
+
+        def turn(number: Value, go_on: Value | None, handed: Sequence[Value]) -> Turn:
+            first = input_in_rank(number, graph.inputs[0])
+            second = input_in_rank(go_on or Value.constant(np.array(True)), graph.inputs[1])
+            found = outputs_of(self.graph, graph, [first, second, *handed])
+            leads_on = go_on if found[0].expr is second.expr else found[0]
+            return Turn(found[1 : 1 + carried], found[1 + carried :], leads_on)
+
+        limit = _number(count)
+        names = [i.name for i in graph.inputs[2:]]
+        return build_loop(self.graph.functions, LoopSpec(limit, condition, initial, turn, names=names))
+
+
+def _number(count: Value | None) -> Value | None:
+    """The trip count as a scalar."""
+    if count is None or not count.shape:
+        return count
+    if count.known is not None:
+        return Value.constant(count.known.reshape(()), count.dtype)
+    return count.call("reshape", newshape=[])

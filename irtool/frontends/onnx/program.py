@@ -1,0 +1,42 @@
+"""The functions of the module beside `@main`: the loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...infer.infer import infer_expr
+from ...ir import Call, Expr, Function, FuncType, GlobalVar, Type, Var, global_names
+
+
+class Functions:
+    """Functions that are made while a model is converted, by name."""
+
+    def __init__(self) -> None:
+        self.all: dict[str, Function] = {}
+        self._count = 0
+
+    def reserve(self, params: Sequence[Type], result: Type) -> GlobalVar:
+        """A name for a function of that type which is being made, so that it can call itself."""
+        name = f"loop_{self._count}"
+        self._count += 1
+        return GlobalVar(name, None, FuncType(tuple(params), result))
+
+    def define(self, name: GlobalVar, params: Sequence[Var], body: Expr, result: Type) -> None:
+        """Gives a reserved name its function."""
+        self.all[name.name] = infer_expr(Function(tuple(params), body, result))
+
+    def used_by(self, root: Expr) -> dict[str, Function]:
+        """The functions that an expression calls, directly or through others, in order of their definition."""
+        used: set[str] = set()
+        waiting = global_names(root)
+        while waiting:
+            name = waiting.pop()
+            if name not in used:
+                used.add(name)
+                waiting += global_names(self.all[name].body)
+        return {n: f for n, f in self.all.items() if n in used}
+
+
+def call_function(name: GlobalVar, arguments: Sequence[Expr]) -> Expr:
+    """The typed call of a function that has a name."""
+    return infer_expr(Call(name, tuple(arguments)))

@@ -1,0 +1,162 @@
+"""What LSTM, GRU and RNN have in common: a cell that runs over a sequence, in one direction or both.
+
+The product of all inputs with the weights is one matrix product before the loop; the loop has the product with the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...deferred import np
+from ...diagnostics import IrError
+from ...ir import Tuple
+from .loops import LoopSpec, Turn, build_loop
+from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
+from .program import Functions
+from .value import Value, apply
+
+Step = Callable[[Value, Sequence[Value]], Sequence[Value]]
+"""New states, the output first among them, of what the inputs contribute to the gates (batch x gates) and the old states."""
+
+DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+"""For each direction of the attribute, if it runs backwards."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A cell with its weights.
+
+    Attributes:
+        weights: of the inputs: gates x input.
+        bias: added to their product: gates; None without one.
+        step: one step.
+    """
+
+    weights: Value
+    bias: Value | None
+    step: Step
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """The inputs of a recurrent operator, steps first: steps x batch x input.
+
+    Attributes:
+        lengths: of each sequence, int32; None where all are as long as the tensor.
+        initial: of each state, direction x batch x hidden; None for zeros.
+    """
+
+    inputs: Value
+    lengths: Value | None
+    initial: Sequence[Value | None]
+    hidden: int
+
+
+def split_directions(value: Value | None, count: int) -> list[Value | None]:
+    """A tensor for each direction, of one whose first axis they are."""
+    if value is None:
+        return [None] * count
+    if value.rank == 0 or value.shape[0] != count:
+        raise IrError(f"a tensor for each of {count} directions is {value.tensor}", code=DamagedModel)
+    return [part(value, k) for k in range(count)]
+
+
+def part(value: Value, k: int) -> Value:
+    """The part of a tensor at a place of axis 0."""
+    if value.known is not None and not value.parameter:
+        return Value.constant(value.known[k], value.dtype)
+    rest = value.extents("a tensor of a recurrent operator")[1:]
+    if value.shape[0] != 1:
+        value = value.call("strided_slice", begin=[k], end=[k + 1], strides=[1], axes=[0])
+    return value.call("reshape", newshape=list(rest))
+
+
+def columns(value: Value, at: int, width: int) -> Value:
+    """So many columns of a matrix (or elements of a vector), from the `at`-th such group on."""
+    axis = value.rank - 1
+    return value.call("strided_slice", begin=[at * width], end=[(at + 1) * width], strides=[1], axes=[axis])
+
+
+def run_cells(
+    functions: Functions, cells: Sequence[tuple[Cell, bool]], sequences: Sequences, with_outputs: bool
+) -> tuple[Value | None, list[Value]]:
+    """The outputs of all steps (steps x direction x batch x hidden; None if they are not wanted), and the last states
+    (direction x batch x hidden).
+    """
+    outputs, lasts = [], []
+    for k, (cell, backward) in enumerate(cells):
+        found = _run(functions, cell, backward, sequences, k, with_outputs)
+        count = len(sequences.initial)
+        lasts.append(found[:count])
+        outputs += found[count:]
+    last = [_stacked([states[s] for states in lasts], 0) for s in range(len(sequences.initial))]
+    return (_stacked(outputs, 1) if with_outputs else None), last
+
+
+def _stacked(values: Sequence[Value], axis: int) -> Value:
+    if len(values) == 1:
+        return values[0].call("expand_dims", axis=axis)
+    return apply("stack", Tuple(tuple(v.expr for v in values)), axis=axis)
+
+
+def _run(
+    functions: Functions, cell: Cell, backward: bool, sequences: Sequences, direction: int, with_outputs: bool
+) -> list[Value]:
+    x = sequences.inputs
+    steps, batch, width = x.shape
+    if not isinstance(batch, int) or not isinstance(width, int):
+        raise IrError(f"the input is {x.tensor}: batch and width must be known", code=UnknownExtent)
+    gates = cell.weights.shape[0]
+    product = x.call("reshape", newshape=[-1, width]).call("nn.dense", cell.weights, units=None)
+    if cell.bias is not None:
+        product = product.call("nn.bias_add", cell.bias)
+    product = product.call("reshape", newshape=[steps if isinstance(steps, int) else -1, batch, gates])
+    count = Value.constant(np.int64(steps)) if isinstance(steps, int) else _extent(x)
+    zeros = apply("zeros", shape=[batch, sequences.hidden], dtype=x.dtype)
+    initial = [zeros if v is None else part(v, direction) for v in sequences.initial]
+    lengths = sequences.lengths
+    if lengths is not None:
+        lengths = lengths.call("reshape", newshape=[batch, 1]).call("cast", dtype="int64")
+
+    def turn(number: Value, _: Value | None, states: Sequence[Value]) -> Turn:
+        if backward:
+            number = count.call("subtract", Value.constant(np.int64(1))).call("subtract", number)
+        new = list(cell.step(product.call("take", number, axis=0), states))
+        output = new[0]
+        if lengths is not None:
+            within = number.call("less", lengths)
+            output = within.call("where", output, zeros)
+            new = [within.call("where", n, s) for n, s in zip(new, states, strict=True)]
+        return Turn(new, [output] if with_outputs else [])
+
+    spec = LoopSpec(count, None, initial, turn, [backward] * with_outputs, names=("h", "c"))
+    return build_loop(functions, spec)
+
+
+def _extent(x: Value) -> Value:
+    return x.call("shape_of", dtype="int64").call("take", Value.constant(np.int64(0)), axis=0)
+
+
+def check_cell(op_type: str, w: Value, r: Value, b: Value | None, gates: int, hidden: int | None, count: int) -> int:
+    """The number of hidden elements. Raises IrError where the shapes of the weights do not fit."""
+    for name, v, rank in (("W", w, 3), ("R", r, 3), ("B", b, 2)):
+        if v is not None and v.rank != rank:
+            raise IrError(f"the input {name} of {op_type} is {v.tensor}, not of rank {rank}", code=DamagedModel)
+    size = r.extents(f"the input R of {op_type}")[2]
+    wanted = {"R": (count, gates * size, size), "B": (count, 2 * gates * size)}
+    if hidden not in (None, size):
+        raise IrError(f"hidden_size is {hidden}, and the input R of {op_type} is {r.tensor}", code=DamagedModel)
+    for name, v in (("R", r), ("B", b)):
+        if v is not None and v.shape != wanted[name]:
+            raise IrError(f"the input {name} of {op_type} is {v.tensor}, not {wanted[name]}", code=DamagedModel)
+    if w.extents(f"the input W of {op_type}")[:2] != (count, gates * size):
+        raise IrError(f"the input W of {op_type} is {w.tensor}, not ({count}, {gates * size}, …)", code=DamagedModel)
+    return size
+
+
+def directions_of(direction: str) -> tuple[bool, ...]:
+    """For each direction, if it runs backwards. Raises IrError for a word that is none."""
+    if direction not in DIRECTIONS:
+        raise IrError(f"the direction {direction} is not known", code=UnsupportedNode)
+    return DIRECTIONS[direction]
