@@ -41,7 +41,7 @@ class Mod(OnnxOperator):
     @since(10, 13, 28)
     def remainder(self, a: Value, b: Value, *, fmod: int = 0) -> Result:
         if fmod:
-            return a.call("trunc_mod", b)
+            return a.call("mod", b)
         return self._of_floats(a, b) if a.dtype.startswith(("float", "bfloat")) else a.call("floor_mod", b)
 
     def _of_floats(self, a: Value, b: Value) -> Value:
@@ -49,7 +49,7 @@ class Mod(OnnxOperator):
         numbers, too; 0 has the sign of the divisor.
         """
         zero = Value.constant(0, a.dtype)
-        rest = a.call("trunc_mod", b)
+        rest = a.call("mod", b)
         apart = rest.call("less", zero).call("not_equal", b.call("less", zero))
         found = apply("where", apart, rest.call("add", b), rest)
         return apply("where", rest.call("equal", zero), b.call("sign").call("multiply", zero), found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..value import Value
+from ..value import Value, apply
 
 UNARY = {
     "BitwiseNot": "bitwise_not",
@@ -25,7 +25,6 @@ UNARY = {
     "Neg": "negative",
     "Not": "logical_not",
     "Relu": "nn.relu",
-    "Round": "round",
     "Sigmoid": "sigmoid",
     "Sign": "sign",
     "Sin": "sin",
@@ -52,3 +51,15 @@ class Reciprocal(OnnxOperator):
     @since(6, 13)
     def inverse(self, x: Value) -> Result:
         return Value.constant(1, x.dtype).call("divide", x)
+
+
+@onnx_operator("Round")
+class Round(OnnxOperator):
+    """Elements rounded to the nearest integer, halves to the even one (Relay's `round` takes them away from zero)."""
+
+    @since(11, 22)
+    def to_even(self, x: Value) -> Result:
+        two, half = Value.constant(2, x.dtype), Value.constant(0.5, x.dtype)
+        ties = x.call("subtract", x.call("trunc")).call("abs").call("equal", half)
+        even = x.call("divide", two).call("round").call("multiply", two)
+        return apply("where", ties, even, x.call("round"))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from ....deferred import np
 from ....diagnostics import IrError
-from ..mistakes import DamagedModel
+from ..mistakes import DamagedModel, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..value import Value
+from ..value import Value, apply
+from .casting import cast
+from .choice import constant_number
 
 
 @onnx_operator("Gather")
@@ -16,18 +18,227 @@ class Gather(OnnxOperator):
     @since(1, 11, 13)
     def slices(self, x: Value, indices: Value, *, axis: int = 0) -> Result:
         at = x.axis(axis)
-        extent = x.shape[at]
-        if indices.known is None or indices.parameter or not isinstance(extent, int):
+        if indices.known is None or indices.parameter or not isinstance(x.shape[at], int):
             return x.call("take", indices, axis=at, mode="wrap")
-        return x.call("take", counted_from_front(indices, extent), axis=at)
+        return x.call("take", from_front(indices, x, at), axis=at)
 
 
-def counted_from_front(indices: Value, extent: int) -> Value:
-    """Known indices along an axis of that extent, none below 0. Raises IrError for those out of range."""
-    known = indices.array("the indices")
+def from_front(indices: Value, x: Value, axis: int) -> Value:
+    """Indices along an axis of `x`, where those below 0 count from the end, as indices of which none is below 0.
+
+    Raises IrError for known ones that are out of range.
+    """
+    extent = x.shape[axis]
+    if not isinstance(extent, int):
+        length = x.call("shape_of", dtype="int64").call("take", Value.constant(np.int64(axis)), axis=0)
+        return _counted(indices, cast(length, indices.dtype))
+    if indices.known is None or indices.parameter:
+        return _counted(indices, Value.constant(extent, indices.dtype))
+    known = indices.known
     if known.size and not (-extent <= int(known.min()) and int(known.max()) < extent):
-        raise IrError(
-            f"an index is out of range: they are {known.min()} to {known.max()}, the extent is {extent}",
-            code=DamagedModel,
+        what = f"axis {axis} of {x.tensor} is indexed from {known.min()} to {known.max()}"
+        raise IrError(f"{what}: an index is out of range", code=DamagedModel)
+    if not known.size or known.min() >= 0:
+        return indices
+    return Value.constant(np.where(known < 0, known + extent, known), indices.dtype)
+
+
+def _counted(indices: Value, extent: Value) -> Value:
+    below = indices.call("less", Value.constant(0, indices.dtype))
+    return apply("where", below, indices.call("add", extent), indices)
+
+
+@onnx_operator("GatherElements")
+class GatherElements(OnnxOperator):
+    """For each index the element at its place, with the index in place of the one along the axis."""
+
+    @since(11, 13)
+    def elements(self, x: Value, indices: Value, *, axis: int = 0) -> Result:
+        at = x.axis(axis)
+        if 0 in indices.shape:
+            shape = indices.extents("the indices")
+            return Value.constant(np.zeros(shape, "uint8"), x.dtype)
+        return x.call("gather", from_front(indices, x, at), axis=at)
+
+
+def index_tuples(indices: Value, x: Value, batch_dims: int = 0) -> Value:
+    """Index tuples, along the last axis as ONNX has them, along the first one; none is below 0."""
+    count = indices.shape[-1]
+    if not isinstance(count, int):
+        raise IrError(f"the indices have the type {indices.tensor}: the length of an index must be known")
+    if batch_dims + count > x.rank:
+        raise IrError(f"an index of {count} numbers is too long for {x.tensor}", code=DamagedModel)
+    indexed = x.shape[batch_dims : batch_dims + count]
+    if indices.known is None or indices.parameter or (indices.known.size and int(indices.known.min()) < 0):
+        if all(isinstance(d, int) for d in indexed):
+            length = Value.constant(np.array(indexed), indices.dtype)
+        else:
+            slices = {"begin": [batch_dims], "end": [batch_dims + count], "strides": [1]}
+            length = cast(x.call("shape_of", dtype="int64").call("strided_slice", **slices), indices.dtype)
+        indices = _counted(indices, length)
+    return indices.call("transpose", axes=[indices.rank - 1, *range(indices.rank - 1)]) if indices.rank > 1 else indices
+
+
+@onnx_operator("GatherND")
+class GatherND(OnnxOperator):
+    """The slices that tuples of indices name; the first `batch_dims` axes of both belong together."""
+
+    @since(11)
+    def slices(self, x: Value, indices: Value) -> Result:
+        return self.batched(x, indices)
+
+    @since(12, 13)
+    def batched(self, x: Value, indices: Value, *, batch_dims: int = 0) -> Result:
+        return x.call("gather_nd", index_tuples(indices, x, batch_dims), batch_dims=batch_dims)
+
+
+@onnx_operator("Compress")
+class Compress(OnnxOperator):
+    """The slices along an axis, or the elements, whose condition holds."""
+
+    @since(9, 11, 28)
+    def chosen(self, x: Value, condition: Value, *, axis: int | None = None) -> Result:
+        at = 0 if axis is None else x.axis(axis)
+        x = x.call("reshape", newshape=[-1]) if axis is None else x
+        if condition.known is not None and not condition.parameter:
+            return x.call("take", Value.constant(np.flatnonzero(condition.known)), axis=at)
+        return x.call("take", condition.call("argwhere").call("squeeze", axis=[1]), axis=at)
+
+
+@onnx_operator("NonZero")
+class NonZero(OnnxOperator):
+    """The indices of the elements that are not zero, a column each."""
+
+    @since(9, 13)
+    def places(self, x: Value) -> Result:
+        if x.known is not None and not x.parameter:
+            known = np.atleast_1d(x.known) << 1 if x.dtype == "bfloat16" else np.atleast_1d(x.known)
+            return Value.constant(np.array(np.nonzero(known), "int64").reshape(known.ndim, -1))
+        x = x if x.rank else x.call("reshape", newshape=[1])
+        return cast(x.call("argwhere").call("transpose", axes=[1, 0]), "int64")
+
+
+@onnx_operator("OneHot")
+class OneHot(OnnxOperator):
+    """A new axis, with one value where the index says and another one elsewhere; indices below 0 count from the end."""
+
+    @since(9, 11, 28)
+    def expand_indices(self, indices: Value, depth: Value, values: Value, *, axis: int = -1) -> Result:
+        at = indices.axis(axis, rank=indices.rank + 1)
+        indices = indices if indices.dtype in ("int32", "int64") else cast(indices, "int64")
+        off, on = (values.call("take", Value.constant(np.int64(i)), axis=0) for i in (0, 1))
+        if depth.known is None:
+            depth = cast(depth.call("reshape", newshape=[]) if depth.shape else depth, "int64")
+            found = _counted(indices, cast(depth, indices.dtype))
+            return found.call("dyn.one_hot", on, off, depth, axis=at, dtype=values.dtype)
+        extent = int(depth.array("the depth of OneHot").reshape(()))
+        found = _counted(indices, Value.constant(extent, indices.dtype))
+        return found.call("one_hot", on, off, depth=extent, axis=at, dtype=values.dtype)
+
+
+@onnx_operator("Hardmax")
+class Hardmax(OnnxOperator):
+    """1 for the first largest element along an axis, 0 elsewhere; before opset 13 over all axes from `axis` on as one."""
+
+    @since(1, 11)
+    def over_all(self, x: Value, *, axis: int = 1) -> Result:
+        extents = x.extents("the data of Hardmax")
+        at = x.axis(axis)
+        flat = x.call("reshape", newshape=[*extents[:at], -1])
+        found = self.along_axis(flat, axis=at)
+        assert isinstance(found, Value)
+        return found.call("reshape", newshape=list(extents))
+
+    @since(13)
+    def along_axis(self, x: Value, *, axis: int = -1) -> Result:
+        at = x.axis(axis)
+        extent = x.shape[at]
+        if not isinstance(extent, int):
+            raise IrError(f"axis {at} of {x.tensor} must be known")
+        one, zero = Value.constant(1, x.dtype), Value.constant(0, x.dtype)
+        return x.call("argmax", axis=[at]).call("one_hot", one, zero, depth=extent, axis=at, dtype=x.dtype)
+
+
+@onnx_operator("TopK")
+class TopK(OnnxOperator):
+    """The `k` largest or smallest elements along an axis, and their positions."""
+
+    @since(1)
+    def by_attribute(self, x: Value, *, k: int, axis: int = -1) -> Result:
+        return self._first(x, Value.constant(np.int64(k)), axis, True)
+
+    @since(10)
+    def by_input(self, x: Value, k: Value, *, axis: int = -1) -> Result:
+        return self._first(x, k, axis, True)
+
+    @since(11, 24)
+    def either_end(self, x: Value, k: Value, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> Result:
+        return self._first(x, k, axis, bool(largest))
+
+    def _first(self, x: Value, k: Value, axis: int, largest: bool) -> Result:
+        at = x.axis(axis)
+        if k.known is None:
+            k = cast(k.call("reshape", newshape=[]) if k.shape else k, "int64")
+            return x.call("dyn.topk", k, k=None, axis=at, is_ascend=not largest, dtype="int64")
+        number = int(k.array("k").reshape(()))
+        extent = x.shape[at]
+        if number < 0 or (isinstance(extent, int) and number > extent):
+            raise IrError(f"{number} elements are wanted of axis {at} of {x.tensor}", code=DamagedModel)
+        if not number:
+            shape = [0 if i == at else d for i, d in enumerate(x.extents("the data of TopK"))]
+            return [Value.constant(np.zeros(shape, "uint8"), d) for d in (x.dtype, "int64")]
+        return x.call("topk", k=number, axis=at, is_ascend=not largest, dtype="int64")
+
+
+@onnx_operator("Unique")
+class Unique(OnnxOperator):
+    """The distinct elements, or slices along an axis: (them, their first places, which one each is, their counts)."""
+
+    @since(11, 28)
+    def distinct(self, x: Value, *, axis: int | None = None, sorted: int = 1) -> Result:
+        at = None if axis is None else x.axis(axis)
+        if x.known is not None and not x.parameter and x.dtype != "bfloat16":
+            return _unique(x, at, bool(sorted))
+        if at is not None and x.rank != 1:
+            raise IrError("distinct slices of a tensor that is not known have no form in Relay", code=UnsupportedNode)
+        flat = x if x.rank == 1 else x.call("reshape", newshape=[-1])
+        found = flat.call("unique", sorted=bool(sorted), return_counts=True)
+        from ....ir import TupleGetItem
+
+        values, first, which, number, counts = (Value.of(TupleGetItem(found.expr, i)) for i in range(5))
+        begin, step = (Value.constant(np.array([n], "int64")) for n in (0, 1))
+        end = cast(number, "int64")
+        nothing = dict.fromkeys(("begin", "end", "strides", "axes"))
+        values, first, counts = (
+            v.call("dyn.strided_slice", begin, end, step, **nothing) for v in (values, first, counts)
         )
-    return Value.constant(np.where(known < 0, known + extent, known), indices.dtype) if known.size else indices
+        return [values, *(cast(v, "int64") for v in (first, which, counts))]
+
+
+def _unique(x: Value, axis: int | None, ascending: bool) -> Result:
+    known = x.array("the data of Unique")
+    values, first, which, counts = np.unique(
+        known, return_index=True, return_inverse=True, return_counts=True, axis=axis
+    )
+    which = which.ravel()
+    if not ascending:
+        order = np.argsort(first, kind="stable")
+        values = np.take(values, order, axis=0 if axis is None else axis)
+        first, counts, which = first[order], counts[order], np.argsort(order, kind="stable")[which]
+    return [Value.constant(values), *(Value.constant(v.astype("int64")) for v in (first, which, counts))]
+
+
+@onnx_operator("Trilu")
+class Trilu(OnnxOperator):
+    """The upper or lower triangle of matrices, 0 elsewhere."""
+
+    @since(14)
+    def triangle(self, x: Value, k: Value | None = None, *, upper: int = 1) -> Result:
+        if k is None:
+            k = Value.constant(np.int64(0))
+        number = constant_number(k)
+        if number is not None:
+            k = Value.constant(np.array(int(number), "int64"))
+        elif k.shape:
+            k = k.call("reshape", newshape=[])
+        return x.call("trilu", k, upper=bool(upper))

@@ -65,7 +65,7 @@ class Split(OnnxOperator):
         if len(extents) == 1:
             return [x]
         ends = [int(n) for n in np.cumsum(extents[:-1])]
-        if 0 in extents[:-1]:  # Relay splits at indices that ascend
+        if 0 in extents:  # Relay splits at indices that ascend
             return [
                 x.call("strided_slice", begin=[b], end=[e], strides=[1], axes=[axis])
                 for b, e in zip([0, *ends], [*ends, sum(extents)], strict=True)

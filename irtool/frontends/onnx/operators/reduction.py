@@ -18,23 +18,28 @@ class Reduction(OnnxOperator):
         """The reduction along `axes`, which are counted from the front and may be none at all."""
         raise NotImplementedError
 
-    def by_attribute(self, x: Value, *, axes: tuple[int, ...] | None = None, keepdims: int = 1) -> Result:
-        return self.reduce(x, x.axes(axes) if axes else tuple(range(x.rank)), bool(keepdims))
-
-    def by_input(
-        self, x: Value, axes: Value | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
-    ) -> Result:
-        chosen: Sequence[int] = ()
-        if axes is not None and axes.shape != (0,):
-            chosen = axes.ints(f"the axes of {self.node.op_type}")
-        if not chosen and not noop_with_empty_axes:
-            chosen = range(x.rank)
+    def over(self, x: Value, axes: Sequence[int] | None, keepdims: int, none_means_none: int = 0) -> Value:
+        """The reduction along axes as a node gives them."""
+        chosen = axes or (() if none_means_none else range(x.rank))
         return self.reduce(x, x.axes(chosen), bool(keepdims))
+
+    def given(self, axes: Value | None) -> Sequence[int] | None:
+        """The axes that an input says; None where it is left out or empty."""
+        if axes is None or axes.shape == (0,):
+            return None
+        return axes.ints(f"the axes of {self.node.op_type}")
 
 
 class _AxesSince18(Reduction):
-    plain = since(1, 11, 12, 13)(Reduction.by_attribute)
-    later = since(18, 20, 28)(Reduction.by_input)
+    @since(1, 11, 12, 13)
+    def by_attribute(self, x: Value, *, axes: tuple[int, ...] | None = None, keepdims: int = 1) -> Result:
+        return self.over(x, axes, keepdims)
+
+    @since(18, 20, 28)
+    def by_input(
+        self, x: Value, axes: Value | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
+    ) -> Result:
+        return self.over(x, self.given(axes), keepdims, noop_with_empty_axes)
 
 
 def along(name: str, x: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
@@ -105,8 +110,15 @@ class PlainReduction(_AxesSince18):
 class ReduceSum(Reduction):
     """The sum, whose axes are an input since opset 13 already."""
 
-    plain = since(1, 11)(Reduction.by_attribute)
-    later = since(13)(Reduction.by_input)
+    @since(1, 11)
+    def by_attribute(self, x: Value, *, axes: tuple[int, ...] | None = None, keepdims: int = 1) -> Result:
+        return self.over(x, axes, keepdims)
+
+    @since(13)
+    def by_input(
+        self, x: Value, axes: Value | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
+    ) -> Result:
+        return self.over(x, self.given(axes), keepdims, noop_with_empty_axes)
 
     def reduce(self, x: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
         return along("sum", x, axes, keepdims)
