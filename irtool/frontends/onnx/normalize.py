@@ -1,0 +1,57 @@
+"""Normalizations by the data's own statistics, as the operators that Relay has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...deferred import np
+from .arithmetic import add, cast, multiply, subtract
+from .value import Value
+
+
+def layer_norm(x: Value, scale: Value | None, b: Value | None, axis: int, epsilon: float) -> Value:
+    """`nn.layer_norm` over all axes from `axis` on: along the last one, or along all of them as one."""
+    axis = x.axis(axis)
+    if axis == x.rank - 1 and all(p is None or p.rank == 1 for p in (scale, b)):
+        return _along_last(x, scale, b, epsilon)
+    shape = x.extents("the data that is normalized")
+    rest = shape[axis:]
+    flat = x.call("reshape", newshape=[*shape[:axis], int(np.prod(rest))])
+    vectors = [None if p is None else _as_vector(p, rest) for p in (scale, b)]
+    return _along_last(flat, vectors[0], vectors[1], epsilon).call("reshape", newshape=list(shape))
+
+
+def _along_last(x: Value, scale: Value | None, b: Value | None, epsilon: float) -> Value:
+    n = x.shape[-1]
+    if (scale is not None and scale.shape != (n,)) or (b is not None and b.shape != (n,)):
+        extents = x.extents("the data that is normalized")
+        scale = None if scale is None else _as_vector(scale, extents[-1:])
+        b = None if b is None else _as_vector(b, extents[-1:])
+    none = x.extents("the data that is normalized")[-1:] if scale is None or b is None else ()
+    gamma = Value.constant(np.ones(none), x.dtype) if scale is None else cast(scale, x.dtype)
+    beta = Value.constant(np.zeros(none), x.dtype) if b is None else cast(b, x.dtype)
+    return x.call("nn.layer_norm", gamma, beta, axis=-1, epsilon=epsilon, center=b is not None, scale=scale is not None)
+
+
+def _as_vector(p: Value, shape: Sequence[int]) -> Value:
+    """A parameter that broadcasts to the shape, as a vector of all its elements."""
+    if tuple(p.shape) != tuple(shape):
+        p = p.call("broadcast_to", shape=list(shape))
+    return p if p.rank == 1 else p.call("reshape", newshape=[int(np.prod(shape))])
+
+
+def statistics(x: Value, axes: Sequence[int], epsilon: float) -> tuple[Value, Value]:
+    """The mean over axes, which stay with extent 1, and `1 / sqrt(variance + epsilon)`."""
+    mean = x.call("mean", axis=list(axes), keepdims=True)
+    centred = subtract(x, mean)
+    variance = multiply(centred, centred).call("mean", axis=list(axes), keepdims=True)
+    return mean, add(variance, epsilon).call("rsqrt")
+
+
+def rms_norm(x: Value, scale: Value | None, axis: int, epsilon: float, compute: str) -> Value:
+    """`x / sqrt(mean(x ** 2) + epsilon) * scale` over all axes from `axis` on; the mean is taken in the type `compute`."""
+    axis = x.axis(axis)
+    wide = cast(x, compute)
+    mean = multiply(wide, wide).call("mean", axis=list(range(axis, x.rank)), keepdims=True)
+    found = cast(multiply(wide, add(mean, epsilon).call("rsqrt")), x.dtype)
+    return found if scale is None else multiply(found, cast(scale, x.dtype))

@@ -1,0 +1,43 @@
+"""Dropout, which does nothing outside of training."""
+
+from __future__ import annotations
+
+from ....deferred import np
+from ....diagnostics import IrError
+from ..mistakes import UnsupportedNode
+from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..value import Value
+
+
+@onnx_operator("Dropout")
+class Dropout(OnnxOperator):
+    """The data itself, and a mask of what was kept: everything."""
+
+    @since(7)
+    def by_attribute(self, x: Value, *, ratio: float = 0.5) -> Result:
+        return [x, x.call("ones_like")]
+
+    @since(10)
+    def with_mask(self, x: Value, *, ratio: float = 0.5) -> Result:
+        return [x, self._kept(x)]
+
+    @since(12, 13, 22)
+    def by_input(
+        self, x: Value, ratio: Value | None = None, training_mode: Value | None = None, *, seed: int = 0
+    ) -> Result:
+        if training_mode is not None and training_mode.array("the training_mode of Dropout").any():
+            drops = ratio is None or ratio.array("the ratio of Dropout").any()
+            if drops:
+                raise IrError(
+                    "dropout in training mode has no form in Relay",
+                    help="export the model for inference: model.eval() in PyTorch",
+                    code=UnsupportedNode,
+                )
+        return [x, self._kept(x)]
+
+    def _kept(self, x: Value) -> Value | None:
+        if not self.wants(1):
+            return None
+        if all(isinstance(d, int) for d in x.shape):
+            return Value.constant(np.ones(x.extents("the data of Dropout"), bool))
+        return x.call("ones_like").call("cast", dtype="bool")

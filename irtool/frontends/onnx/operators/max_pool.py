@@ -1,0 +1,161 @@
+"""Maxima over windows, where each was found, and the way back."""
+
+from __future__ import annotations
+
+from ....deferred import np
+from ....diagnostics import IrError
+from ..mistakes import DamagedModel
+from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..pools import pool, rounded_up
+from ..sliding import Windows, spatial_extents, spatial_rank
+from ..value import Value, apply
+
+NO_INTS: tuple[int, ...] = ()
+
+
+@onnx_operator("MaxPool")
+class MaxPool(OnnxOperator):
+    """The maximum of each window; and, since opset 8, its index among all elements of the data."""
+
+    @since(1, 8)
+    def whole(
+        self,
+        x: Value,
+        *,
+        kernel_shape: tuple[int, ...],
+        auto_pad: str = "NOTSET",
+        pads: tuple[int, ...] = NO_INTS,
+        storage_order: int = 0,
+        strides: tuple[int, ...] = NO_INTS,
+    ) -> Result:
+        return self.dilated(
+            x,
+            kernel_shape=kernel_shape,
+            auto_pad=auto_pad,
+            pads=pads,
+            storage_order=storage_order,
+            strides=strides,
+        )
+
+    @since(10, 11, 12, 22)
+    def dilated(
+        self,
+        x: Value,
+        *,
+        kernel_shape: tuple[int, ...],
+        auto_pad: str = "NOTSET",
+        ceil_mode: int = 0,
+        dilations: tuple[int, ...] = NO_INTS,
+        pads: tuple[int, ...] = NO_INTS,
+        storage_order: int = 0,
+        strides: tuple[int, ...] = NO_INTS,
+    ) -> Result:
+        spatial_rank(x, "a pool")
+        windows = Windows.of(kernel_shape, strides, pads, dilations, auto_pad)
+        found = pool("max", x, windows, bool(ceil_mode))
+        if not self.wants(1):
+            return found
+        return [found, indices(x, windows, bool(ceil_mode), bool(storage_order))]
+
+
+def indices(x: Value, windows: Windows, ceil_mode: bool, by_column: bool) -> Value:
+    """Where the maximum of each window is: its index in the whole tensor, spatial axes in row-major or column-major order.
+
+    Each window's elements are gathered by a table, so that the position of the largest among them is one in the table.
+    """
+    batch, channels, *extents = x.extents("the data of a pool that gives indices")
+    padding = windows.padding(x, "the data of the pool")
+    if ceil_mode:
+        padding = rounded_up(x, windows, padding)
+    table, out = _elements(extents, windows, padding)
+    count = int(np.prod(extents))
+    # What is beyond the data is one element more, which no other is less than.
+    flat = x.call("reshape", newshape=[batch, channels, count])
+    beyond = Value.constant(np.full((batch, channels, 1), _least(x.dtype)), x.dtype)
+    flat = apply("concatenate", _tuple(flat, beyond), axis=2)
+    gathered = flat.call("take", Value.constant(table.astype("int32")), axis=2)
+    at = gathered.call("argmax", axis=[3]).call("cast", dtype="int32")
+    rows = np.arange(table.shape[0], dtype="int32") * table.shape[1]
+    at = at.call("add", Value.constant(rows))
+    places = _by_column(table, extents) if by_column else table
+    found = Value.constant(places.ravel().astype("int64")).call("take", at)
+    starts = np.arange(batch * channels, dtype="int64").reshape(batch, channels, 1) * count
+    return found.call("add", Value.constant(starts)).call("reshape", newshape=[batch, channels, *out])
+
+
+def _elements(extents: list[int], windows: Windows, padding: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...]]:
+    """For each window the flat indices of its elements, the number of all elements for those beyond; and the windows an axis."""
+    n = windows.rank
+    out = tuple(
+        (size + padding[i] + padding[n + i] - windows.reach[i]) // windows.strides[i] + 1
+        for i, size in enumerate(extents)
+    )
+    flat = np.zeros((1, 1), "int64")
+    inside = np.ones((1, 1), bool)
+    for i, size in enumerate(extents):
+        starts = np.arange(out[i]) * windows.strides[i] - padding[i]
+        at = starts[:, None] + np.arange(windows.kernel[i]) * windows.dilations[i]
+        flat = (flat * size)[:, None, :, None] + at[None, :, None, :]
+        inside = inside[:, None, :, None] & ((at >= 0) & (at < size))[None, :, None, :]
+        shape = (flat.shape[0] * flat.shape[1], flat.shape[2] * flat.shape[3])
+        flat, inside = flat.reshape(shape), inside.reshape(shape)
+    return np.where(inside, flat, int(np.prod(extents))), out
+
+
+def _by_column(table: np.ndarray, extents: list[int]) -> np.ndarray:
+    """The same elements counted with the first spatial axis running fastest."""
+    count = int(np.prod(extents))
+    order = np.append(np.ravel_multi_index(np.unravel_index(np.arange(count), extents)[::-1], extents[::-1]), count)
+    return order[table]
+
+
+def _least(dtype: str) -> float:
+    return -np.inf if np.dtype(dtype).kind == "f" else int(np.iinfo(dtype).min)
+
+
+def _tuple(*values: Value) -> Value:
+    from ....ir import Tuple
+
+    return Value.of(Tuple(tuple(v.expr for v in values)))
+
+
+@onnx_operator("MaxUnpool")
+class MaxUnpool(OnnxOperator):
+    """Elements put back to where their indices say, zeros elsewhere.
+
+    The indices count in the tensor that windows of these pads and strides were taken from; a larger `output_shape` is filled
+    up behind it.
+    """
+
+    @since(9, 11, 22)
+    def back(
+        self,
+        x: Value,
+        i: Value,
+        output_shape: Value | None = None,
+        *,
+        kernel_shape: tuple[int, ...],
+        pads: tuple[int, ...] = NO_INTS,
+        strides: tuple[int, ...] = NO_INTS,
+    ) -> Result:
+        windows = Windows.of(kernel_shape, strides, pads)
+        x.extents("the data of MaxUnpool")
+        n = windows.rank
+        extents = spatial_extents(x, "the data of MaxUnpool")
+        inner = tuple(
+            (size - 1) * windows.strides[k] - windows.pads[k] - windows.pads[n + k] + windows.kernel[k]
+            for k, size in enumerate(extents)
+        )
+        shape = (*x.extents("the data of MaxUnpool")[:2], *inner)
+        zeros = Value.constant(np.zeros(int(np.prod(shape))), x.dtype)
+        flat = zeros.call("scatter", i.call("reshape", newshape=[-1]), x.call("reshape", newshape=[-1]), axis=0)
+        found = flat.call("reshape", newshape=list(shape))
+        wanted = output_shape.ints("the output_shape of MaxUnpool") if output_shape is not None else shape
+        if len(wanted) != len(shape) or any(w < s for w, s in zip(wanted, shape, strict=True)):
+            raise IrError(f"output_shape {list(wanted)} has no room for {list(shape)}", code=DamagedModel)
+        if wanted == shape:
+            return found
+        from ..arithmetic import scalar
+
+        width = [(0, w - s) for w, s in zip(wanted, shape, strict=True)]
+        return found.call("nn.pad", scalar(0, x.dtype), pad_width=width)

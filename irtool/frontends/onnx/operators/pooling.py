@@ -1,0 +1,160 @@
+"""Means and powers over windows."""
+
+from __future__ import annotations
+
+from ..arithmetic import multiply, scalar
+from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..pools import padded, pool
+from ..sliding import Windows, spatial_rank
+from ..value import Value
+
+NO_INTS: tuple[int, ...] = ()
+
+
+@onnx_operator("AveragePool")
+class AveragePool(OnnxOperator):
+    """The mean of each window; what is beyond the data counts only with `count_include_pad`, as zeros."""
+
+    @since(7)
+    def whole(
+        self,
+        x: Value,
+        *,
+        kernel_shape: tuple[int, ...],
+        auto_pad: str = "NOTSET",
+        count_include_pad: int = 0,
+        pads: tuple[int, ...] = NO_INTS,
+        strides: tuple[int, ...] = NO_INTS,
+    ) -> Result:
+        return self.dilated(
+            x,
+            kernel_shape=kernel_shape,
+            auto_pad=auto_pad,
+            count_include_pad=count_include_pad,
+            pads=pads,
+            strides=strides,
+        )
+
+    @since(10, 11)
+    def rounded_up(
+        self,
+        x: Value,
+        *,
+        kernel_shape: tuple[int, ...],
+        auto_pad: str = "NOTSET",
+        ceil_mode: int = 0,
+        count_include_pad: int = 0,
+        pads: tuple[int, ...] = NO_INTS,
+        strides: tuple[int, ...] = NO_INTS,
+    ) -> Result:
+        return self.dilated(
+            x,
+            kernel_shape=kernel_shape,
+            auto_pad=auto_pad,
+            ceil_mode=ceil_mode,
+            count_include_pad=count_include_pad,
+            pads=pads,
+            strides=strides,
+        )
+
+    @since(19, 22)
+    def dilated(
+        self,
+        x: Value,
+        *,
+        kernel_shape: tuple[int, ...],
+        auto_pad: str = "NOTSET",
+        ceil_mode: int = 0,
+        count_include_pad: int = 0,
+        dilations: tuple[int, ...] = NO_INTS,
+        pads: tuple[int, ...] = NO_INTS,
+        strides: tuple[int, ...] = NO_INTS,
+    ) -> Result:
+        spatial_rank(x, "a pool")
+        windows = Windows.of(kernel_shape, strides, pads, dilations, auto_pad)
+        if not count_include_pad:
+            return pool("avg", x, windows, bool(ceil_mode), count_include_pad=False)
+        if not ceil_mode:
+            return pool("avg", x, windows, False, count_include_pad=True)
+        # Zeros of the pads count, those that rounding up adds do not.
+        inner = padded(x, windows.padding(x, "the data of the pool"), 0)
+        unpadded = Windows.of(kernel_shape, strides, None, dilations)
+        return pool("avg", inner, unpadded, True, count_include_pad=False, of=(x, windows))
+
+
+@onnx_operator("LpPool")
+class LpPool(OnnxOperator):
+    """The p-norm of each window."""
+
+    @since(2, 11)
+    def whole(
+        self,
+        x: Value,
+        *,
+        kernel_shape: tuple[int, ...],
+        auto_pad: str = "NOTSET",
+        p: int = 2,
+        pads: tuple[int, ...] = NO_INTS,
+        strides: tuple[int, ...] = NO_INTS,
+    ) -> Result:
+        return self.dilated(x, kernel_shape=kernel_shape, auto_pad=auto_pad, p=p, pads=pads, strides=strides)
+
+    @since(18, 22)
+    def dilated(
+        self,
+        x: Value,
+        *,
+        kernel_shape: tuple[int, ...],
+        auto_pad: str = "NOTSET",
+        ceil_mode: int = 0,
+        dilations: tuple[int, ...] = NO_INTS,
+        p: int = 2,
+        pads: tuple[int, ...] = NO_INTS,
+        strides: tuple[int, ...] = NO_INTS,
+    ) -> Result:
+        spatial_rank(x, "a pool")
+        windows = Windows.of(kernel_shape, strides, pads, dilations, auto_pad)
+        count = 1
+        for k in windows.kernel:
+            count *= k
+        powers = power_of_size(x, p)
+        # With what is beyond the data counted, each mean is of as many elements.
+        mean = pool("avg", powers, windows, bool(ceil_mode), count_include_pad=True)
+        return root(multiply(mean, count), p)
+
+
+def power_of_size(x: Value, p: int) -> Value:
+    """`abs(x) ** p`."""
+    if p == 2:
+        return multiply(x, x)
+    size = x.call("abs")
+    return size if p == 1 else size.call("power", scalar(p, x.dtype))
+
+
+def root(x: Value, p: int) -> Value:
+    """The p-th root of what is not negative."""
+    if p == 1:
+        return x
+    return x.call("sqrt") if p == 2 else x.call("power", scalar(1 / p, x.dtype))
+
+
+@onnx_operator("GlobalAveragePool", "GlobalMaxPool")
+class GlobalPool(OnnxOperator):
+    """The mean or maximum of each channel over all spatial axes."""
+
+    @since(1, 22)
+    def over_space(self, x: Value) -> Result:
+        maximum = self.node.op_type == "GlobalMaxPool"
+        if x.rank == 4:
+            return x.call("nn.global_max_pool2d" if maximum else "nn.global_avg_pool2d")
+        return x.call("max" if maximum else "mean", axis=range(2, x.rank), keepdims=True)
+
+
+@onnx_operator("GlobalLpPool")
+class GlobalLpPool(OnnxOperator):
+    """The p-norm of each channel over all spatial axes."""
+
+    @since(2, 22)
+    def over_space(self, x: Value, *, p: int = 2) -> Result:
+        total = power_of_size(x, p).call("sum", axis=range(2, x.rank), keepdims=True)
+        return root(total, p)

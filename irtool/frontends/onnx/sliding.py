@@ -1,0 +1,96 @@
+"""Windows that slide over the spatial axes of `(batch, channels, …)`: what attributes say of them, checked and completed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...diagnostics import IrError
+from .mistakes import DamagedModel, UnsupportedNode
+from .value import Value
+from .windows import window_padding
+
+LETTERS = {1: "W", 2: "HW", 3: "DHW"}
+"""The spatial axes of Relay's layouts."""
+
+
+def spatial_rank(x: Value, what: str) -> int:
+    """The number of axes behind batch and channels. Raises IrError unless there are 1 to 3 of them."""
+    rank = x.rank - 2
+    if rank not in LETTERS:
+        raise IrError(f"{what} over {max(rank, 0)} spatial axes has no form in Relay", code=UnsupportedNode)
+    return rank
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows over spatial axes, one number an axis; `pads` are those before all axes, then those behind them.
+
+    Attributes:
+        auto_pad: NOTSET, VALID, SAME_UPPER or SAME_LOWER.
+    """
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads: tuple[int, ...]
+    auto_pad: str = "NOTSET"
+
+    @staticmethod
+    def of(
+        kernel: Sequence[int],
+        strides: Sequence[int] | None,
+        pads: Sequence[int] | None,
+        dilations: Sequence[int] | None = None,
+        auto_pad: str = "NOTSET",
+    ) -> Windows:
+        """The windows that attributes describe. Raises IrError where they contradict each other."""
+        n = len(kernel)
+        found = Windows(
+            tuple(kernel),
+            tuple(strides or (1,) * n),
+            tuple(dilations or (1,) * n),
+            tuple(pads or (0,) * (2 * n)),
+            auto_pad or "NOTSET",
+        )
+        for name, values, count, least in (
+            ("kernel_shape", found.kernel, n, 1),
+            ("strides", found.strides, n, 1),
+            ("dilations", found.dilations, n, 1),
+            ("pads", found.pads, 2 * n, 0),
+        ):
+            if len(values) != count or any(v < least for v in values):
+                raise IrError(
+                    f"{name} is {list(values)}: it has {count} numbers, none below {least}", code=DamagedModel
+                )
+        if found.auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+            raise IrError(f"auto_pad is {found.auto_pad}, which ONNX does not have", code=DamagedModel)
+        return found
+
+    @property
+    def rank(self) -> int:
+        """The number of spatial axes."""
+        return len(self.kernel)
+
+    @property
+    def reach(self) -> tuple[int, ...]:
+        """The extents of a window with its gaps."""
+        return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
+
+    def padding(self, x: Value, what: str) -> tuple[int, ...]:
+        """The pads that hold for a tensor: those of `auto_pad` where it says so. Raises IrError where these need an extent
+        that is not known.
+        """
+        if self.auto_pad == "NOTSET":
+            return self.pads
+        if self.auto_pad == "VALID":
+            return (0,) * (2 * self.rank)
+        extents = spatial_extents(x, what)
+        return tuple(window_padding(self.auto_pad, (), extents, self.kernel, self.strides, self.dilations))
+
+
+def spatial_extents(x: Value, what: str) -> tuple[int, ...]:
+    """The extents behind batch and channels. Raises IrError where one is unknown."""
+    if not all(isinstance(d, int) for d in x.shape[2:]):
+        x.extents(what)
+    return x.shape[2:]  # type: ignore[return-value]  # all of them are integers
