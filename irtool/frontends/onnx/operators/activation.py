@@ -195,25 +195,3 @@ class IsInf(OnnxOperator):
         if not detect_negative and not detect_positive:
             return x.call("less", x)
         return x.call("equal", _number(x, math.inf if detect_positive else -math.inf))
-
-
-@onnx_operator("Dropout")
-class Dropout(OnnxOperator):
-    """What inference makes of it: the value itself, and a mask of ones."""
-
-    @since(7)
-    def ratio_by_attribute(self, x: Value, *, ratio: float = 0.5) -> Result:
-        return [x, x.call("ones_like")]
-
-    @since(10)
-    def with_boolean_mask(self, x: Value, *, ratio: float = 0.5) -> Result:
-        return [x, cast(x, "bool").call("ones_like")]
-
-    @since(12, 13, 22)
-    def inference(
-        self, x: Value, ratio: Value | None = None, training_mode: Value | None = None, *, seed: int | None = None
-    ) -> Result:
-        trains = training_mode is not None and (training_mode.known is None or bool(training_mode.known.any()))
-        if trains and not (ratio is not None and ratio.known is not None and not ratio.known.any()):
-            raise IrError("dropout in training gives random results, which have no form in Relay")
-        return [x, cast(x, "bool").call("ones_like")]
