@@ -54,12 +54,14 @@ class Source:
 
 class Span:
     """Characters `start` to `end` (exclusive) of a source. `name` is that of the parameter declared there, where a value has
-    taken the parameter's place: what is made from the value can be called after it."""
+    taken the parameter's place: what is made from the value can be called after it. `node` is what the place is called in a model
+    without lines."""
 
-    __slots__ = ("end", "name", "source", "start")
+    __slots__ = ("end", "name", "node", "source", "start")
 
-    def __init__(self, source: Source, start: int, end: int, name: str = "") -> None:
+    def __init__(self, source: Source, start: int, end: int, name: str = "", node: str = "") -> None:
         self.name = name
+        self.node = node
         self.source = source
         self.start = start
         self.end = end

@@ -124,6 +124,11 @@ class Draft:
         descriptor, self._unfinished = tempfile.mkstemp(prefix=f".{name[:200]}.", dir=folder)
         self.out: BinaryIO = os.fdopen(descriptor, "wb")
 
+    @property
+    def unfinished(self) -> str:
+        """Where it is until then, for what writes to a path only."""
+        return self._unfinished
+
     def close(self) -> None:
         """Ends writing. Raises OSError where the disk is full."""
         self.out.close()

@@ -55,6 +55,8 @@ PROMISES = {
     "mutants": "a random change of one token of irtool is noticed by quick tests, in at least 85 of 100 cases",
     "completion": "shells complete commands, options, passes, operators, instruments, functions of the named file, and files",
     "start": "commands start fast: they import what their arguments need, and nothing else",
+    "ONNX models": "every command takes an ONNX model wherever it takes Relay text, told by its contents; import writes it as text, whole or not at all",
+    "hostile models": "whatever an ONNX model holds, it is imported or refused with a diagnostic, in bounded memory; it reads nothing outside of its folder",
     "faults": "whatever fails around a command: one message, the right exit code, nothing half-written, what was there is kept",
     "ONNX out": "a module becomes an ONNX model that the checker accepts and that gives the same outputs, or everything without a form is reported",
     "ONNX quantization": "quantized models of ONNX become qnn operators with scales and zero points in the text, and give the integers that ONNX defines",

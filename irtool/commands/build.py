@@ -12,7 +12,7 @@ import click
 
 from . import kinds
 from .compiler_options import cflags_option
-from .known_types import ARRAYS, Given, digest, type_options, warn
+from .known_types import ARRAYS, Given, type_options, warn
 from .mistakes import ClashingOptions
 from .notes import conversions_as_notes, say_constants
 from .optional_value import OptionalValues
@@ -22,6 +22,8 @@ from .tables import drawer
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
+    from ..ir import Module
+    from .subject import Subject
 
 
 @click.command(name="build", cls=OptionalValues, short_help="Compile a module to C, a library or a program.")
@@ -217,11 +219,12 @@ def command(
     from ..passes.instruments.timing import Timing
     from .explaining import explain
     from .output import write_text
-    from .source import constants_beside, read_text
+    from .source import read_text
+    from .subject import read_subject
 
     backend, *_ = choose_backend(target, {})
-    text, source = read_text(file)
-    beside = constants_beside(text, source)
+    subject = read_subject(file)
+    asked = given
     name = name or backend.fit_name(_stem(file))
     printed_kinds = ("tir", backend.emits[0])
     to_output = out_dir == "-" or (options["emit"] == "tir" and out_dir is None)
@@ -250,11 +253,16 @@ def command(
         unfiled.extend(text for path, text in found if path == "-")
         return {path: text for path, text in found if path != "-"}
 
+    def module() -> Any:
+        nonlocal given
+        found, given = _module(subject, asked, entries[0], missing_constants, said)
+        return found
+
     start = time.perf_counter()
     with conversions_as_notes(said):
         artifact = build(
-            lambda: _module(text, source, given, entries[0], missing_constants, said),
-            params=(lambda: given.weights) if given.params else None,
+            module,
+            params=(lambda: given.weights) if given.params or subject.has_weights else None,
             target=target,
             opt_level=level,
             out_dir=folder,
@@ -263,9 +271,7 @@ def command(
             inputs=inputs or None,
             # What is asked of the passes is not in the cache.
             cache=cache and not (graph_file or watching),
-            content=repr((text, source, given.key(), missing_constants, beside and digest(beside))).encode(
-                "utf-8", "surrogatepass"
-            ),
+            content=repr((subject.key(), asked.key(), missing_constants)).encode("utf-8", "surrogatepass"),
             passes=chosen.passes,
             schedule=read_text(schedule_file)[0] if schedule_file else "",
             instruments=watching,
@@ -292,22 +298,24 @@ def command(
             click.echo(f"compile it, in {folder}, with: {artifact.report['compile']}")
 
 
-def _module(text: str, source: str, given: Given, entry: str, missing_constants: str, said: list[str]) -> Any:
+def _module(
+    subject: Subject, given: Given, entry: str, missing_constants: str, said: list[str]
+) -> tuple[Module, Given]:
     from ..diagnostics import render
     from ..passes.bind import fill_missing_constants
-    from .source import parse_text
+    from .subject import module_of
 
     def say(found: Diagnostic) -> None:
         warn(found)
         said.append(render([found]))
 
-    module = parse_text(text, source, said)
+    module, given = module_of(subject, given, said, is_settled=True)
     if missing_constants in ("error", "param"):  # as parameters they may be among what is given
         module = fill_missing_constants(module, missing_constants)
     module = given.specialize(module, entry, say)
     sentence = say_constants(module, missing_constants)
     said += [f"note: {sentence}"] if sentence else []
-    return fill_missing_constants(module, missing_constants)
+    return fill_missing_constants(module, missing_constants), given
 
 
 def _stem(file: str) -> str:

@@ -104,12 +104,13 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
 
 def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
     from ..diagnostics import IrError
-    from .source import examine_text, read_text
+    from .subject import read_subject
 
     found: list[Diagnostic] = []
     try:
-        text, name = read_text(path)
-        module, found = examine_text(text, name)
+        subject = read_subject(path)
+        module, given, said = subject.examine(wanted.given)
+        wanted, found, name = replace(wanted, given=given), list(said), subject.name
         if module is None or any(d.level == "error" for d in found):
             return found
         if wanted.round_trip:

@@ -75,9 +75,9 @@ def command(left: str, right: str, types: str, infer: bool, quiet: bool, values:
 
 def _read(left: str, right: str, infer: bool) -> tuple[Module, Module]:
     from ..infer import infer_types
-    from .source import read_module
+    from .subject import read_whole
 
-    a, b = read_module(left), read_module(right)
+    a, b = read_whole(left), read_whole(right)
     return (infer_types(a), infer_types(b)) if infer else (a, b)
 
 

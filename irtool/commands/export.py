@@ -54,10 +54,10 @@ def command(
     from ..exports import Request, parse_export
     from ..exports.weights import fit_weights
     from ..infer import infer_types
-    from .source import read_module
+    from .subject import read_module
 
     form = parse_export(format_text or _format_of(output))
-    module = read_module(file)
+    module, given = read_module(file, given)
     name = entry_of(module, entry)
     module = infer_types(given.specialize(module, name))
     stem = file if file != "-" else "module"

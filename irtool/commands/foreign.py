@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..diagnostics import IrError
+from ..frontends.onnx.recognise import is_binary
 from .mistakes import ForeignFile
 
 _LOOKED_AT = 1 << 16
@@ -24,8 +25,6 @@ _BYTES: tuple[tuple[bytes, str, str], ...] = (
     (b"\xff\xfe", "not UTF-8 but UTF-16", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE"),
     (b"\xfe\xff", "not UTF-8 but UTF-16", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE"),
 )
-_ONNX = re.compile(rb"\x08[\x01-\x14](?:\x12[\x00-\x40][\x20-\x7e]|\x12\x00|\x3a|\x42)")
-"""The first two fields of an ONNX model: the version of its IR, then who made it, the graph or the operator sets."""
 _TFLITE = re.compile(rb"....TFL3", re.DOTALL)
 _TEXTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (
@@ -47,7 +46,7 @@ def refuse_foreign_bytes(data: bytes, name: str) -> None:
     for start, kind, help in _BYTES:
         if data.startswith(start):
             raise _refusal(name, kind, help)
-    if _ONNX.match(data):
+    if is_binary(data):
         raise _refusal(name, "protobuf, as of an ONNX model", "")
     if _TFLITE.match(data):
         raise _refusal(name, "a TensorFlow Lite model", "")

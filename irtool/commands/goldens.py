@@ -5,7 +5,7 @@
 
     // RUN: irtool opt --passes=A %s | irtool opt --passes=B - | irtool check -
 
-`%s` is the file, `%t` a temporary folder that exists only for this file, `%%` a percent sign. Commands are `irtool` and
+ONNX models in the syntax of `onnx.parser` (`.onnxtxt`), whose comments begin with `#`, are goldens, too. `%s` is the file, `%t` a temporary folder that exists only for this file, `%%` a percent sign. Commands are `irtool` and
 nothing else; `|` hands the output of one to the next as its standard input. A command behind `not` must fail, and its
 standard error counts as output too; any other one must succeed, wherever in the line it stands (as with `pipefail`): the
 first that does not ends the line. A command may be followed by `2>&1`, which makes its standard error count as output. `X.relay.expected` holds the outputs of all lines, each after the
@@ -27,9 +27,10 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_EXPECTED = ".relay.expected"
+_ENDINGS = (".relay", ".onnxtxt")
+_EXPECTED = tuple(f"{ending}.expected" for ending in _ENDINGS)
 _WRITTEN_BY = re.compile(r"(Written by irtool )\S+( for )[^;]+;")
-_RUN = re.compile(r"^\s*//\s*RUN:\s*(.+?)\s*$", re.MULTILINE)
+_RUN = re.compile(r"^\s*(?://|#)\s*RUN:\s*(.+?)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def find_goldens(path: str) -> Iterator[str]:
         for name in sorted(files):
             full = os.path.join(folder, name)
             is_stale = name.endswith(_EXPECTED) and not _has_run_lines(full.removesuffix(".expected"))
-            if is_stale or (name.endswith(".relay") and _has_run_lines(full)):
+            if is_stale or (name.endswith(_ENDINGS) and _has_run_lines(full)):
                 yield full
 
 

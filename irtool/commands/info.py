@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from . import kinds
+from .known_types import Given, shape_options
 from .mistakes import ClashingOptions
 from .pass_options import loads_files
 from .tables import drawer
@@ -34,8 +35,9 @@ from .wrong_usage import Command, WrongUsage
     "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
 )
 @click.option("--json", "style", flag_value="json", help="The same as --format=json.")
+@shape_options
 @loads_files
-def command(files: tuple[str, ...], storage: bool, target: str | None, style: str) -> None:
+def command(files: tuple[str, ...], storage: bool, target: str | None, style: str, given: Given) -> None:
     """Print the functions of each file (`-`: standard input) with their types, and the number of calls of each operator.
 
     With --storage, print TVM's storage plan of each function: for each value, the storage id, the size in bytes, the
@@ -47,7 +49,7 @@ def command(files: tuple[str, ...], storage: bool, target: str | None, style: st
     """
     if target is not None and not storage:
         raise WrongUsage("--target goes with --storage", ClashingOptions)
-    found = {file: _record(file, storage, target) for file in dict.fromkeys(files)}
+    found = {file: _record(file, storage, target, given) for file in dict.fromkeys(files)}
     if style == "json":
         import json
 
@@ -67,18 +69,18 @@ def _lines(record: Mapping[str, Any], storage: bool) -> Iterator[str]:
     return list_storage(record)
 
 
-def _record(file: str, storage: bool, target: str | None) -> dict[str, Any]:
+def _record(file: str, storage: bool, target: str | None, given: Given) -> dict[str, Any]:
     from ..infer import infer_types
     from ..ir import Function
-    from .source import read_module
+    from .subject import read_whole
 
     if storage:
         from ..ir.target import Target
         from ..lower.storage_record import storage_record
 
         wanted = None if target is None else Target.parse(target)  # a wrong one is said before anything is read
-        return storage_record(infer_types(read_module(file)), wanted)
-    module = infer_types(read_module(file))
+        return storage_record(infer_types(read_whole(file, given)), wanted)
+    module = infer_types(read_whole(file, given))
     return {
         "functions": {
             n: _describe(f) if isinstance(f, Function) else {"lowered": True} for n, f in module.functions.items()
@@ -92,8 +94,11 @@ def _describe(f: Any) -> dict[str, Any]:
     nodes = post_order(f)
     calls = Counter(e.op.name for e in nodes if isinstance(e, Call) and isinstance(e.op, Op))
     constants = [e for e in nodes if isinstance(e, Constant)]
+    names = f.attrs.get("output_tensor_names")
+    signature = {"inputs": {p.name: repr(p.checked_type) for p in f.params}, "outputs": list(names)} if names else {}
     return {
         "type": repr(f.checked_type),
+        **signature,
         "nodes": len(nodes),
         "constants": len(constants),
         "constant_bytes": sum(c.data.nbytes for c in constants if not isinstance(c.data, MissingData)),
@@ -108,6 +113,9 @@ def _list_functions(record: Mapping[str, Any]) -> Iterator[str]:
             continue
         operators = f["operators"]
         yield f"@{name}: {f['type']}"
+        if "inputs" in f:
+            yield f"  inputs: {', '.join(f'%{name}: {t}' for name, t in f['inputs'].items()) or 'none'}"
+            yield f"  outputs: {', '.join(f['outputs'])}"
         total = sum(operators.values())
         yield f"  {f['nodes']} nodes, {total} operators, {f['constants']} constants ({f['constant_bytes']} bytes)"
         rows = [(f"{count:6d}", op) for op, count in operators.items()]

@@ -7,6 +7,7 @@ have none.
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -33,6 +34,9 @@ class Given:
         params: the files with weights.
         inputs: the files with arrays for inputs.
         single: files with the array of one parameter each, by its name.
+        dims: extents of dimensions that have names in an ONNX model.
+        bound: all weights, once the module is there: those of `params`, and those that an ONNX model has.
+        names: of an ONNX model's inputs: their names as parameters.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -40,16 +44,19 @@ class Given:
     params: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     single: Mapping[str, str] = field(default_factory=dict)
+    dims: Mapping[str, int] = field(default_factory=dict)
+    bound: ParameterFile | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.shapes or self.dtypes or self.params or self.inputs or self.single)
+        return bool(self.shapes or self.dtypes or self.params or self.inputs or self.single or self.bound)
 
     @functools.cached_property
     def weights(self) -> ParameterFile:
         """The weights by name. Raises IrError for a name that two files have."""
         from .source import read_arrays
 
-        return read_arrays(*self.params)
+        return read_arrays(*self.params) if self.bound is None else self.bound
 
     @functools.cached_property
     def values(self) -> ParameterFile:
@@ -60,6 +67,7 @@ class Given:
         found = read_arrays(*self.inputs)
         for name, path in self.single.items():
             found.join(ParameterFile(path, {name: read_array(path, name)}))
+        found = found.renamed(self.names)
         ParameterFile.merged([self.weights, found])
         return found
 
@@ -95,11 +103,11 @@ class Given:
         from ..passes.bind import bind_params
 
         module = self.specialize(module, entry, say)
-        return bind_params(module, self.weights, entry) if self.params else module
+        return bind_params(module, self.weights, entry) if self.params or self.bound else module
 
     def key(self) -> tuple[object, ...]:
         """What tells this from another that says something else, with the contents of files."""
-        told = (sorted(self.shapes.items()), sorted(self.dtypes.items()), sorted(self.single.items()))
+        told = tuple(sorted(said.items()) for said in (self.shapes, self.dtypes, self.single, self.dims))
         files = (self.params, self.inputs, tuple(self.single.values()))
         return (*told, *[tuple(map(digest, paths)) for paths in files])
 
@@ -124,17 +132,32 @@ def entry_of(module: Module, entry: str | None) -> str:
 
 
 def _shapes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
-    """Names and shapes in `NAME=1,3,224,224`; `NAME=` and `NAME=()` are scalars."""
+    """Names and shapes in `NAME=1,3,224,224` or `NAME=1x3x224x224`; `NAME=` and `NAME=()` are scalars."""
     from ..diagnostics import UsageError
 
     found: dict[str, tuple[int, ...]] = {}
     for item in items:
         name, equals, dims = item.partition("=")
-        numbers = [d.strip() for d in dims.strip().removeprefix("(").removesuffix(")").split(",") if d.strip()]
+        separator = "x" if re.fullmatch(r"\s*\d+(x\d+)+\s*", dims) else ","
+        numbers = [d.strip() for d in dims.strip().removeprefix("(").removesuffix(")").split(separator) if d.strip()]
         if not equals or not all(d.isdecimal() for d in numbers):
             raise UsageError(f"cannot read the shape {item!r}", help="write NAME=1,3,224,224", code=BadValue)
         _once(found, _name(name), "--shape")
         found[_name(name)] = tuple(map(int, numbers))
+    return found
+
+
+def _dims(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, int]:
+    from ..diagnostics import UsageError
+
+    found: dict[str, int] = {}
+    for item in items:
+        name, _, extent = item.rpartition("=")
+        if not name or not extent.strip().isdecimal():
+            raise UsageError(f"cannot read the dimension {item!r}", help="write NAME=1", code=BadValue)
+        if name.strip() in found:
+            raise UsageError(f"--dim is given twice for {name.strip()}", code=ClashingOptions)
+        found[name.strip()] = int(extent)
     return found
 
 
@@ -196,7 +219,15 @@ _SHAPE = click.option(
     multiple=True,
     callback=_shapes,
     metavar="NAME=1,3,224,224",
-    help="Shape of a dynamic or untyped parameter; t.0=4 for a tuple field.",
+    help="Shape of a dynamic or untyped parameter, also as 1x3x224x224; t.0=4 for a tuple field.",
+)
+_DIM = click.option(
+    "--dim",
+    "dims",
+    multiple=True,
+    callback=_dims,
+    metavar="NAME=1",
+    help="Extent of a dimension that has a name in an ONNX model. Repeatable.",
 )
 _DTYPE_OPTION = click.option(
     "--dtype",
@@ -211,8 +242,19 @@ _PARAMS = click.option(
     type=kinds.READ,
     multiple=True,
     metavar="FILE",
-    help="Weights by parameter name, from .npz or .params, bound as constants before type inference. Repeatable.",
+    help="Weights by parameter name, from .npz, .params or .safetensors, bound as constants before type inference. "
+    "Repeatable. Of an ONNX model they replace its own.",
 )
+
+
+def shape_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `--shape` and `--dim` alone, for commands that look at a module as it stands; they get one `Given`, `given`."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, shapes: Any, dims: Any, **rest: Any) -> Any:
+        return function(*args, given=Given(shapes, dims=dims), **rest)
+
+    return _SHAPE(_DIM(wrapped))
 
 
 ARRAYS = "Types of untyped parameters, by name, from the arrays in a .npz or .params file; values are ignored."
@@ -231,16 +273,16 @@ entry_option = click.option(
 
 
 def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Adds `--shape`, `--dtype`, `--params`, `--inputs` (with this help) and, if `single` is its help, `--input`.
+    """Adds `--shape`, `--dim`, `--dtype`, `--params`, `--inputs` (with this help) and, if `single` is its help, `--input`.
 
     The command gets one `Given`, `given`, in their place.
     """
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def wrapped(*args: Any, shapes: Any, dtypes: Any, params: Any, arrays: Any, **rest: Any) -> Any:
+        def wrapped(*args: Any, shapes: Any, dims: Any, dtypes: Any, params: Any, arrays: Any, **rest: Any) -> Any:
             files = rest.pop("single") if single is not None else {}
-            return function(*args, given=Given(shapes, dtypes, params, arrays, files), **rest)
+            return function(*args, given=Given(shapes, dtypes, params, arrays, files, dims), **rest)
 
         if single is not None:
             wrapped = click.option(
@@ -260,9 +302,19 @@ def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[.
             metavar="FILE",
             help=f"{inputs} Repeatable.",
         )(wrapped)
-        return _SHAPE(_DTYPE_OPTION(_PARAMS(wrapped)))
+        return _SHAPE(_DIM(_DTYPE_OPTION(_PARAMS(wrapped))))
 
     return add
 
 
-__all__ = ["ARRAYS", "ONE_ARRAY", "Given", "digest", "entry_of", "entry_option", "type_options", "warn"]
+__all__ = [
+    "ARRAYS",
+    "ONE_ARRAY",
+    "Given",
+    "digest",
+    "entry_of",
+    "entry_option",
+    "shape_options",
+    "type_options",
+    "warn",
+]

@@ -126,7 +126,7 @@ def command(
 ) -> None:
     """Run passes on a module and print the result, with types inferred.
 
-    FILE is Relay text; `-` is standard input, which is also read if FILE is omitted and input is piped in.
+    FILE is Relay text or an ONNX model; `-` is standard input, which is also read if FILE is omitted and input is piped in.
 
     \b
     irtool opt --passes=SimplifyInference,FuseOps net.relay
@@ -137,14 +137,14 @@ def command(
     from ..passes import run_passes
     from ..passes.instruments.timing import Timing
     from ..plugin import PluginError
-    from .source import read_module
+    from .subject import read_module
 
     timing = Timing(time_passes or "table")
     if time_passes:
         timing.draw = drawer(sys.stderr)
         timing.import_all()
     with timing.stage("parse"):
-        module = read_module(file)
+        module, given = read_module(file, given)
     if given or entry:
         module = given.bind(module, entry_of(module, entry))
     pipelines = [*chosen.passes, *([] if level is None else [f"default<O{level}>"])]

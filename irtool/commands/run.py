@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -153,7 +153,7 @@ def command(
     from ..infer import require_types
     from ..ir import Function
     from ..passes.bind import fill_missing_constants
-    from .source import read_module
+    from .subject import read_module
 
     if missing_constants == "random" and not random:
         raise UsageError("--missing-constants=random makes values, and --no-random refuses them", code=ClashingOptions)
@@ -164,7 +164,7 @@ def command(
             code=ClashingOptions,
         )
     compiling = {"cflags": cflags or None, "sanitize": sanitize or None, "emit": "exe" if sanitize else ""}
-    module = read_module(file)
+    module, given = read_module(file, given, is_settled=True)
     if entry not in module.functions:
         have = ", ".join("@" + n for n in module.functions) or "none"
         raise IrError(f"there is no function @{entry} in {file} (it has {have})", code=NoSuchEntry)
@@ -190,7 +190,7 @@ def command(
     say_random(missing, max(len(places), len(function.params)), seed)
     first = next(iter(results.values()))
     if not quiet:
-        _show(first)
+        _show(first, before[entry].attrs.get("output_tensor_names", ()))
     if output is not None:
         _save(output, first)
     if compare:
@@ -269,18 +269,20 @@ def _timed(function: Any, repeat: int) -> tuple[Any, float]:
     return result, best
 
 
-def _show(value: Any) -> None:
+def _show(value: Any, names: Sequence[str]) -> None:
+    """Prints outputs, with the names that they have in the model that the module was made from."""
     import numpy as np
 
     from ..ir.values import value_leaves
 
     for i, leaf in enumerate(value_leaves(value)):
+        name = f" ({names[i]})" if i < len(names) else ""
         if not isinstance(leaf, np.ndarray):
-            click.echo(f"out{i}: {leaf!r}")
+            click.echo(f"out{i}{name}: {leaf!r}")
             continue
         head = " ".join(f"{x:.6g}" if leaf.dtype.kind in "fV" else str(x) for x in leaf.ravel()[:8].tolist())
         more = " …" if leaf.size > 8 else ""
-        click.echo(f"out{i}: {leaf.dtype}{list(leaf.shape)}  {head}{more}")
+        click.echo(f"out{i}{name}: {leaf.dtype}{list(leaf.shape)}  {head}{more}")
 
 
 def _save(path: str, value: Any) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import Diagnostic, IrError, nearest, render
+from ..diagnostics import Diagnostic, IrError, nearest
 from ..files import open_file
 from .foreign import refuse_foreign_bytes, refuse_foreign_text
 from .mistakes import UnreadableFile
@@ -25,14 +27,27 @@ def read_text(path: str) -> tuple[str, str]:
 
     Raises IrError if it is unreadable, or larger than `irtool --max-size` allows.
     """
+    data, name = read_data(path)
+    assert data is not None
+    return decode_text(data, name, path)
+
+
+def read_data(path: str, is_left: Callable[[bytes], bool] = lambda head: False) -> tuple[bytes | None, str]:
+    """The bytes of a file (`-`: standard input) and the name it goes by in messages.
+
+    Of a file on disk whose first bytes `is_left` says yes to, nothing more is read: the bytes are None.
+    Raises IrError as `read_text` does.
+    """
     most = _max_size()
-    wanted = -1 if most is None else most + 1
+    name = "<stdin>" if path == "-" else path
     try:
-        if path == "-":
-            data, name = sys.stdin.buffer.read(wanted), "<stdin>"
-        else:
-            with open_file(path, streams=True) as source:
-                data, name = source.read(wanted), path
+        with contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open_file(path, streams=True) as source:
+            head = source.read(_HEAD if most is None else min(_HEAD, most + 1))
+            if path != "-" and stat.S_ISREG(_mode(path)) and is_left(head):
+                size, data = os.path.getsize(path), None
+            else:
+                data = head + source.read(-1 if most is None else most + 1 - len(head))
+                size = len(data)
     except OSError as error:
         what = "standard input" if path == "-" else path
         why = "it is closed" if path == "-" and error.errno == errno.EBADF else error.strerror or error
@@ -42,8 +57,17 @@ def read_text(path: str) -> tuple[str, str]:
             help=f"read it as standard input: - < {path}" if pipe else "",
             code=UnreadableFile,
         ) from None
-    if most is not None and len(data) > most:
+    if most is not None and size > most:
         raise IrError(f"{name} has more than {most} bytes, which --max-size allows", code=UnreadableFile)
+    return data, name
+
+
+_HEAD = 1 << 16
+"""Bytes by which a file is recognised."""
+
+
+def decode_text(data: bytes, name: str, path: str) -> tuple[str, str]:
+    """The text in the bytes of a file, and the file's name. Raises IrError where it is none."""
     refuse_foreign_bytes(data, name)
     try:
         text = data.decode("utf-8-sig")
@@ -92,24 +116,6 @@ def file_or_stdin(ctx: click.Context, argument: click.Parameter, value: str | No
     if value is None and not ctx.resilient_parsing and sys.stdin.isatty():
         raise click.MissingParameter(ctx=ctx, param=argument)
     return "-" if value is None else value
-
-
-def read_module(path: str) -> Module:
-    """Parses a file; warnings go to standard error."""
-    return parse_text(*read_text(path))
-
-
-def parse_text(text: str, name: str, said: list[str] | None = None) -> Module:
-    """Parses the text of a file that goes by that name in messages; warnings go to standard error, and to `said`."""
-    module, found = examine_text(text, name)
-    if module is None or any(d.level == "error" for d in found):
-        raise IrError(found)
-    if found:
-        warnings = render(found)
-        print(warnings, file=sys.stderr)
-        if said is not None:
-            said.append(warnings)
-    return module
 
 
 def examine_text(text: str, name: str) -> tuple[Module | None, list[Diagnostic]]:

@@ -1,4 +1,4 @@
-"""Parameter files: TVM's `.params`, and numpy's `.npz`.
+"""Parameter files: TVM's `.params`, numpy's `.npz`, and `.safetensors`.
 
 A `.params` file is, little-endian: magic `0xF7E58D4F05049CB7` and 8 reserved bytes; the number of names (uint64), then each name
 behind its length (uint64); the number of tensors (uint64), then each in the form of `irtool.ir.ndarray`.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -18,6 +18,7 @@ from ..files import Draft, open_file, read_bytes
 from ..ir.conversion import as_bfloat16_bits, dtype_name
 from ..ir.ndarray import decode, encode
 from .arrays import read_npz
+from .safetensors import is_safetensors, read_safetensors, write_safetensors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,6 +52,10 @@ class ParameterFile(dict[str, "np.ndarray"]):
         self.update(other)
         self.origins.update(other.origins)
 
+    def renamed(self, names: Mapping[str, str]) -> ParameterFile:
+        """The same tensors, those that `names` has under the names that it gives them. Raises IrError for two of one name."""
+        return ParameterFile.merged(ParameterFile(self.origins[n], {names.get(n, n): a}) for n, a in self.items())
+
 
 def origin(params: Mapping[str, object], name: str) -> tuple[str, ...]:
     """What a diagnostic about one of these values adds, as notes: the file that it was read from, if it was."""
@@ -65,14 +70,16 @@ def read_params(path: str | os.PathLike[str]) -> ParameterFile:
     tensor; OSError where it cannot be read.
     """
     with open_file(path) as file:
-        head = file.read(8)
+        head = file.read(9)
     if head[:2] == b"PK":
         return ParameterFile(path, read_npz(path))
-    if len(head) == 8 and struct.unpack("<Q", head)[0] == _MAGIC:
+    if head[:8] == struct.pack("<Q", _MAGIC):
         try:
             return ParameterFile(path, decode_params(read_bytes(path)))
         except ValueError as error:
             raise IrError(str(error), filename=os.fspath(path)) from None
+    if is_safetensors(head):
+        return ParameterFile(path, read_safetensors(path))
     if not head:
         raise IrError("the file is empty", filename=os.fspath(path))
     if head[:6] == b"\x93NUMPY":
@@ -80,23 +87,31 @@ def read_params(path: str | os.PathLike[str]) -> ParameterFile:
             "this is the .npy file of one array; arrays by name come from .npz and .params files",
             filename=os.fspath(path),
         )
-    raise IrError("this is neither a .params nor an .npz file", filename=os.fspath(path))
+    raise IrError("this is no .params, .npz or .safetensors file", filename=os.fspath(path))
 
 
 def holds_names(path: str | os.PathLike[str]) -> bool:
     """True if the file begins as one with tensors by name does. Raises OSError where it cannot be read."""
     with open_file(path) as file:
-        head = file.read(8)
-    return head[:2] == b"PK" or head == struct.pack("<Q", _MAGIC)
+        head = file.read(9)
+    return head[:2] == b"PK" or head[:8] == struct.pack("<Q", _MAGIC) or is_safetensors(head)
 
 
 def write_params(path: str | os.PathLike[str], params: Mapping[str, np.ndarray]) -> None:
-    """Writes tensors by name: as `.npz` if the path ends so, else in TVM's form. The file appears only when it is whole."""
+    """Writes tensors by name: as `.npz` or `.safetensors` if the path ends so, else in TVM's form. The file appears only when
+    it is whole."""
     with Draft(path) as draft:
-        if Path(path).suffix == ".npz":
-            write_npz(draft.out, params)
-        else:
-            draft.out.write(encode_params(params))
+        write_draft(draft, params, Path(path).suffix)
+
+
+def write_draft(draft: Draft, params: Mapping[str, np.ndarray], ending: str) -> None:
+    """Writes tensors by name to a file that is still to be published, in the form of files that end so."""
+    if ending == ".npz":
+        write_npz(draft.out, params)
+    elif ending == ".safetensors":
+        write_safetensors(draft.unfinished, params)
+    else:
+        draft.out.writelines(_encoded(params))
 
 
 def decode_params(data: bytes) -> dict[str, np.ndarray]:
@@ -140,21 +155,26 @@ def decode_params(data: bytes) -> dict[str, np.ndarray]:
 
 def encode_params(params: Mapping[str, np.ndarray]) -> bytes:
     """The bytes of a `.params` file, tensors in the order given. Raises IrError for a dtype that it cannot hold."""
+    return b"".join(_encoded(params))
+
+
+def _encoded(params: Mapping[str, np.ndarray]) -> Iterator[bytes]:
+    """The same in parts: a part is a tensor at most."""
     import numpy as np
 
     names = list(params)
-    parts = [struct.pack("<QQQ", _MAGIC, 0, len(names))]
+    yield struct.pack("<QQQ", _MAGIC, 0, len(names))
     for name in names:
         raw = name.encode("utf-8", "surrogateescape")
-        parts += [struct.pack("<Q", len(raw)), raw]
-    parts.append(struct.pack("<Q", len(names)))
+        yield struct.pack("<Q", len(raw))
+        yield raw
+    yield struct.pack("<Q", len(names))
     for name in names:
         try:
             array = np.asarray(params[name])
-            parts.append(encode(array, dtype_name(array)))
+            yield encode(array, dtype_name(array))
         except ValueError as error:
             raise IrError(f"parameter {name}: {error}") from None
-    return b"".join(parts)
 
 
 def write_npz(out: BinaryIO, params: Mapping[str, np.ndarray]) -> None:

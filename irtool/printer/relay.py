@@ -15,6 +15,7 @@ too deep.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from typing import Any
 
@@ -159,6 +160,8 @@ class RelayPrinter(Bindings):
         words = "" if known is None or known.__class__ is IncompleteType else f" ty={self.type_text(known)}"
         if self.spans and e.span is not None:
             words += f" span={e.span.location}"
+            # What stands in a comment must not end it, and spans are words.
+            words += f"({re.sub(r'[*/]{2,}|[^!-~]+', '_', e.span.node)})" if e.span.node else ""
         return f" /*{words} */" if words else ""
 
     # nodes

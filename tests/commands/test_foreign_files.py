@@ -31,7 +31,6 @@ FILES = {
     "an array of numpy": npy(),
     "compressed with gzip": gzip.compress(b"def @main() { 1 }"),
     "a parameter file": (0xF7E58D4F05049CB7).to_bytes(8, "little") + bytes(16),
-    "protobuf, as of an ONNX model": b"\x08\x07\x12\x07pytorch\x1a\x051.9.0:\x10",
     "a program or a library": b"\x7fELF\x02\x01\x01",
     "not UTF-8 but UTF-16": "def @main() { 1 }".encode("utf-16"),
     "Python": b"# a script\n\nimport tvm\nfrom tvm import relay\n",

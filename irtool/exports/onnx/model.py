@@ -81,7 +81,6 @@ def build_model(
 def skeleton(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with larger constants as inputs: what the checker looks at without reading all weights."""
     import onnx
-
     from onnx import helper
 
     if model.ByteSize() < 1 << 20 and not any(t.external_data for t in model.graph.initializer):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import Diagnostic, IrError
 from ...infer import infer_types
-from ...ir import Expr, Function, Module, Tuple, Var, post_order
+from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
+from ...ir.conversion import as_bfloat16_bits
 from .graph import GraphImporter, Scope
 from .initializers import initializer_array, initializer_dtype, initializer_shape
-from .inputs import check_values, input_types
+from .inputs import check_values, input_types, relay_names
 from .load import load_model
 from .mistakes import DamagedModel, UnsupportedNode
 from .model import Graph, Model, Node
@@ -34,19 +35,20 @@ def from_onnx(
 ) -> tuple[Module, dict[str, np.ndarray]]:
     """The module of an ONNX model, and the values of those parameters of `@main` that are weights.
 
-    `model` is a path, the bytes of a file, or a ModelProto. `shapes` gives the shapes of inputs by name, `dims` the
+    `model` is a path, the bytes of a file, a ModelProto, or what `read_model` made of one. `shapes` gives the shapes of inputs by name, `dims` the
     extents of dimensions that have names in the model; what neither gives and the model leaves open is `?`. Inputs that
     `values` has are constants: so an input that decides shapes can be known.
 
     The parameters of `@main` are the inputs of the graph, then its initializers, as far as they are used; with `constants`
     initializers are constants in the text instead. Names are those of the model, with what Relay's names cannot have
-    replaced by `_`. `progress` is called with the number of nodes that are done, and of all.
+    replaced by `_`; the attribute `output_tensor_names` of `@main` has those of the outputs. `progress` is called with the number of nodes that are done, and of all.
 
     Raises IrError with everything that has no form in Relay, or is damaged; UsageError for a shape of an input that there
     is not, and where the package `onnx` is missing.
     """
-    proto, name, read_external = load_model(model)
-    return import_model(read_model(proto, name, read_external), shapes, dims, constants, values, progress)
+    if not isinstance(model, Model):
+        model = read_model(*load_model(model))
+    return import_model(model, shapes, dims, constants, values, progress)
 
 
 def import_model(
@@ -76,11 +78,10 @@ class _Importer:
     ) -> None:
         self.model = model
         self.constants = constants
-        self.values = values
         self.failures: list[tuple[Diagnostic, Node]] = []
         self.names = Names()
         self.types = input_types(model, shapes, dims)
-        check_values(values, self.types)
+        self.values = check_values(values, self.types)
         self.weights: dict[Var, np.ndarray] = {}
         self.done = 0
         self.progress = progress
@@ -88,7 +89,8 @@ class _Importer:
     def run(self) -> tuple[Module, dict[str, np.ndarray]]:
         graph = self.model.graph
         open_ = {name: t for name, t in self.types.items() if name not in self.values}
-        params = {name: Var(self.names.of(name), t, None, t) for name, t in open_.items()}
+        names = relay_names(self.types, self.names)
+        params = {name: Var(names[name], t, None, t) for name, t in open_.items()}
         scope = Scope()
         scope.values.update({name: Value(v) for name, v in params.items()})
         scope.values.update({name: Value.constant(a, self.types[name].dtype) for name, a in self.values.items()})
@@ -103,9 +105,12 @@ class _Importer:
         body: Expr = outputs[0] if len(outputs) == 1 else Tuple(tuple(outputs))
         used = {e for e in post_order(body) if isinstance(e, Var)}
         weights = [v for v in self.weights if v in used]
-        main = Function((*params.values(), *weights), body)
+        # As TVM's importer of TFLite names them; where one could not be made, failures were raised above.
+        main = Function(
+            (*params.values(), *weights), body, attrs={"output_tensor_names": [o.name for o in graph.outputs]}
+        )
         module = infer_types(Module({"main": main, **importer.functions.used_by(body)}))
-        return module, {v.name: self.weights[v] for v in weights}
+        return module, {v.name: _marked(v, self.weights[v]) for v in weights}
 
     def _initializer(self, proto: Any) -> Value:
         """A weight is a parameter whose elements are known; what decides shapes, and single numbers, are constants."""
@@ -113,8 +118,6 @@ class _Importer:
         small = array.size <= 1 or (array.dtype.kind in "iub" and array.ndim <= 1 and array.size <= _SMALL)
         if self.constants or small:
             return Value.constant(array, dtype)
-        from ...ir import TensorType
-
         t = TensorType(initializer_shape(proto), dtype)
         name = proto.values.name if hasattr(proto, "indices") else proto.name
         var = Var(self.names.of(name), t, None, t)
@@ -125,6 +128,12 @@ class _Importer:
         self.done += 1
         if self.progress is not None:
             self.progress(self.done, _count(self.model.graph))
+
+
+def _marked(v: Var, array: np.ndarray) -> np.ndarray:
+    """The value of a parameter; bits of bfloat16 are marked as such."""
+    t = v.type_annotation
+    return as_bfloat16_bits(array) if isinstance(t, TensorType) and t.dtype == "bfloat16" else array
 
 
 _SMALL = 4096

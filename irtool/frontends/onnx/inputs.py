@@ -2,14 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...diagnostics import IrError, UsageError, nearest
+from ...deferred import np
+from ...diagnostics import Diagnostic, IrError, UsageError, nearest
 from ...ir import ANY, Dim, TensorType
-from .mistakes import DamagedModel, UnsupportedNode
+from ...ir.conversion import fit
+from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from .model import Model
+from .names import Names
 from .tensors import dtype_of
+
+
+def graph_inputs(model: Model) -> dict[str, Any]:
+    """The protos of the inputs that are no initializers, by name. Raises IrError where two have one name."""
+    found: dict[str, Any] = {}
+    for i in model.graph.inputs:
+        if i.name in found:
+            raise IrError(f"two inputs are called {i.name}", filename=model.name, code=DamagedModel)
+        found[i.name] = i
+    return {name: i for name, i in found.items() if name not in model.graph.initializers}
+
+
+def relay_names(names: Iterable[str], taken: Names | None = None) -> dict[str, str]:
+    """The names of the parameters of `@main` that are inputs, by their names in the model."""
+    taken = taken or Names()
+    return {name: taken.of(name) for name in names}
+
+
+def is_open(value: Any) -> bool:
+    """True for an input of which the model leaves extents, or the rank, open."""
+    tensor = value.type.tensor_type
+    return not tensor.HasField("shape") or any(d.WhichOneof("value") != "dim_value" for d in tensor.shape.dim)
+
+
+def require_extents(
+    inputs: Mapping[str, Any], shapes: Mapping[str, Sequence[int]], dims: Mapping[str, int], filename: str
+) -> None:
+    """Raises IrError, which says what to add to the command line, for inputs with extents that nothing gives."""
+    found = []
+    for name, i in inputs.items():
+        written = i.type.tensor_type.shape.dim
+        open_ = [d for d in written if d.WhichOneof("value") != "dim_value" and d.dim_param not in dims]
+        if name in shapes or not open_ or i.type.WhichOneof("value") != "tensor_type":
+            continue
+        told = ", ".join(str(d.dim_value) if d.HasField("dim_value") else d.dim_param or "?" for d in written)
+        example = "x".join(str(d.dim_value) if d.HasField("dim_value") else "N" for d in written)
+        named = [f"--dim {d}=1" for d in dict.fromkeys(d.dim_param for d in open_)] if _are_named(open_) else []
+        help = f"{' '.join(named)}, or --shape {name}={example}" if named else f"--shape {name}={example}"
+        message = f"the input {name} has the shape ({told}): every extent must be a number here"
+        found.append(Diagnostic(message, help=f"say, for example: {help}", filename=filename, code=UnknownExtent))
+    if found:
+        raise IrError(found)
+
+
+def _are_named(dims: Iterable[Any]) -> bool:
+    """True if each of these dimensions has a name."""
+    return all(d.dim_param for d in dims)
 
 
 def input_types(model: Model, shapes: Mapping[str, Sequence[int]], dims: Mapping[str, int]) -> dict[str, TensorType]:
@@ -18,8 +68,7 @@ def input_types(model: Model, shapes: Mapping[str, Sequence[int]], dims: Mapping
     `shapes` has shapes by input, `dims` extents by the name of a dimension. Raises UsageError for a name that the model does
     not have, or a shape that contradicts the model; IrError for an input that is no tensor.
     """
-    graph = model.graph
-    inputs = {i.name: i for i in graph.inputs if i.name not in graph.initializers}
+    inputs = graph_inputs(model)
     for name in shapes:
         if name not in inputs:
             raise UsageError(f"the model has no input {name}", help=nearest(name, inputs) or _listed("inputs", inputs))
@@ -29,11 +78,6 @@ def input_types(model: Model, shapes: Mapping[str, Sequence[int]], dims: Mapping
             raise UsageError(
                 f"no dimension of an input is called {name}", help=nearest(name, named) or _listed("dimensions", named)
             )
-    seen: set[str] = set()
-    for i in graph.inputs:
-        if i.name in seen:
-            raise IrError(f"two inputs are called {i.name}", filename=model.name, code=DamagedModel)
-        seen.add(i.name)
     return {name: _input_type(i, model, shapes.get(name), dims) for name, i in inputs.items()}
 
 
@@ -83,14 +127,14 @@ def _extent(d: Any, dims: Mapping[str, int], what: str, model: Model) -> Dim:
     return dims.get(d.dim_param, ANY) if d.dim_param else ANY
 
 
-def check_values(values: Mapping[str, Any], types: Mapping[str, TensorType]) -> None:
-    """Raises UsageError for the value of an input that there is not, or one that is not of the input's type."""
-    for name, array in values.items():
+def check_values(values: Mapping[str, Any], types: Mapping[str, TensorType]) -> dict[str, np.ndarray]:
+    """The values of inputs, converted where that loses nothing.
+
+    Raises UsageError for the value of an input that there is not, IrError for one that is not of the input's type.
+    """
+    found = {}
+    for name, value in values.items():
         if name not in types:
             raise UsageError(f"the model has no input {name}", help=nearest(name, types) or _listed("inputs", types))
-        t = types[name]
-        fits = len(t.shape) == array.ndim and all(
-            not isinstance(d, int) or d == n for d, n in zip(t.shape, array.shape, strict=True)
-        )
-        if not fits or str(array.dtype) not in (t.dtype, "uint16" if t.dtype == "bfloat16" else t.dtype):
-            raise UsageError(f"the input {name} is {t}, which an array {array.shape} of {array.dtype} is not")
+        found[name] = fit(value, types[name], f"the input {name}")
+    return found

@@ -47,7 +47,8 @@ class UnknownExtent(Code):
 
     example = """\
 <ir_version: 8, opset_import: ["": 17]>
-net (float[2, 3] x, int64[1] k) => (float[N, 3] y, int64[N, 3] i) {
-  y, i = TopK <axis = 0> (x, k)
+net (float[batch, 3] x) => (float[batch, 3] y) {
+  y = Relu(x)
 }
 """
+    command = "run %s"

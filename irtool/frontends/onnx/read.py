@@ -102,7 +102,7 @@ def _read_node(proto: Any, listing: _Listing, depth: int) -> Node:
     scalars = ", ".join(s for a in proto.attribute if (s := _shown(a)))
     name = f"{proto.name}: " if proto.name else ""
     angled = f"<{scalars}>" if scalars else ""
-    place = listing.add(depth, f"{name}{', '.join(outputs)} = {key}{angled}({', '.join(inputs)})")
+    place = listing.add(depth, f"{name}{', '.join(outputs)} = {key}{angled}({', '.join(inputs)})", proto.name)
     subgraphs = {}
     for a in proto.attribute:
         if a.HasField("g"):
@@ -141,12 +141,12 @@ class _Listing:
         self._lines: list[str] = []
         self._end = 0
 
-    def add(self, depth: int, line: str) -> Span:
+    def add(self, depth: int, line: str, node: str = "") -> Span:
         line = "  " * depth + " ".join(line.split())
         start = self._end + 2 * depth
         self._lines.append(line)
         self._end += len(line) + 1
-        return Span(self.source, start, self._end - 1)
+        return Span(self.source, start, self._end - 1, node=node)
 
     def close(self) -> None:
         self.source.text = "\n".join(self._lines) + "\n"

@@ -1,0 +1,95 @@
+"""An ONNX model as what a command is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from .known_types import Given, digest
+from .progress import progress_bar
+
+if TYPE_CHECKING:
+    from ..diagnostics import Diagnostic
+    from ..ir import Module
+
+
+@dataclass(frozen=True)
+class OnnxSubject:
+    """A model in a file, or in `data` where it came through a pipe."""
+
+    name: str
+    data: bytes | None = None
+
+    @property
+    def has_weights(self) -> bool:
+        """True: initializers are parameters with values."""
+        return True
+
+    def key(self) -> object:
+        """The bytes of the model, of the files beside it, and the package that reads it."""
+        import hashlib
+        from importlib import metadata
+
+        from ..frontends.onnx.beside import external_files
+
+        content = digest(self.name) if self.data is None else hashlib.sha256(self.data).hexdigest()
+        files = [(path, digest(path)) for path in external_files(self.load())] if self.data is None else []
+        return self.name, content, files, metadata.version("onnx")
+
+    def load(self) -> Any:
+        """The model as the front end sees it. Raises IrError where it is none."""
+        from ..frontends.onnx.load import load_model
+        from ..frontends.onnx.read import read_model
+
+        return read_model(*load_model(self.name if self.data is None else self.data, self.name))
+
+    def examine(self, given: Given, is_settled: bool = False) -> tuple[Module, Given, Sequence[Diagnostic]]:
+        """See `Subject`. What `--params` has for inputs is there while the model is imported, so that it can decide shapes."""
+        from ..frontends.onnx.importer import import_model
+        from ..frontends.onnx.inputs import graph_inputs, relay_names, require_extents
+        from ..parser.params import ParameterFile
+
+        model = self.load()
+        inputs = graph_inputs(model)
+        names = relay_names(inputs)
+        known = _Known(given, names, inputs)
+        if is_settled:
+            require_extents(
+                {n: i for n, i in inputs.items() if n not in known.values}, known.shapes, given.dims, self.name
+            )
+        with progress_bar("importing") as step:
+            module, weights = import_model(model, known.shapes, given.dims, values=known.values, progress=step)
+        merged = ParameterFile(self.name, {n: a for n, a in weights.items() if n not in known.theirs})
+        merged.join(known.theirs)
+        shapes = {names.get(n, n): s for n, s in known.shapes.items() if n not in known.values}
+        return module, replace(given, shapes=shapes, bound=merged, names=names), ()
+
+
+class _Known:
+    """What a command line says of a model's parameters, by the names that the model has.
+
+    Attributes:
+        values: of inputs that become constants.
+        theirs: the other weights that are given.
+        shapes: of inputs: those given, and those of arrays where the model leaves the shape open.
+    """
+
+    def __init__(self, given: Given, names: Mapping[str, str], inputs: Mapping[str, Any]) -> None:
+        from ..frontends.onnx.inputs import is_open
+        from ..parser.params import ParameterFile
+
+        own = {relay: name for name, relay in names.items()}
+        self.values: dict[str, Any] = {}
+        self.theirs = ParameterFile()
+        for name, array in given.weights.items():
+            input = name if name in inputs else own.get(name)
+            if input is not None:
+                self.values[input] = array
+            else:
+                self.theirs.join(ParameterFile(given.weights.origins[name], {name: array}))
+        self.shapes = {own.get(n, n) if n not in inputs else n: s for n, s in given.shapes.items()}
+        for name, array in given.values.items():
+            input = name if name in inputs else own.get(name, "")
+            if input in inputs and is_open(inputs[input]):
+                self.shapes.setdefault(input, tuple(getattr(array, "shape", ())))

@@ -1,0 +1,123 @@
+"""What a command is about: Relay text, or an ONNX model, told by the contents."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ..diagnostics import Diagnostic, IrError, UsageError, render
+from ..frontends.onnx.recognise import is_binary, is_text
+from .foreign import refuse_foreign_bytes, refuse_foreign_text
+from .known_types import Given, digest
+from .mistakes import ClashingOptions
+from .source import constants_beside, decode_text, examine_text, read_data
+
+if TYPE_CHECKING:
+    from ..ir import Module
+
+
+class Subject(Protocol):
+    """A file that holds a module, in whatever form.
+
+    Attributes:
+        name: what messages call it.
+        has_weights: True where it may bring values of parameters along.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def has_weights(self) -> bool: ...
+
+    def key(self) -> object:
+        """What tells it from any that holds something else."""
+
+    def examine(self, given: Given, is_settled: bool = False) -> tuple[Module | None, Given, Sequence[Diagnostic]]:
+        """The module, None where there are errors; what is known of its parameters, weights of its own among them; and all
+        that is said about it. Raises IrError where that ends everything, and with `is_settled` for inputs of a model that
+        have extents without a number."""
+
+
+@dataclass(frozen=True)
+class RelayText:
+    """Text of Relay."""
+
+    text: str
+    name: str
+
+    @property
+    def has_weights(self) -> bool:
+        """False: what is in the text are constants."""
+        return False
+
+    def key(self) -> object:
+        """The text, and what is in the file with its constants."""
+        beside = constants_beside(self.text, self.name)
+        return self.text, self.name, beside and digest(beside)
+
+    def examine(self, given: Given, is_settled: bool = False) -> tuple[Module | None, Given, list[Diagnostic]]:
+        """See `Subject`. Raises UsageError where dimensions are named, which Relay's have no names for."""
+        if given.dims:
+            raise UsageError(
+                f"--dim {next(iter(given.dims))}: dimensions have names in ONNX models only, and {self.name} is Relay text",
+                help="--shape NAME=1,3,224,224 gives a shape",
+                code=ClashingOptions,
+            )
+        module, found = examine_text(self.text, self.name)
+        return module, given, found
+
+
+def read_subject(path: str) -> Subject:
+    """Reads a file (`-`: standard input). Raises IrError if it is unreadable, or of a kind that holds no module."""
+    data, name = read_data(path, lambda head: _is_model(head, path))
+    if data is not None and not _is_model(data, path):
+        return RelayText(*decode_text(data, name, path))
+    from .onnx_subject import OnnxSubject
+
+    return OnnxSubject(name, data)
+
+
+def _is_model(head: bytes, path: str) -> bool:
+    """True for an ONNX model, and for what its name says is one. Raises IrError for another format under such a name."""
+    if is_binary(head) or is_text(head):
+        return True
+    if not path.endswith(".onnx"):
+        return False
+    refuse_foreign_bytes(head, path)
+    refuse_foreign_text(head.decode("utf-8", "replace"), path)
+    return True
+
+
+def read_module(
+    path: str, given: Given | None = None, said: list[str] | None = None, is_settled: bool = False
+) -> tuple[Module, Given]:
+    """The module of a file, and what is known of its parameters, beginning with `given`.
+
+    Warnings go to standard error, and to `said`. Raises IrError for errors, and with `is_settled` for inputs of a model that
+    have extents without a number.
+    """
+    return module_of(read_subject(path), Given() if given is None else given, said, is_settled)
+
+
+def module_of(
+    subject: Subject, given: Given, said: list[str] | None = None, is_settled: bool = False
+) -> tuple[Module, Given]:
+    """The same for what has been read."""
+    module, given, found = subject.examine(given, is_settled)
+    if module is None or any(d.level == "error" for d in found):
+        raise IrError(found)
+    if found:
+        warnings = render(found)
+        print(warnings, file=sys.stderr)
+        if said is not None:
+            said.append(warnings)
+    return module, given
+
+
+def read_whole(path: str, given: Given | None = None) -> Module:
+    """The module of a file with the weights that the file brings along as constants."""
+    module, known = read_module(path, given)
+    return known.bind(module, "main") if known.bound is not None else module
