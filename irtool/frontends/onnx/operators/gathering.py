@@ -136,29 +136,6 @@ class OneHot(OnnxOperator):
         return found.call("one_hot", on, off, depth=extent, axis=at, dtype=values.dtype)
 
 
-@onnx_operator("Hardmax")
-class Hardmax(OnnxOperator):
-    """1 for the first largest element along an axis, 0 elsewhere; before opset 13 over all axes from `axis` on as one."""
-
-    @since(1, 11)
-    def over_all(self, x: Value, *, axis: int = 1) -> Result:
-        extents = x.extents("the data of Hardmax")
-        at = x.axis(axis)
-        flat = x.call("reshape", newshape=[*extents[:at], -1])
-        found = self.along_axis(flat, axis=at)
-        assert isinstance(found, Value)
-        return found.call("reshape", newshape=list(extents))
-
-    @since(13)
-    def along_axis(self, x: Value, *, axis: int = -1) -> Result:
-        at = x.axis(axis)
-        extent = x.shape[at]
-        if not isinstance(extent, int):
-            raise IrError(f"axis {at} of {x.tensor} must be known")
-        one, zero = Value.constant(1, x.dtype), Value.constant(0, x.dtype)
-        return x.call("argmax", axis=[at]).call("one_hot", one, zero, depth=extent, axis=at, dtype=x.dtype)
-
-
 @onnx_operator("TopK")
 class TopK(OnnxOperator):
     """The `k` largest or smallest elements along an axis, and their positions."""
