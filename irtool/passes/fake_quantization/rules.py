@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from ...ir import Call, Constant, Expr, MissingData, TensorType, Tuple
@@ -98,6 +99,9 @@ def adaptive_average_pool(e: Call, types: Types) -> Result:
 @rule("nn.avg_pool2d", alone=True)
 def average_pool(e: Call, types: Types) -> Result:
     """The average in int32, in terms of the result."""
+    zero = _single(fold(tensor_type(types, e).zero_point))
+    if e.attrs.count_include_pad and any(int(p) for p in e.attrs.padding) and zero != 0:
+        raise NotSupported("padding that counts is 0, which is not the zero point")
     return _average(e, types, **_attributes(e.attrs))
 
 
@@ -139,6 +143,22 @@ def bias_add(e: Call, types: Types) -> Result:
     return call("nn.bias_add", x, bias, **_attributes(e.attrs)), t
 
 
+_BYTES = ("int8", "uint8")
+
+
+def _require(name: str, operands: Sequence[Affine], *accepted: Sequence[str]) -> None:
+    """Raises NotSupported where the integer operator takes no operands of these types."""
+    for t, dtypes in zip(operands, accepted):
+        if t.dtype not in dtypes:
+            raise NotSupported(f"{name} is not defined for {t.dtype}")
+
+
+_PRODUCTS = {
+    "qnn.conv2d": (("int8", "uint8", "int16"), ("int8", "uint8", "int16")),
+    "qnn.conv2d_transpose": (("int8", "uint8", "int16", "uint16"), _BYTES),
+}
+
+
 def _product_type(x: Affine, w: Affine) -> tuple[Expr, Expr]:
     """Scale and zero point of a product."""
     scale = fold(call("multiply", x.scale, w.scale))
@@ -150,10 +170,12 @@ def _product_type(x: Affine, w: Affine) -> tuple[Expr, Expr]:
 def convolution(e: Call, types: Types) -> Result:
     """The quantized convolution."""
     x, w = tensor_type(types, e.args[0]), tensor_type(types, e.args[1])
+    name = e.attrs.name.replace("nn.", "qnn.")
+    _require(name, (x, w), *_PRODUCTS[name])
     scale, zero = _product_type(x, w)
     parameters = (x.zero_point, w.zero_point, x.scale, w.scale)
     out = call(
-        e.attrs.name.replace("nn.", "qnn."),
+        name,
         *e.args,
         *parameters,
         **_attributes(e.attrs, "out_dtype"),
@@ -167,6 +189,7 @@ def convolution(e: Call, types: Types) -> Result:
 def dense(e: Call, types: Types) -> Result:
     """The quantized dense layer."""
     x, w = tensor_type(types, e.args[0]), tensor_type(types, e.args[1])
+    _require("qnn.dense", (x, w), (*_BYTES, "int16", "uint16"), _BYTES)
     scale, zero = _product_type(x, w)
     parameters = (x.zero_point, w.zero_point, x.scale, w.scale)
     out = call("qnn.dense", *e.args, *parameters, **_attributes(e.attrs, "out_dtype"), out_dtype="int32")
@@ -177,6 +200,7 @@ def dense(e: Call, types: Types) -> Result:
 def batch_matmul(e: Call, types: Types) -> Result:
     """The quantized product."""
     x, y = tensor_type(types, e.args[0]), tensor_type(types, e.args[1])
+    _require("qnn.batch_matmul", (x, y), _BYTES, _BYTES)
     scale = fold(call("multiply", x.scale, y.scale))
     parameters = (x.zero_point, y.zero_point, x.scale, y.scale)
     out = call("qnn.batch_matmul", *e.args, *parameters, out_dtype="int32", transpose_a=False, transpose_b=True)
@@ -242,6 +266,7 @@ def relu(e: Call, types: Types) -> Result:
 def leaky_relu(e: Call, types: Types) -> Result:
     """The quantized leaky_relu."""
     t, out = tensor_type(types, e.args[0]), tensor_type(types, e)
+    _require("qnn.leaky_relu", (t,), _BYTES)
     parameters = (t.scale, t.zero_point, out.scale, out.zero_point)
     return call("qnn.leaky_relu", e.args[0], *parameters, alpha=e.attrs.alpha), out
 
@@ -305,4 +330,5 @@ def extremum(e: Call, types: Types) -> Result:
 def unary(e: Call, types: Types) -> Result:
     """The quantized operator."""
     t, out = tensor_type(types, e.args[0]), tensor_type(types, e)
+    _require(f"qnn.{e.attrs.name}", (t,), _BYTES)
     return call(f"qnn.{e.attrs.name}", e.args[0], t.scale, t.zero_point, out.scale, out.zero_point), out

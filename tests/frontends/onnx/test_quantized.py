@@ -127,3 +127,40 @@ def test_a_half_goes_to_the_even_number_where_nothing_else_is_said(half: float) 
 def test_what_does_not_fit_is_refused(graph: str, message: str) -> None:
     with pytest.raises(IrError, match=message):
         import_text(graph)
+
+
+@pytest.mark.promise("ONNX quantization")
+@pytest.mark.parametrize(
+    ("body", "function"),
+    [
+        ("s = Add(a, b)", lambda a, b: a + b),
+        ("s = Sub(a, b)", lambda a, b: a - b),
+        ("t = Add(a, b)\n s = Relu(t)", lambda a, b: np.maximum(a + b, 0)),
+    ],
+)
+def test_sums_of_quantized_tensors_are_rounded_once(body: str, function: Any) -> None:
+    """qnn.add would round each operand in steps of the result: a quarter of the elements were one off."""
+    graph = f"""g (uint8[64, 64] x, uint8[64, 64] y) => (uint8[64, 64] z) <float sa = {{0.0371}}, uint8 za = {{113}},
+        float sb = {{0.0212}}, uint8 zb = {{140}}, float sc = {{0.0517}}, uint8 zc = {{120}}> {{
+            a = DequantizeLinear(x, sa, za)
+            b = DequantizeLinear(y, sb, zb)
+            {body}
+            z = QuantizeLinear(s, sc, zc)
+        }}"""
+    rng = np.random.default_rng(4)
+    x, y = rng.integers(0, 256, (2, 64, 64), "uint8")
+    real = function((x.astype(float) - 113) * 0.0371, (y.astype(float) - 140) * 0.0212)
+    assert np.array_equal(both(graph, x=x, y=y), np.clip(np.rint(real / 0.0517) + 120, 0, 255))
+    assert "qnn.dequantize" not in irtool.to_text(import_text(graph)[0])
+
+
+@pytest.mark.promise("ONNX quantization")
+def test_means_of_quantized_tensors_are_rounded_once() -> None:
+    graph = """g (int8[2, 3, 6, 6] x) => (int8[2, 3, 4, 4] y) <float s = {0.0371}, int8 z = {-13}, float t = {0.0253}, int8 u = {9}> {
+            y = com.microsoft.QLinearAveragePool
+                <kernel_shape = [3, 3], strides = [2, 2], pads = [2, 2, 2, 2], count_include_pad = 1>(x, s, z, t, u)
+        }"""
+    x = np.random.default_rng(5).integers(-128, 128, (2, 3, 6, 6), "int8")
+    data = np.pad((x.astype(float) + 13) * 0.0371, ((0, 0), (0, 0), (2, 2), (2, 2)))
+    means = np.lib.stride_tricks.sliding_window_view(data, (3, 3), axis=(2, 3))[:, :, ::2, ::2].mean((-1, -2))
+    assert np.array_equal(both(graph, x=x), np.clip(np.rint(means / 0.0253) + 9, -128, 127))

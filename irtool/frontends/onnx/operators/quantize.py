@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....deferred import np
 from ....diagnostics import IrError
 from ..blocks import in_blocks, out_of_blocks
+from ..integer_layers import integer_form
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..quantities import Quantities, clipped, dequantized, quantized
 from ..rounding import round_half_even
@@ -35,8 +36,12 @@ class QuantizeLinear(_Linear):
 
     @since(13)
     def along_axis(self, x: Value, y_scale: Value, y_zero_point: Value | None = None, *, axis: int = 1) -> Result:
-        q, axis = self.parameters(x, y_scale, y_zero_point, axis)
-        return quantized(x, q, y_zero_point.dtype if y_zero_point is not None else "uint8", axis)
+        return self.rounded(x, y_scale, y_zero_point, axis, y_zero_point.dtype if y_zero_point is not None else "uint8")
+
+    def rounded(self, x: Value, scale: Value, zero: Value | None, axis: int, dtype: str) -> Value:
+        """The data quantized; sums and means of tensors that were quantized, too, never leave the integers."""
+        q, axis = self.parameters(x, scale, zero, axis)
+        return integer_form(x, q, dtype) or quantized(x, q, dtype, axis)
 
     @since(19)
     def saturating(
@@ -62,8 +67,7 @@ class QuantizeLinear(_Linear):
         elif output_dtype:
             dtype = dtype_of(output_dtype, "the result")
         if not block_size:
-            q, axis = self.parameters(x, y_scale, y_zero_point, axis)
-            return quantized(x, q, dtype, axis)
+            return self.rounded(x, y_scale, y_zero_point, axis, dtype)
         x, q = in_blocks(x, Quantities.of(y_scale, y_zero_point), x.axis(axis), block_size)
         return out_of_blocks(quantized(x, q, dtype), axis)
 

@@ -1,6 +1,6 @@
-"""Layers of quantized tensors: in real numbers between qnn.dequantize and qnn.quantize.
+"""Layers of quantized tensors: sums and means in integers, others in real numbers between qnn.dequantize and qnn.quantize.
 
-So they are exact as they stand; FakeQuantizationToInteger has them in integers.
+So they are exact as they stand; FakeQuantizationToInteger has the others in integers, too.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import Tuple
+from ..integer_layers import integer_form
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..quantities import Quantities, dequantized, quantized
@@ -21,8 +22,9 @@ def _in_reals(
     x: Value, function: Callable[[Value], Value], now: tuple[Value, Value | None], to: tuple[Value, Value | None]
 ) -> Value:
     """A function of a quantized tensor, quantized again."""
-    real = dequantized(x, Quantities.known(*now, "the data"))
-    return quantized(function(real), Quantities.known(*to, "the result"), x.dtype)
+    real = function(dequantized(x, Quantities.known(*now, "the data")))
+    grid = Quantities.known(*to, "the result")
+    return integer_form(real, grid, x.dtype) or quantized(real, grid, x.dtype)
 
 
 @onnx_operator("com.microsoft.QLinearAdd", "com.microsoft.QLinearMul")
