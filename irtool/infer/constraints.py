@@ -25,6 +25,7 @@ from ..ir import (
     Expr,
     Function,
     FuncType,
+    GlobalTypeVar,
     GlobalVar,
     If,
     IncompleteType,
@@ -397,9 +398,23 @@ class Constraints:
                 self.solver.diagnostics.extend(error.diagnostics)
                 self._set(e, self._poison())
                 return
+        if operator.named_types and not self._defines(e, operator.named_types):
+            self._set(e, self._poison())
+            return
         types = self.types
         rule = Rule(e, operator, attrs, [types[a] for a in e.args], e.args)
         self._set(e, self.solver.add(rule))
+
+    def _defines(self, e: Call, names: tuple[str, ...]) -> bool:
+        """Whether the module has these types; reports those that it lacks."""
+        known = len(self.solver.diagnostics)
+        for name in names:
+            try:
+                check_type(TypeCall(GlobalTypeVar(name), ()), self.module, e.span, self._checked)
+            except IrError as error:
+                help = f"the module has to have it: type {name} {{ }}"
+                self.solver.diagnostics.extend(replace(d, help=d.help or help) for d in error.diagnostics)
+        return len(self.solver.diagnostics) == known
 
     def _leave_call(self, e: Call) -> None:
         t = self.solver.find(self.types[e.op])

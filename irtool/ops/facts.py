@@ -55,6 +55,7 @@ class Facts:
         homogeneous: True if the operator is elementwise and scaling an element by a number that is not negative scales the
             result's (relu): scales may move through.
         fast_form: name of an operator with the same first argument that FastMath puts in its place.
+        named_types: names of types that the module has to define, since those of arguments or results are made of them.
     """
 
     pattern: ClassVar[Pattern | None] = None
@@ -75,6 +76,7 @@ class Facts:
     integer_form: ClassVar[str] = ""
     homogeneous: ClassVar[bool] = False
     fast_form: ClassVar[str] = ""
+    named_types: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def shared_layout_rule(cls) -> str:

@@ -44,6 +44,7 @@ class AllocStorage(Operator):
     """
 
     layout_rule = "elementwise"
+    named_types = ("Storage",)
 
     dtype: DType = _FLOAT32
     virtual_device: Any
@@ -75,6 +76,7 @@ class AllocTensor(Operator):
     """A tensor at `offset` in a storage; its shape is the constant `const_shape`, or is assumed to be `assert_shape`."""
 
     layout_rule = "elementwise"
+    named_types = ("Storage",)
 
     dtype: DType = _FLOAT32
     const_shape: Any
