@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from math import prod
 
 from ...ir import Expr
 from ...ops.base import call
@@ -39,15 +41,18 @@ def total(s: Site) -> list[Expr]:
     return [call("broadcast_to_like", grad, s.args[0])]
 
 
+def _quotient(a: float, b: int) -> float:
+    """`a / b`, infinite where `b` is 0: of no elements, or in the unbiased variance of one."""
+    return a / b if b else math.copysign(math.inf, a)
+
+
 @gradient("mean")
 def mean(s: Site) -> list[Expr]:
     """1 / n for each of n elements."""
     axes = _axes(s)
     axes = list(range(len(s.shape()))) if axes is None else axes
     grad = s.grad if s.attrs.keepdims else _expand(s.grad, axes)
-    factor = 1.0
-    for a in axes:
-        factor /= s.shape()[a]
+    factor = _quotient(1.0, prod(s.shape()[a] for a in axes))
     return [call("broadcast_to_like", multiply(grad, scalar_constant(factor, s.dtype)), s.args[0])]
 
 
@@ -58,14 +63,12 @@ def variance(s: Site) -> list[Expr]:
     axes = _axes(s)
     axes = list(range(len(s.shape()))) if axes is None else axes
     grad = s.grad if s.attrs.keepdims else _expand(s.grad, axes)
-    count = 1
-    for a in axes:
-        count *= s.shape()[a]
+    count = prod(s.shape()[a] for a in axes)
     of_mean = -2.0
     if s.attrs.unbiased:
-        of_mean = of_mean * count / (count - 1)
+        of_mean = _quotient(of_mean * count, count - 1)
         count -= 1
-    of_data = multiply(multiply(grad, scalar_constant(2.0 / count, s.dtype)), data)
+    of_data = multiply(multiply(grad, scalar_constant(_quotient(2.0, count), s.dtype)), data)
     return [of_data, multiply(multiply(scalar_constant(of_mean, s.dtype), grad), center)]
 
 
