@@ -195,6 +195,8 @@ class FunctionScript:
             return e.op.name.rpartition(".")[2]
         if isinstance(e, Call) and isinstance(e.op, GlobalVar):
             return f"{e.op.name}_result"
+        if isinstance(e, Call) and isinstance(e.op, Var) and not _MADE_UP.match(e.op.name):
+            return f"{e.op.name}_result"
         return {If: "chosen", TupleGetItem: "field", Tuple: "tuple"}.get(type(e), "value")
 
     def _bind(self, var: Var, e: Expr, block: list[Statement]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...diagnostics import IrError
-from ...ir import Call, Function, Op, Var, tuple_leaves
+from ...ir import Call, Function, Op, TupleType, Var, tuple_leaves
 from ...lower import compose, lower_function
 from .forms import NoForm, Text
 from .literals import parenthesized
@@ -39,7 +39,9 @@ class Kernels:
         outs = [type_text(t) for t in leaves]
         shown = f"[{', '.join(outs)}]" if len(outs) > 1 else outs[0]
         inputs = parenthesized([t for texts in fields for t in texts]) if any(fields) else "()"
-        return Text(f"R.call_tir(cls.{self._known[key]}, {inputs}, out_ty={shown})")
+        called = Text(f"R.call_tir(cls.{self._known[key]}, {inputs}, out_ty={shown})")
+        is_tuple_of_one = isinstance(result, TupleType) and len(outs) == 1
+        return Text(parenthesized([called])) if is_tuple_of_one else called
 
     def _add(self, call: Call) -> str:
         params = tuple(Var(f"p{n}", a.checked_type, None, a.checked_type) for n, a in enumerate(call.args))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...tir import dtypes
 from ...tir.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, always_evaluated, children
 from ...tir.stmt import Allocate, AllocateConst, Buffer, For, If, Let, PrimFunc, Scope, Seq, Stmt, Store, While
 from .forms import NoForm
@@ -13,6 +14,9 @@ from .names import Names
 
 _LONG = 400
 """A shared expression whose text is longer than this is computed once, under a name."""
+
+_OPAQUE = 8
+"""TVM's number of the fusion pattern of what is never fused: its FuseTIR takes blocks only."""
 
 DEEPEST = 90
 """Levels of indentation: Python allows 100 in a file."""
@@ -25,8 +29,11 @@ _SIGNS = {
 _FUNCTIONS = {"truncdiv": "truncdiv", "truncmod": "truncmod", "min": "min", "max": "max", "and": "And", "or": "Or"}
 _PROPAGATING = {"minimum": "min", "maximum": "max"}
 """By the function that it is where neither operand is NaN."""
-_RENAMED = {"fabs": "abs"}
-_FLOATS_ONLY = frozenset(("pow",))
+_COMPARED = frozenset(("<", "<=", "==", "!="))
+_OF_BOOLS = {"min": "And", "max": "Or", "minimum": "And", "maximum": "Or", "*": "And", "+": "Or"}
+_QUOTIENTS = {"floordiv": "floordiv", "floormod": "floormod", "truncdiv": "truncdiv", "truncmod": "truncmod"}
+_OF_LIBM = frozenset(("fmod", "expm1"))
+"""Functions that TVM has no code for, and the C library has."""
 
 
 class LoopNestScript:
@@ -39,12 +46,22 @@ class LoopNestScript:
         self._names = Names()
         self._known: dict[Any, str] = {}
         self._depth = 1
-        self.lines: list[str] = ["@T.prim_func(private=True)"]
+        self.lines: list[str] = ["@T.prim_func(private=True, s_tir=True)"]
         handles = [self._names.fresh(f"{b.name}_handle") for b in f.params]
         self.lines.append(f"def {name}({', '.join(f'{h}: T.handle' for h in handles)}):")
+        self._line(f'T.func_attr({{"op_pattern": {_OPAQUE}}})')
         for handle, b in zip(handles, f.params):
             self._line(f"{self._declare(b, b.name)} = T.match_buffer({handle}, {_shape(b)}, {_quoted(b.dtype)})")
+        self._line('with T.sblock("root"):')
+        self._depth += 1
+        reads, writes = (", ".join(self._region(b) for b in bs) for bs in (f.inputs, f.outputs))
+        self._line(f"T.reads({reads})")
+        self._line(f"T.writes({writes})")
         self._statements(f.body)
+
+    def _region(self, b: Buffer) -> str:
+        """The whole of a buffer."""
+        return f"{self._known[b]}[{_index([f'0:{n}' for n in b.shape])}]"
 
     def _line(self, text: str) -> None:
         self.lines.append("    " * self._depth + text)
@@ -157,6 +174,16 @@ class LoopNestScript:
 
 
 def _binary(e: Binary, a: str, b: str) -> str:
+    operand = e.a.dtype
+    is_float = operand.startswith(("float", "bfloat"))
+    if e.op in ("==", "!=") and is_float and e.a is e.b:  # TVM takes a number for equal to itself
+        return f"T.isnan({a})" if e.op == "!=" else f"T.Not(T.isnan({a}))"
+    if operand == "bool" and e.op in _COMPARED:
+        a, b = f'T.Cast("int32", {a})', f'T.Cast("int32", {b})'
+    elif operand == "bool" and e.op in _OF_BOOLS:
+        return f"T.{_OF_BOOLS[e.op]}({a}, {b})"
+    if e.op in _QUOTIENTS and not isinstance(e.b, Const):
+        return _guarded(e, a, b)
     if e.op in _SIGNS:
         if not isinstance(e.a, Const):
             b = _plain(e.b, b)
@@ -165,18 +192,58 @@ def _binary(e: Binary, a: str, b: str) -> str:
         return f"({a} {_SIGNS[e.op]} {b})"
     if e.op in _FUNCTIONS:
         return f"T.{_FUNCTIONS[e.op]}({a}, {b})"
+    if not is_float:
+        return f"T.{_PROPAGATING[e.op]}({a}, {b})"
     # LLVM's code of T.max gives the second operand where either is NaN.
     return f"T.Select(T.isnan({a}), {a}, T.{_PROPAGATING[e.op]}({a}, {b}))"
+
+
+def _guarded(e: Binary, a: str, b: str) -> str:
+    """A quotient or a remainder of integers: processors trap on divisors of 0, and on the lowest number by -1; the result is
+    0, or wraps."""
+    zero, one = constant(0, e.dtype), constant(1, e.dtype)
+    is_signed = e.dtype.startswith("int")
+    minus = f"({b} == {constant(-1, e.dtype)})"
+    safe = f"T.Select({f'T.Or({b} == {zero}, {minus})' if is_signed else f'{b} == {zero}'}, {one}, {b})"
+    value = f"T.{_QUOTIENTS[e.op]}({a}, {safe})"
+    if not e.op.endswith("div"):
+        return f"T.Select({b} == {zero}, {zero}, {value})"
+    value = f"T.Select({minus}, ({zero} - {a}), {value})" if is_signed else value
+    return f"T.Select({b} == {zero}, {zero}, {value})"
 
 
 def _intrinsic(e: Call, parts: list[str]) -> str:
     if e.name == "reinterpret":
         return f'T.reinterpret("{e.dtype}", {parts[0]})'
-    if e.name == "expm1":
-        return f"(T.exp({parts[0]}) - {constant(1.0, e.dtype)})"
-    if e.name in _FLOATS_ONLY and not e.dtype.startswith(("float", "bfloat")):
+    if e.name == "clz":  # TVM's is undefined of 0
+        bits = dtypes.bits(e.args[0].dtype)
+        zero = constant(0, e.args[0].dtype)
+        return f'T.Select({parts[0]} == {zero}, T.int32({bits}), T.Cast("int32", T.clz({parts[0]})))'
+    if e.name == "popcount":
+        return f"T.popcount({parts[0]})"
+    operand = e.args[0].dtype
+    if not operand.startswith(("float", "bfloat")):
         raise NoForm(f"TIR's {e.name} is of floats")
-    return f"T.{_RENAMED.get(e.name, e.name)}({', '.join(parts)})"
+    if e.name == "fabs":
+        return f"T.abs({parts[0]})"
+    if operand not in ("float16", "bfloat16"):
+        return _of_floats(e.name, operand, parts)
+    if e.name == "nextafter":
+        raise NoForm(f"TIR has no {e.name} of {operand}")
+    wide = _of_floats(e.name, "float32", [f'T.Cast("float32", {part})' for part in parts])
+    return wide if e.dtype == "bool" else f'T.Cast("{e.dtype}", {wide})'
+
+
+def _of_floats(name: str, dtype: str, parts: list[str]) -> str:
+    """A function of floats of 32 or 64 bits."""
+    if name in _OF_LIBM:
+        function = f"{name}f" if dtype == "float32" else name
+        return f'T.call_pure_extern("{dtype}", "{function}", {", ".join(parts)})'
+    if name == "round":  # TVM's takes halves to the even neighbour
+        x, half, one = parts[0], constant(0.5, dtype), constant(1.0, dtype)
+        away = f"T.Select(T.abs({x} - T.trunc({x})) < {half}, {constant(0.0, dtype)}, T.copysign({one}, {x}))"
+        return f"(T.trunc({x}) + {away})"
+    return f"T.{name}({', '.join(parts)})"
 
 
 def _plain(e: Expr, text: str) -> str:
@@ -191,6 +258,8 @@ def constant(value: int | float, dtype: str) -> str:
     if dtype.startswith(("float", "bfloat")):
         shown = repr(float(value)) if math.isfinite(value) else f'"{float(value)}"'
         return f"T.{dtype}({shown})"
+    if value >= 1 << 63:  # more than T.uint64 takes
+        return f'T.reinterpret("{dtype}", T.int64({int(value) - (1 << 64)}))'
     return f"T.{dtype}({int(value)})"
 
 

@@ -22,7 +22,7 @@ class Binary(Form):
 for _name in ["add", "subtract", "multiply", "maximum", "minimum"]:
     row(Binary, _name, f"R.{_name}", kinds="float int uint")
 for _name in ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]:
-    row(Binary, _name, f"R.{_name}")
+    row(Binary, _name, f"R.{_name}", kinds="float int uint")
 for _name in ["logical_and", "logical_or", "logical_xor"]:
     row(Binary, _name, f"R.{_name}", kinds="bool")
 for _name in ["bitwise_and", "bitwise_or", "bitwise_xor"]:
@@ -30,9 +30,23 @@ for _name in ["bitwise_and", "bitwise_or", "bitwise_xor"]:
 for _name in ["left_shift", "right_shift"]:
     row(Binary, _name, f"R.{_name}", kinds="int uint")
 row(Binary, "power", "R.power", kinds="float")
-row(Binary, "divide", "R.divide", kinds="float")
-row(Binary, "floor_divide", "R.floor_divide", kinds="float int uint")
-row(Binary, "floor_mod", "R.floor_mod", kinds="int uint")
+
+
+class Quotient(Binary):
+    """Of integers only where the divisor is known: TVM's code traps on a divisor of zero, where Relay's gives 0."""
+
+    kinds = "float int uint"
+
+    def write(self, site: Site) -> Text:
+        if not site.is_float():
+            divisor = site.constant(1)
+            site.require(bool(divisor.all()) and not bool((divisor == -1).any()), "TVM's code traps on such a divisor")
+        return super().write(site)
+
+
+row(Quotient, "divide", "R.divide")
+row(Quotient, "floor_divide", "R.floor_divide")
+row(Quotient, "floor_mod", "R.floor_mod", kinds="int uint")
 
 
 @form("where", "R.where")

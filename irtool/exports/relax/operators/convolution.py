@@ -18,6 +18,7 @@ class Convolution(Form):
         site.require(attrs.out_layout in ("", attrs.data_layout), "its result has another layout")
         site.require(site.type(0).dtype == site.type(1).dtype, "its operands are of two dtypes")
         site.require(attrs.data_layout.isalpha() and attrs.kernel_layout.isalpha(), "its layout has blocks")
+        self.check(site)
         out = site.out.dtype
         return invocation(
             self.relax,
@@ -31,6 +32,12 @@ class Convolution(Form):
             **({} if out == site.type(0).dtype else {"out_dtype": out}),
             **self.more(site),
         )
+
+    def check(self, site: Site) -> None:
+        """Raises NoForm for weights whose first axis is not that of the results' channels."""
+        weights, layout = site.dims(site.type(1)), site.attrs.kernel_layout
+        channels = site.out.shape[site.attrs.data_layout.index("C")]
+        site.require(weights[layout.index("O")] == channels, "its weights have channels for each group")
 
     def kernel_layout(self, site: Site) -> str:
         """What Relax calls the layout of the weights."""
@@ -47,6 +54,9 @@ for _n in (1, 2, 3):
 
 class TransposedConvolution(Convolution):
     """What Relay calls `OIHW` here are weights by input channels first: `IOHW` in Relax."""
+
+    def check(self, site: Site) -> None:
+        """Its weights have the channels of the results by groups."""
 
     def kernel_layout(self, site: Site) -> str:
         layout = site.attrs.kernel_layout
@@ -67,6 +77,7 @@ class Pool(Form):
     def write(self, site: Site) -> Text:
         attrs = site.attrs
         site.require(attrs.out_layout in ("", attrs.layout) and attrs.layout.isalpha(), "its layout has blocks")
+        site.require(site.is_float() or "max" in self.relax, "it is of integers, and Relax's sums are int64")
         options = {n: _numbers(getattr(attrs, n)) for n in ("pool_size", "strides", "padding", "dilation")}
         more = {"count_include_pad": bool(attrs.count_include_pad)} if hasattr(attrs, "count_include_pad") else {}
         ceil_mode = bool(attrs.ceil_mode)

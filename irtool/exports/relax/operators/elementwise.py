@@ -12,9 +12,15 @@ class Elementwise(Form):
     """The same operator of each element."""
 
     floats_only: ClassVar[bool] = False
+    wide_only: ClassVar[bool] = False
+    bools: ClassVar[bool | None] = False
 
     def write(self, site: Site) -> Text:
+        is_bool = site.type(0).dtype == "bool"
+        site.require(self.bools is None or is_bool == self.bools, f"Relax's is not of {site.type(0).dtype}")
         site.require(site.is_float() or not self.floats_only, "it is of integers, and Relax's of floats")
+        dtype = site.type(0).dtype
+        site.require(dtype not in ("float16", "bfloat16") or not self.wide_only, f"TVM compiles none of {dtype}")
         return invocation(self.relax, site.args[0])
 
 
@@ -44,17 +50,18 @@ _OF_REALS = [
     "floor",
     "trunc",
 ]
-_OF_ANY = ["abs", "bitwise_not", "logical_not", "negative", "sign"]
-
+_OF_ANY = ["abs", "bitwise_not", "negative", "sign"]
+_OF_WIDE = ["acos", "acosh", "asin", "asinh", "atan", "cosh", "erf", "sinh"]
 for _name in _OF_REALS:
-    row(Elementwise, _name, f"R.{_name}", floats_only=True)
+    row(Elementwise, _name, f"R.{_name}", floats_only=True, wide_only=_name in _OF_WIDE)
 for _name in _OF_ANY:
     row(Elementwise, _name, f"R.{_name}")
+row(Elementwise, "logical_not", "R.logical_not", bools=True)
 for _name in ("exp", "tanh", "erf"):
-    row(Elementwise, f"fast_{_name}", f"R.{_name}", floats_only=True)
+    row(Elementwise, f"fast_{_name}", f"R.{_name}", floats_only=True, wide_only=_name in _OF_WIDE)
 row(Elementwise, "nn.relu", "R.nn.relu")
-row(Elementwise, "zeros_like", "R.zeros_like")
-row(Elementwise, "ones_like", "R.ones_like")
+row(Elementwise, "zeros_like", "R.zeros_like", bools=None)
+row(Elementwise, "ones_like", "R.ones_like", bools=None)
 
 
 class Same(Form):

@@ -23,15 +23,6 @@ class Take(Form):
         return invocation("R.take", data, site.args[1], axis=site.axis(axis), mode="clip")
 
 
-@form("gather", "R.gather_elements")
-class Gather(Form):
-    """An index for each element of the result, along an axis."""
-
-    def write(self, site: Site) -> Text:
-        site.require(site.type(1).dtype == "int64" or site.type(1).dtype == "int32", "its indices are narrow")
-        return invocation("R.gather_elements", *site.args, axis=site.axis(site.attrs.axis or 0))
-
-
 @form("scatter_elements", "R.scatter_elements")
 class ScatterElements(Form):
     """An index for each element of the updates, along an axis."""
@@ -47,6 +38,7 @@ class Sort(Form):
     """Along an axis."""
 
     def write(self, site: Site) -> Text:
+        site.require(site.type(0).dtype != "bool", "TVM sorts no bools")
         return invocation("R.sort", site.args[0], axis=site.axis(site.attrs.axis), descending=not site.attrs.is_ascend)
 
 
@@ -55,6 +47,7 @@ class ArgSort(Form):
     """The positions of sorted elements."""
 
     def write(self, site: Site) -> Text:
+        site.require(site.type(0).dtype != "bool", "TVM sorts no bools")
         descending = not site.attrs.is_ascend
         axis, dtype = site.axis(site.attrs.axis), site.out.dtype
         return invocation("R.argsort", site.args[0], axis=axis, descending=descending, dtype=dtype)
@@ -66,6 +59,7 @@ class Scan(Form):
     def write(self, site: Site) -> Text:
         attrs = site.attrs
         site.require(attrs.axis is not None, "it is of the flattened tensor")
+        site.require(0 not in site.dims(site.type(0)), "TVM scans no empty tensors")
         axis, dtype = site.axis(attrs.axis), site.out.dtype
         return invocation(self.relax, site.args[0], axis=axis, dtype=dtype, exclusive=bool(attrs.exclusive))
 

@@ -22,6 +22,7 @@ row(Softmax, "nn.log_softmax", "R.nn.log_softmax")
 
 def _options(site: Site) -> dict[str, object]:
     attrs = site.attrs
+    site.require(bool(attrs.center and attrs.scale), "it leaves out the scale or the offset, which TVM's code does not")
     return {"epsilon": float(attrs.epsilon), "center": bool(attrs.center), "scale": bool(attrs.scale)}
 
 
