@@ -34,7 +34,7 @@ def graph_json(module: Module, entry: str = "main") -> str:
 
 
 def unsupported(module: Module, target: str = "c", **options: Any) -> list[Diagnostic]:
-    """What of a typed module cannot be compiled; see `refusals`."""
+    """The parts of a typed module that cannot be compiled; see `refusals`."""
     from .refusals import find_unsupported
 
     return find_unsupported(module, target, **options)

@@ -1,4 +1,4 @@
-"""What a build gives back."""
+"""The result of a build."""
 
 from __future__ import annotations
 
@@ -56,22 +56,22 @@ class Artifact:
         self.prepared: Any = None
         """The module after its passes; None where the build came from the cache or was loaded."""
         self.cached = False
-        """It is an earlier build of the same, from the cache."""
+        """True for an earlier build of the same module, found in the cache."""
         self._kept: Path | None = None
-        """The folder in which the graph and its constants were kept."""
+        """The folder that holds the graph and its constants."""
 
     @property
     def inputs(self) -> list[dict[str, Any]]:
-        """Name, shape, dtype and bytes of each tensor that the first entry takes."""
+        """Name, shape, dtype and bytes of each input tensor of the first entry."""
         return self.report.get("inputs", [])
 
     @property
     def outputs(self) -> list[dict[str, Any]]:
-        """Name, shape, dtype and bytes of each tensor that the first entry gives."""
+        """Name, shape, dtype and bytes of each output tensor of the first entry."""
         return self.report.get("outputs", [])
 
     def graph_json(self) -> str:
-        """The graph for TVM's graph executor. Raises IrError where the network is none, or it was not kept."""
+        """The graph for TVM's graph executor. Raises IrError for a network that is not straight-line code, or a graph that was not kept."""
         if self._kept is not None:
             return (self._kept / f"{self.name}.graph.json").read_text(encoding="utf-8")
         from .graph import graph_json
@@ -89,7 +89,7 @@ class Artifact:
         return graph_constants(self._module(), next(iter(self._entries)))
 
     def function_metadata(self) -> dict[str, Any]:
-        """By function: what it takes and gives, and the bytes of workspace, inputs, outputs and constants."""
+        """Inputs and outputs of each function, and the bytes of its workspace, inputs, outputs and constants."""
         return {
             name: {
                 "inputs": about["inputs"],
@@ -102,7 +102,7 @@ class Artifact:
         }
 
     def save(self, folder: str | os.PathLike[str]) -> list[str]:
-        """Writes the library, its weights and what is known of them into a folder, which `irtool.load` opens in any process.
+        """Writes the library, its weights and their description into a folder that `irtool.load` opens in any process.
 
         Returns the paths written. Raises IrError for a build without a library, and for one whose shapes depend on inputs.
         """
@@ -128,7 +128,7 @@ class Artifact:
 
     @classmethod
     def deferred(cls, name: str, specializer: Any) -> Artifact:
-        """One that compiles when it is run, for the shapes of its inputs."""
+        """An artifact that compiles when it runs, for the shapes of its inputs."""
         made = cls(name, {}, [], {"arena_bytes": 0, "kernels": []}, None, None)
         made._specializer = specializer
         return made
@@ -180,7 +180,7 @@ class Artifact:
 
 
 def _result(function: HostFunction, outputs: Sequence[Any]) -> Any:
-    """The value that these tensors are the leaves of."""
+    """The value whose leaves are these tensors."""
     return _nested(function.structure, iter(_as_dtype(a, s.dtype) for a, s in zip(outputs, function.results)))
 
 

@@ -197,7 +197,7 @@ def build(
 def _transform(
     module: Module, passes: str | Sequence[Any], options: Options, instruments: Iterable[Any] | None
 ) -> Module:
-    """The module after the passes that were asked for beside the pipeline."""
+    """The module after the passes requested in addition to the pipeline."""
     from ..passes import run_passes
 
     return run_passes(
@@ -218,7 +218,7 @@ def _deliver(
     out_dir: str | os.PathLike[str] | None,
     also: Callable[[Emission], Mapping[str, str]] | None = None,
 ) -> Artifact:
-    """Writes the files; they are the sources where the compiler failed, of which the error tells."""
+    """Writes the files: after a failure of the compiler, the sources, which the error names."""
     texts = also(made) if also is not None and made.failure is None else {}
     more: dict[str, Content] = {os.path.abspath(path): [text.encode()] for path, text in texts.items()}
     holder = None

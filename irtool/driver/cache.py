@@ -1,4 +1,4 @@
-"""The build cache: files of earlier builds, by the content of all that they were made from.
+"""The build cache: files of earlier builds, keyed by the content of everything they were made from.
 
 It is in `$XDG_CACHE_HOME/irtool/builds` (by default `~/.cache`), a folder of the user's own that nobody else may write to.
 Each build is a folder named by its key. A folder appears whole, by one rename, so that any number of processes may read
@@ -33,11 +33,11 @@ _FORMAT = 3
 _DESCRIPTION = "build.json"
 _UNFINISHED = "unfinished-"
 _ABANDONED = 24 * 3600
-"""Seconds after which what was begun and not finished is taken for abandoned."""
+"""Age in seconds at which an unfinished build counts as abandoned."""
 
 
 class Key:
-    """Collects what a build depends on; `digest` names it. Pieces cannot run into each other: each has its length."""
+    """Collects everything a build depends on; `digest` names it. Each piece is stored with its length, so that pieces cannot run together."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256(f"irtool build {_FORMAT}".encode())
@@ -64,7 +64,7 @@ class Key:
 
 
 def program_identity() -> str:
-    """What tells this irtool from another: the names, sizes and times of its files."""
+    """The identity of this irtool: the names, sizes and times of its files."""
     root = Path(__file__).parent.parent
     found = []
     for folder, folders, names in os.walk(root):
@@ -76,7 +76,7 @@ def program_identity() -> str:
 
 
 def add_module(key: Key, module: Any) -> None:
-    """Adds a module to a key: its text, its constants, and what generated code says of its places."""
+    """Adds a module to a key: its text, its constants, and the source locations that generated code mentions."""
     from ..ir import Call, Constant, Function, MissingData, post_order
     from ..printer import to_text
     from ..tir.stmt import AllocateConst, PrimFunc, pre_order
@@ -94,7 +94,7 @@ def add_module(key: Key, module: Any) -> None:
 
 
 class BuildCache:
-    """Builds in a folder. Every method does nothing, quietly, where the folder cannot be used."""
+    """Builds in a folder. With an unusable folder every method does nothing, silently."""
 
     def __init__(self, root: Path | None = None) -> None:
         base = os.environ.get("XDG_CACHE_HOME", "")
@@ -136,7 +136,7 @@ class BuildCache:
         return made
 
     def _remove(self, entry: Path) -> None:
-        """Removes what is in the place of a build: at once for other processes, by one rename."""
+        """Removes a damaged build. One rename makes it vanish for other processes at once."""
         try:
             aside = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self.root))
             os.rename(entry, aside / "damaged")
@@ -145,7 +145,7 @@ class BuildCache:
         shutil.rmtree(aside, ignore_errors=True)
 
     def store(self, key: str, made: Emission) -> None:
-        """Keeps a build. A build of that key that is there already stays."""
+        """Stores a build, unless the cache has one of that key."""
         try:
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not self._is_safe():
@@ -173,7 +173,7 @@ class BuildCache:
             self._shrink(key)
 
     def _is_safe(self) -> bool:
-        """True if the folder is the user's own and nobody else may write to it."""
+        """True if the user owns the folder and nobody else may write to it."""
         try:
             about = os.lstat(self.root)
         except OSError:
@@ -207,7 +207,7 @@ class BuildCache:
 
 
 def _write_description(path: Path, about: Mapping[str, Any]) -> None:
-    """Writes what is known of a build behind a digest of that."""
+    """Writes the description of a build, preceded by its digest."""
     text = json.dumps(about).encode()
     path.write_bytes(b'{"sha256": "%s", "build": %s}' % (hashlib.sha256(text).hexdigest().encode(), text))
 
@@ -223,7 +223,7 @@ def _read_description(path: Path) -> dict[str, Any]:
 
 
 def _fill(target: Path, content: Content) -> str:
-    """Writes a file and gives its digest."""
+    """Writes a file and returns its digest."""
     digest = hashlib.sha256()
     with open(target, "wb") as out:
         for part in chunks(content):

@@ -1,4 +1,4 @@
-"""`create_schedule`: the call of an operator, lowered by hand, with a schedule that is made of primitives."""
+"""`create_schedule`: schedules the tensor expression of one call by hand, primitive by primitive."""
 
 from __future__ import annotations
 

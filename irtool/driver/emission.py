@@ -1,4 +1,4 @@
-"""From a module to the files of a build: lowering, the backend's sources, and what it makes of them."""
+"""From a module to the files of a build: lowering, the backend's sources, and the compiled files."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def emit_files(
 
 
 def _expected(source: Module, entry: str, function: HostFunction, inputs: Iterable[Any]) -> list[Any]:
-    """What the interpreter gives for the tensors of an entry's parameters, as flat arrays; halves as float."""
+    """The interpreter's results for an entry's parameters, as flat arrays; float16 as float32."""
     import numpy as np
 
     from ..interp import evaluate
@@ -105,19 +105,17 @@ def _expected(source: Module, entry: str, function: HostFunction, inputs: Iterab
 
 
 def _refuse_to_evaluate(function: HostFunction) -> None:
-    """Raises IrError where this machine cannot hold what the interpreter would: the system would end the process."""
+    """Raises IrError if the interpreter would need more memory than this machine has."""
     needed = function.live_bytes + sum(s.nbytes for s in (*function.params, *function.results))
     if not hasattr(os, "sysconf"):
         return
     have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > have:
-        raise IrError(
-            f"a test bench holds what the interpreter gives: that takes {needed} bytes, and this machine has {have}"
-        )
+        raise IrError(f"the test bench needs the interpreter's results, {needed} bytes; this machine has {have}")
 
 
 def _nested(structure: Any, leaves: Any, slots: Any) -> Any:
-    """A parameter's value out of its tensors."""
+    """The value of a parameter, from its tensors."""
     if structure is None:
         data, slot = next(leaves), next(slots)
         if slot.dtype == "float16":

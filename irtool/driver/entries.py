@@ -1,4 +1,4 @@
-"""Entry functions as plain data: what is needed to call them, and no more."""
+"""Entry functions as plain data: everything needed to call them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def describe_entry(f: HostFunction) -> dict[str, Any]:
 
 
 def read_entry(about: Mapping[str, Any]) -> HostFunction:
-    """What `describe_entry` gave, as a function that can be called. Raises KeyError, TypeError or ValueError for anything else."""
+    """A callable function from the result of `describe_entry`. Raises KeyError, TypeError or ValueError for anything else."""
     params = [Slot(n, tuple(shape), dtype, PARAM) for n, shape, dtype in about["params"]]
     results = [Slot(n, tuple(shape), dtype, RESULT) for n, shape, dtype in about["results"]]
     return HostFunction(

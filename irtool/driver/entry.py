@@ -1,4 +1,4 @@
-"""Making another function the entry: the build pipeline keeps what `@main` reaches."""
+"""Makes another function the entry: the build pipeline keeps only the functions that `@main` reaches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def with_entry(module: Module, entry: str) -> Module:
 
 
 def rename_functions(module: Module, names: Mapping[str, str]) -> Module:
-    """The module with functions renamed, where they are defined and where they are called."""
+    """The module with functions renamed, definitions and calls."""
     if all(old == new for old, new in names.items()):
         return module
 

@@ -112,10 +112,10 @@ class _Graph:
         return json.dumps(graph, indent=2) + "\n"
 
     def _refuse_what_is_no_graph(self) -> None:
-        """Raises IrError with each place that a list of kernel calls cannot express."""
+        """Raises IrError with every part that a list of kernel calls cannot express."""
         found = [
             Diagnostic(
-                f"the graph executor runs straight-line networks only, and this is {what}",
+                f"the graph executor supports straight-line networks only; this is {what}",
                 e.span,
                 code=NotAStraightLine,
             )
@@ -132,7 +132,7 @@ class _Graph:
             raise IrError(list(dict.fromkeys(found)))
 
     def _beyond_graphs(self, e: Expr) -> str:
-        """What the expression is, where no graph can have it; else nothing."""
+        """A description of an expression that no graph can hold; None for any other."""
         if isinstance(e, If):
             return "an if"
         if isinstance(e, Match):

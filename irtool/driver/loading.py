@@ -17,7 +17,7 @@ from .saved import FORMAT, SUFFIX, VERSION, identity
 
 
 def load(path: str | os.PathLike[str]) -> Artifact:
-    """Opens what `build(…, out_dir=…)` or `Artifact.save` wrote: the folder, its `NAME.irtool.json`, or `NAME.so` beside that.
+    """Opens the output of `build(…, out_dir=…)` or `Artifact.save`: the folder, its `NAME.irtool.json`, or the `NAME.so` beside it.
 
     Nothing is compiled. Raises IrError where there is no such build, or a file of it is missing or is not as it was written.
     """
@@ -66,7 +66,7 @@ def _description(path: Path) -> Path:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The description, checked. Raises IrError where it is none, or one of another version."""
+    """The description, checked. Raises IrError for a file that is not a description, or has another version."""
     try:
         about = json.loads(read_bytes(path))
     except (OSError, ValueError, RecursionError) as error:

@@ -28,7 +28,7 @@ _CPU = 1
 def pack(
     target: Path, made: Emission, sources: Sources, program: Program, prepared: Module, given: Module, options: Options
 ) -> None:
-    """Writes the archive of a build; `given` is the module as it was handed over, without its weights.
+    """Writes the archive of a build; `given` is the input module, without its weights.
 
     ::
 
@@ -121,7 +121,7 @@ def _kernels(program: Program) -> list[Any]:
 
 
 def _storage(graph: dict[str, Any]) -> list[dict[str, Any]]:
-    """Bytes of each piece of memory, and the input that is bound to it."""
+    """Bytes of each piece of memory, and the input bound to it."""
     from ..tir import dtypes
 
     attrs, rows = graph["attrs"], graph["node_row_ptr"]

@@ -1,4 +1,4 @@
-"""Copies of functions with type parameters for the types that they are called at: C has no other functions."""
+"""Monomorphization: copies polymorphic functions for each set of types they are called with."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..ir import Call, Expr, Function, GlobalVar, Module, Type, rewrite, with_fu
 from ..passes.partial.copying import Identities
 
 DEEPEST = 8
-"""Copies of one function that call one another at yet other types: more come only of types that grow for ever."""
+"""Limit on copies of one function that call each other with new types: more than that come only from types that grow without end."""
 
 
 def make_monomorphic(module: Module, entry: str = "main") -> Module:
-    """The module in which every call of a global function that `entry` reaches says at one type what it calls.
+    """The module in which every global function that `entry` reaches is called with one set of types.
 
     ::
 
@@ -35,7 +35,7 @@ class _Copies:
         self.names: dict[tuple[str, tuple[Type, ...]], str] = {}
         self.made: Counter[str] = Counter()
         self.callers: dict[str, tuple[str, ...]] = {}
-        """For each copy: the functions of which it and the copies that led to it are copies."""
+        """For each copy: the original functions of the copy and of its callers."""
         self.current = ""
         self.waiting: list[str] = []
 
@@ -59,7 +59,7 @@ class _Copies:
         return Call(GlobalVar(self.copy(new), new.op.span), new.args, new.attrs, (), new.span)
 
     def copy(self, call: Call) -> str:
-        """The name of the copy that a call is of; made if there is none."""
+        """The name of the copy for a call, which is made if it is missing."""
         assert isinstance(call.op, GlobalVar)
         key = call.op.name, call.type_args
         known = self.names.get(key)
@@ -67,7 +67,10 @@ class _Copies:
             f = self.module.functions[call.op.name]
             callers = (*self.callers.get(self.current, ()), call.op.name)
             if callers.count(call.op.name) > DEEPEST:
-                raise IrError(f"@{call.op.name} calls itself at ever other types: it has no end in C", call.span)
+                raise IrError(
+                    f"@{call.op.name} calls itself with a new type each time, so monomorphization does not end",
+                    call.span,
+                )
             self.made[call.op.name] += 1
             known = self.names[key] = self.module.fresh_name(f"{call.op.name}_{self.made[call.op.name]}")
             self.callers[known] = callers

@@ -1,4 +1,4 @@
-"""Checking the cases of operators: types, values, and whether compiled code gives what the interpreter does."""
+"""Checks the cases of operators: types, values, and agreement of compiled code with the interpreter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def module_of(case: Case) -> Module:
 
 
 def inputs_of(case: Case, module: Module, seed: int = 0) -> list[Any]:
-    """The values of the parameters: those that the case states, and drawn ones. Raises IrError for one that does not fit."""
+    """The values of the parameters: stated by the case, or random. Raises IrError for a value that does not fit its type."""
     main = module["main"]
     made = random_inputs(main, seed)
     return [
@@ -73,7 +73,7 @@ def arguments_of(case: Case, seed: int = 0) -> tuple[type[Operator], list[Any], 
 
 
 def problem_of(case: Case, seed: int = 0) -> str:
-    """What is wrong with the operator on a case, in a sentence; empty if nothing is: types, refusal and value."""
+    """The first fault of the operator on a case (type, refusal or value), in a sentence; empty if there is none."""
     import numpy as np
 
     try:
@@ -102,7 +102,7 @@ def problem_of(case: Case, seed: int = 0) -> str:
 
 
 def compiled_problem_of(case: Case, seed: int = 0) -> str:
-    """What is wrong with compiled code beside the interpreter on a case that holds; empty if nothing is.
+    """The first difference of compiled code from the interpreter on a case that holds; empty if there is none.
 
     Nothing is compiled where the call is refused, or its operator has no tensor expression and none takes its place.
     """

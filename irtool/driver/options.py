@@ -1,4 +1,4 @@
-"""What a build was asked for."""
+"""The options of a build."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..ir.tvm_target_kinds import KINDS
 from ..tir.vector_target import SIZES, USUAL
 
 TIR = "tir"
-"""The word of `emit` for the scheduled program, which no backend has to write."""
+"""The value of `emit` for the scheduled program, which needs no backend."""
 
 
 @dataclass(frozen=True)
@@ -45,30 +45,30 @@ class Options:
         kinds = (TIR, *backend.emits)
         if self.emit not in kinds:
             raise UsageError(
-                f"emit={self.emit!r} is not one of {', '.join(kinds)}, which the backend {backend.name} makes",
+                f"emit={self.emit!r} is not one of {', '.join(kinds)}, the outputs of the backend {backend.name}",
                 help=_who_makes(self.emit) or nearest(self.emit, kinds),
             )
         if backend.fit_name(self.name) != self.name:
             raise UsageError(f"{self.name!r} cannot be the name of the output: {backend.name_rule}")
         if not self.entries or len(set(self.entries)) != len(self.entries):
-            raise UsageError("entry functions must be named, each of them once")
+            raise UsageError("name at least one entry function, and each only once")
         backend.check(self.entries, self.emit)
 
 
 def default_emit(backend: Backend | type[Backend]) -> str:
-    """How far a build with this backend goes unless it is said."""
+    """The default of `emit` for this backend."""
     return backend.default_emit or ("so" if "so" in backend.emits else backend.emits[0])
 
 
 def _who_makes(emit: str) -> str:
     names = [b.name for b in backends if emit in b.emits]
-    return f"the backend {' and '.join(names)} makes that" if names else ""
+    return f"the backend {' and '.join(names)} has that output" if names else ""
 
 
 def choose_backend(
     target: str | Mapping[str, Any] | Target, flags: Mapping[str, Any]
 ) -> tuple[Backend, str, tuple[tuple[str, Any], ...]]:
-    """The backend that a target names, the target as passes are told of it, and the sizes of the processor that it sets.
+    """The backend that a target names, the target that passes see, and the processor sizes that it sets.
 
     Flags come from the braces of `c{math=strict}`, from TVM's notation (`c -mcpu=cortex-a72`; options that are no flags of the
     backend are for passes) and from `flags`, where None means that nothing is said, and what a backend does not have may be
@@ -106,7 +106,7 @@ def choose_backend(
 
 
 def _number(value: Any) -> Any:
-    """A size as it is compared with that of another place: `4`, `"4"`."""
+    """A size as text, for comparison with sizes from other sources: `4`, `"4"`."""
     text = str(value)
     return int(text) if not isinstance(value, bool) and re.fullmatch(r"\d+", text) else value
 

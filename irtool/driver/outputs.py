@@ -1,4 +1,4 @@
-"""The files of a build: each is written whole or not at all, and none before all of them are known."""
+"""The files of a build. Each is written completely or not at all, and none before the contents of all are known."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHUNK = 1 << 22
 
 @dataclass
 class Emission:
-    """What a build makes.
+    """The output of a build.
 
     Attributes:
         files: contents by name.
@@ -92,7 +92,7 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
 
 
 def chunks(content: Content) -> Iterator[Any]:
-    """The buffers that a file is made of."""
+    """The buffers of a file."""
     if isinstance(content, Path):
         with open(content, "rb") as source:
             yield from iter(lambda: source.read(_CHUNK), b"")
@@ -114,7 +114,7 @@ def _fill(out: BinaryIO, content: Content) -> None:
 
 
 def _copy_inside(source: int, target: int) -> bool:
-    """Copies a file inside the system, which may let the two share their blocks until one is written to. True if it did."""
+    """Copies a file by a system call, which may share blocks between the two. True on success."""
     if not hasattr(os, "copy_file_range"):
         return False
     left = os.fstat(source).st_size

@@ -1,4 +1,4 @@
-"""Weights into the entry functions: each checked against its parameter, everything wrong reported at once."""
+"""Binds weights to the entry functions. Each is checked against its parameter, and all mistakes are reported at once."""
 
 from __future__ import annotations
 
@@ -46,15 +46,13 @@ def bind_weights(
         if name not in names:
             problems.append(
                 Diagnostic(
-                    f"there is no parameter %{name} to be an input of {listed}",
+                    f"{listed} has no parameter %{name} that could be an input",
                     help=nearest(name, names),
                     code=WeightsDoNotFit,
                 )
             )
         elif name in params:
-            problems.append(
-                Diagnostic(f"%{name} is to be an input, but there is a weight for it", code=WeightsDoNotFit)
-            )
+            problems.append(Diagnostic(f"%{name} is declared as an input, but has a weight", code=WeightsDoNotFit))
     bound: dict[str, Function] = {}
     for entry, f in functions.items():
         types = param_types(module, entry)

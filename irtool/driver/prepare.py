@@ -1,4 +1,4 @@
-"""What a module goes through before it is lowered: weights bound, the entry named, first-order form, the build pipeline."""
+"""Prepares a module for lowering: binds weights, names the entry, makes it first-order, runs the build pipeline."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from .monomorphic import make_monomorphic
 from .options import Options
 
 _FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
-"""Removes what C has no counterpart for: closures, references and algebraic data, as far as they do not depend on input."""
+"""Removes constructs without a counterpart in C: closures, references and algebraic data that do not depend on inputs."""
 
 LEFT_OUT: Mapping[str, str] = {
     "AlterOpLayout": "scheduling chooses the layouts of kernels",
     "LabelOps": "equal kernels are found by their loops, not by a hash",
     "PlanDevices": "C runs on one device; a module that names devices is planned nevertheless",
 }
-"""Passes of the build pipeline that a build does not run unless it is told to (`required_pass`), each with the reason."""
+"""Passes of the build pipeline that builds skip unless `required_pass` names them, each with the reason."""
 
 
 def prepare(
@@ -49,7 +49,7 @@ def prepare(
     disabled_pass: Iterable[str] = (),
     config: Mapping[str, Any] | None = None,
 ) -> Module:
-    """The module as lowering wants it; the entry is called `main` in it.
+    """The module ready for lowering, with the entry named `main`.
 
     `required_pass`, `disabled_pass` and `config` are those of the context that the passes run under; `instruments` watch the
     build pipeline, and where there are none those of the current context watch every pass.
@@ -89,7 +89,7 @@ def prepare(
 
 
 def _needed(module: Module) -> set[str]:
-    """Passes that run at every level, as there is no other way to C for some operator: those of quantized arithmetic."""
+    """Passes that run at every level because some operators cannot be lowered without them: those of quantized arithmetic."""
     from ..passes.legalization.rule import QNN_CANONICALIZE, QNN_LEGALIZE, find_rule
 
     for f in module.relay_functions.values():
@@ -100,7 +100,7 @@ def _needed(module: Module) -> set[str]:
 
 
 def prepare_entries(module: Module, options: Options, instruments: Iterable[Any] | None = None) -> Module:
-    """The module as lowering wants it, for one entry or several, which keep their names.
+    """The module ready for lowering, for one entry or several, which keep their names.
 
     Each entry goes through the pipeline with what it calls, by itself; what several of them call has a copy for each, and
     lowering finds equal kernels.
@@ -134,7 +134,7 @@ def _own_name(name: str, entry: str, first: bool, entries: tuple[str, ...]) -> s
 
 
 def is_dynamic(module: Module) -> bool:
-    """True if some tensor's shape is not known."""
+    """True if the shape of some tensor is unknown."""
     return any(
         e.checked_type is not None and not has_static_shapes(e.checked_type)
         for f in module.relay_functions.values()
@@ -143,7 +143,7 @@ def is_dynamic(module: Module) -> bool:
 
 
 def has_dynamic_operators(module: Module) -> bool:
-    """True if some operator takes from tensors what others take from attributes, though every shape may be known."""
+    """True if some operator of the `dyn` dialect is left, even if every shape is known."""
     from ..ops.dyn.base import Dynamic
 
     return any(

@@ -1,4 +1,4 @@
-"""What of a module cannot be compiled: everything at once, each with its place in the source."""
+"""The parts of a module that cannot be compiled: all of them at once, each with its source location."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .options import Options, choose_backend
 from .prepare import prepare_entries
 
 LARGEST = 1 << 40
-"""Bytes of a tensor beyond which no machine that runs the program is expected."""
+"""The largest tensor, in bytes, that any machine running the program is expected to hold."""
 
 
 def find_unsupported(module: Module, target: str = "c", entry: str | None = None) -> list[Diagnostic]:
-    """Every reason for which a typed module cannot be compiled; empty if it can.
+    """Every reason why a typed module cannot be compiled; empty if it can.
 
     Without an `entry`, that is `@main`, or each function that has no type parameters where there is no `@main`.
     """
@@ -45,7 +45,7 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
 
 
 def refuse_oversized(program: Program, prepared: Module) -> None:
-    """Raises IrError with every tensor that no memory holds, and where it comes from."""
+    """Raises IrError with every tensor that is too large for any memory, and its origin."""
     found: dict[Diagnostic, None] = {}
     for f in program.functions.values():
         function = prepared.functions.get(f.name)
@@ -67,12 +67,12 @@ def refuse_oversized(program: Program, prepared: Module) -> None:
 
 def _oversized(what: str, slot: Slot, span: Span | None = None) -> Diagnostic:
     shape = ", ".join(map(str, slot.shape))
-    message = f"{what} is {slot.dtype}[{shape}], which is {slot.nbytes} bytes: no memory holds that"
+    message = f"{what} is {slot.dtype}[{shape}], {slot.nbytes} bytes: too large for any memory"
     return Diagnostic(message, span, code=Oversized)
 
 
 def located(d: Diagnostic, module: Module, entry: str = "main") -> Diagnostic:
-    """The diagnostic with a place in the source, where passes have lost it.
+    """The diagnostic with a source location, found again if passes have lost it.
 
     That is the first call of the operator that is its subject; else the entry function.
     """

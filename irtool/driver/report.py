@@ -1,4 +1,4 @@
-"""The build report: what was made, in numbers and names, as a dict that JSON can hold."""
+"""The build report: names and figures of the build, as a dict for JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..tir.stmt import Buffer
 
 
 def make_report(program: Program, name: str, sources: Sources | None = None) -> dict[str, Any]:
-    """The report of a scheduled program whose memory is planned; without sources, of one that no backend has written.
+    """The report of a scheduled program with planned memory; `sources` is empty for a program that no backend has written.
 
     Sizes are in bytes. `macs`: products that are summed up, in one run of each step (both arms of a branch counted,
     and one turn of a loop).

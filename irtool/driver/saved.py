@@ -1,4 +1,4 @@
-"""Builds on disk: `NAME.irtool.json` beside a library says what it takes and gives, so that it runs again in another process.
+"""Builds on disk: `NAME.irtool.json` beside a library describes its inputs and outputs, so that other processes can run it.
 
 ::
 
@@ -60,7 +60,7 @@ def save(artifact: Artifact, folder: str | os.PathLike[str]) -> list[str]:
 
 
 def contents(artifact: Artifact) -> dict[str, bytes]:
-    """The files that an artifact is saved as, its description last. Raises IrError for one that cannot be saved."""
+    """The files of a saved artifact, its description last. Raises IrError for an artifact that cannot be saved."""
     if artifact._specializer is not None:
         raise IrError(
             "this build has dynamic shapes: it is compiled when it runs, so there is nothing to save",

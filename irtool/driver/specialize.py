@@ -1,4 +1,4 @@
-"""Modules whose shapes are known only when inputs are: compiled anew for each set of input shapes.
+"""Modules whose shapes depend on the inputs: compiled once for each set of input shapes.
 
 Parameters get the shapes of the values that they are run with. Where that does not settle every shape (an input *is* a
 shape), small integer inputs are taken as constants too. Each distinct case is compiled once.
@@ -14,11 +14,11 @@ from ..ir import Constant, Expr, Function, Module, TensorType, Var, substitute, 
 from ..ir.inputs import check_inputs
 
 _SMALL = 4096
-"""Elements of an integer input up to which its value may be built into the code."""
+"""The largest integer input, in elements, whose value may be built into the code."""
 
 
 class Specializer:
-    """Has `run(inputs)` as an artifact has; `compile` makes the artifact of a module of static shapes."""
+    """Has `run(inputs)` like an artifact; `compile` builds a module of static shapes."""
 
     def __init__(self, module: Module, entry: str, compile: Callable[[Module], Any]) -> None:
         self.module = module
@@ -27,7 +27,7 @@ class Specializer:
         self._made: dict[Any, tuple[Any, list[int]]] = {}
 
     def run(self, inputs: Sequence[Any] | Mapping[str, Any]) -> Any:
-        """Compiles for these inputs unless that was done before, and runs."""
+        """Runs on these inputs, after compiling for their shapes if needed."""
         function = self.module[self.entry]
         values = check_inputs(function.params, inputs, self.entry, span=function.span)
         shapes = tuple(_shape(v) for v in values)

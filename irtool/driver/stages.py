@@ -1,4 +1,4 @@
-"""From a prepared module to a program with its memory planned: the stages between Relay and what a backend writes."""
+"""From a prepared module to a program with planned memory: the stages between Relay and the backend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOWER = ProgramStage(
     "each fused group becomes a loop nest, each function a list of steps on memory slots",
     lambda program, machine: None,
 )
-"""The first stage makes the program: there is nothing before it to show."""
+"""The first stage creates the program, so there is nothing to show before it."""
 
 STAGES: tuple[ProgramStage, ...] = (
     LOWER,

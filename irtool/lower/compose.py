@@ -153,7 +153,7 @@ def compose(function: Function) -> TensorGraph:
                 problems.append(Diagnostic(str(error), e.span))
                 values[e] = [te.placeholder(_extents(t), t.dtype) for t in flat_types(e.checked_type, e)]
         else:
-            raise IrError(f"{e!r} cannot stand in a primitive function", e.span, code=NoCounterpart)
+            raise IrError(f"{e!r} is not allowed in a primitive function", e.span, code=NoCounterpart)
     if problems:
         raise IrError(problems)
     return TensorGraph(tuple(inputs), tuple(values[function.body]), tuple(constants), tuple(operators))
@@ -251,12 +251,12 @@ def compute_call(e: Call, arguments: Sequence[te.Tensor]) -> list[te.Tensor]:
     tensors = list(made) if isinstance(made, tuple | list) else [made]
     if len(tensors) != len(wanted):
         raise IrError(
-            f"{e.op!r} computes {len(tensors)} tensors where its type has {len(wanted)}", e.span, subject=repr(e.op)
+            f"{e.op!r} computes {len(tensors)} tensors, but its type has {len(wanted)}", e.span, subject=repr(e.op)
         )
     for tensor, t in zip(tensors, wanted):
         if list(tensor.shape) != _extents(t) or tensor.dtype != t.dtype:
             have = f"({', '.join(map(str, tensor.shape))}) {tensor.dtype}"
             raise IrError(
-                f"the tensor expression of {e.op!r} gives {have} where its type is {t}", e.span, subject=repr(e.op)
+                f"the tensor expression of {e.op!r} gives {have}, but its type is {t}", e.span, subject=repr(e.op)
             )
     return tensors

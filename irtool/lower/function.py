@@ -214,10 +214,10 @@ class FunctionLowering:
             return self.kernel(e, *primitive_of(e))
         callee = self.callee(e)
         if callee is None:
-            raise IrError(f"the callee {e.op!r} is not known when compiling", e.span, code=NoCounterpart)
+            raise IrError(f"the callee {e.op!r} is not known at compile time", e.span, code=NoCounterpart)
         function: Any = self.whole.module[callee.name] if isinstance(callee, GlobalVar) else callee.function
         if isinstance(function, ExternFunction):
-            raise IrError(f"{callee!r} is external: there is no body to compile", e.span, code=NoCounterpart)
+            raise IrError(f"{callee!r} is external and has no body to compile", e.span, code=NoCounterpart)
         if function.attrs.get("Primitive"):
             return self.kernel(e, function, list(e.args))
         captured: list[Slot] = []
@@ -258,7 +258,7 @@ class FunctionLowering:
         outputs = [self.blocks.fresh(dims(t), t.dtype) for t in types]
         handed, wanted = [(s.size, s.dtype) for s in (*inputs, *outputs)], [(b.size, b.dtype) for b in made.params]
         if handed != wanted or len(inputs) != len(made.inputs):
-            raise IrError(f"{callee!r} is handed other tensors than its buffers", e.span, code=NoCounterpart)
+            raise IrError(f"the arguments of {callee!r} do not match its buffers", e.span, code=NoCounterpart)
         form = structure_of(e.checked_type)
         if made.copies is not None:
             return nest(form, iter([inputs[made.copies]]))

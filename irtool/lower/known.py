@@ -44,9 +44,11 @@ def lower_in_place(within: FunctionLowering, e: Call, closure: Closure) -> Gener
     begun = [depth for f, depth in within.active if f is function]
     shown = f"@{e.op.name}" if isinstance(e.op, GlobalVar) else "the function"
     if begun and begun[-1] < blocks.depth:
-        return within.refuse_value(f"how deep {shown} recurses depends on the inputs, and it handles data", e)
+        return within.refuse_value(
+            f"the recursion depth of {shown} depends on the inputs, and it works on algebraic data", e
+        )
     if whole.in_place > _IN_PLACE:
-        return within.refuse(f"the recursion of {shown} has no end while compiling", e)
+        return within.refuse(f"the recursion of {shown} does not end at compile time", e)
     around = blocks.know_only({**closure.captured, **dict(zip(function.params, values))})
     within.active.append((function, blocks.depth))
     value = yield within.value(function.body)
@@ -74,7 +76,7 @@ def read_or_write(within: FunctionLowering, e: RefRead | RefWrite) -> Value:
     """What a reference holds is known when compiling, as long as it is written where it was made."""
     cell = within.blocks.find(e.ref)
     if not isinstance(cell, Cell):
-        raise IrError("the reference is not known when compiling", e.span, code=NoCounterpart)
+        raise IrError("the reference is not known at compile time", e.span, code=NoCounterpart)
     if isinstance(e, RefRead):
         return cell.value
     if cell.level != within.blocks.depth:

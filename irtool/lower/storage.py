@@ -120,7 +120,7 @@ def _tensors(t: Type | None) -> list[TensorType]:
         if isinstance(x, TensorType):
             found.append(x)
         elif not isinstance(x, FuncType):
-            raise IrError(f"a value of type {x} has no place in a storage plan")
+            raise IrError(f"a storage plan cannot hold a value of type {x}")
     return found
 
 
@@ -203,7 +203,7 @@ class _Planner:
             held[e] = self._tokens(e.body, held)
         elif not isinstance(e, Var | GlobalVar | Op | Function):
             raise IrError(
-                f"{type(e).__name__} has no place in a storage plan: it is for straight-line functions", e.span
+                f"{type(e).__name__} has no place in a storage plan, which is for straight-line functions", e.span
             )
 
     def _call(self, e: Call, wanted: list[Token], arguments: list[Token]) -> list[Token]:

@@ -182,7 +182,7 @@ class Block(Generic[Form]):
         return tuple(v for v, _ in (*self.loops, *self.inner) if v in inside)
 
     def kind(self, v: Var) -> str:
-        """How a loop runs: `serial`, `parallel`, `vectorized` or `unrolled`."""
+        """How a loop runs: `serial`, `parallel`, `vectorized` or `unroll`."""
         return self.kinds.get(v, SERIAL)
 
     def with_loop(self, loop: Var, into: tuple[Loop, ...], value: Expr) -> Block[Form]:

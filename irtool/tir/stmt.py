@@ -27,7 +27,7 @@ from ..ir.above import from_above
 from . import dtypes
 from .expr import Expr, Load, Var, as_expr, const
 
-SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unrolled"
+SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unroll"
 
 
 Layout = tuple[tuple[int, int, int], ...]

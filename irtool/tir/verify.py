@@ -182,7 +182,7 @@ class _Verifier:
         if s.kind not in _KINDS:
             yield f"the loop of {s.var.name} is {s.kind!r}"
         elif s.kind in (VECTORIZED, UNROLLED) and not constant:
-            yield f"the {s.kind} loop of {s.var.name} has no constant extent"
+            yield f"the loop of {s.var.name} is marked {s.kind} and has no constant extent"
         if not dtypes.is_int(s.var.dtype) or not dtypes.is_int(s.extent.dtype):
             yield f"the loop of {s.var.name} counts in {s.var.dtype} to a {s.extent.dtype}"
         if isinstance(s.extent, Const):

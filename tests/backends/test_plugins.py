@@ -95,7 +95,7 @@ def test_a_context_chooses_the_backend(quick_compiles: None) -> None:
 
 def test_emit_is_what_the_backend_makes() -> None:
     with pytest.raises(
-        UsageError, match="emit='elf' is not one of tir, c, obj, so, exe, mlf, which the backend c makes"
+        UsageError, match="emit='elf' is not one of tir, c, obj, so, exe, mlf, the outputs of the backend c"
     ):
         irtool.build(irtool.parse(NET), emit="elf")
 
@@ -139,7 +139,7 @@ def test_mistakes_with_a_backend_from_outside(page: Path) -> None:
     unknown = cli(page, *load, "--target=outline", "--openmp", "net.relay")
     assert unknown.returncode == 2 and "the backend outline has no flag openmp (it has sizes, lanes)" in unknown.stderr
     emits = cli(page, *load, "--target=outline", "--emit=so", "net.relay")
-    assert emits.returncode == 2 and "not one of tir, md, which the backend outline makes" in emits.stderr
+    assert emits.returncode == 2 and "not one of tir, md, the outputs of the backend outline" in emits.stderr
     text = (page / "outline.py").read_text().replace("lines = [", "lines = [1 / 0, ", 1)
     (page / "outline.py").write_text(text)
     wrong = cli(page, *load, "--target=outline", "net.relay")

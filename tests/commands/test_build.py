@@ -104,7 +104,7 @@ def test_reports_and_graphs_are_written_with_the_rest_or_nothing_is(irtool, tmp_
     assert_refused(
         irtool("build", "branch.relay", "--graph", "graph.json"),
         1,
-        "the graph executor runs straight-line networks only, and this is an if",
+        "the graph executor supports straight-line networks only; this is an if",
     )
     for option in ("--graph", "--report"):
         assert_refused(irtool("build", MLP, option, "nowhere/file.json"), 1, "nowhere/file.json")

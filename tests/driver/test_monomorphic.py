@@ -42,7 +42,7 @@ def test_one_copy_for_each_choice_of_types() -> None:
 
 
 def test_types_that_grow_for_ever_are_refused() -> None:
-    with pytest.raises(IrError, match="@grow calls itself at ever other types") as caught:
+    with pytest.raises(IrError, match="@grow calls itself with a new type each time") as caught:
         irtool.build(irtool.parse(V + GROWING))
     assert caught.value.diagnostics[0].span is not None
     assert irtool.evaluate(irtool.parse(V + GROWING), [np.ones(4, "float32"), np.int32(2)]) == 0

@@ -73,7 +73,7 @@ def test_lists_as_long_as_an_input_says(tmp_path):
     for n in (0, 4):
         inputs = [X, np.array(n, "int32")]
         assert flat(artifact.run(inputs)) == flat(irtool.evaluate(m, inputs))
-    with pytest.raises(IrError, match="how deep @repeat recurses depends on the inputs"):
+    with pytest.raises(IrError, match="the recursion depth of @repeat depends on the inputs"):
         irtool.build(m, out_dir=tmp_path)
     assert not list(tmp_path.iterdir())
 
