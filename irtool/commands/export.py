@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +15,9 @@ from .output import write_parts, write_text
 from .pass_options import loads_files
 from .source import file_or_stdin
 
+if TYPE_CHECKING:
+    from ..exports import Export
+
 
 @click.command(name="export", short_help="Write a module in another format: ONNX, Relax.")
 @click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
@@ -22,7 +27,7 @@ from .source import file_or_stdin
     type=kinds.FORMAT,
     metavar="FORMAT",
     default=None,
-    help="The format, optionally with options: 'onnx{opset=17}'. Default: the one that the ending of -o names.",
+    help="The format, optionally with options: 'onnx{opset=20}'. Default: the one that the ending of -o names.",
 )
 @click.option(
     "-o",
@@ -31,6 +36,15 @@ from .source import file_or_stdin
     metavar="FILE",
     required=True,
     help="The file to write; others may appear beside it, named after it. - prints text that is a single file.",
+)
+@click.option(
+    "--opset", type=int, default=None, metavar="N", help="Version of ONNX's operators: 18 or later. Default: 21."
+)
+@click.option(
+    "--external-data",
+    is_flag=True,
+    default=None,
+    help="Keep the weights of an ONNX model in a file beside it, however few.",
 )
 @type_options(ARRAYS)
 @entry_option
@@ -43,11 +57,13 @@ def command(
     given: Given,
     entry: str | None,
     quiet: bool,
+    **options: Any,
 ) -> None:
     """Write a module in another format. What the format has no counterpart for is reported, all of it, and nothing is written.
 
     \b
     irtool export net.relay --params weights.npz -o net.onnx
+    irtool export net.relay --opset=20 --external-data -o net.onnx
     irtool export --to=relax net.relay -o net.py
     """
     from ..diagnostics import UsageError
@@ -56,7 +72,7 @@ def command(
     from ..infer import infer_types
     from .subject import read_module
 
-    form = parse_export(format_text or _format_of(output))
+    form = _with_options(parse_export(format_text or _format_of(output)), options)
     module, given = read_module(file, given)
     name = entry_of(module, entry)
     module = infer_types(given.specialize(module, name))
@@ -74,6 +90,17 @@ def command(
         raise UsageError(f"{form.name} makes {what}: name one with -o", code=ClashingOptions)
     else:
         write_text(None, b"".join(files[0].parts).decode())
+
+
+def _with_options(form: Export, options: Mapping[str, Any]) -> Export:
+    """The format with the options that were given on their own. Raises UsageError for one that it does not have."""
+    from ..diagnostics import UsageError
+
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in {f.name for f in form.fields()}:
+            raise UsageError(f"the format {form.name} has no option --{name.replace('_', '-')}", code=ClashingOptions)
+    return type(form)(**{**{f.name: getattr(form, f.name) for f in form.fields()}, **given})
 
 
 def _format_of(output: str) -> str:

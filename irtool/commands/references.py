@@ -8,6 +8,7 @@ from pathlib import Path
 
 def references() -> dict[str, str]:
     """File name ⇒ text."""
+    from ..exports.onnx.reference import reference as onnx
     from .code_manual import reference as codes
     from .op_manual import facts_reference as operator_facts
     from .op_manual import reference as operators
@@ -19,6 +20,7 @@ def references() -> dict[str, str]:
         "operators.md": operator_facts(),
         "ops.md": operators(),
         "passes.md": passes(),
+        "relay-to-onnx.md": onnx(),
         "tir-passes.md": tir_reference(),
     }
 

@@ -102,7 +102,7 @@ def export(name: str, *, override: bool = False) -> Callable[[X], X]:
 
 
 def parse_export(text: str) -> Export:
-    """The format that a text such as `relax` or `onnx{opset=17}` asks for.
+    """The format that a text such as `relax` or `onnx{opset=20}` asks for.
 
     Raises UsageError for an unknown name or option, and for a value of the wrong kind.
     """

@@ -48,7 +48,7 @@ def test_nodes_have_the_names_of_variables_and_places() -> None:
         "def @main(%x: Tensor[(3, 4), float32]) { let %h = nn.relu(%x); let %t = tanh(%h); multiply(%t, %t) }", X
     )
     assert [n.output[0] for n in model.graph.node] == ["h", "t", "output"]
-    assert [n.name for n in model.graph.node][0] == "nn.relu:2:51"
+    assert next(n.name for n in model.graph.node) == "nn.relu:2:51"
     assert [i.name for i in model.graph.input] == ["x"]
 
 

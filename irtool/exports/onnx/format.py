@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...diagnostics import InternalError, IrError, UsageError
@@ -13,7 +13,7 @@ from .emit import Emitter
 from .form import NoForm
 from .graph import Graph, Initializers, Names, Value
 from .model import External, build_model, skeleton, total_bytes
-from .prepare import expand, first_order, has_data, prepare
+from .prepare import expand, first_order, has_data, prepare, with_quantities
 from .site import element_type
 from .values import flatten, leaves_of, nested
 
@@ -33,13 +33,14 @@ _LARGEST = (1 << 31) - (1 << 24)
 class Onnx(Export):
     """A model for ONNX Runtime, OpenVINO and others; needs the package `onnx`.
 
-    Parameters with values become initializers, others inputs. Weights of more than 2 GB in sum are written to NAME.data.
+    Parameters with values become initializers, others inputs. `opset` is the version of ONNX's operators, 18 or later. Weights
+    of more than 2 GB in sum are written to NAME.data, as with `external_data` in any case.
     """
 
     ending: ClassVar[str] = ".onnx"
 
-    opset: int = field(default=21, metadata={"help": "the version of ONNX's operators, 18 or later"})
-    external_data: bool = field(default=False, metadata={"help": "write weights to NAME.data in any case"})
+    opset: int = 21
+    external_data: bool = False
 
     def write(self, module: Module, request: Request) -> list[File]:
         model, external = self.model(module, request)
@@ -76,7 +77,7 @@ def _written(
     module: Module, opset: int, request: Request, missing: Unsupported
 ) -> tuple[Graph, dict[str, tuple[np.ndarray, str]]]:
     """The graph of `@main`, and its constants."""
-    module = expand(module, missing)
+    module = expand(with_quantities(module, request.weights), missing)
     main = module.functions.get("main")
     if not isinstance(main, Function):
         raise IrError(f"there is no function @{request.entry} to export")
@@ -96,7 +97,7 @@ def _written(
                 missing.add(f"%{p.name}", str(reason), p.span)
                 leaves.append(Value(hint, getattr(t, "dtype", "float32")))
                 continue
-            if p.name in request.weights:
+            if p.name in request.weights and isinstance(t, TensorType):
                 leaves.append(constants.named(hint, request.weights[p.name], t.dtype))
             else:
                 leaves.append(Value(names.fresh(hint), t.dtype))

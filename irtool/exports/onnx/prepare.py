@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...diagnostics import IrError
 from ...driver.entry import with_entry
 from ...driver.monomorphic import make_monomorphic
 from ...driver.prepare import has_dynamic_operators
 from ...infer import infer_types
-from ...ir import Call, Constructor, Expr, Match, Module, Op, RefCreate, RefRead, RefWrite, post_order, rewrite
+from ...ir import (
+    Call,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    Match,
+    Module,
+    Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    Var,
+    post_order,
+    rewrite,
+    substitute,
+    with_function,
+)
 from ...passes import run_passes
 from ...passes.context import PassContext
 from ...passes.legalization.rule import Site
@@ -46,6 +67,26 @@ def first_order(module: Module) -> Module:
         return infer_types(run_passes(module, f"{_FIRST_ORDER},RemoveUnusedFunctions", instruments=()))
     except IrError:
         return module
+
+
+def with_quantities(module: Module, weights: Mapping[str, Any]) -> Module:
+    """The module with weights that are scales and zero points as constants, since arithmetic is made from their values."""
+    main = module.functions.get("main")
+    if not isinstance(main, Function):
+        return module
+    found: dict[Var, Expr] = {}
+    for e in post_order(main.body):
+        if isinstance(e, Call) and isinstance(e.op, Op) and e.op.name.startswith("qnn."):
+            for name, a in zip(e.op.operator.names_of_arguments(len(e.args)), e.args, strict=False):
+                for v in (a,) if isinstance(a, Var) else a.fields if isinstance(a, Tuple) else ():
+                    if name.endswith(_QUANTITIES) and isinstance(v, Var) and v.name in weights and v in main.params:
+                        found[v] = Constant(weights[v.name], getattr(v.checked_type, "dtype", ""), None, v.span)
+    if not found:
+        return module
+    return infer_types(module.with_function("main", with_function(main, body=substitute(main.body, found))))
+
+
+_QUANTITIES = ("scale", "scales", "zero_point", "zero_points")
 
 
 def expand(module: Module, missing: Unsupported) -> Module:

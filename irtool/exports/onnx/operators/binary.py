@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,7 +33,7 @@ class Arithmetic(Form):
 
 
 for _name, _node in {
-    "add": "Add", "subtract": "Sub", "multiply": "Mul", "power": "Pow", "maximum": "Max", "minimum": "Min", "divide": "Div",
+    "add": "Add", "subtract": "Sub", "multiply": "Mul", "power": "Pow", "maximum": "Max", "minimum": "Min",
 }.items():  # fmt: skip
     row(Arithmetic(_node), _name)
 
@@ -109,13 +110,39 @@ def _power_of_two(s: Site, exponent: Value) -> Value:
     return s.cast(s.node("BitShift", one, s.cast(exponent, "uint64"), direction="LEFT"), "int64")
 
 
+def on_divisors(s: Site, divide: Callable[[Value, Value], Value]) -> Value:
+    """A division of integers: Relay gives 0 where the divisor is 0, and the runtimes of ONNX refuse that."""
+    a, b = s.inputs
+    known = s.constants.arrays.get(b.name)
+    if known is not None and (known[0] != 0).all():
+        return divide(a, b)
+    zero = s.compare("Equal", b, s.scalar(0, b))
+    made = divide(a, s.where(zero, s.scalar(1, b), b))
+    return s.where(zero, s.scalar(0, made), made)
+
+
+@form("divide")
+@dataclass(frozen=True)
+class Divide(Form):
+    """`Div`; of integers with `Where` in case the divisor is 0"""
+
+    direct: ClassVar[bool] = True
+
+    def emit(self, s: Site) -> Any:
+        a, b = s.inputs
+        return s.div(a, b) if is_float(a.dtype) else on_divisors(s, s.div)
+
+
 def _floor_div(s: Site) -> Value:
     a, b = s.inputs
     if is_float(a.dtype):
         return s.node("Floor", s.div(a, b))
-    if a.dtype in ("int8", "int16"):
-        return s.cast(floor_divided(s, s.cast(a, "int32"), s.cast(b, "int32")), a.dtype)
-    return floor_divided(s, a, b)
+
+    def divide(a: Value, b: Value) -> Value:
+        wide = "int32" if a.dtype in ("int8", "int16") else a.dtype
+        return s.cast(floor_divided(s, s.cast(a, wide), s.cast(b, wide)), a.dtype)
+
+    return on_divisors(s, divide)
 
 
 @decomposed("`Div`, `Floor`; of integers `Mod`, `Sub`, `Div`", "floor_divide")
@@ -128,14 +155,13 @@ def floor_mod(s: Site) -> Value:
     a, b = s.inputs
     if is_float(a.dtype):
         return s.sub(a, s.mul(s.node("Floor", s.div(a, b)), b))
-    return s.node("Mod", a, b)
+    return on_divisors(s, lambda a, b: s.node("Mod", a, b))
 
 
 @decomposed("`Div`; of floating point rounded towards zero", "trunc_divide")
 def trunc_divide(s: Site) -> Value:
     a, b = s.inputs
-    quotient = s.div(a, b)
-    return truncated(s, quotient) if is_float(a.dtype) else quotient
+    return truncated(s, s.div(a, b)) if is_float(a.dtype) else on_divisors(s, s.div)
 
 
 @form("mod", "trunc_mod")
@@ -147,7 +173,9 @@ class Mod(Form):
 
     def emit(self, s: Site) -> Any:
         a, b = s.inputs
-        return s.node("Mod", a, b, fmod=1)
+        if is_float(a.dtype):
+            return s.node("Mod", a, b, fmod=1)
+        return on_divisors(s, lambda a, b: s.node("Mod", a, b, fmod=1))
 
 
 @form("where")

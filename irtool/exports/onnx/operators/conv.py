@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ....ir import Expr, TensorType
 from ....ops.base import call
+from ....passes.constants import scalar_constant
 from ....passes.legalization.rule import Site as RelaySite
 from ..dtypes import is_float
 from ..form import Expansion, form
@@ -80,6 +81,9 @@ class Conv(Expansion):
     def emit(self, s: Site) -> Any:
         x, w = s.inputs
         at, rank = s.attrs, len(s.tensor(0).shape) - 2
+        channels, depth = s.static(s.out)[1], s.dims(0)[1] // int(at.groups)
+        if s.dims(1)[0] != channels:  # several filters for each channel of the data
+            w = s.reshape(w, [channels, depth, *s.dims(1)[2:]])
         shared: dict[str, Any] = {
             "kernel_shape": list(s.dims(1)[2:]),
             "strides": spread(at.strides, rank),
@@ -112,7 +116,7 @@ def _by_taps(s: Site, x: Value, w: Value, shared: dict[str, Any]) -> Value:
     wide = "int64" if s.out.dtype in ("int64", "uint64") else "int32"
     x, w = s.cast(x, wide), s.cast(w, wide)
     batch, _, *size = s.dims(0)
-    units, depth, *taps = s.dims(1)
+    units, depth, taps = s.static(s.out)[1], s.dims(0)[1] // groups, s.dims(1)[2:]
     pads = shared["pads"]
     x = s.node("Pad", x, s.ints(0, 0, *pads[:rank], 0, 0, *pads[rank:]))
     places = [int(d) for d in s.static(s.out)[2:]]
@@ -137,17 +141,19 @@ def _by_taps(s: Site, x: Value, w: Value, shared: dict[str, Any]) -> Value:
 @form("nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose")
 @dataclass(frozen=True)
 class ConvTranspose(Expansion):
-    """`ConvTranspose`; other layouts: `Transpose` around it"""
+    """`ConvTranspose`; of integers a convolution of the data with gaps; other layouts: `Transpose` around it"""
 
     direct: ClassVar[bool] = True
 
     def expand(self, s: RelaySite) -> Expr | None:
         at = s.attrs
-        data = PLAIN[spatial_rank(at.data_layout)][0]
+        rank = spatial_rank(at.data_layout)
+        data = PLAIN[rank][0]
         letters, plain = at.kernel_layout, at.kernel_form  # the channels that come in are the first axis of the latter
         out = at.out_layout or at.data_layout
         if at.data_layout == data and letters == plain and out == data:
-            return None
+            dtype = at.out_dtype or s.tensor(0).dtype
+            return None if is_float(dtype) else _as_convolution(s, rank, dtype)
         x, w = s.args
         made = call(
             at.name,
@@ -174,6 +180,49 @@ class ConvTranspose(Expansion):
             output_padding=spread(at.output_padding, rank),
             group=int(at.groups),
         )
+
+
+def _as_convolution(s: RelaySite, rank: int, dtype: str) -> Expr:
+    """A transposed convolution as one of the data with gaps, with the weights turned round."""
+    at = s.attrs
+    x, w = s.args
+    inputs, outputs, *kernel = s.shape(1)
+    strides, dilation = spread(at.strides, rank), spread(at.dilation, rank)
+    pads, more = pads_of(at.padding, rank), spread(at.output_padding, rank)
+    x = call("nn.dilate", call("cast", x, dtype=dtype), strides=(1, 1, *strides))
+    reach = [(k - 1) * d for k, d in zip(kernel, dilation, strict=True)]
+    before = [r - p for r, p in zip(reach, pads[:rank], strict=True)]
+    after = [r - p + m for r, p, m in zip(reach, pads[rank:], more, strict=True)]
+    widths = ((0, 0), (0, 0), *zip((max(b, 0) for b in before), (max(a, 0) for a in after), strict=True))
+    x = call("nn.pad", x, scalar_constant(0, dtype), pad_width=widths)
+    if min(*before, *after) < 0:
+        sizes = [(n - 1) * v + 1 for n, v in zip(s.shape(0)[2:], strides, strict=True)]
+        starts = [max(-b, 0) for b in before]
+        ends = [n + max(b, 0) + min(a, 0) + max(a, 0) for n, a, b in zip(sizes, after, before, strict=True)]
+        x = call("strided_slice", x, begin=starts, end=ends, strides=[1] * rank, axes=list(range(2, 2 + rank)))
+    w = call("cast", w, dtype=dtype)
+    for axis in range(2, 2 + rank):
+        w = call("reverse", w, axis=axis)
+    groups = int(at.groups)
+    w = call("reshape", w, newshape=(groups, inputs // groups, outputs, *kernel))
+    w = call("transpose", w, axes=(0, 2, 1, *range(3, 3 + rank)))
+    w = call("reshape", w, newshape=(groups * outputs, inputs // groups, *kernel))
+    data, weights = PLAIN[rank]
+    return call(
+        f"nn.conv{rank}d",
+        x,
+        w,
+        strides=[1] * rank,
+        padding=[0] * rank,
+        dilation=dilation,
+        groups=groups,
+        channels=groups * outputs,
+        kernel_size=kernel,
+        data_layout=data,
+        kernel_layout=weights,
+        out_dtype=dtype,
+        span=s.call.span,
+    )
 
 
 @form("nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc")

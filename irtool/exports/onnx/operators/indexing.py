@@ -135,6 +135,7 @@ class Scatter(Form):
     """`ScatterElements`; the mean as the sum divided by the count"""
 
     direct: ClassVar[bool] = True
+    differs: ClassVar[str] = "an index out of range is refused while running; Relay writes nothing there"
 
     def emit(self, s: Site) -> Any:
         x, index, updates = s.inputs
@@ -158,6 +159,7 @@ class ScatterND(Form):
     """`Transpose` of the index tuples to the last axis, `ScatterND`"""
 
     direct: ClassVar[bool] = True
+    differs: ClassVar[str] = "an index out of range is refused while running; index tuples without numbers have no form"
 
     def emit(self, s: Site) -> Any:
         x, index, updates = s.inputs
@@ -263,7 +265,9 @@ def known_numbers(s: Site, v: Value) -> list[int]:
 @form("strided_set")
 @dataclass(frozen=True)
 class StridedSet(Form):
-    """`ScatterND` at constant places, if the bounds are constants"""
+    """`ScatterND` at constant places"""
+
+    differs: ClassVar[str] = "bounds that are no constants have no form"
 
     def emit(self, s: Site) -> Any:
         x, values, *bounds = s.inputs
@@ -277,12 +281,26 @@ class StridedSet(Form):
         return s.node("ScatterND", x, s.constant(places, "int64"), values)
 
 
-@decomposed("`Less`, `Cast`, `ReduceSum` over the row: the number of elements before each value", "searchsorted")
+@decomposed("bisection, as many steps as the length of a row needs: `GatherElements`, `Less`, `Where`", "searchsorted")
 def searchsorted(s: Site) -> Value:
     rows, values = s.inputs
-    rank = len(s.tensor(0).shape)
-    last = len(s.tensor(1).shape)
-    wide = s.unsqueeze(values, last)
-    rows = s.unsqueeze(rows, rank - 1) if rank > 1 else rows
-    before = s.compare("LessOrEqual" if s.attrs.right else "Less", rows, wide)
-    return s.cast(s.reduce("ReduceSum", s.cast(before, "int64"), [last], False), s.out.dtype)
+    shape, count = s.dims(1), s.dims(0)[-1]
+    rank = len(shape)
+    if not count or not rank:
+        s.refuse("a row is empty, or there is but one value")
+    if len(s.dims(0)) == 1:
+        flat, width = s.reshape(values, [-1]), 1
+        low = s.constant(np.zeros(int(np.prod(shape))), "int64")
+    else:
+        flat, width = values, rank
+        low = s.constant(np.zeros(shape), "int64")
+    high = s.add(low, s.constant(count, "int64"))
+    for _ in range(count.bit_length()):
+        middle = s.div(s.add(low, high), s.constant(2, "int64"))
+        held = s.node("Min", middle, s.constant(count - 1, "int64"))
+        seen = s.node("GatherElements", rows, held, axis=width - 1)
+        before = s.compare("LessOrEqual" if s.attrs.right else "Less", seen, flat)
+        before = s.node("And", before, s.compare("Less", low, high))
+        low = s.where(before, s.add(middle, s.constant(1, "int64")), low)
+        high = s.where(before, high, middle)
+    return s.cast(s.reshape(low, shape), s.out.dtype)

@@ -50,12 +50,15 @@ class Mean(Form):
     """`ReduceMean`; of integers `ReduceSum` divided by the count"""
 
     direct: ClassVar[bool] = True
+    differs: ClassVar[str] = "truth values have no form"
 
     def emit(self, s: Site) -> Any:
         (x,) = s.inputs
         axes = reduced_axes(s)
         if is_float(x.dtype):
             return s.reduce("ReduceMean", x, axes, s.attrs.keepdims)
+        if x.dtype == "bool":
+            s.refuse("of truth values it is no number")
         wide = s.cast(x, "int64" if x.dtype in ("int64", "uint64", "uint32") else "int32")
         total = s.reduce("ReduceSum", wide, axes, s.attrs.keepdims)
         shape = s.dims(0)
@@ -86,6 +89,8 @@ class ArgExtreme(Form):
         axes = reduced_axes(s)
         rank = len(s.tensor(0).shape)
         x = s.cast(x, "int32") if x.dtype == "bool" else x
+        if not axes:  # nothing is reduced: as TVM has it, the elements themselves
+            return s.cast(x, s.out.dtype)
         last = int(bool(s.attrs.select_last_index))
         if len(axes) == 1:
             made = s.node(

@@ -191,7 +191,9 @@ class ReverseSequence(Form):
         if time == batch:
             s.refuse("the axis of sequences and that of batches are one")
         moved = s.transpose(x, order)
-        made = s.node("ReverseSequence", moved, s.cast(lengths, "int64"), time_axis=0, batch_axis=1)
+        extent = s.dims(0)[time]
+        held = s.node("Clip", s.cast(lengths, "int64"), s.constant(0, "int64"), s.constant(extent, "int64"))
+        made = s.node("ReverseSequence", moved, held, time_axis=0, batch_axis=1)
         return s.transpose(made, back)
 
 
@@ -327,7 +329,19 @@ class LayoutTransform(Form):
     """`Transpose`; with blocked axes `Reshape`, `Transpose`, `Reshape`, with `Pad` or `Slice` where blocks are not full"""
 
     def emit(self, s: Site) -> Any:
-        return relayout(s, s.inputs[0], s.dims(0), s.attrs.src_layout, s.attrs.dst_layout)
+        source, target = axes_of(s.attrs.src_layout), axes_of(s.attrs.dst_layout)
+        if s.attrs.name == "auto_scheduler_layout_transform":  # all parts of an axis are counted, and stand in order
+            return regrouped(s, s.inputs[0], source, target)
+        return relayout(s, s.inputs[0], s.dims(0), source, target)
+
+
+def regrouped(s: Site, x: Value, source: list[tuple[str, int]], target: list[tuple[str, int]]) -> Value:
+    """A tensor whose axes are parts of others, in order, in other parts of these."""
+    letters = list(dict.fromkeys(a for a, _ in source))
+    x = s.transpose(x, [i for w in letters for i, (a, _) in enumerate(source) if a == w])
+    x = s.reshape(x, [n for w in letters for a, n in target if a == w])
+    split = [i for w in letters for i, (a, _) in enumerate(target) if a == w]
+    return s.transpose(x, [split.index(i) for i in range(len(target))])
 
 
 def axes_of(layout: str) -> list[tuple[str, int]]:
@@ -342,14 +356,13 @@ def axes_of(layout: str) -> list[tuple[str, int]]:
     return found
 
 
-def relayout(s: Site, x: Value, shape: Any, source: str, target: str) -> Value:
+def relayout(s: Site, x: Value, shape: Any, old: list[tuple[str, int]], new: list[tuple[str, int]]) -> Value:
     """A tensor of a known shape in another layout."""
-    if source == target:
+    if old == new:
         return s.node("Identity", x)
-    old, new = axes_of(source), axes_of(target)
     wholes = [letter for letter, block in old if not block and letter.isupper()]
     if {a for a, _ in old if a.isupper()} != {a for a, _ in new if a.isupper()}:
-        s.refuse(f"{source} and {target} have other axes")
+        s.refuse("the layouts have other axes")
     # 1. to the plain axes: each whole axis followed by its blocks
     order = [
         i

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ....deferred import np
 from ..dtypes import is_float
-from ..form import Absent, Form, decomposed, form, row
+from ..form import Form, decomposed, form
 from ..graph import Value
 from ..site import Site
 
@@ -115,28 +116,56 @@ class Unique(Form):
     def emit(self, s: Site) -> Any:
         x = s.inputs[0]
         wide = x.dtype if x.dtype in ("float32", "float64", "int64", "int8") else "int64"
-        if not s.attrs.sorted:
-            s.refuse("ONNX gives elements in the order of their first places, and TVM in another one")
         found, first, inverse, counts = s.nodes(
             "Unique", 4, s.cast(x, wide), dtypes=[wide, "int64", "int64", "int64"], sorted=int(bool(s.attrs.sorted))
         )
         fields = s.fields
         size = s.shape(found)
-        made = [s.cast(found, x.dtype), s.cast(first, fields[1].dtype), s.cast(inverse, fields[2].dtype)]
-        made.append(s.cast(size, fields[3].dtype))
+        (total,) = s.dims(0)
+        pads = s.concat([s.ints(0), s.sub(s.ints(total), size)], 0)
+
+        def padded(v: Value, fill: int) -> Value:
+            return s.node("Pad", v, pads, s.scalar(fill, v))
+
+        made = [padded(found, 0), padded(first, total), inverse, size]
         if len(fields) > 4:
-            made.append(s.cast(counts, fields[4].dtype))
-        return tuple(made)
+            made.append(padded(counts, 0))
+        return tuple(s.cast(v, t.dtype) for v, t in zip(made, fields, strict=True))
 
 
-row(Absent("the Fourier transforms of ONNX are of another form, with parts along a last axis"), "stft")
+@form("stft")
+@dataclass(frozen=True)
+class Stft(Form):
+    """`MatMul` of the windows, gathered from constant places, with constant waves; `Transpose`, `Concat`"""
+
+    def emit(self, s: Site) -> Any:
+        x, window = s.inputs
+        at = s.attrs
+        length, shape = s.dims(0)[-1], s.dims(0)
+        frames = (length - at.n_fft) // at.hop_length + 1
+        places = np.arange(frames)[:, None] * at.hop_length + np.arange(at.win_length)
+        pieces = s.node("Gather", x, s.constant(places, "int64"), axis=len(shape) - 1)
+        pieces = s.mul(pieces, s.slice(window, [0], [at.win_length], [0]))
+        frequencies = np.arange(at.n_fft // 2 + 1 if at.onesided else at.n_fft)
+        angles = 2 * np.pi * np.outer(np.arange(at.win_length), frequencies) / at.win_length
+        scale = 1 / np.sqrt(at.n_fft) if at.normalized else 1.0
+        rank = len(shape)
+        order = [*range(rank - 1), rank, rank - 1]
+        parts = [
+            s.unsqueeze(s.transpose(s.node("MatMul", pieces, s.constant(wave * scale, x.dtype)), order), rank + 1)
+            for wave in (np.cos(angles), -np.sin(angles))
+        ]
+        return s.concat(parts, rank + 1)
 
 
-@decomposed("both parts joined along a last axis, `DFT`, the parts taken apart (from opset 20)", "dft")
+@decomposed("both parts joined along a last axis, `DFT`, the parts taken apart", "dft")
 def dft(s: Site) -> Any:
     real, imaginary = s.inputs
     rank = len(s.tensor(0).shape)
-    s.need_opset(20, "DFT with its axis as an input")
     joined = s.node("Concat", s.unsqueeze(real, rank), s.unsqueeze(imaginary, rank), axis=rank)
-    made = s.node("DFT", joined, None, s.constant(rank - 1, "int64"), inverse=int(bool(s.attrs.inverse)))
+    inverse = int(bool(s.attrs.inverse))
+    if s.opset < 20:
+        made = s.node("DFT", joined, axis=rank - 1, inverse=inverse)
+    else:
+        made = s.node("DFT", joined, None, s.constant(rank - 1, "int64"), inverse=inverse)
     return tuple(s.reshape(s.slice(made, [k], [k + 1], [rank]), s.dims(0)) for k in (0, 1))

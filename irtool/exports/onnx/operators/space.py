@@ -73,7 +73,15 @@ class DepthToSpace(Expansion):
             if x.dtype in ("float32", "float64", "float16")
             else s.cast(x, "float32" if x.dtype in _SMALL else "float64")
         )
-        return s.cast(s.node("DepthToSpace", wide, blocksize=int(s.attrs.block_size), mode=s.attrs.mode[:3]), x.dtype)
+        return s.cast(
+            s.node(
+                "DepthToSpace",
+                wide,
+                blocksize=int(s.attrs.block_size),
+                mode="CRD" if s.attrs.mode == "CDR" else s.attrs.mode,
+            ),
+            x.dtype,
+        )
 
 
 _SMALL = ("bool", "int8", "uint8", "int16", "uint16")
@@ -139,6 +147,10 @@ class SpaceToBatch(Form):
             fill = bound(float(at.pad_value), x.dtype)
             x = s.node("Pad", x, s.ints(*before, *after), s.scalar(fill, x))
         sizes = [n + a + b for n, a, b in zip(shape, before, after, strict=True)]
+        whole = [n - n % b for n, b in zip(sizes[1 : 1 + count], blocks, strict=True)]
+        if whole != sizes[1 : 1 + count]:
+            x = s.slice(x, [0] * count, whole, list(range(1, 1 + count)))
+            sizes[1 : 1 + count] = whole
         split = [sizes[0]]
         for size, block in zip(sizes[1 : 1 + count], blocks, strict=True):
             split += [size // block, block]

@@ -15,7 +15,7 @@ from ..site import Site
 
 @dataclass(frozen=True)
 class Elementwise(Form):
-    """The node of the same meaning, for floating point."""
+    """The node of the same meaning, for floating point; integers are cast there and back."""
 
     node: str
 
@@ -23,19 +23,22 @@ class Elementwise(Form):
 
     @property
     def becomes(self) -> str:
-        return f"`{self.node}`"
+        return f"`{self.node}`; of integers in float32"
 
     def emit(self, s: Site) -> Any:
         (x,) = s.inputs
-        if not is_float(x.dtype):
-            s.refuse(f"ONNX has {self.node} for floating point, not for {x.dtype}")
-        return s.node(self.node, x)
+        return s.cast(s.node(self.node, in_floats(s, x)), x.dtype)
+
+
+def in_floats(s: Any, x: Value) -> Value:
+    """The operand of a function of real numbers: of integers as float32, from which the result is cast back."""
+    return x if is_float(x.dtype) else s.cast(x, "float32")
 
 
 for _name, _node in {
     "acos": "Acos", "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh", "atan": "Atan", "atanh": "Atanh", "cos": "Cos",
     "cosh": "Cosh", "exp": "Exp", "fast_exp": "Exp", "log": "Log", "sigmoid": "Sigmoid", "sin": "Sin", "sinh": "Sinh",
-    "sqrt": "Sqrt", "tan": "Tan", "tanh": "Tanh", "fast_tanh": "Tanh", "hardswish": "HardSwish",
+    "sqrt": "Sqrt", "tan": "Tan", "tanh": "Tanh", "fast_tanh": "Tanh", "erf": "Erf", "fast_erf": "Erf",
 }.items():  # fmt: skip
     row(Elementwise(_node), _name)
 
@@ -44,18 +47,26 @@ for _name, _node in {
 class AnyNumber(Elementwise):
     """The node of the same meaning, for numbers of all kinds."""
 
+    @property
+    def becomes(self) -> str:
+        return f"`{self.node}`"
+
     def emit(self, s: Site) -> Any:
         (x,) = s.inputs
         return s.node(self.node, x)
 
 
-for _name, _node in {"abs": "Abs", "erf": "Erf", "fast_erf": "Erf", "sign": "Sign", "copy": "Identity"}.items():
+for _name, _node in {"abs": "Abs", "sign": "Sign", "copy": "Identity"}.items():
     row(AnyNumber(_node), _name)
 
 
 @dataclass(frozen=True)
 class Rounding(Elementwise):
     """The node of the same meaning; integers stay as they are."""
+
+    @property
+    def becomes(self) -> str:
+        return f"`{self.node}`; integers stay as they are"
 
     def emit(self, s: Site) -> Any:
         (x,) = s.inputs
@@ -110,6 +121,7 @@ class Clip(Form):
     """`Clip`; `Min` and `Max` where the bounds cross"""
 
     direct: ClassVar[bool] = True
+    differs: ClassVar[str] = "NaN stays NaN; in Relay it becomes the upper bound"
 
     def emit(self, s: Site) -> Any:
         (x,) = s.inputs
@@ -159,9 +171,10 @@ class CastLike(Form):
 @form("reinterpret")
 @dataclass(frozen=True)
 class Reinterpret(Form):
-    """`Cast` between integers of one width, else `BitCast` (from opset 26)"""
+    """`Cast` between integers of one width, else `BitCast`"""
 
     direct: ClassVar[bool] = True
+    differs: ClassVar[str] = "bits of floating point have no form before opset 26"
 
     def emit(self, s: Site) -> Any:
         from ..site import element_type
@@ -175,26 +188,39 @@ class Reinterpret(Form):
 
 @decomposed("`Sqrt`, `Reciprocal`", "rsqrt")
 def rsqrt(s: Site) -> Value:
-    return s.node("Reciprocal", s.node("Sqrt", _floats(s)))
+    (x,) = s.inputs
+    return s.cast(s.node("Reciprocal", s.node("Sqrt", in_floats(s, x))), x.dtype)
 
 
 @decomposed("`Log`, `Mul`", "log2")
 def log2(s: Site) -> Value:
-    x = _floats(s)
-    return s.mul(s.node("Log", x), s.scalar(1 / math.log(2), x))
+    return _logarithm(s, 2)
 
 
 @decomposed("`Log`, `Mul`", "log10")
 def log10(s: Site) -> Value:
-    x = _floats(s)
-    return s.mul(s.node("Log", x), s.scalar(1 / math.log(10), x))
+    return _logarithm(s, 10)
 
 
-def _floats(s: Site) -> Value:
-    x: Value = s.inputs[0]
-    if not is_float(x.dtype):
-        s.refuse(f"ONNX has it for floating point, not for {x.dtype}")
-    return x
+def _logarithm(s: Site, base: int) -> Value:
+    (given,) = s.inputs
+    x = in_floats(s, given)
+    return s.cast(s.mul(s.node("Log", x), s.scalar(1 / math.log(base), x)), given.dtype)
+
+
+@form("hardswish")
+@dataclass(frozen=True)
+class HardSwish(Form):
+    """`HardSwish`; of float64 and integers `Add`, `Clip`, `Mul`, `Div`"""
+
+    direct: ClassVar[bool] = True
+
+    def emit(self, s: Site) -> Any:
+        (x,) = s.inputs
+        if x.dtype in ("float32", "float16"):
+            return s.node("HardSwish", x)
+        moved = s.node("Clip", s.add(x, s.scalar(3, x)), s.scalar(0, x), s.scalar(6, x))
+        return s.div(s.mul(x, moved), s.scalar(6, x))
 
 
 @decomposed("`Floor` of the magnitude, plus 1 from a half on: `Round` would round halves to even", "round")
@@ -266,7 +292,7 @@ class BitwiseNot(Form):
 
 @dataclass(frozen=True)
 class Through(Form):
-    """Its argument: it marks something that other formats have no word for"""
+    """its argument: it marks something that other formats have no word for"""
 
     direct: ClassVar[bool] = True
 
@@ -303,5 +329,5 @@ def floor_divided(s: Any, a: Value, b: Value) -> Value:
     return s.div(s.sub(a, s.node("Mod", a, b)), b)
 
 
-row(Absent("ONNX has no numbers of a generator that is threaded through"), "random.multinomial", "random.normal",
+row(Absent("ONNX's random numbers come from no generator that is handed on, so none are the same"), "random.multinomial", "random.normal",
     "random.threefry_generate", "random.threefry_split", "random.uniform")  # fmt: skip

@@ -1,0 +1,230 @@
+"""Quantized operators: ONNX's where they are exact, else the integer arithmetic that `qnn.CanonicalizeOps` writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ....deferred import np
+from ....ir import Constant, Expr, TensorType
+from ....passes.legalization.rule import QNN_CANONICALIZE, QNN_LEGALIZE, find_rule
+from ....passes.legalization.rule import Site as RelaySite
+from ..form import Expansion, decomposed, form, row
+from ..graph import Value
+from ..site import Site
+from .binary import along
+from .conv import PLAIN, convolved_integers, in_plain_layout, pads_of, spatial_rank, spread
+from .matmul import swapped
+from .unary import floor_divided
+
+_BYTES = ("int8", "uint8")
+
+
+def integer_arithmetic(s: RelaySite) -> Expr | None:
+    """The call as Relay's passes write it on integers."""
+    for rules in (QNN_CANONICALIZE, QNN_LEGALIZE):
+        rule = find_rule(rules, s.attrs.name)
+        made = rule(s) if rule is not None else None
+        if made is not None:
+            return made
+    return None
+
+
+@dataclass(frozen=True)
+class Canonicalized(Expansion):
+    """integer arithmetic, as `qnn.CanonicalizeOps` writes it"""
+
+    differs: ClassVar[str] = "NaN, of the root or logarithm of a negative number, becomes 0 and not the largest integer"
+
+    def expand(self, s: RelaySite) -> Expr | None:
+        return integer_arithmetic(s)
+
+
+row(
+    Canonicalized(), "qnn.abs", "qnn.add", "qnn.avg_pool2d", "qnn.concatenate", "qnn.contrib_dense_pack",
+    "qnn.conv2d_transpose", "qnn.erf", "qnn.exp", "qnn.hardswish", "qnn.leaky_relu", "qnn.log", "qnn.mul", "qnn.requantize",
+    "qnn.rsqrt", "qnn.sigmoid", "qnn.softmax", "qnn.sqrt", "qnn.subtract", "qnn.tanh",
+)  # fmt: skip
+
+
+@form("qnn.quantize")
+@dataclass(frozen=True)
+class Quantize(Expansion):
+    """`Div`, rounding, `Add`, `Clip`, `Cast`: `QuantizeLinear` rounds halves to even, Relay away from zero"""
+
+    def expand(self, s: RelaySite) -> Expr | None:
+        return integer_arithmetic(s)
+
+
+def _zero(e: Expr, dtype: str) -> bool:
+    """Whether a zero point is a constant number that the dtype has."""
+    if not isinstance(e, Constant) or not isinstance(e.data, np.ndarray) or e.data.size != 1:
+        return False
+    info = np.iinfo(dtype)
+    return bool(info.min <= int(e.data.reshape(-1)[0]) <= info.max)
+
+
+def _fits(s: RelaySite) -> bool:
+    """Whether a product is one of 8-bit integers with zero points of these."""
+    data, weight = s.types[:2]
+    return (
+        isinstance(data, TensorType)
+        and isinstance(weight, TensorType)
+        and isinstance(s.type, TensorType)
+        and data.dtype in _BYTES
+        and weight.dtype in _BYTES
+        and s.type.dtype == "int32"
+        and _zero(s.args[2], data.dtype)
+        and _zero(s.args[3], weight.dtype)
+    )
+
+
+def _zeros(s: Site) -> tuple[Value, Value]:
+    """The zero points as scalars of the operands' dtypes."""
+    x, w, x_zero, w_zero = s.inputs[:4]
+    return s.reshape(s.cast(x_zero, x.dtype), []), s.reshape(s.cast(w_zero, w.dtype), [])
+
+
+@form("qnn.conv2d")
+@dataclass(frozen=True)
+class Conv(Expansion):
+    """`ConvInteger` of 8-bit integers with constant zero points, else integer arithmetic"""
+
+    direct: ClassVar[bool] = True
+
+    def expand(self, s: RelaySite) -> Expr | None:
+        if not _fits(s):
+            return integer_arithmetic(s)
+        return in_plain_layout(s, PLAIN[spatial_rank(s.attrs.data_layout)][1])
+
+    def emit(self, s: Site) -> Any:
+        x, w = s.inputs[:2]
+        at = s.attrs
+        x_zero, w_zero = _zeros(s)
+        shared: dict[str, Any] = {
+            "kernel_shape": list(s.dims(1)[2:]),
+            "strides": spread(at.strides, 2),
+            "dilations": spread(at.dilation, 2),
+            "pads": pads_of(at.padding, 2),
+            "group": int(at.groups),
+        }
+        return convolved_integers(s, x, w, x_zero, w_zero, shared)
+
+
+@form("qnn.dense", "qnn.batch_matmul")
+@dataclass(frozen=True)
+class Product(Expansion):
+    """`MatMulInteger` of 8-bit integers with constant zero points, else integer arithmetic"""
+
+    direct: ClassVar[bool] = True
+
+    def expand(self, s: RelaySite) -> Expr | None:
+        return None if _fits(s) else integer_arithmetic(s)
+
+    def emit(self, s: Site) -> Any:
+        x_zero, w_zero = _zeros(s)
+        if s.attrs.name == "qnn.dense":
+            a, b = s.inputs[0], swapped(s, 1)
+        else:
+            a = swapped(s, 0) if s.attrs.transpose_a else s.inputs[0]
+            b = swapped(s, 1) if s.attrs.transpose_b else s.inputs[1]
+        return s.node("MatMulInteger", a, b, x_zero, w_zero, dtype="int32")
+
+
+@form("qnn.dequantize")
+@dataclass(frozen=True)
+class Dequantize(Expansion):
+    """`DequantizeLinear` of 8-bit integers with constant zero points (of 16 bits from opset 21), else `Sub`, `Mul`"""
+
+    direct: ClassVar[bool] = True
+
+    def expand(self, s: RelaySite) -> Expr | None:
+        data = s.tensor(0)
+        zero = s.args[2]
+        exact = (
+            data.dtype in _BYTES
+            and isinstance(s.type, TensorType)
+            and s.type.dtype == "float32"
+            and isinstance(zero, Constant)
+            and isinstance(zero.data, np.ndarray)
+            and s.tensor(1).shape == s.tensor(2).shape
+            and bool((np.iinfo(data.dtype).min <= zero.data).all() and (zero.data <= np.iinfo(data.dtype).max).all())
+        )
+        return None if exact else integer_arithmetic(s)
+
+    def emit(self, s: Site) -> Any:
+        x, scale, zero = s.inputs
+        rank = len(s.tensor(0).shape)
+        axis = s.attrs.axis % rank if rank else 0
+        if s.dims(1) == (1,) and (not rank or s.dims(0)[axis] != 1):
+            scale, zero = s.reshape(scale, []), s.reshape(zero, [])
+        per_axis = axis if s.dims(1) else None
+        return s.node("DequantizeLinear", x, scale, s.cast(zero, x.dtype), dtype="float32", axis=per_axis)
+
+
+@decomposed("products and shifts in `int64`, halves rounded up", "fixed_point_multiply_per_axis")
+def fixed_point_multiply_per_axis(s: Site) -> Value:
+    x, multiplier, left, right = s.inputs
+    axes, shape = list(s.attrs.axes), [1] * len(s.tensor(0).shape)
+    for a in axes:
+        shape[a] = s.dims(0)[a]
+    order = sorted(range(len(axes)), key=lambda i: axes[i])
+    factor, more, less = (s.reshape(s.transpose(s.cast(v, "int64"), order), shape) for v in (multiplier, left, right))
+    wide = s.cast(x, "int64")
+    if s.attrs.is_lshift_required:
+        wide = s.mul(wide, _power(s, more))
+    total = s.add(less, s.constant(31, "int64"))
+    kept = s.node("Min", total, s.constant(62, "int64"))
+    half = _power(s, s.sub(kept, s.constant(1, "int64")))
+    shifted = floor_divided(s, s.add(s.mul(wide, factor), half), _power(s, kept))
+    nothing = s.compare("Greater", total, s.constant(62, "int64"))
+    return s.cast(s.where(nothing, s.constant(0, "int64"), shifted), s.out.dtype)
+
+
+def _power(s: Site, exponent: Value) -> Value:
+    shifted = s.node("BitShift", s.constant(1, "uint64"), s.cast(exponent, "uint64"), direction="LEFT")
+    return s.cast(shifted, "int64")
+
+
+_CODES = {1: "int8", 2: "uint8", 3: "int32"}
+
+
+@decomposed(
+    "`Div`, rounding, `Add`, `Clip` in floating point, if the dtype code is a constant", "qnn.simulated_quantize"
+)
+def simulated_quantize(s: Site) -> Value:
+    from .unary import rounded_away
+
+    x = s.inputs[0]
+    dtype, scale, zero = _simulated(s)
+    if not dtype:
+        return x
+    info = np.iinfo(dtype)
+    moved = s.add(rounded_away(s, s.div(x, scale)), zero)
+    return s.node("Max", s.node("Min", moved, s.scalar(int(info.max), x)), s.scalar(int(info.min), x))
+
+
+@decomposed("`Sub`, `Mul`, if the dtype code is a constant", "qnn.simulated_dequantize")
+def simulated_dequantize(s: Site) -> Value:
+    x = s.inputs[0]
+    dtype, scale, zero = _simulated(s)
+    return s.mul(s.sub(x, zero), scale) if dtype else x
+
+
+def _simulated(s: Site) -> tuple[str, Value, Value]:
+    """The dtype that the code stands for, and scale and zero point along the axis, cycled over the channels."""
+    from .indexing import known_numbers
+
+    x, code, *parameters = s.inputs
+    rank = len(s.tensor(0).shape)
+    axis = s.attrs.axis % rank if rank else 0
+    made = []
+    for index, v in enumerate(parameters, 2):
+        v = s.cast(v, x.dtype)
+        count = s.dims(index)
+        if count:
+            channels = s.dims(0)[axis] if rank else 1
+            v = s.node("Gather", v, s.ints(*(i % count[0] for i in range(channels))), axis=0)
+            v = along(s, v, axis, rank) if rank else s.reshape(v, [])
+        made.append(v)
+    return _CODES.get(known_numbers(s, code)[0], ""), made[0], made[1]

@@ -1,0 +1,128 @@
+"""Products of shifted and of sampled maps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ....deferred import np
+from ....ir import Expr
+from ....ops.base import call
+from ....passes.legalization.rule import Site as RelaySite
+from ..form import Expansion, decomposed, form
+from ..graph import Value
+from ..site import Site
+from .conv import attributes, pads_of, relayout, spread
+
+
+@decomposed("`Pad`, products of the shifted maps, `ReduceSum`, `Concat` over the displacements", "nn.correlation")
+def correlation(s: Site) -> Value:
+    at = s.attrs
+    pads = pads_of(at.padding, 2)
+    _, channels, _, _ = s.dims(0)
+    _, _, height, width = s.static(s.out)
+    widths = s.ints(0, 0, *pads[:2], 0, 0, *pads[2:])
+    a, b = (s.node("Pad", v, widths) for v in s.inputs)
+    radius = at.max_displacement // at.stride2
+
+    def seen(x: Value, row: int, column: int) -> Value:
+        ends = [row + (height - 1) * at.stride1 + 1, column + (width - 1) * at.stride1 + 1]
+        return s.slice(x, [row, column], ends, [2, 3], [at.stride1, at.stride1])
+
+    made = []
+    for q in range(at.displacements**2):
+        down = (q // at.displacements - radius) * at.stride2
+        across = (q % at.displacements - radius) * at.stride2
+        total = None
+        for ky in range(at.kernel_size):
+            for kx in range(at.kernel_size):
+                row, column = at.max_displacement + ky, at.max_displacement + kx
+                x, y = seen(a, row, column), seen(b, row + down, column + across)
+                term = s.mul(x, y) if at.is_multiply else s.node("Abs", s.sub(x, y))
+                total = term if total is None else s.add(total, term)
+        assert total is not None
+        made.append(s.reduce("ReduceSum", total, [1], True))
+    joined = s.concat(made, 1)
+    return s.div(joined, s.scalar(at.kernel_size**2 * channels, joined))
+
+
+@form("nn.deformable_conv2d")
+@dataclass(frozen=True)
+class DeformableConv(Expansion):
+    """the pixels around each moved tap gathered and weighted, `MatMul`: `DeformConv` treats the border in another way"""
+
+    def expand(self, s: RelaySite) -> Expr | None:
+        at = s.attrs
+        out = at.out_layout or at.data_layout
+        if at.data_layout == "NCHW" and at.kernel_layout == "OIHW" and out == "NCHW":
+            return None
+        x, offset, w = s.args
+        made = call(
+            at.name,
+            relayout(x, at.data_layout, "NCHW"),
+            relayout(offset, at.data_layout, "NCHW"),
+            relayout(w, at.kernel_layout, "OIHW"),
+            span=s.call.span,
+            **attributes(at, data_layout="NCHW", kernel_layout="OIHW", out_layout=""),
+        )
+        return relayout(made, "NCHW", out)
+
+    def emit(self, s: Site) -> Any:
+        x, offset, w = s.inputs
+        at = s.attrs
+        batch, channels, height, width = s.dims(0)
+        outputs, depth, *kernel = s.dims(2)
+        rows, columns = s.static(s.out)[2:]
+        moved, taps, places = int(at.deformable_groups), kernel[0] * kernel[1], rows * columns
+        shifts = s.reshape(s.cast(offset, "float32"), [batch, moved, taps, 2, places])
+        ys, xs = (
+            s.add(s.squeeze(s.slice(shifts, [k], [k + 1], [3]), 3), s.constant(grid, "float32"))
+            for k, grid in enumerate(_grids(at, kernel, (rows, columns)))
+        )
+        inside = _within(s, ys, height), _within(s, xs, width)
+        seen = s.node("And", *inside)
+        y, z = (s.where(seen, v, s.scalar(0, v)) for v in (ys, xs))
+        top, left = s.node("Floor", y), s.node("Floor", z)
+        pixels = s.reshape(s.cast(x, "float32"), [batch, moved, channels // moved, height * width])
+        total = None
+        for dy in (0, 1):
+            for dz in (0, 1):
+                row, column = (s.add(v, s.scalar(d, v)) for v, d in ((top, dy), (left, dz)))
+                share = s.mul(_share(s, y, row), _share(s, z, column))
+                known = s.node("And", _within(s, row, height), _within(s, column, width))
+                share = s.where(s.node("And", known, seen), share, s.scalar(0, share))
+                at_row = s.node("Min", row, s.scalar(height - 1, row))
+                at_column = s.node("Min", column, s.scalar(width - 1, column))
+                index = s.cast(s.add(s.mul(at_row, s.scalar(width, at_row)), at_column), "int64")
+                index = s.reshape(index, [batch, moved, 1, taps * places])
+                index = s.node("Expand", index, s.ints(batch, moved, channels // moved, taps * places))
+                found = s.node("GatherElements", pixels, index, axis=3)
+                term = s.mul(found, s.reshape(share, [batch, moved, 1, taps * places]))
+                total = term if total is None else s.add(total, term)
+        assert total is not None
+        groups = int(at.groups)
+        columns_of = s.reshape(total, [batch, groups, depth * taps, places])
+        weights = s.reshape(s.cast(w, "float32"), [groups, outputs // groups, depth * taps])
+        made = s.reshape(s.node("MatMul", weights, columns_of), [batch, outputs, rows, columns])
+        return s.cast(made, s.out.dtype)
+
+
+def _grids(at: Any, kernel: list[int], out: tuple[int, ...]) -> list[Any]:
+    """The rows, and the columns, that the taps are at before they are moved: (taps, positions)."""
+    strides, dilation, pads = spread(at.strides, 2), spread(at.dilation, 2), pads_of(at.padding, 2)
+    steps = [
+        np.arange(out[i])[None, :] * strides[i] + np.arange(kernel[i])[:, None] * dilation[i] - pads[i] for i in (0, 1)
+    ]
+    ys = np.broadcast_to(steps[0][:, None, :, None], (kernel[0], kernel[1], out[0], out[1]))
+    xs = np.broadcast_to(steps[1][None, :, None, :], (kernel[0], kernel[1], out[0], out[1]))
+    return [g.reshape(kernel[0] * kernel[1], out[0] * out[1]) for g in (ys, xs)]
+
+
+def _within(s: Site, v: Value, extent: int) -> Value:
+    low = s.compare("GreaterOrEqual", v, s.scalar(0, v))
+    return s.node("And", low, s.compare("Less", v, s.scalar(extent, v)))
+
+
+def _share(s: Site, v: Value, pixel: Value) -> Value:
+    """How much of a pixel a place takes along an axis."""
+    return s.sub(s.scalar(1, v), s.node("Abs", s.sub(v, pixel)))

@@ -1,0 +1,119 @@
+"""Regions, boxes and anchors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ....deferred import np
+from ..form import Absent, Form, decomposed, form, row
+from ..graph import Value
+from ..site import Site
+
+
+@form("vision.roi_align")
+@dataclass(frozen=True)
+class RoiAlign(Form):
+    """`RoiAlign`, the number of the image and the corners sliced apart; NHWC: `Transpose` around it"""
+
+    direct: ClassVar[bool] = True
+    differs: ClassVar[str] = (
+        '`mode="max"` has no form: `RoiAlign` takes the maximum of weighted pixels, TVM that of samples'
+    )
+
+    def emit(self, s: Site) -> Any:
+        x, rois = s.inputs
+        at, last = s.attrs, s.attrs.layout == "NHWC"
+        mode = at.mode.decode() if isinstance(at.mode, bytes) else str(at.mode)
+        if mode != "avg":
+            s.refuse("RoiAlign takes the maximum of weighted pixels, TVM that of samples")
+        index = s.squeeze(s.node("Clip", *_number(s, rois)), 1)
+        index = s.cast(index, "int64")
+        made = s.node(
+            "RoiAlign",
+            s.transpose(x, [0, 3, 1, 2] if last else [0, 1, 2, 3]),
+            s.slice(rois, [1], [5], [1]),
+            index,
+            mode="avg",
+            output_height=int(at.pooled_size[0]),
+            output_width=int(at.pooled_size[1]),
+            sampling_ratio=max(int(at.sample_ratio), 0),
+            spatial_scale=float(at.spatial_scale),
+            coordinate_transformation_mode="output_half_pixel",
+        )
+        return s.transpose(made, [0, 2, 3, 1] if last else [0, 1, 2, 3])
+
+
+def _number(s: Site, rois: Value) -> tuple[Value, Value, Value]:
+    """The numbers of the images that regions are of, and the first and the last one there are: operands of `Clip`."""
+    images = s.dims(0)[0]
+    return s.slice(rois, [0], [1], [1]), s.scalar(0, rois), s.scalar(max(images - 1, 0), rois)
+
+
+@form("vision.roi_pool")
+@dataclass(frozen=True)
+class RoiPool(Form):
+    """`MaxRoiPool`; NHWC: `Transpose` around it"""
+
+    direct: ClassVar[bool] = True
+
+    def emit(self, s: Site) -> Any:
+        x, rois = s.inputs
+        at, last = s.attrs, s.attrs.layout == "NHWC"
+        made = s.node(
+            "MaxRoiPool",
+            s.transpose(x, [0, 3, 1, 2] if last else [0, 1, 2, 3]),
+            s.concat([s.node("Clip", *_number(s, rois)), s.slice(rois, [1], [5], [1])], 1),
+            pooled_shape=[int(v) for v in at.pooled_size],
+            spatial_scale=float(at.spatial_scale),
+        )
+        return s.transpose(made, [0, 2, 3, 1] if last else [0, 1, 2, 3])
+
+
+@decomposed("a constant: it depends on the shape alone", "vision.multibox_prior")
+def multibox_prior(s: Site) -> Value:
+    made = s.attrs.evaluate(np.zeros(s.dims(0), s.tensor(0).dtype))
+    return s.constant(made, s.out.dtype, "anchors")
+
+
+@form("vision.all_class_non_max_suppression")
+@dataclass(frozen=True)
+class AllClassNonMaxSuppression(Form):
+    """`NonMaxSuppression`, `Pad` to the rows that Relay has"""
+
+    direct: ClassVar[bool] = True
+    differs: ClassVar[str] = '`output_format="tensorflow"` has no form: `NonMaxSuppression` gives no scores'
+
+    def emit(self, s: Site) -> Any:
+        boxes, scores, most, overlap, threshold = s.inputs
+        if s.attrs.output_format != "onnx":
+            s.refuse(f"ONNX has no such results as those of the format {s.attrs.output_format}")
+        made = s.node(
+            "NonMaxSuppression",
+            boxes,
+            scores,
+            s.reshape(s.cast(most, "int64"), [1]),
+            s.reshape(overlap, [1]),
+            s.reshape(threshold, [1]),
+            dtype="int64",
+        )
+        rows = s.static(s.fields[0])[0]
+        count = s.slice(s.shape(made), [0], [1], [0])
+        zero = s.ints(0)
+        lacking = s.sub(s.ints(rows), count)
+        padded = s.node("Pad", made, s.concat([zero, zero, lacking, zero], 0), s.constant(0, "int64"))
+        found = s.reshape(count, list(s.static(s.fields[1])))
+        return s.cast(padded, s.fields[0].dtype), s.cast(found, s.fields[1].dtype)
+
+
+row(
+    Absent("ONNX's NonMaxSuppression gives no boxes back in place, which this operator does"),
+    "vision.non_max_suppression",
+    "vision.regular_non_max_suppression",
+)
+row(
+    Absent("the rows that it moves to the front have no counterpart among ONNX's operators"),
+    "vision.get_valid_counts",
+    "vision.multibox_transform_loc",
+    "vision.proposal",
+)

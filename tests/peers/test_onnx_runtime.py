@@ -1,0 +1,93 @@
+"""ONNX Runtime computes what is exported: every operator's cases, and networks."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.exports import Request
+from irtool.exports.onnx.form import Absent, form_of
+from irtool.exports.onnx.format import Onnx
+from irtool.exports.weights import fit_weights
+from irtool.infer import infer_types
+from tests.peers.onnx_cases import LIST, listed, run
+
+SHARED = Path(irtool.__file__).parent.parent.parent / "shared"
+ZOO = SHARED / "zoo"
+NETWORKS = sorted(p.parent.name for p in ZOO.glob("*/expected.npz"))
+
+
+@pytest.fixture(autouse=True)
+def _peers(request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--peers"):
+        pytest.skip("needs --peers")
+    pytest.importorskip("onnxruntime")
+
+
+@pytest.mark.promise("ONNX out")
+def test_the_cases_of_every_operator_give_the_same() -> None:
+    """The list of those that do not has a reason for each, and gets no longer."""
+    assert listed() == LIST.read_text(encoding="utf-8")
+    for line in LIST.read_text(encoding="utf-8").splitlines():
+        name, _, reason = line.partition(": ")
+        form = form_of(name.split()[0])
+        assert form is not None
+        assert isinstance(form, Absent) or form.differs or reason == "no kernel", f"{line}: the page does not say it"
+
+
+@pytest.mark.promise("ONNX out")
+@pytest.mark.parametrize("opset", [18, 20, 28])
+def test_other_opsets_change_no_result(opset: int) -> None:
+    """Newer operators that the runtime has no kernel for yet aside."""
+    known = set(LIST.read_text(encoding="utf-8").splitlines())
+    assert not [
+        line
+        for line in listed(opset).splitlines()
+        if line not in known and not re.search("no kernel|needs opset", line)
+    ]
+
+
+@pytest.mark.promise("ONNX out")
+@pytest.mark.parametrize("network", NETWORKS)
+def test_networks_give_what_tvm_gave(network: str) -> None:
+    zoo = _tool()
+    values = zoo.feeds(network)
+    inputs = json.loads((ZOO / network / "info.json").read_text())["inputs"]
+    module = infer_types(irtool.parse((ZOO / network / "model.relay").read_text(), filename=network))
+    weights = fit_weights(module, "main", {n: v for n, v in values.items() if n not in inputs})
+    model, _ = Onnx().model(module, Request("net.onnx", "main", weights))
+    assert {i.name for i in model.graph.input} == set(inputs)
+    zoo.check(network, run(model, values), rtol=1e-4)
+
+
+@pytest.mark.promise("ONNX out")
+def test_weights_beside_the_model_are_found(tmp_path: Path) -> None:
+    import onnxruntime
+
+    module = infer_types(
+        irtool.parse(
+            '#[version = "0.0.5"]\ndef @main(%x: Tensor[(3, 4), float32], %w: Tensor[(300, 4), float32]) '
+            "{ nn.dense(%x, %w, units=300) }"
+        )
+    )
+    w, x = np.arange(1200, dtype="float32").reshape(300, 4), np.ones((3, 4), "float32")
+    for file in Onnx(external_data=True).write(module, Request("net.onnx", "main", {"w": w})):
+        (tmp_path / file.name).write_bytes(b"".join(file.parts))
+    (found,) = onnxruntime.InferenceSession(str(tmp_path / "net.onnx")).run(None, {"x": x})
+    np.testing.assert_allclose(found, x @ w.T)
+
+
+def _tool() -> Any:
+    sys.path.insert(0, str(SHARED / "tools"))
+    try:
+        import zoo
+    finally:
+        sys.path.pop(0)
+    return zoo
