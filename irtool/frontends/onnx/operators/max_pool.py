@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from ....deferred import np
 from ....diagnostics import IrError
+from ..arithmetic import scalar
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..pools import pool, rounded_up
 from ..sliding import Windows, spatial_extents, spatial_rank
-from ..value import Value, apply
+from ..tuples import concatenate
+from ..value import Value
 
 NO_INTS: tuple[int, ...] = ()
 
@@ -72,7 +74,7 @@ def indices(x: Value, windows: Windows, ceil_mode: bool, by_column: bool) -> Val
     # What is beyond the data is one element more, which no other is less than.
     flat = x.call("reshape", newshape=[batch, channels, count])
     beyond = Value.constant(np.full((batch, channels, 1), _least(x.dtype)), x.dtype)
-    flat = apply("concatenate", _tuple(flat, beyond), axis=2)
+    flat = concatenate([flat, beyond], 2)
     gathered = flat.call("take", Value.constant(table.astype("int32")), axis=2)
     at = gathered.call("argmax", axis=[3]).call("cast", dtype="int32")
     rows = np.arange(table.shape[0], dtype="int32") * table.shape[1]
@@ -113,12 +115,6 @@ def _least(dtype: str) -> float:
     return -np.inf if np.dtype(dtype).kind == "f" else int(np.iinfo(dtype).min)
 
 
-def _tuple(*values: Value) -> Value:
-    from ....ir import Tuple
-
-    return Value.of(Tuple(tuple(v.expr for v in values)))
-
-
 @onnx_operator("MaxUnpool")
 class MaxUnpool(OnnxOperator):
     """Elements put back to where their indices say, zeros elsewhere.
@@ -155,7 +151,5 @@ class MaxUnpool(OnnxOperator):
             raise IrError(f"output_shape {list(wanted)} has no room for {list(shape)}", code=DamagedModel)
         if wanted == shape:
             return found
-        from ..arithmetic import scalar
-
         width = [(0, w - s) for w, s in zip(wanted, shape, strict=True)]
         return found.call("nn.pad", scalar(0, x.dtype), pad_width=width)

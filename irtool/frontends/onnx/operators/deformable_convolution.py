@@ -1,0 +1,80 @@
+"""Convolutions whose taps are moved by data."""
+
+from __future__ import annotations
+
+from ....deferred import np
+from ....diagnostics import IrError
+from ..arithmetic import add, multiply
+from ..mistakes import DamagedModel, UnsupportedNode
+from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..sliding import Windows
+from ..tuples import concatenate
+from ..value import Value
+
+
+@onnx_operator("DeformConv")
+class DeformConv(OnnxOperator):
+    """A convolution of `(N, C, H, W)` each of whose taps is moved by `offset` (pairs of y and x) and multiplied by `mask`.
+
+    The data is sampled at all taps first, then taken together by a convolution of one pixel: nn.deformable_conv2d has no mask,
+    and sees nothing of a tap that is less than a pixel before the data.
+    """
+
+    @since(19, 22)
+    def deformable(
+        self,
+        x: Value,
+        w: Value,
+        offset: Value,
+        b: Value | None = None,
+        mask: Value | None = None,
+        *,
+        dilations: tuple[int, ...] = (),
+        group: int = 1,
+        kernel_shape: tuple[int, ...] = (),
+        offset_group: int = 1,
+        pads: tuple[int, ...] = (),
+        strides: tuple[int, ...] = (),
+    ) -> Result:
+        if x.rank != 4:
+            raise IrError(
+                f"deformable convolutions of {x.rank - 2} spatial axes have no form in Relay", code=UnsupportedNode
+            )
+        held = w.extents("the weights of DeformConv")
+        if kernel_shape and tuple(kernel_shape) != held[2:]:
+            raise IrError(f"kernel_shape {list(kernel_shape)} and the weights {w.tensor} differ", code=DamagedModel)
+        windows = Windows.of(held[2:], strides, pads, dilations)
+        batch, channels, height, width = x.extents("the data of DeformConv")
+        taps = held[2] * held[3]
+        rows, columns = offset.extents("the offsets of DeformConv")[2:]
+        points = self._points(offset, windows, (batch * offset_group, taps, rows, columns), (height, width))
+        parts = x.call("reshape", newshape=[batch * offset_group, channels // offset_group, height, width])
+        seen = parts.call(
+            "image.grid_sample", points, method="bilinear", layout="NCHW", padding_mode="zeros", align_corners=False
+        )
+        if mask is not None:
+            seen = multiply(seen, mask.call("reshape", newshape=[batch * offset_group, 1, taps * rows, columns]))
+        seen = seen.call("reshape", newshape=[batch, channels * taps, rows, columns])
+        kernel = w.call("reshape", newshape=[held[0], held[1] * taps, 1, 1])
+        y = seen.call("nn.conv2d", kernel, groups=group, channels=held[0], kernel_size=[1, 1], padding=[0, 0, 0, 0])
+        return y if b is None else y.call("nn.bias_add", b, axis=1)
+
+    def _points(
+        self, offset: Value, windows: Windows, shape: tuple[int, int, int, int], extents: tuple[int, int]
+    ) -> Value:
+        """Where the taps are, x first, over -1 … 1 between the edges of the data: (N, 2, taps * rows, columns)."""
+        n, taps, rows, columns = shape
+        pairs = offset.call("reshape", newshape=[n, taps, 2, rows, columns])
+        found = []
+        for k in (1, 0):
+            tap = np.arange(taps)
+            tap = tap % windows.kernel[1] if k else tap // windows.kernel[1]
+            start = np.arange(columns if k else rows) * windows.strides[k] - windows.pads[k]
+            along = start[None, None, :] if k else start[None, :, None]
+            base = np.broadcast_to(tap[:, None, None] * windows.dilations[k] + along, (taps, rows, columns))
+            moved = pairs.call("take", Value.constant(np.asarray(k, "int32")), axis=2)
+            # The centre of pixel p is (2 p + 1) / extent - 1.
+            scale = 2.0 / extents[k]
+            at = add(multiply(moved, scale), Value.constant(base * scale + 1.0 / extents[k] - 1, offset.dtype))
+            found.append(at.call("reshape", newshape=[n, 1, taps * rows, columns]))
+        return concatenate(found, 1)

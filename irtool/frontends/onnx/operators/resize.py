@@ -1,0 +1,214 @@
+"""Images in other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....deferred import np
+from ....diagnostics import IrError
+from ..arithmetic import cast
+from ..mistakes import DamagedModel
+from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..resampling import AxisResize, Filter, in_floats, resample
+from ..value import Value
+
+NO_INTS: tuple[int, ...] = ()
+OLD = Filter(coordinates="asymmetric", rounding="simple")
+"""What was computed before there were attributes to say it."""
+
+
+@onnx_operator("Upsample")
+class Upsample(OnnxOperator):
+    """The tensor in a larger size, by the nearest element before or linearly."""
+
+    @since(7)
+    def by_attribute(self, x: Value, *, scales: tuple[float, ...], mode: str = "nearest") -> Result:
+        return resize(x, scaled(x, scales), Filter(_mode(mode), OLD.coordinates, OLD.rounding))
+
+    @since(9, 10)
+    def by_input(self, x: Value, scales: Value, *, mode: str = "nearest") -> Result:
+        return self.by_attribute(x, scales=_floats(scales, "the scales"), mode=mode)
+
+
+@onnx_operator("Resize")
+class Resize(OnnxOperator):
+    """The tensor in another size, by `scales` or to `sizes`: nearest, linear or cubic, with all of ONNX's coordinates.
+
+    It is `image.resize*` where that computes the same, else gathers and products with constants.
+    """
+
+    @since(10)
+    def by_scales(self, x: Value, scales: Value, *, mode: str = "nearest") -> Result:
+        found = scaled(x, _floats(scales, "the scales"))
+        return resize(x, found, Filter(_mode(mode), OLD.coordinates, OLD.rounding))
+
+    @since(11, 13)
+    def with_coordinates(
+        self,
+        x: Value,
+        roi: Value | None = None,
+        scales: Value | None = None,
+        sizes: Value | None = None,
+        *,
+        coordinate_transformation_mode: str = "half_pixel",
+        cubic_coeff_a: float = -0.75,
+        exclude_outside: int = 0,
+        extrapolation_value: float = 0.0,
+        mode: str = "nearest",
+        nearest_mode: str = "round_prefer_floor",
+    ) -> Result:
+        return self.along_axes(
+            x,
+            roi,
+            scales,
+            sizes,
+            coordinate_transformation_mode=coordinate_transformation_mode,
+            cubic_coeff_a=cubic_coeff_a,
+            exclude_outside=exclude_outside,
+            extrapolation_value=extrapolation_value,
+            mode=mode,
+            nearest_mode=nearest_mode,
+        )
+
+    @since(18, 19)
+    def along_axes(
+        self,
+        x: Value,
+        roi: Value | None = None,
+        scales: Value | None = None,
+        sizes: Value | None = None,
+        *,
+        antialias: int = 0,
+        axes: tuple[int, ...] | None = None,
+        coordinate_transformation_mode: str = "half_pixel",
+        cubic_coeff_a: float = -0.75,
+        exclude_outside: int = 0,
+        extrapolation_value: float = 0.0,
+        keep_aspect_ratio_policy: str = "stretch",
+        mode: str = "nearest",
+        nearest_mode: str = "round_prefer_floor",
+    ) -> Result:
+        named = x.axes(range(x.rank) if axes is None else axes)
+        regions = None
+        if coordinate_transformation_mode == "tf_crop_and_resize":
+            if roi is None:
+                raise IrError("tf_crop_and_resize needs the region roi", code=DamagedModel)
+            regions = _floats(roi, "the roi")
+        if sizes is not None and sizes.shape != (0,):
+            found = sized(x, sizes.ints("the sizes of Resize"), named, keep_aspect_ratio_policy, regions)
+        elif scales is not None:
+            found = scaled(x, _floats(scales, "the scales"), named, regions)
+        else:
+            raise IrError("neither scales nor sizes are given", code=DamagedModel)
+        way = Filter(
+            _mode(mode),
+            coordinate_transformation_mode,
+            nearest_mode,
+            cubic_coeff_a,
+            bool(antialias),
+            bool(exclude_outside),
+            extrapolation_value,
+        )
+        return resize(x, found, way)
+
+
+def _mode(mode: str) -> str:
+    found = {"bilinear": "linear", "trilinear": "linear"}.get(mode, mode)
+    if found not in ("nearest", "linear", "cubic"):
+        raise IrError(f"mode is {mode}, which ONNX does not have", code=DamagedModel)
+    return found
+
+
+def _floats(value: Value, what: str) -> tuple[float, ...]:
+    return tuple(float(v) for v in value.array(f"{what} of the resize").ravel())
+
+
+def scaled(
+    x: Value, scales: Sequence[float], axes: Sequence[int] | None = None, regions: Sequence[float] | None = None
+) -> list[AxisResize]:
+    """The axes with their extents times the scales, rounded down."""
+    named = range(x.rank) if axes is None else axes
+    if len(scales) != len(named) or any(not s > 0 for s in scales):
+        raise IrError(f"the scales are {list(scales)} for {len(named)} axes", code=DamagedModel)
+    shape = x.extents("the data of a resize")
+    found = []
+    for k, (a, s) in enumerate(zip(named, scales, strict=True)):
+        target = int(np.floor(np.float32(shape[a]) * np.float32(s)))
+        found.append(AxisResize(a, shape[a], target, s, _region(regions, k, len(named))))
+    return found
+
+
+def sized(
+    x: Value, sizes: Sequence[int], axes: Sequence[int], policy: str, regions: Sequence[float] | None
+) -> list[AxisResize]:
+    """The axes with the extents that are asked for, or, to keep their ratio, as near as the policy says."""
+    if len(sizes) != len(axes) or any(s < 1 for s in sizes):
+        raise IrError(f"the sizes are {list(sizes)} for {len(axes)} axes", code=DamagedModel)
+    shape = x.extents("the data of a resize")
+    ratios = [n / shape[a] for a, n in zip(axes, sizes, strict=True)]
+    if policy != "stretch":
+        if policy not in ("not_larger", "not_smaller"):
+            raise IrError(f"keep_aspect_ratio_policy is {policy}, which ONNX does not have", code=DamagedModel)
+        ratios = [min(ratios) if policy == "not_larger" else max(ratios)] * len(axes)
+        sizes = [int(r * shape[a] + 0.5) for a, r in zip(axes, ratios, strict=True)]
+    return [
+        AxisResize(a, shape[a], n, r, _region(regions, k, len(axes)))
+        for k, (a, n, r) in enumerate(zip(axes, sizes, ratios, strict=True))
+    ]
+
+
+def _region(regions: Sequence[float] | None, k: int, n: int) -> tuple[float, float]:
+    if regions is None:
+        return (0.0, 1.0)
+    if len(regions) != 2 * n:
+        raise IrError(f"roi has {len(regions)} numbers for {n} axes", code=DamagedModel)
+    return (regions[k], regions[n + k])
+
+
+def resize(x: Value, axes: Sequence[AxisResize], way: Filter) -> Value:
+    """The tensor with these axes resampled; those that stay as they are, are left alone."""
+    cropped = way.coordinates == "tf_crop_and_resize"
+    changed = [a for a in axes if a.size != a.target or abs(a.scale - 1) > 1e-6 or (cropped and a.region != (0.0, 1.0))]
+    if not changed:
+        return x
+    if (found := image_resize(x, changed, way)) is not None:
+        return found
+    wide = x if way.mode == "nearest" or x.dtype in ("float32", "float64") else cast(x, "float32")
+    for a in sorted(changed, key=lambda a: a.target * 1.0 / a.size):
+        wide = resample(wide, a, way)
+    return in_floats(wide, x.dtype)
+
+
+IMAGES = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+COORDINATES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
+
+
+def image_resize(x: Value, axes: Sequence[AxisResize], way: Filter) -> Value | None:
+    """`image.resize1d`, `2d` or `3d`, where one computes the same; None elsewhere."""
+    n = x.rank - 2
+    spatial = {a.axis: a for a in axes}
+    if n not in IMAGES or min(spatial) < 2 or not all(a.exact for a in axes):
+        return None
+    if way.coordinates not in COORDINATES or way.antialias or (way.exclude and way.mode != "cubic"):
+        return None
+    if x.dtype != "float32" and (way.mode != "nearest" or x.dtype == "float64"):
+        return None
+    rounding = way.rounding
+    if rounding == "simple":
+        if any(a.scale < 1 for a in axes):
+            return None
+        rounding = "floor"
+    if way.mode == "nearest" and way.coordinates == "asymmetric" and rounding != "floor":
+        return None  # image.resize2d repeats elements there, as TVM does, whatever the rounding
+    shape = x.extents("the data of a resize")
+    return x.call(
+        f"image.resize{n}d",
+        size=[spatial[k].target if k in spatial else shape[k] for k in range(2, x.rank)],
+        roi=[0.0] * (2 * n),
+        layout=IMAGES[n],
+        method="nearest_neighbor" if way.mode == "nearest" else way.mode,
+        coordinate_transformation_mode=way.coordinates,
+        rounding_method=rounding if way.mode == "nearest" else "",
+        cubic_alpha=way.cubic,
+        cubic_exclude=int(way.exclude),
+    )

@@ -1,0 +1,61 @@
+"""Images sampled at the points of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....deferred import np
+from ....diagnostics import IrError
+from ..arithmetic import add, cast, multiply, scalar, subtract
+from ..mistakes import DamagedModel, UnsupportedNode
+from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..value import Value
+
+METHODS = {"linear": "bilinear", "bilinear": "bilinear", "nearest": "nearest", "cubic": "bicubic", "bicubic": "bicubic"}
+
+
+@onnx_operator("GridSample")
+class GridSample(OnnxOperator):
+    """An image or volume `(N, C, …)` sampled at points `(N, …, 2 or 3)`, x first, over -1 … 1."""
+
+    @since(16, 20, 22)
+    def sample(
+        self, x: Value, grid: Value, *, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros"
+    ) -> Result:
+        if mode not in METHODS or padding_mode not in ("zeros", "border", "reflection"):
+            raise IrError(f"mode {mode} with padding_mode {padding_mode} is none that ONNX has", code=DamagedModel)
+        if x.rank not in (4, 5) or (x.rank == 5 and METHODS[mode] == "bicubic"):
+            raise IrError(f"{mode} samples of {x.rank - 2} spatial axes have no form in Relay", code=UnsupportedNode)
+        points = grid.call("transpose", axes=[0, x.rank - 1, *range(1, x.rank - 1)])
+        if points.dtype == "float16":
+            points = cast(points, "float32")
+        to_corners = bool(align_corners)
+        if METHODS[mode] == "nearest":
+            extents = x.extents("the data of GridSample")[2:]
+            points, to_corners = _to_pixels(points, extents, to_corners), False
+        return x.call(
+            "image.grid_sample",
+            points,
+            method=METHODS[mode],
+            layout="NCHW" if x.rank == 4 else "NCDHW",
+            padding_mode=padding_mode,
+            align_corners=to_corners,
+        )
+
+
+def _to_pixels(points: Value, extents: Sequence[int], to_corners: bool) -> Value:
+    """The points moved to the centres of the nearest pixels, halves to even ones, over -1 … 1 between edges.
+
+    image.grid_sample takes halves away from zero.
+    """
+    shape = (1, -1) + (1,) * (points.rank - 2)
+    size = np.array(extents[::-1], "float64").reshape(shape)
+    whole, offset = ((size - 1) / 2, (size - 1) / 2) if to_corners else (size / 2, (size - 1) / 2)
+    at = add(multiply(points, Value.constant(whole, points.dtype)), Value.constant(offset, points.dtype))
+    up = add(at, 0.5).call("floor")
+    halfway = subtract(up, at).call("equal", scalar(0.5, at.dtype))
+    odd = multiply(up, 0.5).call("floor").call("not_equal", multiply(up, 0.5))
+    down = cast(halfway.call("logical_and", odd), at.dtype)
+    pixel = subtract(up, down)
+    factor, summand = Value.constant(2 / size, at.dtype), Value.constant(1 / size - 1, at.dtype)
+    return add(multiply(pixel, factor), summand)

@@ -1,0 +1,86 @@
+"""Images in other sizes, sampled at points, and the boxes and regions in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.diagnostics import IrError
+from tests.frontends.onnx.agreement import check, evaluated, parse
+
+pytestmark = pytest.mark.promise("networks in ONNX")
+
+
+def resize(attributes: str, scales: str = "", sizes: str = "", opset: int = 19, shape: str = "1,2,5,7") -> str:
+    inputs = f"s = Constant<value = {scales or sizes}>()"
+    call = f"Resize<{attributes}>(x, , s)" if scales else f"Resize<{attributes}>(x, , , s)"
+    return f"net (float[{shape}] x) => (float[a,b,c,d] y) {{ {inputs} y = {call} }}"
+
+
+RESIZES = {
+    "cubic that ends beyond": resize('mode="cubic", cubic_coeff_a=-0.5', "float[4] {1, 1, 0.7, 1.3}"),
+    "linear over all four axes": resize('mode="linear"', sizes="int64[4] {2, 3, 4, 9}"),
+    "shrunk without aliases": resize('mode="linear", antialias=1, axes=[3,2]', sizes="int64[2] {3, 2}"),
+    "cubic without what is outside": resize('mode="cubic", exclude_outside=1', sizes="int64[4] {1, 2, 8, 9}"),
+    "half a pixel, symmetric": resize(
+        'mode="linear", coordinate_transformation_mode="half_pixel_symmetric"', "float[4] {1, 1, 0.45, 1.6}"
+    ),
+    "as large as fits": resize(
+        'mode="nearest", axes=[2,3], keep_aspect_ratio_policy="not_larger", nearest_mode="floor"',
+        sizes="int64[2] {8, 8}",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RESIZES)
+def test_sizes(case: str) -> None:
+    check(RESIZES[case], 19, 1e-4)
+
+
+def test_what_image_resize_computes_it_computes() -> None:
+    module = check(resize('mode="linear"', "float[4] {1, 1, 2, 2}"), 19)
+    assert "image.resize2d" in irtool.to_text(module)
+
+
+def test_upsample_before_there_were_coordinates() -> None:
+    graph = "net (float[1,1,2,2] x) => (float[a,b,c,d] y) { y = Upsample<scales=[1.0,1.0,2.0,3.0]>(x) }"
+    x = np.arange(4, dtype="float32").reshape(1, 1, 2, 2)
+    (y,) = evaluated(parse(graph, 7), {"x": x})
+    np.testing.assert_array_equal(y, x.repeat(2, 2).repeat(3, 3))
+
+
+BOXES = np.array([[[0, 0, 1, 1], [0, 0, 1, 0.9], [0, 2, 1, 3], [0, 0, 1, 0.5]]], "float32")
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_boxes_of_negative_scores_are_suppressed_too(compiled: bool) -> None:
+    graph = """net (float[1,4,4] boxes, float[1,1,4] scores, float[1] iou) => (int64[n,3] y) {
+        most = Constant<value = int64[1] {4}>()
+        y = NonMaxSuppression(boxes, scores, most, iou) }"""
+    scores = np.array([[[-1, -2, -3, -0.5]]], "float32")
+    inputs = {"boxes": BOXES, "scores": scores, "iou": np.array([0.5], "float32")}
+    (y,) = evaluated(parse(graph), inputs, compiled)
+    # Box 0 overlaps box 3 by exactly a half, which is not more than that; box 1 overlaps both by more.
+    np.testing.assert_array_equal(y, [[0, 0, 3], [0, 0, 0], [0, 0, 2]])
+
+
+def test_regions_of_less_than_a_pixel_are_sampled_where_they_are() -> None:
+    graph = """net (float[2,3,6,7] x, float[2,4] rois, int64[2] n) => (float[a,b,c,d] y) {
+        y = RoiAlign<output_height=2, output_width=3, sampling_ratio=2, spatial_scale=0.5>(x, rois, n) }"""
+    model = parse(graph)
+    rng = np.random.default_rng(0)
+    inputs = {
+        "x": rng.standard_normal((2, 3, 6, 7)).astype("float32"),
+        "rois": np.array([[1, 2, 1.5, 2.5], [0, 1, 11, 9]], "float32"),
+        "n": np.array([1, 0]),
+    }
+    from onnx.reference import ReferenceEvaluator
+
+    np.testing.assert_allclose(evaluated(model, inputs)[0], ReferenceEvaluator(model).run(None, inputs)[0], 1e-4, 1e-5)
+
+
+def test_a_size_that_is_computed_is_refused() -> None:
+    graph = "net (float[1,2,5,7] x, float[4] s) => (float[a,b,c,d] y) { y = Resize(x, , s) }"
+    with pytest.raises(IrError, match="must be known"):
+        irtool.from_onnx(parse(graph))
