@@ -26,7 +26,7 @@ def find_function(
     own = model.functions.get((node.op_type, node.overload))
     if own is not None:
         return own
-    found = defined_function(node, opset, inputs, attributes)
+    found = defined_function(node, opset, inputs, attributes, model.opsets.get("", 1))
     if found is None:
         help = nearest(node.op_type, onnx_operators.names())
         raise IrError(f"no form in Relay is known for {node.op_type}", node.place, help=help, code=UnsupportedNode)
@@ -48,9 +48,12 @@ def _schema(node: Node, opset: int) -> Any:
 
 
 def defined_function(
-    node: Node, opset: int, inputs: Sequence[Value | None], attributes: Mapping[str, Any]
+    node: Node, opset: int, inputs: Sequence[Value | None], attributes: Mapping[str, Any], around: int
 ) -> FunctionBody | None:
-    """ONNX's definition of an operator of that version in simpler ones, for inputs of these types; None without one."""
+    """ONNX's definition of an operator of that version in simpler ones, for inputs of these types; None without one.
+
+    `around` is the version of ONNX's own operators that holds where the operator is of another domain.
+    """
     onnx = onnx_package()
     schema = _schema(node, opset)
     if schema is None:
@@ -72,7 +75,7 @@ def defined_function(
         return None
     body = read_function(proto, f"<{node.op_type} as ONNX defines it>")
     opsets = dict(body.opsets) or {node.key.domain: opset}
-    opsets.setdefault("", opset)
+    opsets.setdefault("", opset if not node.key.domain else around)
     # Names of the schema's inputs are those of the definition.
     names = tuple(i.name for i in schema.inputs)
     return FunctionBody(

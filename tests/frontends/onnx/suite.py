@@ -200,14 +200,20 @@ def _attempt(run: Callable[..., Any], program: tuple[Any, ...], outputs: list[An
     return ""
 
 
+_BFLOAT16_RTOL = 2**-6
+"""What the suite itself allows of bfloat16: two units in the last place."""
+
+
 def _difference(found: Any, wanted: Any, case: Case) -> str:
+    rtol = case.rtol
     if str(wanted.dtype) == "bfloat16":
+        rtol = max(rtol, _BFLOAT16_RTOL)
         wanted = wanted.astype("float32")
         found = (found.astype("uint32") << 16).view("float32") if found.dtype == np.uint16 else found.astype("float32")
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         return f"is {found.dtype}{list(found.shape)}, not {wanted.dtype}{list(wanted.shape)}"
     if wanted.dtype.kind in "fc":
-        if np.allclose(found.astype("float64"), wanted.astype("float64"), case.rtol, case.atol, equal_nan=True):
+        if np.allclose(found.astype("float64"), wanted.astype("float64"), rtol, case.atol, equal_nan=True):
             return ""
         with np.errstate(all="ignore"):
             return f"differs by up to {np.nanmax(np.abs(found.astype('float64') - wanted.astype('float64'))):.3g}"

@@ -46,6 +46,12 @@ class LeakyRelu(OnnxOperator):
 class PRelu(OnnxOperator):
     """x where positive, else x times a slope, which broadcasts to x."""
 
+    @since(1, 6)
+    def by_channel(self, x: Value, slope: Value, *, consumed_inputs: tuple[int, ...] = ()) -> Result:
+        if slope.shape != (1,) and slope.rank == 1 and x.rank > 2:
+            slope = slope.call("expand_dims", axis=1, num_newaxis=x.rank - 2)
+        return self.slopes(x, slope)
+
     @since(7, 9, 16)
     def slopes(self, x: Value, slope: Value) -> Result:
         lead = x.rank - slope.rank

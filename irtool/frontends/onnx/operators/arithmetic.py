@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....diagnostics import IrError
+from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value, apply
 
@@ -25,9 +26,34 @@ BINARY = {
 }
 
 
+def part_of(a: Value, b: Value, axis: int | None) -> Value:
+    """The second operand as broadcasting by an axis wants it: its first axis belongs to that one of the first operand."""
+    if axis is None or b.rank == 0:
+        return b
+    behind = a.rank - a.axis(axis) - b.rank
+    if behind < 0:
+        raise IrError(f"{b.tensor} is no part of {a.tensor} from axis {axis} on", code=DamagedModel)
+    return b.call("expand_dims", axis=b.rank, num_newaxis=behind) if behind else b
+
+
 @onnx_operator(*BINARY)
 class Binary(OnnxOperator):
-    """Elementwise operators on two tensors; the quotient of integers is rounded towards zero."""
+    """Elementwise operators on two tensors; the quotient of integers is rounded towards zero.
+
+    Before opset 7 the second one was of the first one's shape, or with `broadcast` of a part of it that begins at `axis`.
+    """
+
+    @since(1, 6)
+    def of_parts(
+        self,
+        a: Value,
+        b: Value,
+        *,
+        broadcast: int = 0,
+        axis: int | None = None,
+        consumed_inputs: tuple[int, ...] = (),
+    ) -> Result:
+        return self.broadcast(a, part_of(a, b, axis) if broadcast else b)
 
     @since(7, 9, 11, 12, 13, 14, 16, 18, 19)
     def broadcast(self, a: Value, b: Value) -> Result:
@@ -70,6 +96,10 @@ class BitShift(OnnxOperator):
 class Pow(OnnxOperator):
     """A power, whose exponent may have another type than its base; the result has the base's."""
 
+    @since(1)
+    def of_parts(self, x: Value, exponent: Value, *, broadcast: int = 0, axis: int | None = None) -> Result:
+        return self.power(x, part_of(x, exponent, axis) if broadcast else exponent)
+
     @since(7, 12, 13, 15)
     def power(self, x: Value, exponent: Value) -> Result:
         if exponent.dtype == x.dtype:
@@ -86,7 +116,7 @@ VARIADIC = {"Max": "maximum", "Mean": "add", "Min": "minimum", "Sum": "add"}
 class Variadic(OnnxOperator):
     """The largest, the smallest, the sum or the mean of any number of tensors, element by element."""
 
-    @since(6, 8, 12, 13)
+    @since(1, 6, 8, 12, 13)
     def fold(self, first: Value, *rest: Value) -> Result:
         found = first
         for v in rest:

@@ -14,7 +14,43 @@ from ..value import Value, apply
 class BatchNormalization(OnnxOperator):
     """`(x - mean) / sqrt(variance + epsilon) * scale + b` along axis 1, with statistics of the training before."""
 
-    @since(7, 9)
+    @since(1, 6)
+    def for_test(
+        self,
+        x: Value,
+        scale: Value,
+        b: Value,
+        mean: Value,
+        var: Value,
+        *,
+        consumed_inputs: tuple[int, ...] = (),
+        epsilon: float = 1e-5,
+        is_test: int = 0,
+        momentum: float = 0.9,
+        spatial: int = 1,
+    ) -> Result:
+        if not is_test:
+            self._refuse()
+        return self.by_channel(x, scale, b, mean, var, epsilon=epsilon, spatial=spatial)
+
+    @since(7)
+    def by_channel(
+        self,
+        x: Value,
+        scale: Value,
+        b: Value,
+        mean: Value,
+        var: Value,
+        *,
+        epsilon: float = 1e-5,
+        momentum: float = 0.9,
+        spatial: int = 1,
+    ) -> Result:
+        if not spatial:
+            raise IrError("statistics of single places have no form in Relay", code=UnsupportedNode)
+        return self.with_statistics(x, scale, b, mean, var, epsilon=epsilon, momentum=momentum)
+
+    @since(9)
     def with_statistics(
         self, x: Value, scale: Value, b: Value, mean: Value, var: Value, *, epsilon: float = 1e-5, momentum: float = 0.9
     ) -> Result:

@@ -15,7 +15,7 @@ NO_INTS: tuple[int, ...] = ()
 class AveragePool(OnnxOperator):
     """The mean of each window; what is beyond the data counts only with `count_include_pad`, as zeros."""
 
-    @since(7)
+    @since(1, 7)
     def whole(
         self,
         x: Value,

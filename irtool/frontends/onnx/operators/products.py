@@ -83,6 +83,21 @@ def _one_batch(x: Value) -> Value:
 class Gemm(OnnxOperator):
     """`alpha * a @ b + beta * c`, with `a` and `b` transposed on request."""
 
+    @since(1, 6)
+    def with_flag(
+        self,
+        a: Value,
+        b: Value,
+        c: Value,
+        *,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        broadcast: int = 0,
+        transA: int = 0,
+        transB: int = 0,
+    ) -> Result:
+        return self.product(a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB)
+
     @since(7, 9, 11, 13)
     def product(
         self,
