@@ -165,21 +165,21 @@ def _first_output_only(model: Any) -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.model = model
-            self.keyword = next(iter(_parameters(model)), None)
+            self.keyword = _first_argument(model)
 
         def forward(self, x: Any) -> Any:
-            found = self.model(**{self.keyword: x, "return_dict": False}) if self.keyword else self.model(x)
-            return found[0] if isinstance(found, tuple) else found
+            found = self.model(**{self.keyword: x}) if self.keyword else self.model(x)
+            return found if isinstance(found, torch.Tensor) else found[0]
 
     return FirstOutput().eval()
 
 
-def _parameters(model: Any) -> list[str]:
-    """The name of the first argument of a model of transformers; none for others."""
+def _first_argument(model: Any) -> str:
+    """The name of the first argument of a model of transformers; empty for others, which take it by its place."""
     import inspect
 
-    names = list(inspect.signature(model.forward).parameters)
-    return names[:1] if "return_dict" in names else []
+    own = type(model).__module__.startswith("transformers.")
+    return next(iter(inspect.signature(model.forward).parameters)) if own else ""
 
 
 if __name__ == "__main__":

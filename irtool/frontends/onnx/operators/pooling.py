@@ -147,7 +147,7 @@ class GlobalPool(OnnxOperator):
         maximum = self.node.op_type == "GlobalMaxPool"
         if x.rank == 4:
             return x.call("nn.global_max_pool2d" if maximum else "nn.global_avg_pool2d")
-        return x.call("max" if maximum else "mean", axis=range(2, x.rank), keepdims=True)
+        return x.call("max" if maximum else "mean", axis=list(range(2, x.rank)), keepdims=True)
 
 
 @onnx_operator("GlobalLpPool")
@@ -156,5 +156,5 @@ class GlobalLpPool(OnnxOperator):
 
     @since(2, 22)
     def over_space(self, x: Value, *, p: int = 2) -> Result:
-        total = power_of_size(x, p).call("sum", axis=range(2, x.rank), keepdims=True)
+        total = power_of_size(x, p).call("sum", axis=list(range(2, x.rank)), keepdims=True)
         return root(total, p)

@@ -51,7 +51,11 @@ def batched_product(a: Value, b: Value) -> Value:
     if not any(ones):
         a, b = _stretched(a, b), _stretched(b, a)
     found = _one_batch(a).call("nn.batch_matmul", _one_batch(b))
-    return found.call("reshape_like", b if ones[0] else a, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=axes)
+    around = b if ones[0] else a
+    shape = (*around.shape[:-2], *found.shape[1:])
+    if all(isinstance(d, int) for d in shape):
+        return found.call("reshape", newshape=list(shape))
+    return found.call("reshape_like", around, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=axes)
 
 
 def _with_rank(x: Value, rank: int) -> Value:
