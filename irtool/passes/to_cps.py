@@ -186,6 +186,8 @@ class _Conversion:
         self.vars: dict[Var, Var] = {}
         self.answer = TypeVar("answer")
         self.types: dict[int, tuple[Type, Type]] = {}
+        self.around: Function | None = None
+        """The innermost function that is being converted."""
 
     def top(self, f: Function) -> Steps:
         """A function of the module: it gets its own `answer`."""
@@ -213,7 +215,9 @@ class _Conversion:
             return Call(k, (value,))
             yield
 
+        outer, self.around = self.around, f
         body = yield self.visit(f.body, after)
+        self.around = outer
         params = tuple(self.vars.get(p, p) for p in f.params)
         return with_function(f, params=(*params, k), body=body, ret_type=self.answer)
 
@@ -249,6 +253,11 @@ class _Conversion:
 
     def atom(self, e: Expr, k: Continue) -> Steps:
         return k(e)
+
+    def returning(self, e: Op | Constructor, k: Continue) -> Steps:
+        place = e.span if isinstance(e, Constructor) else self.around and self.around.span
+        raise IrError(f"ToCPS cannot convert {e.name}, which is used as a value: calls of it return", place)
+        yield
 
     def var(self, e: Var, k: Continue) -> Steps:
         return k(self.vars.get(e, e))
@@ -362,13 +371,13 @@ class _Conversion:
 _VISIT: dict[type, Any] = {
     Call: _Conversion.call,
     Constant: _Conversion.atom,
-    Constructor: _Conversion.atom,
+    Constructor: _Conversion.returning,
     Function: _Conversion.nested,
     GlobalVar: _Conversion.global_var,
     If: _Conversion.if_,
     Let: _Conversion.let,
     Match: _Conversion.match,
-    Op: _Conversion.atom,
+    Op: _Conversion.returning,
     RefCreate: _Conversion.ref_create,
     RefRead: _Conversion.ref_read,
     RefWrite: _Conversion.ref_write,
