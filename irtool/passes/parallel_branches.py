@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from typing import overload
 
 from ..ir import Call, Dim, Expr, Function, Op, TensorType, Tuple, children, post_order, rebuild
+from ..ir.scope import Scope, common_scope
 from ..ops.base import Pattern, call, is_call_to
+from .dependence import Dependence
 
 Branch = list[Call]
 Group = list[Branch]
@@ -55,14 +57,15 @@ def combine_parallel(root: Expr, combiner: Combiner, min_num_branches: int) -> E
 def combine_parallel(root: Expr, combiner: Combiner, min_num_branches: int) -> Expr:
     """`root`, typed, with groups of at least `min_num_branches` parallel branches combined."""
     replaced: dict[Expr, Expr] = {}
-    for group in find_groups(root, combiner):
+    dependence = Dependence(root)
+    for group in find_groups(root, combiner, dependence):
         if len(group) >= min_num_branches:
-            _combine(group, combiner, replaced)
+            _combine(group, combiner, replaced, dependence)
     return replace_nodes(root, replaced) if replaced else root
 
 
-def find_groups(root: Expr, combiner: Combiner) -> list[Group]:
-    """Groups of compatible branches with the same data."""
+def find_groups(root: Expr, combiner: Combiner, dependence: Dependence) -> list[Group]:
+    """Groups of compatible branches with the same data, none of which needs the result of another."""
     users: dict[Expr, list[Call]] = {}
     shared: dict[Expr, None] = {}
     for e in post_order(root):
@@ -76,18 +79,52 @@ def find_groups(root: Expr, combiner: Combiner) -> list[Group]:
                 users.setdefault(arg, []).append(e)
     groups: list[Group] = []
     for data in shared:
-        here: list[Group] = []
+        here: list[_Gathered] = []
         for e in users[data]:
             if not is_call_to(e, combiner.operator):
                 continue
-            branch = _branch(e, users)
-            group = next((g for g in here if combiner.are_compatible(e, g[0][0])), None)
+            group = next((g for g in here if g.takes(e)), None)
             if group is None:
-                here.append([branch])
-            else:
-                group.append(branch)
-        groups += here
+                group = _Gathered(combiner, dependence)
+                here.append(group)
+            group.add(_branch(e, users))
+        groups += [g.branches for g in here]
     return groups
+
+
+class _Gathered:
+    """A group that grows: branches whose first operands are all known before any of them is computed."""
+
+    def __init__(self, combiner: Combiner, dependence: Dependence) -> None:
+        self.combiner = combiner
+        self.dependence = dependence
+        self.branches: Group = []
+        self.starts: set[Expr] = set()
+        self.scope: Scope | None = None
+
+    def takes(self, e: Call) -> bool:
+        """Whether the call can be one with those that begin the branches. Calls come in the order of computation."""
+        if not self.branches:
+            return True
+        first = self.branches[0][0]
+        if not self.combiner.are_compatible(e, first):
+            return False
+        known = self.dependence
+        if any(known.reaches(a, self.starts, known.place[first]) for a in e.args[1:]):
+            return False
+        scope = self._scope_with(e)
+        # What is bound around a scope is bound in it, too: of those that are in, it matters only where that changes.
+        others = [] if scope is self.scope else [b[0] for b in self.branches]
+        return all(known.is_bound(a, scope) for start in (*others, e) for a in start.args[1:])
+
+    def add(self, branch: Branch) -> None:
+        self.scope = self._scope_with(branch[0])
+        self.branches.append(branch)
+        self.starts.add(branch[0])
+
+    def _scope_with(self, e: Call) -> Scope | None:
+        own = self.dependence.around(e)
+        return own if self.scope is None or own is None else common_scope(self.scope, own)
 
 
 def _branch(start: Call, users: Mapping[Expr, list[Call]]) -> Branch:
@@ -102,13 +139,13 @@ def _branch(start: Call, users: Mapping[Expr, list[Call]]) -> Branch:
         branch.append(following[0])
 
 
-def _combine(branches: Group, combiner: Combiner, replaced: dict[Expr, Expr]) -> None:
+def _combine(branches: Group, combiner: Combiner, replaced: dict[Expr, Expr], dependence: Dependence) -> None:
     combined = combiner.combine(branches)
     depth = 1
     while depth < min(map(len, branches)):
         first = branches[0][depth]
         parent = first.args.index(branches[0][depth - 1])
-        if not _agree(branches, depth, parent, combiner):
+        if not _agree(branches, depth, parent, combiner) or not _are_known(branches, depth, parent, dependence):
             break
         args = tuple(
             combined if i == parent else combiner.combine_args(branches, depth, i, parent)
@@ -133,6 +170,15 @@ def _agree(branches: Group, depth: int, parent: int, combiner: Combiner) -> bool
             if i != parent and not combiner.is_arg_compatible(branches, first, e, i):
                 return False
     return True
+
+
+def _are_known(branches: Group, depth: int, parent: int, dependence: Dependence) -> bool:
+    """Whether the other operands of the calls at `depth` of all branches are known before all of these."""
+    calls = [b[depth] for b in branches]
+    operands = [a for e in calls for i, a in enumerate(e.args) if i != parent]
+    targets, first = {*calls}, min(dependence.place[e] for e in calls)
+    scope = dependence.around(*calls)
+    return all(dependence.is_bound(a, scope) and not dependence.reaches(a, targets, first) for a in operands)
 
 
 def tensor(e: Expr) -> TensorType:
