@@ -9,6 +9,7 @@ from typing import Any
 from ...ir import Call, Constant, Expr, MissingData, TensorType, Tuple
 from ...ops.base import call
 from ...ops.layout import Layout
+from ...ops.qnn.fixed_point import limits
 from ..constants import scalar_constant
 from .affine import Affine, AffineTuple, AnyAffine, NotSupported, Types, fold, rule, stated_form, tensor_type
 
@@ -198,12 +199,15 @@ def dense(e: Call, types: Types) -> Result:
 
 @rule("nn.batch_matmul", alone=True)
 def batch_matmul(e: Call, types: Types) -> Result:
-    """The quantized product."""
+    """The quantized product, which takes the second operand transposed, and only so."""
     x, y = tensor_type(types, e.args[0]), tensor_type(types, e.args[1])
     _require("qnn.batch_matmul", (x, y), _BYTES, _BYTES)
     scale = fold(call("multiply", x.scale, y.scale))
     parameters = (x.zero_point, y.zero_point, x.scale, y.scale)
-    out = call("qnn.batch_matmul", *e.args, *parameters, out_dtype="int32", transpose_a=False, transpose_b=True)
+    left, right = e.args
+    left = call("transpose", left, axes=[0, 2, 1]) if e.attrs.transpose_a else left
+    right = right if e.attrs.transpose_b else call("transpose", right, axes=[0, 2, 1])
+    out = call("qnn.batch_matmul", left, right, *parameters, out_dtype="int32", transpose_a=False, transpose_b=True)
     return out, Affine(scale, scalar_constant(0, "int32"), "int32", x.axis)
 
 
@@ -306,11 +310,22 @@ def _operands(e: Call, types: Types) -> tuple[Expr, Expr, Affine, Affine, Affine
     return left, right, a, b, out if a.dtype == out.dtype else a
 
 
+def _largest(t: Affine) -> int:
+    """The greatest magnitude of an element minus its zero point; of 32 bits what is taken for granted."""
+    if t.dtype == "int32":
+        return 0
+    low, high = limits(t.dtype)
+    zero = int(_single(fold(t.zero_point)) or 0)
+    return max(high - zero, zero - low)
+
+
 @rule("add", "multiply", "subtract")
 def arithmetic(e: Call, types: Types) -> Result:
     """The quantized operator."""
     left, right, a, b, out = _operands(e, types)
     name = "qnn.mul" if e.attrs.name == "multiply" else f"qnn.{e.attrs.name}"
+    if name == "qnn.mul" and _largest(a) * _largest(b) >= 2**31:
+        raise NotSupported(f"a product of {a.dtype} and {b.dtype} does not fit into 32 bits")
     parameters = (a.scale, a.zero_point, b.scale, b.zero_point, out.scale, out.zero_point)
     return call(name, left, right, *parameters, lhs_axis=a.axis, rhs_axis=b.axis), out
 

@@ -6,14 +6,18 @@ import math
 
 from ....diagnostics import IrError
 from ....ir import Dim, Tuple
+from ....ops.base import is_call_to
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value, apply
 
 
 def matrix_product(a: Value, b: Value) -> Value:
-    """`a @ b` of a tensor `(…, M, K)` and a matrix `(K, N)`; a matrix of known elements is stored transposed."""
-    if b.known is not None:
+    """`a @ b` of a tensor `(…, M, K)` and a matrix `(K, N)`; a matrix of known elements is stored transposed.
+
+    So is one that is dequantized: there is no integer form of other products.
+    """
+    if b.known is not None or is_call_to(b.expr, "qnn.dequantize"):
         return a.call("nn.dense", b.call("transpose", axes=[1, 0]), units=_known(b.shape[1]))
     return a.call("nn.matmul", b, units=_known(b.shape[1]))
 
