@@ -68,6 +68,7 @@ def defined_function(
         for name, a in attributes.items():
             call.attribute.append(a)
             call.attribute[-1].name = name
+        call.attribute.extend(node.graphs.values())
         types = [_type_proto(v).SerializeToString() for v in inputs]
         text = schema.get_context_dependent_function(call.SerializeToString(), types)
         proto = onnx.FunctionProto.FromString(text)

@@ -31,6 +31,8 @@ class Node:
     subgraphs: Mapping[str, Graph]
     place: Span | None = None
     overload: str = ""
+    graphs: Mapping[str, Any] = field(default_factory=dict)
+    """The protos of the attributes that are graphs, for definitions of operators that contain these."""
 
     @property
     def op_type(self) -> str:

@@ -103,13 +103,14 @@ def _read_node(proto: Any, listing: _Listing, depth: int) -> Node:
     name = f"{proto.name}: " if proto.name else ""
     angled = f"<{scalars}>" if scalars else ""
     place = listing.add(depth, f"{name}{', '.join(outputs)} = {key}{angled}({', '.join(inputs)})", proto.name)
-    subgraphs = {}
+    subgraphs, graphs = {}, {}
     for a in proto.attribute:
         if a.HasField("g"):
             subgraphs[a.name] = _read_graph(a.g, listing, depth + 1)
+            graphs[a.name] = a
         else:
             attributes[a.name] = a
-    return Node(key, proto.name, inputs, outputs, attributes, subgraphs, place, getattr(proto, "overload", ""))
+    return Node(key, proto.name, inputs, outputs, attributes, subgraphs, place, getattr(proto, "overload", ""), graphs)
 
 
 _LONGEST = 8
