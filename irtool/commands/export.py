@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     help="The file to write; others may appear beside it, named after it. - prints text that is a single file.",
 )
 @click.option(
-    "--opset", type=int, default=None, metavar="N", help="Version of ONNX's operators: 18 or later. Default: 21."
+    "--opset", type=int, default=None, metavar="N", help="Version of ONNX's operators: 18 or later. Default: 20."
 )
 @click.option(
     "--external-data",
@@ -63,7 +63,7 @@ def command(
 
     \b
     irtool export net.relay --params weights.npz -o net.onnx
-    irtool export net.relay --opset=20 --external-data -o net.onnx
+    irtool export net.relay --opset=18 --external-data -o net.onnx
     irtool export --to=relax net.relay -o net.py
     """
     from ..diagnostics import UsageError

@@ -167,3 +167,91 @@ def test_options_are_checked() -> None:
     with pytest.raises(irtool.diagnostics.UsageError, match="opset 7"):
         model_of("def @main(%x: float32) { exp(%x) }", opset=7)
     assert parse_export("onnx{opset=20}") == parse_export("onnx{opset=20 external_data=False}")
+
+
+@pytest.mark.promise("ONNX out")
+def test_every_operator_has_a_form_or_a_reason() -> None:
+    from irtool.exports.onnx.form import Absent, form_of
+    from irtool.ops import operators
+
+    outside = operators.outside()
+    forms = {name: form_of(name) for name in operators.names() if name not in outside}
+    assert not [name for name, form in forms.items() if form is None]
+    assert all(form.becomes for form in forms.values() if form is not None and not isinstance(form, Absent))
+
+
+@pytest.mark.promise("ONNX out")
+def test_other_layouts_are_rearranged_around_the_node() -> None:
+    x, w = np.ones((1, 6, 6, 4), "float32"), np.ones((3, 3, 4, 8), "float32")
+    model = runs_equal(
+        """
+def @main(%x: Tensor[(1, 6, 6, 4), float32], %w: Tensor[(3, 3, 4, 8), float32]) {
+  nn.max_pool2d(nn.conv2d(%x, %w, data_layout="NHWC", kernel_layout="HWIO"), pool_size=[2, 2], layout="NHWC")
+}""",
+        x,
+        w,
+    )
+    assert [n.op_type for n in model.graph.node if n.op_type != "Transpose"] == ["Conv", "MaxPool"]
+
+
+@pytest.mark.promise("ONNX out")
+def test_quantized_layers_are_integer_nodes() -> None:
+    rng = np.random.RandomState(0)
+    x, w = (rng.randint(0, 100, s).astype(d) for s, d in (((2, 8), "uint8"), ((3, 8), "int8")))
+    model = runs_equal(
+        """
+def @main(%x: Tensor[(2, 8), uint8], %w: Tensor[(3, 8), int8]) {
+  %0 = qnn.dense(%x, %w, 3, 1, 0.5f, 0.25f, units=3, out_dtype="int32");
+  %1 = qnn.requantize(%0, 0.125f, 0, 4f, 7, out_dtype="uint8");
+  qnn.dequantize(%1, 4f, 7)
+}""",
+        x,
+        w,
+    )
+    kinds = [n.op_type for n in model.graph.node]
+    assert "MatMulInteger" in kinds and "DequantizeLinear" in kinds and not {"Round", "QuantizeLinear"} & set(kinds)
+
+
+@pytest.mark.promise("ONNX out")
+def test_extents_may_be_unknown() -> None:
+    from onnx.reference import ReferenceEvaluator
+
+    text = """
+def @main(%x: Tensor[(?, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32]) {
+  %0 = nn.conv2d(%x, %w, padding=[1, 1], channels=4, kernel_size=[3, 3]);
+  %1 = nn.batch_flatten(nn.avg_pool2d(%0, pool_size=[2, 2], strides=[2, 2]));
+  mean(%1, axis=[1])
+}"""
+    module = infer_types(irtool.parse(f'#[version = "0.0.5"]\n{text}'))
+    x, w = np.random.RandomState(0).rand(2, 3, 8, 8).astype("float32"), np.ones((4, 3, 3, 3), "float32")
+    (found,) = ReferenceEvaluator(model_of(text)).run(None, {"x": x, "w": w})
+    np.testing.assert_allclose(found, evaluate(module, [x, w]), rtol=1e-5)
+
+
+@pytest.mark.promise("ONNX out")
+def test_deep_texts_need_no_stack() -> None:
+    lines = ["  let %x0 = tanh(%x);", *(f"  let %x{i} = tanh(%x{i - 1});" for i in range(1, 3000))]
+    model = model_of("def @main(%x: Tensor[(2), float32]) {\n" + "\n".join(lines) + "\n  %x2999\n}")
+    assert len(model.graph.node) == 3000
+    nested = "%x"
+    for _ in range(3000):
+        nested = f"tanh({nested})"
+    assert len(model_of(f"def @main(%x: Tensor[(2), float32]) {{ {nested} }}").graph.node) == 3000
+    text = "%x"
+    for _ in range(40):
+        text = f"if (%c) {{ exp({text}) }} else {{ %x }}"
+    with pytest.raises(IrError, match="nested more than 30 deep"):
+        model_of(f"def @main(%c: bool, %x: Tensor[(2), float32]) {{ {text} }}")
+
+
+@pytest.mark.promise("ONNX out")
+def test_references_are_removed_where_they_can_be() -> None:
+    runs_equal(
+        """
+def @main(%x: Tensor[(3, 4), float32]) {
+  let %r = ref(%x);
+  let %u = ref_write(%r, exp(ref_read(%r)));
+  add(ref_read(%r), %x)
+}""",
+        X,
+    )

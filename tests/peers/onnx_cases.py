@@ -61,7 +61,7 @@ def verdict(case: Case, opset: int) -> str:
     return ""
 
 
-def listed(opset: int = 21) -> str:
+def listed(opset: int = Onnx.opset) -> str:
     """A line for each case that does not come through."""
     lines = []
     for cls in operators:

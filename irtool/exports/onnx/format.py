@@ -39,7 +39,7 @@ class Onnx(Export):
 
     ending: ClassVar[str] = ".onnx"
 
-    opset: int = 21
+    opset: int = 20
     external_data: bool = False
 
     def write(self, module: Module, request: Request) -> list[File]:

@@ -64,7 +64,11 @@ def has_data(module: Module) -> bool:
 def first_order(module: Module) -> Module:
     """The module without what partial evaluation removes; the module itself where it cannot."""
     try:
-        return infer_types(run_passes(module, f"{_FIRST_ORDER},RemoveUnusedFunctions", instruments=()))
+        made = infer_types(run_passes(module, f"{_FIRST_ORDER},RemoveUnusedFunctions", instruments=()))
+        if not any(isinstance(e, RefRead) for f in made.relay_functions.values() for e in post_order(f.body)):
+            # What nobody reads any more need not be written.
+            made = infer_types(run_passes(made, "DeadCodeElimination{ignore_impurity=true}", instruments=()))
+        return made
     except IrError:
         return module
 

@@ -206,6 +206,17 @@ class Site(Writer):
             self.refuse("the shape must be known")
         return known
 
+    def known(self, t: TensorType, axis: int) -> int:
+        """One extent of a tensor type. Raises NoForm where it is not known."""
+        extent = t.shape[axis]
+        if not isinstance(extent, int):
+            self.refuse(f"the extent of axis {axis} must be known")
+        return int(extent)
+
+    def spatial(self, t: TensorType) -> list[int]:
+        """The extents behind batch and channels. Raises NoForm where one is not known."""
+        return [self.known(t, axis) for axis in range(2, len(t.shape))]
+
     def axes(self, index: int, axes: Sequence[int]) -> list[int]:
         """Axes of an argument, none counted from the back."""
         rank = len(self.tensor(index).shape)

@@ -81,7 +81,7 @@ class Conv(Expansion):
     def emit(self, s: Site) -> Any:
         x, w = s.inputs
         at, rank = s.attrs, len(s.tensor(0).shape) - 2
-        channels, depth = s.static(s.out)[1], s.dims(0)[1] // int(at.groups)
+        channels, depth = s.known(s.out, 1), s.known(s.tensor(0), 1) // int(at.groups)
         if s.dims(1)[0] != channels:  # several filters for each channel of the data
             w = s.reshape(w, [channels, depth, *s.dims(1)[2:]])
         shared: dict[str, Any] = {

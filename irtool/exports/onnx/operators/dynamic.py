@@ -16,17 +16,34 @@ from .image import _COORDINATES, _MODES, _ROUNDINGS
 @form("dyn.reshape")
 @dataclass(frozen=True)
 class Reshape(Form):
-    """`Reshape`"""
+    """`Reshape`; the codes 0 and -3 are replaced by the extents that they take over, found with `Gather`"""
 
     direct: ClassVar[bool] = True
-    differs: ClassVar[str] = "codes below -1, where they are no constants, are refused while running"
+    differs: ClassVar[str] = "the codes -2 and -4, which change the number of axes, are refused while running"
 
     def emit(self, s: Site) -> Any:
         x, shape = s.inputs
+        codes = s.cast(shape, "int64")
+        count, rank = s.known(s.tensor(1), 0), len(s.tensor(0).shape)
         known = s.constants.arrays.get(shape.name)
-        if known is not None and known[0].size and known[0].min() < -1:
-            s.refuse("ONNX has the codes 0 and -1 only")
-        return s.node("Reshape", x, s.cast(shape, "int64"))
+        if known is not None and known[0].size and known[0].min() >= -1:
+            return s.node("Reshape", x, codes)
+        one = s.constant(1, "int64")
+        extents = s.concat([s.shape(x), s.ints(*([1] * (2 * count + 1)))], 0) if count else s.shape(x)
+        taken: Value = s.constant(0, "int64")  # axes of the data that the codes so far stand for
+        found: list[Value] = []
+        for i in range(count):
+            code = s.node("Gather", codes, s.constant(i, "int64"), axis=0)
+            merges = s.compare("Equal", code, s.constant(-3, "int64"))
+            here = s.node("Gather", extents, taken, axis=0)
+            after = s.add(taken, one)
+            both = s.mul(here, s.node("Gather", extents, after, axis=0))
+            copied = s.where(s.compare("Equal", code, s.constant(0, "int64")), here, code)
+            found.append(s.unsqueeze(s.where(merges, both, copied), 0))
+            taken = s.add(after, s.cast(merges, "int64"))
+        if not found or not rank:
+            return s.node("Reshape", x, codes)
+        return s.node("Reshape", x, s.concat(found, 0), allowzero=1)
 
 
 @form("dyn.broadcast_to")

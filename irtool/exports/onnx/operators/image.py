@@ -52,7 +52,7 @@ class Resize(Form):
             if len(given) == 2 * rank:
                 roi = [(given[i], given[rank + i]) for i in range(rank)]
             extrapolation = at.extrapolation_value
-        size = [s.static(s.out)[a] for a in axes]
+        size = [s.known(s.out, a) for a in axes]
         if self._has_node(method, rank, at.layout == canonical, x.dtype):
             return s.cast(_resized(s, x, axes, size, method), s.out.dtype)
         made = by_taps(s, x, s.dims(0), axes, size, method, roi, extrapolation, exact=name == "nn.upsampling")
@@ -66,8 +66,10 @@ class Resize(Form):
 
 
 def _resized(s: Site, x: Value, axes: Sequence[int], size: Sequence[int], method: Method) -> Value:
-    shape = s.dims(0)
-    sizes = [size[list(axes).index(a)] if a in axes else shape[a] for a in range(len(shape))]
+    if s.tensor(0).is_static:
+        sizes = s.ints(*(size[list(axes).index(a)] if a in axes else d for a, d in enumerate(s.dims(0))))
+    else:
+        sizes = s.concat([s.slice(s.shape(x), [0], [2], [0]), s.ints(*size)], 0)
     nearest = method.name == "nearest_neighbor"
     cubic = method.name == "cubic"
     return s.node(
@@ -75,7 +77,7 @@ def _resized(s: Site, x: Value, axes: Sequence[int], size: Sequence[int], method
         x,
         None,
         None,
-        s.ints(*sizes),
+        sizes,
         mode=_MODES[method.name],
         coordinate_transformation_mode=method.coordinates,
         nearest_mode=_ROUNDINGS[method.rounding_in_use] if nearest else None,

@@ -15,9 +15,12 @@ from ..site import Site
 
 def in_range(s: Site, index: Value, extent: Any, mode: str = "clip") -> Value:
     """Indices along an axis, as `int64` within it."""
-    if not isinstance(extent, int):
-        s.refuse("the extent of the axis must be known, since indices are clipped to it")
     wide = s.cast(index, "int64")
+    if isinstance(extent, Value):
+        if mode == "wrap":
+            return s.node("Mod", wide, extent)
+        least = s.node("Min", wide, s.sub(extent, s.constant(1, "int64")))
+        return s.node("Max", least, s.constant(0, "int64"))
     known = s.constants.arrays.get(index.name)
     if known is not None and known[0].size and known[0].min() >= 0 and known[0].max() < extent:
         return wide
@@ -26,6 +29,11 @@ def in_range(s: Site, index: Value, extent: Any, mode: str = "clip") -> Value:
     if is_unsigned(index.dtype) and index.dtype == "uint64":
         wide = s.cast(s.node("Min", index, s.constant(max(int(extent) - 1, 0), "uint64")), "int64")
     return s.node("Clip", wide, s.constant(0, "int64"), s.constant(max(int(extent) - 1, 0), "int64"))
+
+
+def extent_of(s: Site, x: Value, extent: Any, axis: int) -> Any:
+    """An extent: the number if it is known, else the value of it."""
+    return int(extent) if isinstance(extent, int) else s.node("Gather", s.shape(x), s.constant(axis, "int64"), axis=0)
 
 
 @form("take")
@@ -41,10 +49,10 @@ class Take(Form):
         if at.axis is None:
             x = s.reshape(x, [-1])
             axis = 0
-            extent: Any = int(np.prod(s.dims(0)))
+            extent: Any = int(np.prod(s.dims(0))) if t.is_static else s.node("Size", x, dtype="int64")
         else:
             axis = s.axes(0, [at.axis])[0]
-            extent = t.shape[axis]
+            extent = extent_of(s, x, t.shape[axis], axis)
         index = s.cast(index, "int64") if at.mode == "fast" else in_range(s, index, extent, at.mode)
         batch = at.batch_dims % max(len(s.tensor(1).shape), 1) if at.batch_dims < 0 else at.batch_dims
         if not batch:
@@ -79,7 +87,8 @@ class Gather(Form):
     def emit(self, s: Site) -> Any:
         x, index = s.inputs
         axis = s.axes(0, [s.attrs.axis])[0]
-        return s.node("GatherElements", x, in_range(s, index, s.tensor(0).shape[axis]), axis=axis)
+        extent = extent_of(s, x, s.tensor(0).shape[axis], axis)
+        return s.node("GatherElements", x, in_range(s, index, extent), axis=axis)
 
 
 @form("gather_nd")
@@ -140,9 +149,11 @@ class Scatter(Form):
     def emit(self, s: Site) -> Any:
         x, index, updates = s.inputs
         axis = s.axes(0, [s.attrs.axis])[0]
-        shape = s.dims(1)
-        if shape != s.dims(2):
-            updates = s.slice(updates, [0] * len(shape), list(shape), list(range(len(shape))))
+        if (
+            not s.tensor(1).is_static or s.tensor(1).shape != s.tensor(2).shape
+        ):  # what is beyond the indices is not read
+            axes = s.ints(*range(len(s.tensor(1).shape)))
+            updates = s.node("Slice", updates, s.ints(*([0] * len(s.tensor(1).shape))), s.shape(index), axes)
         how = s.attrs.meeting
         index = s.cast(index, "int64")
         if how == "mean":

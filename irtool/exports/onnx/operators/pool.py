@@ -55,6 +55,8 @@ class Pool(Expansion):
         window, strides, dilations = (spread(v, rank) for v in (at.pool_size, at.strides, at.dilation))
         if not is_float(x.dtype) and (mean or x.dtype not in ("int8", "uint8")):
             return _by_taps(s, x, window, strides, dilations, pads, mean)
+        if any(p >= w for p, w in zip(pads, [*window, *window], strict=True)):  # ONNX Runtime has no wider padding
+            return _by_taps(s, x, window, strides, dilations, pads, mean)
         if mean and any(d > 1 for d in dilations) and s.opset < 19:
             return _by_taps(s, x, window, strides, dilations, pads, mean)
         if at.ceil_mode:
@@ -74,11 +76,11 @@ class Pool(Expansion):
 
 def _reaching(s: Site, pads: list[int], window: list[int], strides: list[int], dilations: list[int]) -> list[int]:
     """Padding that is as long as the last window of a result whose extent is rounded up needs it."""
-    rank, shape, out = len(window), s.dims(0), s.static(s.out)
+    rank, shape, out = len(window), s.spatial(s.tensor(0)), s.spatial(s.out)
     made = list(pads)
     for i in range(rank):
-        needed = (int(out[2 + i]) - 1) * strides[i] + (window[i] - 1) * dilations[i] + 1
-        made[rank + i] = max(made[rank + i], needed - shape[2 + i] - pads[i])
+        needed = (out[i] - 1) * strides[i] + (window[i] - 1) * dilations[i] + 1
+        made[rank + i] = max(made[rank + i], needed - shape[i] - pads[i])
     return made
 
 
@@ -89,7 +91,7 @@ def _by_taps(
     import itertools
 
     at, rank, dtype = s.attrs, len(window), x.dtype
-    shape, out = s.dims(0), [int(d) for d in s.static(s.out)[2:]]
+    shape, out = s.spatial(s.tensor(0)), s.spatial(s.out)
     wide = dtype if is_float(dtype) else "int64" if dtype in ("int64", "uint32", "uint64") else "int32"
     x = s.cast(x, wide)
     reach = _reaching(s, pads, window, strides, dilations)
@@ -108,7 +110,7 @@ def _by_taps(
     count = np.ones((), "int64")
     for i in range(rank):
         counts = []
-        low, high = (-pads[i], shape[2 + i] + pads[rank + i]) if at.count_include_pad else (0, shape[2 + i])
+        low, high = (-pads[i], shape[i] + pads[rank + i]) if mean and at.count_include_pad else (0, shape[i])
         for p in range(out[i]):
             start = p * strides[i] - pads[i]
             counts.append(sum(low <= start + t * dilations[i] < high for t in range(window[i])))
@@ -160,7 +162,7 @@ class AdaptivePool(Expansion):
     def emit(self, s: Site) -> Any:
         (x,) = s.inputs
         kind = "Average" if "avg" in s.attrs.name else "Max"
-        shape, out = s.dims(0)[2:], [int(d) for d in s.static(s.out)[2:]]
+        shape, out = s.spatial(s.tensor(0)), s.spatial(s.out)
         if not is_float(x.dtype):
             s.refuse(f"ONNX has {kind}Pool for floating point, not for {x.dtype}")
         if 0 not in out and all(n % m == 0 for n, m in zip(shape, out, strict=True)):

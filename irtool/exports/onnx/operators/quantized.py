@@ -82,7 +82,13 @@ def _fits(s: RelaySite) -> bool:
 def _zeros(s: Site) -> tuple[Value, Value]:
     """The zero points as scalars of the operands' dtypes."""
     x, w, x_zero, w_zero = s.inputs[:4]
-    return s.reshape(s.cast(x_zero, x.dtype), []), s.reshape(s.cast(w_zero, w.dtype), [])
+    return _narrow(s, x_zero, x.dtype, ()), _narrow(s, w_zero, w.dtype, ())
+
+
+def _narrow(s: Site, zero: Value, dtype: str, shape: tuple[int, ...] | None = None) -> Value:
+    """A zero point that is a constant, as one of the data's dtype."""
+    data, _ = s.constants.arrays[zero.name]
+    return s.constant(data if shape is None else data.reshape(shape), dtype, "zero_point")
 
 
 @form("qnn.conv2d")
@@ -157,9 +163,10 @@ class Dequantize(Expansion):
         rank = len(s.tensor(0).shape)
         axis = s.attrs.axis % rank if rank else 0
         if s.dims(1) == (1,) and (not rank or s.dims(0)[axis] != 1):
-            scale, zero = s.reshape(scale, []), s.reshape(zero, [])
+            scale = s.reshape(scale, [])
+            zero = s.constant(s.constants.arrays[zero.name][0].reshape(()), zero.dtype)
         per_axis = axis if s.dims(1) else None
-        return s.node("DequantizeLinear", x, scale, s.cast(zero, x.dtype), dtype="float32", axis=per_axis)
+        return s.node("DequantizeLinear", x, scale, _narrow(s, zero, x.dtype), dtype="float32", axis=per_axis)
 
 
 @decomposed("products and shifts in `int64`, halves rounded up", "fixed_point_multiply_per_axis")

@@ -61,10 +61,9 @@ class Mean(Form):
             s.refuse("of truth values it is no number")
         wide = s.cast(x, "int64" if x.dtype in ("int64", "uint64", "uint32") else "int32")
         total = s.reduce("ReduceSum", wide, axes, s.attrs.keepdims)
-        shape = s.dims(0)
         count = 1
         for a in axes:
-            count *= shape[a]
+            count *= s.known(s.tensor(0), a)
         narrow = s.cast(s.cast(total, x.dtype), wide.dtype)
         return s.cast(s.div(narrow, s.scalar(count, wide)), x.dtype)
 
@@ -103,7 +102,7 @@ class ArgExtreme(Form):
             )
             return s.cast(made, s.out.dtype)
         kept = [a for a in range(rank) if a not in axes]
-        shape = s.dims(0)
+        shape = [s.known(s.tensor(0), a) if a in kept else -1 for a in range(rank)]
         merged = s.reshape(s.transpose(x, kept + axes), [*(shape[a] for a in kept), -1])
         made = s.node(self.node, merged, dtype="int64", axis=len(kept), keepdims=0, select_last_index=last or None)
         if s.attrs.keepdims:
@@ -123,8 +122,7 @@ def variance(s: Site) -> Value:
     square = s.mul(difference, difference)
     if not s.attrs.unbiased:
         return s.reduce("ReduceMean", square, axes, s.attrs.keepdims)
-    shape = s.dims(0)
     count = 1
     for a in axes:
-        count *= shape[a]
+        count *= s.known(s.tensor(0), a)
     return s.div(s.reduce("ReduceSum", square, axes, s.attrs.keepdims), s.scalar(count - 1, x))

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....deferred import np
-from ..dtypes import is_float
+from ....ir import Constant, TensorType
 from ..form import Absent, Form, NoForm, decomposed, form, row
 from ..graph import Value
 from ..site import Site
+from .unary import truncated
 
 
 @form(
@@ -134,34 +135,20 @@ class StridedSlice(Form):
     direct: ClassVar[bool] = True
 
     def emit(self, s: Site) -> Any:
-        at = s.attrs
-        x, begin = s.inputs[0], list(at.begin)
-        axes = s.axes(0, at.axes) if at.axes else list(range(len(begin)))
-        strides = [int(v) for v in at.strides] if at.strides and at.slice_mode != "size" else []
-        strides += [1] * (len(begin) - len(strides)) if len(strides) != 1 else strides * (len(begin) - 1)
-        ends = []
-        for i, end in enumerate(at.end):
-            if at.slice_mode == "size":
-                size, start = int(end), int(begin[i])
-                wide = s.tensor(0).shape[axes[i]]
-                if start < 0:
-                    if not isinstance(wide, int):
-                        s.refuse("a start from the back needs a known shape")
-                    start += wide
-                ends.append(_LAST if size < 0 else start + size)
-            else:
-                ends.append(_to_end(int(end), strides[i]))
-        return s.slice(x, [int(b) for b in begin], ends, axes, strides)
+        ranges = s.attrs.ranges(len(s.tensor(0).shape))
+        starts = [_bound(r.begin) for r in ranges]
+        ends = [_bound(r.end) for r in ranges]
+        return s.slice(s.inputs[0], starts, ends, [r.axis for r in ranges], [r.stride for r in ranges])
 
 
 _LAST = (1 << 63) - 1
 
 
-def _to_end(end: int, stride: int) -> int:
-    """An end as ONNX has it: the largest number is the end of an axis, and the least one is in front of its start."""
-    if end >= (1 << 31) - 1 and stride > 0:
+def _bound(index: int) -> int:
+    """A bound as ONNX has it: what is beyond all axes is the end of the axis, or in front of its start."""
+    if index >= (1 << 31) - 1:
         return _LAST
-    return -_LAST if end <= -(1 << 31) + 1 and stride < 0 else end
+    return -_LAST if index <= -(1 << 31) + 1 else index
 
 
 @form("reverse")
@@ -236,18 +223,22 @@ class Tile(Form):
 @form("repeat")
 @dataclass(frozen=True)
 class Repeat(Form):
-    """`Unsqueeze`, `Expand` along the new axis, `Reshape`"""
+    """`Unsqueeze`, `Tile` along the new axis, `Reshape`"""
 
     def emit(self, s: Site) -> Any:
-        x, shape = s.inputs[0], s.dims(0)
-        count = int(s.attrs.repeats)
+        x, count = s.inputs[0], int(s.attrs.repeats)
+        rank, axis = len(s.tensor(0).shape), 0
         if s.attrs.axis is None:
-            axis, shape = 0, (int(np.prod(shape)),)
-            x = s.reshape(x, shape)
+            x, rank = s.reshape(x, [-1]), 1
         else:
             axis = s.axes(0, [s.attrs.axis])[0]
-        wide = s.node("Expand", s.unsqueeze(x, axis + 1), s.ints(*shape[: axis + 1], count, *shape[axis + 1 :]))
-        return s.reshape(wide, [*shape[:axis], shape[axis] * count, *shape[axis + 1 :]])
+        wide = s.node(
+            "Tile", s.unsqueeze(x, axis + 1), s.ints(*(count if a == axis + 1 else 1 for a in range(rank + 1)))
+        )
+        if s.out.is_static:
+            return s.reshape(wide, s.static(s.out))
+        shape = s.mul(s.shape(x), s.ints(*(count if a == axis else 1 for a in range(rank))))
+        return s.node("Reshape", wide, shape)
 
 
 @form("zeros", "ones", "full", "zeros_like", "ones_like", "full_like")
@@ -332,7 +323,7 @@ class LayoutTransform(Form):
         source, target = axes_of(s.attrs.src_layout), axes_of(s.attrs.dst_layout)
         if s.attrs.name == "auto_scheduler_layout_transform":  # all parts of an axis are counted, and stand in order
             return regrouped(s, s.inputs[0], source, target)
-        return relayout(s, s.inputs[0], s.dims(0), source, target)
+        return relayout(s, s.inputs[0], s.tensor(0), source, target)
 
 
 def regrouped(s: Site, x: Value, source: list[tuple[str, int]], target: list[tuple[str, int]]) -> Value:
@@ -356,8 +347,8 @@ def axes_of(layout: str) -> list[tuple[str, int]]:
     return found
 
 
-def relayout(s: Site, x: Value, shape: Any, old: list[tuple[str, int]], new: list[tuple[str, int]]) -> Value:
-    """A tensor of a known shape in another layout."""
+def relayout(s: Site, x: Value, t: TensorType, old: list[tuple[str, int]], new: list[tuple[str, int]]) -> Value:
+    """A tensor in another layout. Blocked axes need a known shape."""
     if old == new:
         return s.node("Identity", x)
     wholes = [letter for letter, block in old if not block and letter.isupper()]
@@ -371,6 +362,10 @@ def relayout(s: Site, x: Value, shape: Any, old: list[tuple[str, int]], new: lis
         if a.upper() == w
     ]
     x = s.transpose(x, order)
+    if not any(block for _, block in (*old, *new)):
+        letters = [old[i][0] for i in order]
+        return s.transpose(x, [letters.index(a) for a, _ in new])
+    shape = s.static(t)
     extents = {w: int(np.prod([shape[i] for i, (a, _) in enumerate(old) if a.upper() == w])) for w in wholes}
     if len(old) > len(wholes):
         x = s.reshape(x, [extents[w] for w in wholes])
@@ -461,13 +456,22 @@ class Einsum(Form):
         return s.node("Einsum", *s.inputs[0], equation=s.attrs.equation)
 
 
-@decomposed("`Range`, `Cast`", "arange")
+@decomposed("`Range` of the number of elements, times the step, plus the start", "arange")
 def arange(s: Site) -> Value:
-    start, stop, step = s.inputs
+    """The number of elements is found as in Relay: from whole numbers, if steps are 1 or more and nothing is constant."""
     dtype = s.out.dtype
-    wide = dtype if is_float(dtype) or dtype in ("int16", "int32", "int64") else "int64"
-    start, stop, step = (s.reshape(s.cast(v, wide), []) for v in (start, stop, step))
-    return s.cast(s.node("Range", start, stop, step), dtype)
+    start, stop, step = (s.reshape(v, []) for v in s.inputs)
+    if s.out.is_static:
+        count = s.constant(s.static(s.out)[0], "int64")
+    else:
+        real = [s.cast(v, "float64") for v in (start, stop, step)]
+        if not all(isinstance(e, Constant) for e in (s.attrs.start, s.attrs.stop, s.attrs.step)):
+            large = s.compare("GreaterOrEqual", s.node("Abs", real[2]), s.constant(1, "float64"))
+            real = [s.where(large, truncated(s, v), v) for v in real]
+        count = s.cast(s.node("Ceil", s.div(s.sub(real[1], real[0]), real[2])), "int64")
+    steps = s.node("Range", s.constant(0, "int64"), count, s.constant(1, "int64"))
+    given = start.dtype
+    return s.cast(s.add(start, s.mul(step, s.cast(steps, given))), dtype)
 
 
 row(Absent("it lowers to a function of TVM's index maps, which ONNX cannot hold"), "meta_schedule_layout_transform")

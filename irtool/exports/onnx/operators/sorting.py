@@ -28,14 +28,13 @@ class Sort(Form):
 
 def top(s: Site, x: Value, count: Any, axis: int, largest: bool) -> tuple[Value, Value]:
     """The first elements in order, and their positions."""
-    if not isinstance(count, int):
-        s.refuse("the extent of the axis must be known")
+    amount = s.ints(int(count)) if isinstance(count, int) else s.slice(s.shape(x), [axis], [axis + 1], [0])
     wide = x.dtype if is_float(x.dtype) or x.dtype in ("int32", "int64") else "int64"
     made = s.nodes(
         "TopK",
         2,
         s.cast(x, wide),
-        s.ints(int(count)),
+        amount,
         dtypes=[wide, "int64"],
         axis=axis,
         largest=int(largest),
@@ -145,7 +144,7 @@ class Stft(Form):
         frames = (length - at.n_fft) // at.hop_length + 1
         places = np.arange(frames)[:, None] * at.hop_length + np.arange(at.win_length)
         pieces = s.node("Gather", x, s.constant(places, "int64"), axis=len(shape) - 1)
-        pieces = s.mul(pieces, s.slice(window, [0], [at.win_length], [0]))
+        pieces = s.mul(pieces, s.slice(s.cast(window, x.dtype), [0], [at.win_length], [0]))
         frequencies = np.arange(at.n_fft // 2 + 1 if at.onesided else at.n_fft)
         angles = 2 * np.pi * np.outer(np.arange(at.win_length), frequencies) / at.win_length
         scale = 1 / np.sqrt(at.n_fft) if at.normalized else 1.0
