@@ -11,6 +11,7 @@ from typing import Any
 from tests.fuzz.agreement import try_some, write_disagreement
 from tests.fuzz.compiled import run_compiled, write_compiled
 from tests.fuzz.failures import write_failure, write_text_failure
+from tests.fuzz.model_trial import run_model_trial, write_model_failure
 from tests.fuzz.text_trial import run_text_trial
 from tests.fuzz.trial import run_trial
 from tests.fuzz.values import run_values, write_value
@@ -37,5 +38,6 @@ KINDS = {
     "calls": Kind(100, partial(map, try_some), write_disagreement),
     "texts": Kind(200, partial(map, partial(run_text_trial, wide=True)), write_text_failure),
     "compiled": Kind(10, run_compiled, write_compiled),
+    "models": Kind(50, partial(map, partial(run_model_trial, wide=True)), write_model_failure),
     "values": Kind(30, run_values, write_value),
 }

@@ -1,72 +1,128 @@
-"""Tensors whose data is in another file, beside the model and nowhere else."""
+"""Tensors whose data is not in the parsed model: it is further back in the model's file, or in files beside it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...deferred import np
 from ...diagnostics import IrError
-from .mistakes import DamagedModel
-from .tensors import dtype_of, read_tensor
+from ...files import open_file
+from .mistakes import DamagedModel, UnsupportedNode
+from .tensors import count_elements, from_raw, numpy_dtype
+
+_DIGITS = 19
+"""Of an offset or a length: more are no number of bytes."""
 
 
-def reader_beside(path: str) -> Callable[[Any], np.ndarray]:
-    """What reads the external data of the tensors of the model at `path`."""
-    folder = os.path.dirname(os.path.abspath(path))
-    return lambda proto: read_external(proto, folder, path)
+@dataclass(frozen=True)
+class Elsewhere:
+    """Reads the elements of tensors whose data was left where it is, each once.
 
-
-def read_external(proto: Any, folder: str, filename: str) -> np.ndarray:
-    """The elements of a tensor that are in a file of `folder`.
-
-    Raises IrError for a location that is absolute or leads out of the folder, by `..` or by a link, and for a file that is
-    missing or too short.
+    Attributes:
+        name: what messages call the model; its path, if it has a folder.
+        folder: the only one from which files are read; empty where there is none.
+        held: offset and length of data in the model's own bytes, by the tensor's name.
+        data: these bytes, where they came through a pipe; else they are in the file `name`.
     """
-    entries = {e.key: e.value for e in proto.external_data}
-    location = entries.get("location", "")
-    what = f"the initializer {proto.name}"
-    path = _inside(folder, location, what, filename)
-    try:
-        offset, length = int(entries.get("offset", 0) or 0), int(entries.get("length", 0) or 0)
-    except ValueError:
-        raise IrError(
-            f"{what} has an offset or a length that is no number", filename=filename, code=DamagedModel
-        ) from None
-    dtype = dtype_of(proto.data_type, what)
-    count = 1
-    for d in proto.dims:
-        count *= d
-    size = count * np.dtype("uint16" if dtype == "bfloat16" else dtype).itemsize
-    if offset < 0 or length < 0 or (length and length != size):
-        raise IrError(f"{what} needs {size} bytes, not {length} at {offset}", filename=filename, code=DamagedModel)
-    try:
-        if os.path.getsize(path) < offset + size:
+
+    name: str
+    folder: str = ""
+    held: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    data: bytes | None = None
+
+    def __call__(self, proto: Any) -> np.ndarray:
+        """The elements of a tensor. Raises IrError for data that does not fit, and for files that must not be read."""
+        what = f"the initializer {proto.name}"
+        dtype, count = count_elements(proto, what)
+        size = count * np.dtype(numpy_dtype(dtype)).itemsize
+        if proto.name in self.held and not proto.external_data:
+            return self._own(proto, what, dtype, size)
+        return self._external(proto, what, dtype, size)
+
+    def _own(self, proto: Any, what: str, dtype: str, size: int) -> np.ndarray:
+        offset, length = self.held[proto.name]
+        if length != size:
             raise IrError(
-                f"{what} needs {size} bytes at {offset} of {location}, which ends before",
-                filename=filename,
+                f"{what} of shape {tuple(proto.dims)} needs {size} bytes and has {length}",
+                filename=self.name,
                 code=DamagedModel,
             )
-        with open(path, "rb") as file:
-            file.seek(offset)
-            data = file.read(size)
-    except OSError as error:
-        raise IrError(
-            f"cannot read {location}, which has {what}: {error.strerror}", filename=filename, code=DamagedModel
-        ) from None
-    held = type(proto)(name=proto.name, data_type=proto.data_type, dims=proto.dims, raw_data=data)
-    return read_tensor(held, what)
+        if self.data is not None:
+            return from_raw(memoryview(self.data)[offset : offset + length], dtype, proto.dims)
+        return self._read(self.name, offset, size, dtype, proto, what)
 
+    def _external(self, proto: Any, what: str, dtype: str, size: int) -> np.ndarray:
+        entries = {str(e.key): str(e.value) for e in proto.external_data}
+        location = entries.get("location", "")
+        if not self.folder:
+            raise IrError(
+                f"the elements of {proto.name} are in another file, and the model has no folder",
+                filename=self.name,
+                help="name the model's file: its data is looked for beside it",
+                code=UnsupportedNode,
+            )
+        path = self._inside(location, what)
+        offset, length = (self._number(entries, key, what) for key in ("offset", "length"))
+        if length and length != size:
+            raise IrError(f"{what} needs {size} bytes, not {length}", filename=self.name, code=DamagedModel)
+        try:
+            held = os.path.getsize(path)
+        except (OSError, ValueError) as error:
+            raise self._unreadable(location, what, error) from None
+        if held < offset + size:
+            raise IrError(
+                f"{what} needs {size} bytes at {offset} of {location}, which has {held}",
+                filename=self.name,
+                code=DamagedModel,
+            )
+        return self._read(path, offset, size, dtype, proto, what)
 
-def _inside(folder: str, location: str, what: str, filename: str) -> str:
-    """The path of a file of the folder. Raises IrError for any other."""
-    real = os.path.realpath(folder)
-    path = os.path.realpath(os.path.join(real, location))
-    if not location or os.path.isabs(location) or os.path.commonpath([real, path]) != real or path == real:
-        raise IrError(
+    def _number(self, entries: Mapping[str, str], key: str, what: str) -> int:
+        text = entries.get(key) or "0"
+        if not text.isascii() or not text.isdigit() or len(text) > _DIGITS:
+            raise IrError(f"{what} has the {key} {text[:40]!r}: no number", filename=self.name, code=DamagedModel)
+        return int(text)
+
+    def _read(self, path: str, offset: int, size: int, dtype: str, proto: Any, what: str) -> np.ndarray:
+        """The elements at an offset of a file, which has as many as the caller has seen."""
+        if not size:
+            return from_raw(b"", dtype, proto.dims)
+        try:
+            with open_file(path) as file:
+                file.seek(offset)
+                buffer = np.empty(size, np.uint8)
+                got = file.readinto(buffer.data)
+        except (OSError, ValueError) as error:
+            raise self._unreadable(os.path.basename(path), what, error) from None
+        if got != size:
+            raise IrError(
+                f"{what} ends after {got} of {size} bytes: {os.path.basename(path)} is being written",
+                filename=self.name,
+                code=DamagedModel,
+            )
+        return from_raw(buffer, dtype, proto.dims)
+
+    def _unreadable(self, location: str, what: str, error: Exception) -> IrError:
+        why = getattr(error, "strerror", None) or error
+        return IrError(f"cannot read {location}, which has {what}: {why}", filename=self.name, code=DamagedModel)
+
+    def _inside(self, location: str, what: str) -> str:
+        """The path of a file of the folder. Raises IrError for any other: absolute, in another folder, behind a link."""
+        real = os.path.realpath(self.folder)
+        is_plain = location and not {"\0", "\\"} & set(location) and ".." not in location.split("/")
+        if not is_plain or os.path.isabs(location) or location[1:2] == ":":
+            raise self._outside(location, what)
+        path = os.path.realpath(os.path.join(real, location))
+        if os.path.commonpath([real, path]) != real or path == real:
+            raise self._outside(location, what)
+        return path
+
+    def _outside(self, location: str, what: str) -> IrError:
+        return IrError(
             f"{what} is said to be in {location or 'a file without name'}: only files in the model's folder are read",
-            filename=filename,
+            filename=self.name,
             code=DamagedModel,
         )
-    return path

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...diagnostics import IrError, nearest
-from ...ir import TensorType
+from .judge import find_schema, type_proto
 from .mistakes import UnsupportedNode
 from .model import FunctionBody, Model, Node
 from .operator import onnx_operators
 from .package import onnx_package
 from .read import read_function
-from .tensors import DTYPES
 from .value import Value
 
 
@@ -35,16 +34,8 @@ def find_function(
 
 def has_function(node: Node, opset: int) -> bool:
     """True if ONNX defines the operator in simpler ones, whatever its inputs are."""
-    schema = _schema(node, opset)
+    schema = find_schema(node, opset)
     return schema is not None and bool(schema.has_function or schema.has_context_dependent_function)
-
-
-def _schema(node: Node, opset: int) -> Any:
-    onnx = onnx_package()
-    domain = node.key.domain
-    if not onnx.defs.has(node.key.op_type, opset, domain):
-        return None
-    return onnx.defs.get_schema(node.key.op_type, opset, domain)
 
 
 def defined_function(
@@ -55,7 +46,7 @@ def defined_function(
     `around` is the version of ONNX's own operators that holds where the operator is of another domain.
     """
     onnx = onnx_package()
-    schema = _schema(node, opset)
+    schema = find_schema(node, opset)
     if schema is None:
         return None
     proto = None
@@ -69,7 +60,7 @@ def defined_function(
             call.attribute.append(a)
             call.attribute[-1].name = name
         call.attribute.extend(node.graphs.values())
-        types = [_type_proto(v).SerializeToString() for v in inputs]
+        types = [type_proto(v).SerializeToString() for v in inputs]
         text = schema.get_context_dependent_function(call.SerializeToString(), types)
         proto = onnx.FunctionProto.FromString(text)
     if proto is None or not proto.node:
@@ -92,14 +83,3 @@ def defined_function(
 
 def _defaults(schema: Any) -> dict[str, Any]:
     return {n: a.default_value for n, a in schema.attributes.items() if a.default_value.type}
-
-
-_NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
-
-
-def _type_proto(value: Value | None) -> Any:
-    onnx = onnx_package()
-    if value is None or not isinstance(value.type, TensorType):
-        return onnx.TypeProto()
-    dims = [d if isinstance(d, int) else None for d in value.shape]
-    return onnx.helper.make_tensor_type_proto(_NUMBERS[value.dtype], dims)

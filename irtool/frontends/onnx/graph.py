@@ -11,9 +11,10 @@ from ...interp.evaluate import evaluate_expr
 from ...ir import Constant, Expr, TensorType, Var, children
 from .attributes import attribute_value
 from .functions import find_function
+from .judge import check_kinds, mistake_in
 from .mistakes import DamagedModel, UnsupportedNode
 from .model import FunctionBody, Graph, Model, Node
-from .operator import onnx_operators
+from .operator import OnnxOperator, onnx_operators
 from .order import in_order
 from .program import Functions
 from .subgraphs import DEEPEST, noted, without_names
@@ -147,6 +148,7 @@ class GraphImporter:
         try:
             opset = frame.opsets.get(node.key.domain, 1)
             attributes = _resolved(node, frame.attributes)
+            check_kinds(node, opset, attributes)
             cls = (
                 onnx_operators.find(node.op_type) if (node.op_type, node.overload) not in self.model.functions else None
             )
@@ -165,7 +167,7 @@ class GraphImporter:
                 self.depth + 1,
             )
             operator = cls(node, inner, opset)
-            found = operator.convert(inputs, {name: attribute_value(a) for name, a in attributes.items()})
+            found = _converted(operator, inputs, attributes)
             if cls.folds and not node.subgraphs:
                 found = [_folded(v, inputs) for v in found]
         except IrError as error:
@@ -202,6 +204,21 @@ class GraphImporter:
                     frame.scope.values[name] = self._find(inner, inner_name, node)
 
         return _Frame(iter(nodes), inner, body.opsets, given, place, finish)
+
+
+def _converted(
+    operator: OnnxOperator, inputs: Sequence[Value | None], attributes: Mapping[str, Any]
+) -> list[Value | None]:
+    """The outputs of a node. Where converting it fails in an unforeseen way, ONNX is asked whether the node is at fault."""
+    node = operator.node
+    values = {name: attribute_value(a) for name, a in attributes.items()}
+    try:
+        return operator.convert(inputs, values)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        said = mistake_in(node, operator.opset, inputs, attributes)
+        if not said:
+            raise
+        raise IrError(f"{node.op_type} is not as ONNX has it: {said}", code=DamagedModel) from None
 
 
 def _resolved(node: Node, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from ...diagnostics import Diagnostic, IrError
 from ...infer import infer_types
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
 from ...ir.conversion import as_bfloat16_bits
+from .calls import check_calls
 from .graph import GraphImporter, Scope
 from .initializers import initializer_array, initializer_dtype, initializer_shape
 from .inputs import check_values, input_types, relay_names
@@ -60,6 +61,7 @@ def import_model(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Module, dict[str, np.ndarray]]:
     """The module of a model, and the values of its parameters: see `from_onnx`."""
+    check_calls(model)
     missing = unsupported(model)
     if missing:
         raise IrError(missing)

@@ -11,6 +11,8 @@ from .model import Model
 from .tensors import dtype_of, read_tensor
 
 _EXTERNAL = 1
+_LARGEST = 1 << 30
+"""Bytes of a tensor that stands there with its zeros left out, and is written out here."""
 
 
 def initializer_dtype(proto: Any) -> str:
@@ -44,6 +46,14 @@ def dense_array(proto: Any) -> np.ndarray:
     values = read_tensor(proto.values, f"the initializer {proto.values.name}")
     indices = read_tensor(proto.indices, f"the indices of {proto.values.name}")
     shape = tuple(proto.dims)
+    size = values.itemsize
+    for d in shape:
+        size *= max(d, 1)
+    if any(d < 0 for d in shape) or size > _LARGEST:
+        raise IrError(
+            f"the sparse initializer {proto.values.name} has the shape {shape[:8]}, of more than {_LARGEST >> 20} MB",
+            code=UnsupportedNode,
+        )
     found = np.zeros(shape, values.dtype)
     try:
         if indices.ndim == 2:
@@ -51,6 +61,6 @@ def dense_array(proto: Any) -> np.ndarray:
         else:
             at = np.unravel_index(indices, shape) if indices.size else ((),) * len(shape)
         found[at] = values
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, TypeError):
         raise IrError(f"the indices of {proto.values.name} are outside of it", code=DamagedModel) from None
     return found

@@ -2,36 +2,55 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
 
 from ...diagnostics import Diagnostic, IrError, Source, Span
 from ...files import open_file
+from .external import Elsewhere
 from .mistakes import DamagedModel
 from .package import onnx_package
 from .recognise import is_text
+from .wire import split
 
 External = Callable[[Any], Any] | None
 
 
 def load_model(model: str | os.PathLike[str] | bytes | Any, name: str = "") -> tuple[Any, str, External]:
-    """The ModelProto, the name that messages call it by, and what reads tensors whose data is in other files.
+    """The ModelProto, the name that messages call it by, and what reads tensors whose data is elsewhere.
 
-    Text in the syntax of `onnx.parser` is a model, too. Raises IrError for what is neither, OSError for an unreadable path.
+    Text in the syntax of `onnx.parser` is a model, too. Data of big tensors stays in the file, or in the bytes, until it is
+    asked for. Raises IrError for what is no model, OSError for an unreadable path.
     """
     onnx = onnx_package()
     if isinstance(model, onnx.ModelProto):
-        return model, name or "<model>", None
+        name = name or "<model>"
+        return model, name, Elsewhere(name)
     if isinstance(model, bytes):
-        return parse_model(model, name or "<bytes>"), name or "<bytes>", None
+        name = name or "<bytes>"
+        small, held = split(model) or (model, {})
+        return parse_model(small, name), name, Elsewhere(name, "", held, model if held else None)
     path = os.fspath(model)
-    with open_file(path) as file:
-        data = file.read()
-    from .external import reader_beside
+    folder = os.path.dirname(os.path.abspath(path))
+    with open_file(path) as file, _mapped(file) as data:
+        # What was left out is read by offset later on, so the parsed part and the map can go.
+        small, held = split(data) or (bytes(data), {})
+    return parse_model(small, path), path, Elsewhere(path, folder, held)
 
-    return parse_model(data, path), path, reader_beside(path)
+
+@contextlib.contextmanager
+def _mapped(file: BinaryIO) -> Iterator[Any]:
+    """The bytes of a file, of which only those that are looked at are read."""
+    import mmap
+
+    if not os.fstat(file.fileno()).st_size:  # nothing cannot be mapped
+        yield b""
+        return
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        yield data
 
 
 def parse_model(data: bytes, name: str) -> Any:

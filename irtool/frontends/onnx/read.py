@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...diagnostics import IrError, Source, Span
@@ -36,7 +36,7 @@ def read_model(proto: Any, filename: str, read_external: Callable[[Any], Any] | 
         if at in functions:
             raise IrError(f"the model defines {body.key} twice", filename=filename, code=DamagedModel)
         functions[at] = body
-    opsets = _opsets(proto.opset_import)
+    opsets = _opsets(proto.opset_import, filename)
     if proto.ir_version and proto.ir_version >= 3 and not opsets and proto.graph.node:
         raise IrError("the model does not say of which opset it is", filename=filename, code=DamagedModel)
     model = Model(filename, opsets or {"": 1}, graph, functions, read_external)
@@ -53,23 +53,41 @@ def read_function(proto: Any, filename: str) -> FunctionBody:
 
 
 def _read_function(proto: Any, listing: _Listing) -> FunctionBody:
+    strings = (proto.domain, proto.name, *proto.input, *proto.output, *proto.attribute)
+    require_text(strings, "a function", listing.source.name)
     listing.add(0, f"function {proto.domain}.{proto.name}({', '.join(proto.input)})")
     return FunctionBody(
         OperatorKey(domain_of(proto.domain), proto.name),
         tuple(proto.input),
         tuple(proto.output),
         _read_nodes(proto.node, listing, 1),
-        _opsets(proto.opset_import),
+        _opsets(proto.opset_import, listing.source.name),
         {a.name: a for a in proto.attribute_proto},
         tuple(proto.attribute),
     )
 
 
-def _opsets(imports: Iterable[Any]) -> dict[str, int]:
+def _opsets(imports: Iterable[Any], filename: str) -> dict[str, int]:
+    imports = tuple(imports)
+    require_text((o.domain for o in imports), "an operator set", filename)
+    for o in imports:
+        if not 0 < o.version < 1 << 31:
+            raise IrError(f"there is no opset {o.version}", filename=filename, code=DamagedModel)
     return {domain_of(o.domain): o.version for o in imports}
 
 
+def require_text(strings: Iterable[Any], what: str, filename: str) -> None:
+    """Raises IrError where one of the strings of a proto is not UTF-8: protobuf gives its bytes then."""
+    for s in strings:
+        if isinstance(s, bytes):
+            shown = ascii(s)[2:42]
+            raise IrError(f"{what} has a name that is not UTF-8: {shown}", filename=filename, code=DamagedModel)
+
+
 def _read_graph(proto: Any, listing: _Listing, depth: int = 0) -> Graph:
+    for v in (*proto.input, *proto.output):
+        dims = (d.dim_param for d in v.type.tensor_type.shape.dim)
+        require_text((v.name, *dims), "an input or an output", listing.source.name)
     if depth > DEEPEST:
         raise IrError(
             f"graphs are nested deeper than {DEEPEST} levels", filename=listing.source.name, code=UnsupportedNode
@@ -79,15 +97,20 @@ def _read_graph(proto: Any, listing: _Listing, depth: int = 0) -> Graph:
         _read_nodes(proto.node, listing, depth),
         tuple(proto.input),
         tuple(proto.output),
-        dict(_initializers(proto)),
+        _initializers(proto, listing.source.name),
     )
 
 
-def _initializers(proto: Any) -> Iterator[tuple[str, Any]]:
-    for t in proto.initializer:
-        yield t.name, t
-    for s in proto.sparse_initializer:
-        yield s.values.name, s
+def _initializers(proto: Any, filename: str) -> dict[str, Any]:
+    """By name. Raises IrError where two have one name."""
+    found: dict[str, Any] = {}
+    for t in (*proto.initializer, *proto.sparse_initializer):
+        name = t.values.name if hasattr(t, "indices") else t.name
+        if name in found:
+            raise IrError(f"two initializers are called {name}", filename=filename, code=DamagedModel)
+        found[name] = t
+    require_text(found, "an initializer", filename)
+    return found
 
 
 def _read_nodes(protos: Iterable[Any], listing: _Listing, depth: int) -> tuple[Node, ...]:
@@ -97,6 +120,10 @@ def _read_nodes(protos: Iterable[Any], listing: _Listing, depth: int) -> tuple[N
 
 def _read_node(proto: Any, listing: _Listing, depth: int) -> Node:
     attributes = {}
+    require_text((proto.name, proto.op_type, proto.domain, *proto.input, *proto.output), "a node", listing.source.name)
+    require_text(
+        (a.name for a in proto.attribute), f"an attribute of {proto.name or proto.op_type}", listing.source.name
+    )
     key = OperatorKey(domain_of(proto.domain), proto.op_type)
     inputs, outputs = tuple(proto.input), tuple(proto.output)
     scalars = ", ".join(s for a in proto.attribute if (s := _shown(a)))

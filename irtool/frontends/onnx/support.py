@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...diagnostics import Diagnostic, nearest
@@ -48,13 +49,13 @@ def is_supported(node: Node, opsets: Mapping[str, int], model: Model) -> bool:
 def every_node(model: Model) -> Iterator[tuple[Node, Mapping[str, int]]]:
     """Every node of the graph, its subgraphs, and the functions that these use, with the opsets that hold for it."""
     seen: set[tuple[str, str]] = set()
-    waiting: list[tuple[Iterable[Node], Mapping[str, int]]] = [(model.graph.nodes, model.opsets)]
+    waiting: deque[tuple[Iterable[Node], Mapping[str, int]]] = deque([(model.graph.nodes, model.opsets)])
     while waiting:
-        nodes, opsets = waiting.pop(0)
+        nodes, opsets = waiting.popleft()
         for node in nodes:
             yield node, opsets
             graphs: list[Graph] = list(node.subgraphs.values())
-            waiting += [(g.nodes, opsets) for g in graphs]
+            waiting.extend((g.nodes, opsets) for g in graphs)
             at = (node.op_type, node.overload)
             if at in model.functions and at not in seen:
                 seen.add(at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...deferred import np
@@ -38,44 +39,71 @@ def dtype_of(number: int, what: str) -> str:
     return found
 
 
+def count_elements(proto: Any, what: str) -> tuple[str, int]:
+    """The dtype and the number of elements that a TensorProto says it has. Raises IrError for what no tensor can have."""
+    dtype = dtype_of(proto.data_type, what)
+    count = extent = 1
+    for d in proto.dims:
+        count *= d
+        extent *= max(d, 1)
+    if any(d < 0 for d in proto.dims) or extent > _MOST or len(proto.dims) > _MOST_AXES:
+        shown = ", ".join(map(str, proto.dims[:_MOST_AXES])) + (", …" if len(proto.dims) > _MOST_AXES else "")
+        raise IrError(f"{what} has the shape ({shown})", code=DamagedModel)
+    return dtype, count
+
+
+_MOST = 1 << 48
+"""Elements that a shape can have room for."""
+_MOST_AXES = 32
+
+
 def read_tensor(proto: Any, what: str = "") -> np.ndarray:
     """The array of a TensorProto whose data is in it; bfloat16 as its bits, uint16.
 
     Raises IrError, in which `what` (the tensor's name) is damaged, for data that does not fit shape and type.
     """
     what = what or f"the tensor {proto.name or 'without name'}"
-    dtype = dtype_of(proto.data_type, what)
+    dtype, count = count_elements(proto, what)
     shape = tuple(proto.dims)
-    count = 1
-    for d in shape:
-        count *= d
-    if any(d < 0 for d in shape):
-        raise IrError(f"{what} has the shape {shape}", code=DamagedModel)
-    held = _bits(proto, dtype) if proto.HasField("raw_data") else _listed(proto, dtype)
+    if proto.HasField("raw_data"):
+        raw, size = proto.raw_data, np.dtype(numpy_dtype(dtype)).itemsize
+        if len(raw) != count * size:
+            raise IrError(
+                f"{what} of shape {shape} needs {count * size} bytes of {dtype} and has {len(raw)}", code=DamagedModel
+            )
+        return from_raw(raw, dtype, shape)
+    held = _listed(proto, dtype, what)
     if held.size != count:
         raise IrError(f"{what} of shape {shape} needs {count} elements and has {held.size}", code=DamagedModel)
     return held.reshape(shape)
 
 
-def _numpy_dtype(dtype: str) -> str:
+def numpy_dtype(dtype: str) -> str:
+    """What numpy holds elements of a dtype in."""
     return "uint16" if dtype == "bfloat16" else dtype
 
 
-def _bits(proto: Any, dtype: str) -> np.ndarray:
-    raw, stored = proto.raw_data, np.dtype(_numpy_dtype(dtype)).newbyteorder("<")
-    if len(raw) % stored.itemsize:
-        name = proto.name or "without name"
-        raise IrError(f"the tensor {name} has {len(raw)} bytes of {dtype}, which is no whole number", code=DamagedModel)
-    return np.frombuffer(raw, stored).astype(_numpy_dtype(dtype))
+def from_raw(raw: Any, dtype: str, shape: Iterable[int]) -> np.ndarray:
+    """The array of little-endian bytes, which is not copied where the machine has them so, too."""
+    if dtype == "bool":
+        return (np.frombuffer(raw, "uint8") != 0).reshape(tuple(shape))
+    wanted = np.dtype(numpy_dtype(dtype))
+    return np.frombuffer(raw, wanted.newbyteorder("<")).astype(wanted, copy=False).reshape(tuple(shape))
 
 
 _FIELDS = {"float32": "float_data", "float64": "double_data", "int64": "int64_data"}
 _FIELDS |= {"uint32": "uint64_data", "uint64": "uint64_data"}
 
 
-def _listed(proto: Any, dtype: str) -> np.ndarray:
+def _listed(proto: Any, dtype: str, what: str) -> np.ndarray:
     values = getattr(proto, _FIELDS.get(dtype, "int32_data"))
     if dtype in ("float16", "bfloat16"):  # held as bits, in the lower half
         bits = np.array(values, "int32").astype("uint16")
         return bits.view("float16") if dtype == "float16" else bits
-    return np.array(values).astype(dtype) if len(values) else np.zeros(0, dtype)
+    if not len(values):
+        return np.zeros(0, dtype)
+    held = np.array(values)
+    found = held.astype(dtype)
+    if held.dtype.kind in "iu" and dtype != "bool" and not np.array_equal(found, held):
+        raise IrError(f"{what} has numbers that {dtype} does not hold", code=DamagedModel)
+    return found

@@ -1,0 +1,82 @@
+"""What ONNX itself says of a node: whether its attributes are of the kinds, and its inputs of the types, that the operator has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ...diagnostics import IrError
+from ...ir import TensorType
+from .mistakes import DamagedModel
+from .model import Node
+from .package import onnx_package
+from .tensors import DTYPES
+from .value import Value
+
+
+def find_schema(node: Node, opset: int) -> Any:
+    """ONNX's definition of the operator in that version of its domain; None where it has none."""
+    return _schema(node.key.op_type, opset, node.key.domain)
+
+
+@lru_cache(1024)
+def _schema(op_type: str, opset: int, domain: str) -> Any:
+    onnx = onnx_package()
+    return onnx.defs.get_schema(op_type, opset, domain) if onnx.defs.has(op_type, opset, domain) else None
+
+
+def check_kinds(node: Node, opset: int, attributes: Mapping[str, Any]) -> None:
+    """Raises IrError for attributes of other kinds than the operator has."""
+    schema = find_schema(node, opset)
+    if schema is None or not attributes:
+        return
+    for name, a in attributes.items():
+        known = schema.attributes.get(name)
+        if known is not None and a.type and int(known.type.value) != a.type:
+            kinds = onnx_package().AttributeProto.AttributeType
+            has = kinds.Name(a.type) if a.type in kinds.values() else f"kind {a.type}"
+            raise IrError(
+                f"the attribute {name} of {node.op_type} is of kind {has}, not {known.type.name}", code=DamagedModel
+            )
+
+
+def mistake_in(node: Node, opset: int, inputs: Sequence[Value | None], attributes: Mapping[str, Any]) -> str:
+    """What ONNX's shape inference has against the node with inputs of these types; empty if nothing."""
+    onnx = onnx_package()
+    schema = find_schema(node, opset)
+    if schema is None:
+        return ""
+    if not schema.min_input <= len(inputs) <= schema.max_input:
+        return f"it has {len(inputs)} inputs"
+    call = onnx.NodeProto(op_type=node.key.op_type, domain=node.key.domain, name=node.name)
+    names = [f"i{n}" if v is not None else "" for n, v in enumerate(inputs)]
+    call.input.extend(names)
+    call.output.extend(f"o{n}" if name else "" for n, name in enumerate(node.outputs))
+    for name, a in attributes.items():
+        call.attribute.append(a)
+        call.attribute[-1].name = name
+    call.attribute.extend(node.graphs.values())
+    given = [(n, v) for n, v in zip(names, inputs, strict=True) if v is not None]
+    types = {n: type_proto(v) for n, v in given}
+    data = {n: onnx.numpy_helper.from_array(v.known) for n, v in given if v.known is not None and v.known.size < _SMALL}
+    try:
+        onnx.shape_inference.infer_node_outputs(schema, call, types, data)
+    except Exception as error:  # noqa: BLE001 - its errors have no common class, and this asks for whether there is one
+        lines = str(error).strip().splitlines()
+        return lines[0] if lines else type(error).__name__
+    return ""
+
+
+_SMALL = 4096
+"""Elements of an input that the inference is told."""
+_NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
+
+
+def type_proto(value: Value | None) -> Any:
+    """The type of a value as ONNX has it, unknown where it is no tensor."""
+    onnx = onnx_package()
+    if value is None or not isinstance(value.type, TensorType):
+        return onnx.TypeProto()
+    dims = [d if isinstance(d, int) else None for d in value.shape]
+    return onnx.helper.make_tensor_type_proto(_NUMBERS[value.dtype], dims)

@@ -1,0 +1,120 @@
+"""The bytes of a model without those of its big tensors, which are read from the file one by one, when they are wanted.
+
+The `onnx` package parses a whole file: its bytes, the parsed model and each tensor's bytes would be in memory at once. Here
+only the outermost messages are looked at, in protobuf's wire format: the model, its graph, the initializers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+LEAST = 1 << 12
+"""Bytes of data from which a tensor's stay in the file."""
+
+_GRAPH, _INITIALIZER = 7, 5
+_NAME, _RAW_DATA, _EXTERNAL_DATA, _DATA_LOCATION = 8, 9, 13, 14
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_IS_EXTERNAL = b"\x70\x01"
+"""`data_location: EXTERNAL`"""
+
+
+class _NotProtobuf(ValueError):
+    """The bytes are not what they should be; the package says better what is wrong with them."""
+
+
+def split(data: Any) -> tuple[bytes, dict[str, tuple[int, int]]] | None:
+    """The bytes of a model in which big initializers have no data, and where that is: offset and length by name.
+
+    Such an initializer is said to be external, without a location. None where nothing can be left out: `data` is then to
+    be parsed as it is.
+    """
+    places: dict[str, tuple[int, int]] = {}
+    try:
+        parts = [
+            _graph(data, number, kind, start, value, end, places)
+            for number, kind, start, value, end in _fields(data, 0, len(data))
+        ]
+    except _NotProtobuf:
+        return None
+    return (b"".join(parts), places) if places else None
+
+
+def _graph(
+    data: Any, number: int, kind: int, start: int, value: int, end: int, places: dict[str, tuple[int, int]]
+) -> bytes:
+    if number != _GRAPH or kind != _BYTES:
+        return bytes(data[start:end])
+    parts: list[bytes] = []
+    kept = value
+    for number, kind, start, inner, stop in _fields(data, value, end):
+        small = _tensor(data, inner, stop, places) if (number, kind) == (_INITIALIZER, _BYTES) else None
+        if small is not None:
+            parts += [bytes(data[kept:start]), _framed(_INITIALIZER, small)]
+            kept = stop
+    parts.append(bytes(data[kept:end]))
+    return _framed(_GRAPH, b"".join(parts))
+
+
+def _tensor(data: Any, start: int, end: int, places: dict[str, tuple[int, int]]) -> bytes | None:
+    """The tensor without its data; None where it stays as it is."""
+    if end - start < LEAST:
+        return None
+    name, raw, has_other = "", None, False
+    for number, kind, at, value, stop in _fields(data, start, end):
+        if (number, kind) == (_RAW_DATA, _BYTES):
+            has_other |= raw is not None
+            raw = (at, value, stop)
+        elif (number, kind) == (_NAME, _BYTES):
+            name = bytes(data[value:stop]).decode("utf-8", "replace")
+        has_other |= number in (_EXTERNAL_DATA, _DATA_LOCATION)
+    if raw is None or has_other or not name or name in places or raw[2] - raw[1] < LEAST:
+        return None
+    at, value, stop = raw
+    places[name] = (value, stop - value)
+    return bytes(data[start:at]) + bytes(data[stop:end]) + _IS_EXTERNAL
+
+
+def _framed(number: int, body: bytes) -> bytes:
+    length, found = len(body), bytearray([number << 3 | _BYTES])
+    while length >= 0x80:
+        found.append(length & 0x7F | 0x80)
+        length >>= 7
+    found.append(length)
+    return bytes(found) + body
+
+
+def _fields(data: Any, start: int, end: int) -> Iterator[tuple[int, int, int, int, int]]:
+    """The fields of a message: number, kind, and the offsets where the field, its value, and what follows begin."""
+    at = start
+    while at < end:
+        begin = at
+        key, at = _varint(data, at, end)
+        kind = key & 7
+        if kind == _VARINT:
+            value = at
+            _, at = _varint(data, at, end)
+        elif kind == _BYTES:
+            length, value = _varint(data, at, end)
+            at = value + length
+        elif kind in (_FIXED64, _FIXED32):
+            value = at
+            at += 8 if kind == _FIXED64 else 4
+        else:
+            raise _NotProtobuf
+        if at > end or not key >> 3:
+            raise _NotProtobuf
+        yield key >> 3, kind, begin, value, at
+
+
+def _varint(data: Any, at: int, end: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= end:
+            break
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    raise _NotProtobuf
