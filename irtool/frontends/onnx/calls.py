@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from ...diagnostics import IrError
 from .mistakes import DamagedModel, UnsupportedNode
 from .model import Model, Node
+from .subgraphs import DEEPEST
 
 _MOST_NODES = 2_000_000
 """Nodes that a model may have once its functions are expanded."""
-_DEEPEST = 24
-"""Graphs inside of graphs, those of the functions that are called there among them."""
 
 Key = tuple[str, str]
 
@@ -29,10 +28,8 @@ def check_calls(model: Model) -> None:
             filename=model.name,
             code=UnsupportedNode,
         )
-    if depth > _DEEPEST:
-        raise IrError(
-            f"graphs are nested {depth} deep, more than {_DEEPEST}", filename=model.name, code=UnsupportedNode
-        )
+    if depth > DEEPEST:
+        raise IrError(f"graphs are nested deeper than {DEEPEST} levels", filename=model.name, code=UnsupportedNode)
 
 
 def _callees_first(model: Model) -> Iterator[Key]:

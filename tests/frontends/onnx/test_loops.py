@@ -171,4 +171,4 @@ def test_a_function_whose_branch_calls_it_is_refused():
     }"""
     with pytest.raises(IrError) as error:
         irtool.from_onnx(text.encode())
-    assert "nested deeper than 32 levels" in str(error.value)
+    assert "own.F calls itself" in str(error.value)
