@@ -21,6 +21,7 @@ from ..interp.mistakes import MissingConstant
 from ..ir import Constant, Function, MissingData, Module, Var
 from ..tir.program import CONSTANT, HostFunction, Program, RunKernel, Slot, steps
 from ..tir.vector_target import USUAL, VectorTarget
+from .arguments import bind_constant_arguments
 from .closures import Capture
 from .function import FunctionLowering
 from .kernels import Kernels
@@ -78,6 +79,7 @@ class ModuleLowering:
             kind = DependsOnValues if self.depends_on_values else IrError
             raise kind(list(dict.fromkeys(self.problems)))
         functions = loop_tail_calls(functions, entries)
+        bind_constant_arguments(functions, entries)
         used = {id(s.kernel) for f in functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
         kernels = [k for k in self.kernels.all if id(k) in used]
         return Program(functions, kernels, list(self._constants.values()), entries[0], entries)

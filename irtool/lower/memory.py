@@ -81,7 +81,7 @@ class _Frame:
         self._walk()
         stages = {kernel: w.stages for kernel, w in self.workspaces.items()}
         groups = share_in_place(self.ordered, self.intervals, stages)
-        share_moved(self.ordered, self.moves, self.intervals, groups)
+        share_moved(self.ordered, self.moves, self.intervals, groups, stages)
         items = list(dict.fromkeys(groups.values()))
         total, lower = place([*items, *(i for _, i in self.scratch), *(i for _, _, i in self.pieces)])
         if self.function.recursive:

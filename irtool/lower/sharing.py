@@ -8,11 +8,21 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ..tir.kernel import Kernel
 from ..tir.program import TEMP, CopySlot, RunKernel, Slot, Step
 from .placing import Interval
 from .workspace import Stages
+
+
+@dataclass(frozen=True)
+class _Making:
+    """The output of a kernel that makes a slot, and when the kernel's last stage is run."""
+
+    step: RunKernel
+    output: int
+    end: int
 
 
 class Moves:
@@ -83,17 +93,18 @@ def share_in_place(
             continue
         taken: set[int] = set()
         for i, o in s.kernel.in_place:
-            at = clock + stages[s.kernel].written[o]
+            # A schedule may have made several stages of the one that reads and writes: the pair holds all the same.
+            at, until = clock + stages[s.kernel].written[o], clock + stages[s.kernel].read[i]
             source, out = s.inputs[i].resolve(), s.outputs[o].resolve()
             if source.kind != TEMP or out.kind != TEMP or o in taken or source is out:
                 continue
             a, b = group[source], group[out]
-            if a is b or a.last != at or b.first != at or a.size != b.size:
+            if a is b or a.last != max(at, until) or b.first != at or a.size != b.size:
                 continue
             if not _in_place(s, source, o):
                 continue
             # The output's interval has one slot (it begins here); it joins the input's.
-            a.last = b.last
+            a.last = max(a.last, b.last)
             for slot in members.pop(b):
                 group[slot] = a
                 members[a].append(slot)
@@ -112,6 +123,7 @@ def share_moved(
     moves: Moves,
     intervals: dict[Slot, Interval],
     group: dict[Slot, Interval],
+    stages: Mapping[Kernel, Stages],
 ) -> None:
     """Puts values that move to slots of a loop into the places of those slots, in `group`, where that changes nothing.
 
@@ -122,11 +134,12 @@ def share_moved(
     members: dict[Interval, list[Slot]] = {}
     for slot, interval in group.items():
         members.setdefault(interval, []).append(slot)
-    makers: dict[Slot, tuple[RunKernel, int]] = {}
+    makers: dict[Slot, _Making] = {}
     if moves.copies:
-        for _, s in ordered:
+        for clock, s in ordered:
             if isinstance(s, RunKernel):
-                makers.update((x.resolve(), (s, o)) for o, x in enumerate(s.outputs))
+                end = clock + stages[s.kernel].count - 1
+                makers.update((x.resolve(), _Making(s, o, end)) for o, x in enumerate(s.outputs))
     written: dict[Slot, list[tuple[int, int, Slot]]] = {}
     """For each slot, from when to when a value is put there."""
     for at, s in moves.copies:
@@ -142,7 +155,7 @@ def share_moved(
         if any(first <= b.last and b.first <= last and of not in inside for first, last, of in written[target]):
             continue
         if not all(
-            at == b.first and _made_in_place(at, target, members[b], intervals, makers)
+            _made_in_place(at, b.first, target, members[b], intervals, makers)
             for at in moves.reads_after(target, b.first)
         ):
             continue
@@ -154,13 +167,16 @@ def share_moved(
 
 def _made_in_place(
     at: int,
+    begun: int,
     target: Slot,
     members: Sequence[Slot],
     intervals: dict[Slot, Interval],
-    makers: dict[Slot, tuple[RunKernel, int]],
+    makers: Mapping[Slot, _Making],
 ) -> bool:
-    """True if it is a kernel that makes the first of the members then, and it may make it in the place of the target."""
-    begun = [makers[m] for m in members if m in makers and intervals[m].first == at]
-    return bool(begun) and all(
-        _in_place(s, target, o) and any(x.resolve() is target for x in s.inputs) for s, o in begun
+    """True if what reads the target at that time is the kernel that makes the first of the members, which begins then, and the
+    kernel may make it in the place of the target."""
+    first = [makers[m] for m in members if m in makers and intervals[m].first == begun]
+    return bool(first) and all(
+        at <= m.end and _in_place(m.step, target, m.output) and any(x.resolve() is target for x in m.step.inputs)
+        for m in first
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .expr import Expr, Load, post_order
 from .simplify import Simplifier
-from .stmt import Buffer, For, PrimFunc, Store, expressions, pre_order
+from .stmt import Buffer, For, PrimFunc, Seq, Stmt, Store, expressions, pre_order
 
 
 def loop_bounds(f: PrimFunc) -> dict[Expr, tuple[float, float]]:
@@ -20,25 +22,59 @@ def copied_input(f: PrimFunc) -> int | None:
     """The number of the parameter that the function copies to its only output, element for element, if that is all."""
     if f.num_outputs != 1:
         return None
-    s = f.body
+    simplify = Simplifier(loop_bounds(f))
+    source = _copied_buffer(f.body, f.outputs[0], simplify)
+    return f.params.index(source) if source in f.params else None
+
+
+def _copied_buffer(s: Stmt, out: Buffer, simplify: Simplifier) -> Buffer | None:
+    """The buffer that the statement copies to `out`, element for element, if that is all it does."""
     extents = 1
     while isinstance(s, For):
         extents *= getattr(s.extent, "value", 0)
         s = s.body
-    if not isinstance(s, Store) or not isinstance(s.value, Load) or extents != s.buffer.size:
+    if not isinstance(s, Store) or s.buffer is not out or not isinstance(s.value, Load) or extents != out.size:
         return None
     source = s.value.source
-    if source not in f.params or source.dtype != s.buffer.dtype or source.size != s.buffer.size:
+    if not isinstance(source, Buffer) or source.dtype != out.dtype or source.size != out.size:
         return None
-    simplify = Simplifier(loop_bounds(f))
-    read = simplify(source.offset(s.value.indices))
-    written = simplify(s.buffer.offset(s.indices))
-    return f.params.index(source) if read is written else None
+    return source if simplify(source.offset(s.value.indices)) is simplify(out.offset(s.indices)) else None
+
+
+def updated_pairs(f: PrimFunc, pairs: Sequence[tuple[Buffer, Buffer]]) -> list[tuple[Buffer, Buffer]]:
+    """Those of some pairs (input, output) whose output gets other elements than the input's: a copy of it comes first."""
+    stores = [s for s in pre_order(f.body) if isinstance(s, Store)] if pairs else []
+    return [
+        (a, b)
+        for a, b in pairs
+        if any(s.buffer is b and not (isinstance(s.value, Load) and s.value.source is a) for s in stores)
+    ]
+
+
+def keeps_in_place(s: Stmt, pairs: Sequence[tuple[Buffer, Buffer]]) -> tuple[Buffer, Buffer] | None:
+    """The pair (input, output) of which all that the statement does is to copy elements of one to the same places of the
+    other: nothing where both are the same memory. Indices are single offsets, simplified (see `backends.nests.flat`).
+    """
+    found: set[tuple[Buffer, Buffer]] = set()
+    for x in pre_order(s):
+        if isinstance(x, For):
+            continue
+        if not isinstance(x, Store | Seq):
+            return None
+        if isinstance(x, Store):
+            value = x.value
+            if not isinstance(value, Load) or len(value.indices) != 1 or value.indices[0] is not x.indices[0]:
+                return None
+            if (value.source, x.buffer) not in pairs:
+                return None
+            found.add((value.source, x.buffer))
+    return found.pop() if len(found) == 1 else None
 
 
 def in_place_pairs(f: PrimFunc) -> list[tuple[int, int]]:
     """Pairs (input, output), counted separately, that may share memory: every element of the input is read only by the
-    store of the same element of the output, or before it in the same iteration."""
+    store of the same element of the output, or before it in the same iteration; or the input is copied to the output whole
+    before anything else, and not read again."""
     stores: dict[Buffer, list[Store]] = {}
     loads: dict[Buffer, list[Load]] = {}
     for s in pre_order(f.body):
@@ -53,6 +89,9 @@ def in_place_pairs(f: PrimFunc) -> list[tuple[int, int]]:
     for o, out in enumerate(f.outputs):
         written = stores.get(out, [])
         if len(written) != 1 or loads.get(out):
+            copied = _copied_first(f, out, simplify)
+            if copied in f.inputs and len(loads[copied]) == 1:
+                pairs.append((f.inputs.index(copied), o))
             continue
         place = simplify(out.offset(written[0].indices))
         inside = set(post_order(written[0].value))
@@ -62,3 +101,11 @@ def in_place_pairs(f: PrimFunc) -> list[tuple[int, int]]:
             if all(e in inside and simplify(source.offset(e.indices)) is place for e in loads[source]):
                 pairs.append((i, o))
     return pairs
+
+
+def _copied_first(f: PrimFunc, out: Buffer, simplify: Simplifier) -> Buffer | None:
+    """The buffer that the first statement on an output copies to it."""
+    for s in f.body.stmts if isinstance(f.body, Seq) else ():
+        if any(isinstance(x, Store) and x.buffer is out for x in pre_order(s)):
+            return _copied_buffer(s, out, simplify)
+    return None

@@ -9,7 +9,7 @@ from itertools import product
 from ...schedule.threads import shared_loops
 from ...tir.expr import Expr, Load, Select, post_order
 from ...tir.kernel import Kernel
-from ...tir.sharing import loop_bounds
+from ...tir.sharing import keeps_in_place, loop_bounds, updated_pairs
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
     PARALLEL,
@@ -92,6 +92,7 @@ class KernelWriter:
         self.spilled: dict[str, str] = {}
         self.shared: dict[For, None] = {}
         self.has_workspace = kernel.has_workspace
+        self.updated = updated_pairs(kernel, kernel.same_memory)
 
     @property
     def head(self) -> str:
@@ -136,7 +137,13 @@ class KernelWriter:
     def _body(self, root: Stmt) -> None:
         """Statements by an explicit stack; what is to be done after a part is a function on it."""
         code = self.code
-        stack: list[Stmt | Callable[[], None]] = [root]
+        stack: list[Stmt | Callable[[], None]] = []
+        for top in reversed(root.stmts) if isinstance(root, Seq) else (root,):
+            pair = keeps_in_place(top, self.updated) if self.updated else None
+            if pair is None:
+                stack.append(top)
+            else:
+                stack += [code.close, top, lambda pair=pair: self._unless_same(*pair)]  # type: ignore[misc]  # mypy infers no lambda with a default
         while stack:
             s = stack.pop()
             if not isinstance(s, Stmt):
@@ -169,6 +176,10 @@ class KernelWriter:
                 if self._allocate(s.buffer):
                     stack.append(code.close)
                 stack.append(s.body)
+
+    def _unless_same(self, source: Buffer, target: Buffer) -> None:
+        """Begins a block that is left out where both buffers are the same memory."""
+        self.code.open(f"if ({self._place(source)} != {self._place(target)})")
 
     def _value(self, e: Expr) -> str:
         """The C expression; statements that it needs are written."""
