@@ -58,6 +58,7 @@ PROMISES = {
     "ONNX models": "every command takes an ONNX model wherever it takes Relay text, told by its contents; import writes it as text, whole or not at all",
     "hostile models": "whatever an ONNX model holds, it is imported or refused with a diagnostic, in bounded memory; it reads nothing outside of its folder",
     "faults": "whatever fails around a command: one message, the right exit code, nothing half-written, what was there is kept",
+    "Relax out": "a module becomes a Relax module that TVM parses, checks, builds and runs with the same outputs, or everything without a form is reported",
     "ONNX out": "a module becomes an ONNX model that the checker accepts and that gives the same outputs, or everything without a form is reported",
     "ONNX quantization": "quantized models of ONNX become qnn operators with scales and zero points in the text, and give the integers that ONNX defines",
     "onnx loops": "If, Loop, Scan, LSTM, GRU and RNN of ONNX are branches and loops: weights exist once, and nothing is computed anew in each turn",

@@ -12,7 +12,7 @@ from irtool.commands.tour import tour
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize("name", ["errors.md", "ops.md", "passes.md"])
+@pytest.mark.parametrize("name", ["errors.md", "ops.md", "passes.md", "relay-to-relax.md"])
 def test_reference_is_fresh(name: str) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == references()[name], "run python -m irtool.commands.references"
 

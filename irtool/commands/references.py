@@ -14,6 +14,7 @@ def references() -> dict[str, str]:
     from .op_manual import reference as operators
     from .pass_manual import reference as passes
     from .pass_manual import tir_reference
+    from .relax_manual import reference as relax
 
     return {
         "errors.md": codes(),
@@ -21,6 +22,7 @@ def references() -> dict[str, str]:
         "ops.md": operators(),
         "passes.md": passes(),
         "relay-to-onnx.md": onnx(),
+        "relay-to-relax.md": relax(),
         "tir-passes.md": tir_reference(),
     }
 

@@ -58,11 +58,12 @@ def _file(program: Program, beside: str) -> str:
         lines += ["import numpy as np"]
     lines += ["from tvm.script import ir as I"]
     lines += ["from tvm.script import relax as R"]
-    lines += ["from tvm.script import tirx as T"] if program.kernels.functions else []
+    functions = [*program.kernels.functions, *program.functions]
+    uses_tir = any("T." in line for function in functions for line in function)
+    lines += ["from tvm.script import tirx as T"] if uses_tir else []
     if program.tensors.arrays:
         lines += ["", f"_constants = np.load(Path(__file__).with_name({beside!r}))"]
     lines += ["", "", "@I.ir_module", "class Module:"]
-    functions = [*program.kernels.functions, *program.functions]
     for n, function in enumerate(functions):
         lines += [""] if n else []
         lines += [f"    {line}" for line in function]

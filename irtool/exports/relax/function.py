@@ -30,6 +30,7 @@ from ...ir import (
     Type,
     Var,
 )
+from ...ir.types import has_static_shapes
 from ...ir.walk import use_counts
 from .forms import NoForm, Site, forms
 from .literals import Text, invocation, parenthesized
@@ -82,7 +83,8 @@ class FunctionScript:
         self._values: dict[Var, Value] = {}
         self._counts = use_counts(lifted.function.body)
         self._symbols: dict[int, str] = {}
-        self._unknown = 0
+        self._declared: dict[str, None] = {}
+        self._invokes = False
 
     def lines(self) -> list[str]:
         """The lines of the function, not indented as a whole."""
@@ -110,6 +112,9 @@ class FunctionScript:
             self.program.missing.add("an if inside of some ninety others", reason, f.span)
             return []
         texts = ["    " * depth + text for depth, text in out]
+        texts[:0] = [f"    {name} = T.int64()" for name in self._declared]
+        if self._invokes:  # TVM knows nothing of what closures do; functions of Relay without references are pure
+            texts.insert(0, '    R.func_attr({"relax.force_pure": True})')
         if any("cls." in text for text in texts):
             texts.insert(0, "    cls = Module")
         private = "" if self.lifted.is_public else "(private=True)"
@@ -139,6 +144,17 @@ class FunctionScript:
             return self._symbols[id(dim)]
         return ""
 
+    def _declare(self, dim: object) -> str:
+        """The same in the body."""
+        name = self._symbol(dim)
+        if name:
+            self._declared[name] = None
+        return name
+
+    def _cast(self, text: str, t: Type) -> Text:
+        """A value of which Relax does not know enough, as one of its type: dimensions that are not known get names."""
+        return invocation("R.match_cast", Text(text), Text(type_text(t, self._declare, in_body=True)))
+
     # statements: the work list holds expressions, the blocks that they go to, and the names that their values get
 
     def _write(self, root: Expr, body: list[Statement]) -> None:
@@ -151,6 +167,7 @@ class FunctionScript:
                     self._values[e.var] = Value(Text(name), frozenset((name,)))
                     stack.append((e.body, block, target))
                     self._branch(e.value, block, name, stack)
+                    self._name_dimensions(e.var, e.value, name, block)
                     break
                 self._bind(e.var, e.value, block)
                 e = e.body
@@ -175,6 +192,12 @@ class FunctionScript:
         block.append(branch)
         stack.append((e.false_branch, branch.other, name))
         stack.append((e.true_branch, branch.then, name))
+
+    def _name_dimensions(self, var: Var, e: Expr, name: str, block: list[Statement]) -> None:
+        """Casts the value of a branch whose shape is not known: the two branches may have names for different dimensions."""
+        t = e.checked_type
+        if t is not None and not has_static_shapes(t) and self._accepts(t, e):
+            self._emit(var, e, self._cast(name, t), frozenset((name,)), block, is_dataflow=False)
 
     def _final(self, e: Expr, block: list[Statement]) -> tuple[Text, frozenset[str]]:
         if not isinstance(e, Var | Constant | GlobalVar):
@@ -242,9 +265,9 @@ class FunctionScript:
         self._values[var] = Value(Text(name), frozenset((name,)))
         return Text(name)
 
-    def _report(self, e: Expr, var: Var) -> None:
+    def _report(self, e: Expr, var: Var, around: Expr | None = None) -> None:
         subject, reason = _WITHOUT_FORM.get(type(e), (type(e).__name__, "Relax has no such expression"))
-        self.program.missing.add(subject, reason, e.span)
+        self.program.missing.add(subject, reason, (around or e).span)
         self._values[var] = Value(Text("missing"), frozenset())
 
     # values
@@ -301,21 +324,29 @@ class FunctionScript:
                 self._emit(var, e, text, uses, block)
             return
         if not isinstance(e.op, Var | GlobalVar | Function):
-            self._report(e.op, var)
+            self._report(e.op, var, e)
             return
         callee = self._value(e.op)
+        result = e.checked_type
         if callee.function is not None:
             captured = self._captured(callee.function)
             uses = uses.union(*(self._uses(v) for v in captured))
             inside = ", ".join([*texts, *(self._text(v) for v in captured)])
-            self._emit(var, e, Text(f"cls.{callee.function.name}({inside})"), uses, block, is_dataflow=False)
+            text = Text(f"cls.{callee.function.name}({inside})")
+            if result is not None and not has_static_shapes(result) and self._accepts(result, e):
+                text = self._cast(text, result)
+            self._emit(var, e, text, uses, block, is_dataflow=False)
             return
-        result = e.checked_type
         if result is None or not self._accepts(result, e):
             self._values[var] = Value(Text("missing"), frozenset())
             return
-        given = Text(parenthesized(list(texts)) if texts else "()")
-        text = invocation("R.invoke_pure_closure", callee.text, given, ty_args=(Text(type_text(result)),))
+        # R.invoke_pure_closure would say this as well, but TVM's lowering of it forgets the type of the result.
+        given = Text(parenthesized([callee.text, *texts]))
+        invoke = invocation(
+            "R.call_builtin_with_ctx", "vm.builtin.invoke_closure", given, ty_args=(Text(type_text(result)),)
+        )
+        self._invokes = True
+        text = invoke if has_static_shapes(result) else self._cast(invoke, result)
         self._emit(var, e, text, uses | callee.uses, block, is_dataflow=False)
 
     def _operator(self, e: Call, args: Sequence[Value], texts: tuple[Text, ...]) -> Text | None:

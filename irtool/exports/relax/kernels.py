@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from ...diagnostics import IrError
 from ...ir import Call, Function, Op, TupleType, Var, tuple_leaves
+from ...ir.types import has_static_shapes
 from ...lower import compose, lower_function
+from ...ops import Operator
 from .forms import NoForm, Text
 from .literals import parenthesized
 from .names import Names
@@ -32,6 +34,10 @@ class Kernels:
         result = call.checked_type
         if result is None or any(t is None for t in types):
             raise NoForm("its types are not known")
+        if not all(map(has_static_shapes, (*types, result))):  # type: ignore[arg-type]  # they are known
+            raise NoForm("a loop nest needs every dimension, and some are known only when it runs")
+        if call.op.operator.compute is Operator.compute:
+            raise NoForm("it has no tensor expression to make a loop nest of")
         key = (call.op.name, repr(call.attrs), tuple(types), result)
         if key not in self._known:
             self._known[key] = self._add(call)

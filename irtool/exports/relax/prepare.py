@@ -37,14 +37,20 @@ def prepare(module: Module, entry: str, weights: Mapping[str, Any]) -> Module:
     module = run_passes(module, "InferType")
     module = make_monomorphic(module, entry)
     module = _reached(module, entry)
-    if any(isinstance(e, Match | Constructor | RefCreate | RefRead | RefWrite) for e in _nodes(module)):
-        module = _reached(run_passes(module, FIRST_ORDER), entry)
+    if _has_data(module):
+        evaluated = _reached(run_passes(module, FIRST_ORDER), entry)
+        module = module if _has_data(evaluated) else evaluated  # what is reported has its place in the text
     if has_dynamic_operators(module):
         module = run_passes(module, "DynamicToStatic")
     if any(isinstance(e, Op) and is_decomposed(e.name) for e in _nodes(module)):
         module = run_passes(module, "qnn.Legalize,qnn.CanonicalizeOps")
     module = run_passes(_plain(module), "ToANormalForm,InferType")
     return infer_types(module)
+
+
+def _has_data(module: Module) -> bool:
+    """True if there are references or algebraic data."""
+    return any(isinstance(e, Match | Constructor | RefCreate | RefRead | RefWrite) for e in _nodes(module))
 
 
 def is_decomposed(name: str) -> bool:

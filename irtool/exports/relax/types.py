@@ -25,8 +25,11 @@ def nameless(dim: Any) -> str:
     return ""
 
 
-def type_text(root: Type, symbol: Symbol = nameless) -> str:
-    """The annotation: `R.Tensor((1, "n"), dtype="float32")`; a function is `R.Any`, as closures are values of no other type."""
+def type_text(root: Type, symbol: Symbol = nameless, in_body: bool = False) -> str:
+    """The annotation: `R.Tensor((1, "n"), dtype="float32")`; a function is `R.Any`, as closures are values of no other type.
+
+    In the body of a function, names of dimensions are variables; in its head they stand in quotes.
+    """
     done: dict[int, str] = {}
     stack: list[tuple[Type, bool]] = [(root, False)]
     while stack:
@@ -38,18 +41,18 @@ def type_text(root: Type, symbol: Symbol = nameless) -> str:
             else:
                 done[id(t)] = f"R.Tuple({', '.join(done[id(f)] for f in t.fields)})"
         elif isinstance(t, TensorType):
-            done[id(t)] = _tensor(t, symbol)
+            done[id(t)] = _tensor(t, symbol, in_body)
         else:
             assert isinstance(t, FuncType), f"{t} is no type of Relax"
             done[id(t)] = "R.Any"
     return done[id(root)]
 
 
-def _tensor(t: TensorType, symbol: Symbol) -> str:
+def _tensor(t: TensorType, symbol: Symbol, in_body: bool) -> str:
     dims = [str(int(d)) if isinstance(d, int) else symbol(d) for d in t.shape]
     if not all(dims):
         return f'R.Tensor(dtype="{t.dtype}", ndim={len(dims)})'
-    shown = [d if d.isdigit() else f'"{d}"' for d in dims]
+    shown = [d if d.isdigit() or in_body else f'"{d}"' for d in dims]
     return f'R.Tensor({parenthesized(shown)}, dtype="{t.dtype}")' if dims else f'R.Tensor((), dtype="{t.dtype}")'
 
 

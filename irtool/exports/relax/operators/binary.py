@@ -15,7 +15,7 @@ class Binary(Form):
 
     def write(self, site: Site) -> Text:
         kind = site.type(0).dtype.rstrip("0123456789").removeprefix("b") if site.type(0).dtype != "bool" else "bool"
-        site.require(kind in self.kinds.split(), f"Relax's is not of {site.type(0).dtype}")
+        site.require(kind in self.kinds.split(), f"Relax's operator takes no {site.type(0).dtype}")
         return invocation(self.relax, *site.args)
 
 

@@ -17,8 +17,8 @@ class Elementwise(Form):
 
     def write(self, site: Site) -> Text:
         is_bool = site.type(0).dtype == "bool"
-        site.require(self.bools is None or is_bool == self.bools, f"Relax's is not of {site.type(0).dtype}")
-        site.require(site.is_float() or not self.floats_only, "it is of integers, and Relax's of floats")
+        site.require(self.bools is None or is_bool == self.bools, f"Relax's operator takes no {site.type(0).dtype}")
+        site.require(site.is_float() or not self.floats_only, "it is of integers, and Relax's operator of floats")
         dtype = site.type(0).dtype
         site.require(dtype not in ("float16", "bfloat16") or not self.wide_only, f"TVM compiles none of {dtype}")
         return invocation(self.relax, site.args[0])
@@ -98,7 +98,7 @@ class LeakyRelu(Form):
     """`alpha` is an attribute on both sides."""
 
     def write(self, site: Site) -> Text:
-        site.require(site.is_float(), "it is of integers, and Relax's of floats")
+        site.require(site.is_float(), "it is of integers, and Relax's operator of floats")
         return invocation("R.nn.leakyrelu", site.args[0], alpha=float(site.attrs.alpha))
 
 

@@ -24,7 +24,7 @@ class Reduction(Form):
     """Axes by name, or all but these; an empty list of axes reduces none."""
 
     def write(self, site: Site) -> Text:
-        site.require(site.type(0).dtype != "bool", "Relax's is not of bools")
+        site.require(site.type(0).dtype != "bool", "Relax's operator takes no bools")
         axes = reduced_axes(site)
         site.require(bool(axes), "no axis is reduced")
         return invocation(self.relax, site.args[0], axis=axes, keepdims=bool(site.attrs.keepdims))
@@ -39,7 +39,7 @@ class Mean(Reduction):
     """Of floats; the mean of integers is a sum that is divided."""
 
     def write(self, site: Site) -> Text:
-        site.require(site.is_float(), "it is of integers, and Relax's of floats")
+        site.require(site.is_float(), "it is of integers, and Relax's operator of floats")
         return super().write(site)
 
 
@@ -61,7 +61,7 @@ class Position(Form):
 
     def write(self, site: Site) -> Text:
         site.require(not site.attrs.select_last_index, "it is the last position")
-        site.require(site.type(0).dtype != "bool", "Relax's is not of bools")
+        site.require(site.type(0).dtype != "bool", "Relax's operator takes no bools")
         axes = reduced_axes(site)
         rank = site.rank()
         if not axes or (len(axes) > 1 and len(axes) < rank):
