@@ -11,7 +11,7 @@ run: $(STAMP)
 test: $(STAMP)-dev
 	$(BIN)/python -m pytest -n 2
 
-# Tests with tools that irtool does not need: clang 15 or later beside C and llvmlite, pyright on plug-ins and scripts.
+# Tests with tools that irtool does not need: clang 15 or later beside C and llvmlite, pyright on plug-ins and scripts, TVM on Relax.
 # pyright comes from PyPI and npm; clang is the system's (on Debian: apt-get install clang-19).
 test-peers: $(STAMP)-peers
 	$(BIN)/python -m pytest --peers tests/backends/test_llvm.py tests/peers

@@ -205,10 +205,11 @@ class FunctionScript:
             self._bind(var, e, block)
             e = var
         value = self._value(e)
-        if value.text.isidentifier() or value.text.startswith("("):
-            return value.text, value.uses
+        text, uses = self._text(value), self._uses(value)
+        if text.isidentifier() or text.startswith("("):
+            return text, uses
         name = self._names.fresh("result")
-        block.append(Bind(name, value.text, value.uses, is_dataflow=False))
+        block.append(Bind(name, text, uses, is_dataflow=False))
         return Text(name), frozenset((name,))
 
     def _hint(self, var: Var, e: Expr) -> str:

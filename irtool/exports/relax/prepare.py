@@ -39,6 +39,8 @@ def prepare(module: Module, entry: str, weights: Mapping[str, Any]) -> Module:
     module = _reached(module, entry)
     if _has_data(module):
         evaluated = _reached(run_passes(module, FIRST_ORDER), entry)
+        if not any(isinstance(e, RefRead) for e in _nodes(evaluated)):  # what is written nobody reads
+            evaluated = run_passes(evaluated, "DeadCodeElimination{ignore_impurity=True}")
         module = module if _has_data(evaluated) else evaluated  # what is reported has its place in the text
     if has_dynamic_operators(module):
         module = run_passes(module, "DynamicToStatic")
