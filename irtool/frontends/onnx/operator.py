@@ -21,6 +21,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ...diagnostics import IrError, nearest
@@ -69,6 +70,7 @@ class OnnxOperator(Plugin):
         self.opset = opset
 
     @classmethod
+    @cache
     def versions(cls) -> dict[int, Callable[..., Any]]:
         """The methods by the opset from which each holds, ascending."""
         found = {
@@ -137,8 +139,9 @@ class OnnxOperator(Plugin):
         return output < len(self.node.outputs) and bool(self.node.outputs[output])
 
 
-def _parameters(method: Any) -> list[inspect.Parameter]:
-    return list(inspect.signature(method).parameters.values())
+@cache
+def _parameters(method: Any) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(method).parameters.values())
 
 
 @dataclass(frozen=True)
