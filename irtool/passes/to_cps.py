@@ -255,7 +255,8 @@ class _Conversion:
         return k(e)
 
     def returning(self, e: Op | Constructor, k: Continue) -> Steps:
-        place = e.span if isinstance(e, Constructor) else self.around and self.around.span
+        within = self.around.span if self.around is not None else None
+        place = e.span if isinstance(e, Constructor) else within
         raise IrError(f"ToCPS cannot convert {e.name}, which is used as a value: calls of it return", place)
         yield
 
