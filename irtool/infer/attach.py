@@ -31,6 +31,7 @@ from ..ir import (
     RefCreate,
     RefRead,
     RefWrite,
+    TensorType,
     Tuple,
     TupleGetItem,
     Type,
@@ -92,7 +93,13 @@ class _Attach:
         if e.checked_type is not None and not self.found.fresh:
             return e
         t = self.type_of(e)
-        annotation = _written(t) if e.type_annotation is None else self.resolve(e.type_annotation)
+        annotation = e.type_annotation
+        if annotation is None:
+            annotation = _written(t)
+        elif annotation.__class__ is not TensorType:
+            # That of a tensor stands as it was written: it may be one object with a part of another annotation, and what is
+            # joined with that part has nothing to do with this variable.
+            annotation = self.resolve(annotation)
         return Var(e.name, annotation, e.span, t, e.virtual_device)
 
     def global_var(self, e: GlobalVar) -> GlobalVar:

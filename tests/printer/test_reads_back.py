@@ -93,3 +93,14 @@ def test_refused_with_a_place(text: str) -> None:
     with pytest.raises(IrError, match=re.escape(REFUSED[text])) as caught:
         irtool.parse(VERSION + text)
     assert caught.value.diagnostics[0].span is not None
+
+
+@pytest.mark.promise("mutated texts")
+def test_an_annotation_is_joined_with_none_that_was_written_alike() -> None:
+    """The result's type has a part in which a dimension is not known; the parameter's, of the same text, keeps all of its own."""
+    text = VERSION + (
+        "def @main(%x: Tensor[(1, 2), int8], %d: Tensor[(?, 2), int8]) -> (Tensor[(1, 2), int8],) { (add(%x, %d),) }"
+    )
+    outcome = try_text(text)
+    assert outcome.kind == "typed", outcome.message
+    assert "%x: Tensor[(1, 2), int8] /* ty=Tensor[(1, 2), int8] */" in irtool.to_text(irtool.parse(text))
