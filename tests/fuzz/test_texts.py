@@ -83,3 +83,14 @@ def test_reduction_keeps_what_it_takes() -> None:
         return "c" in parts and "f" in parts
 
     assert shrink("abcdefgh", fails) == ["c", "f"]
+
+
+@pytest.mark.promise("mutated texts")
+def test_a_text_that_takes_all_memory_is_noticed_and_takes_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(RelayPrinter, "_tuple", lambda self, e, indent: str(bytearray(1 << 40)))
+    outcome = try_text("def @main(%x: int8) { let %z = 1;\n(%x, %x) }", (), 3)
+    assert outcome.kind == "failed"
+    assert outcome.message.startswith("MemoryError")
+    assert "MemoryError" in write_text_failure(outcome, tmp_path).read_text()

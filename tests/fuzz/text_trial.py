@@ -16,6 +16,7 @@ import irtool
 from irtool.diagnostics import IrError, render
 from irtool.ir import Module
 from irtool.passes.runner import has_untyped_functions
+from tests.fuzz.agreement import LateError, limited
 from tests.fuzz.mutators import Seeds, mutate
 from tests.fuzz.text_seeds import pool, wide_pool
 from tests.fuzz.trial import random_pipeline
@@ -90,7 +91,11 @@ def run_text_trial(seed: int, wide: bool = False) -> TextOutcome:
 
 
 def try_text(text: str, pipeline: tuple[str, ...] = (), seed: int = 0) -> TextOutcome:
-    """Takes a text through reading, printing, inference and the passes."""
+    """Takes a text through reading, printing, inference and the passes, in limited time and memory.
+
+    A text is a page: one that takes gigabytes has found a defect, and must not take the machine with it, nor may its reduction,
+    each step of which is such a trial.
+    """
     kind = "refused"
 
     def outcome(kind: str, error: BaseException | str = "") -> TextOutcome:
@@ -98,7 +103,7 @@ def try_text(text: str, pipeline: tuple[str, ...] = (), seed: int = 0) -> TextOu
         return TextOutcome(seed, kind, text, f"{name}{error}", pipeline)
 
     try:
-        with warnings.catch_warnings(), limited_time():
+        with warnings.catch_warnings(), limited_time(), limited(LONGEST_TRIAL):
             warnings.simplefilter("ignore")
             for kind in _stages(text, pipeline):  # noqa: B007 - the last is what was reached
                 pass
@@ -106,7 +111,7 @@ def try_text(text: str, pipeline: tuple[str, ...] = (), seed: int = 0) -> TextOu
         if error.exit_code not in (1, 2) or not render(error):
             return outcome("failed", error)
         return outcome(kind, error)
-    except (Exception, StuckError) as error:  # noqa: BLE001 - whatever else leaves a stage is what is looked for
+    except (Exception, StuckError, LateError) as error:  # noqa: BLE001 - whatever else leaves a stage is what is looked for
         return outcome("failed", error)
     return outcome(kind)
 
