@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...deferred import np
 from ...diagnostics import IrError
 from .initializers import dense_array, initializer_dtype
 from .mistakes import DamagedModel, UnsupportedNode
@@ -20,13 +21,13 @@ def attribute_value(a: Any) -> Any:
     if kind == a.INT:
         return a.i
     if kind == a.FLOAT:
-        return a.f
+        return _shortest(a.f)
     if kind == a.STRING:
         return _text(a.s, a.name)
     if kind == a.INTS:
         return tuple(a.ints)
     if kind == a.FLOATS:
-        return tuple(a.floats)
+        return tuple(_shortest(f) for f in a.floats)
     if kind == a.STRINGS:
         return tuple(_text(s, a.name) for s in a.strings)
     if kind == a.TENSOR:
@@ -41,6 +42,11 @@ def attribute_value(a: Any) -> Any:
 def _tensor(proto: Any, name: str) -> Value:
     what = f"attribute {name}"
     return Value.constant(read_tensor(proto, what), dtype_of(proto.data_type, what))
+
+
+def _shortest(f: float) -> float:
+    """The number with the fewest digits that is that one in float32: 1e-05, not 9.999999747378752e-06."""
+    return float(str(np.float32(f)))
 
 
 def _guess(a: Any) -> int:

@@ -12,6 +12,7 @@ from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
 from ...ir.conversion import as_bfloat16_bits
 from .calls import check_calls
 from .graph import GraphImporter, Scope
+from .groups import recognised
 from .initializers import initializer_array, initializer_dtype, initializer_shape
 from .inputs import check_values, input_types, relay_names
 from .load import load_model
@@ -111,6 +112,7 @@ class _Importer:
         main = Function(
             (*params.values(), *weights), body, attrs={"output_tensor_names": [o.name for o in graph.outputs]}
         )
+        main = recognised(main)
         module = infer_types(Module({"main": main, **importer.functions.used_by(body)}))
         return module, {v.name: _marked(v, self.weights[v]) for v in weights}
 

@@ -1,0 +1,35 @@
+"""Powers that are products, and roots that Relay has."""
+
+from __future__ import annotations
+
+from ....ir import Expr, TensorType
+from ....ops.base import call
+from ....passes.constants import single_value
+from ....passes.dataflow import Match, Rule, is_constant, is_op, wildcard
+
+
+def small_power() -> Rule:
+    """`power(x, 2f) ⇒ multiply(x, x)`, and of the exponent 3: the library's power costs as much as fifty products."""
+    x, exponent = wildcard(), is_constant()
+
+    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+        value = single_value(match[exponent])
+        if value not in (2, 3) or before.checked_type != match.type_of(x):
+            return after
+        square = call("multiply", match[x], match[x])
+        return square if value == 2 else call("multiply", square, match[x])
+
+    return Rule(is_op("power")(x, exponent), replace)
+
+
+def reciprocal_root() -> Rule:
+    """`divide(1f, sqrt(x)) ⇒ rsqrt(x)`."""
+    one, x = is_constant(), wildcard()
+
+    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+        t = match.type_of(x)
+        if single_value(match[one]) != 1 or not isinstance(t, TensorType) or before.checked_type != t:
+            return after
+        return call("rsqrt", match[x])
+
+    return Rule(is_op("divide")(one, is_op("sqrt")(x)), replace)
