@@ -255,3 +255,40 @@ def @main(%x: Tensor[(3, 4), float32]) {
 }""",
         X,
     )
+
+
+@pytest.mark.promise("ONNX out")
+def test_truth_values_are_divided_and_chosen_as_such() -> None:
+    a, b = np.array([True, False, True]), np.array([True, True, False])
+    runs_equal("def @main(%a: Tensor[(3), bool], %b: Tensor[(3), bool]) { where(%a, divide(%a, %b), %b) }", a, b)
+
+
+@pytest.mark.promise("ONNX out")
+def test_symbolic_extents_survive_decomposition() -> None:
+    text = """
+def @main(%x: Tensor[(?, 4, 6, 6), float32], %w: Tensor[(4, 2, 1, 1), float32]) -> Tensor[(?, 6, 6, 2), float32] {
+  layout_transform(nn.conv2d(%x, %w, data_layout="NCHW", kernel_layout="IOHW"), src_layout="NCHW", dst_layout="NHWC")
+}"""
+    model = model_of(text)
+    (out,) = model.graph.output
+    assert [d.dim_value or d.dim_param for d in out.type.tensor_type.shape.dim] == ["output_dim_0", 6, 6, 2]
+
+
+@pytest.mark.promise("ONNX out")
+def test_networks_come_back(tmp_path: Any) -> None:
+    """What is exported is imported again, and computes the same."""
+    text = """
+def @main(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32], %v: Tensor[(5, 16), float32]) {
+  %0 = nn.relu(nn.conv2d(%x, %w, padding=[1, 1], channels=4, kernel_size=[3, 3]));
+  %1 = nn.max_pool2d(%0, pool_size=[4, 4], strides=[4, 4]);
+  let %s = nn.softmax(nn.dense(nn.batch_flatten(%1), %v, units=5));
+  if (greater(max(%s), 0.5f)) { %s } else { negative(%s) }
+}"""
+    rng = np.random.RandomState(1)
+    x, w, v = (rng.uniform(-1, 1, s).astype("float32") for s in ((1, 3, 8, 8), (4, 3, 3, 3), (5, 16)))
+    module = infer_types(irtool.parse(f'#[version = "0.0.5"]\n{text}'))
+    again, params = irtool.from_onnx(model_of(text, {"w": w, "v": v}))
+    assert set(params) == {"w", "v"}
+    values = {"x": x, **params}
+    found = evaluate(infer_types(again), [values[p.name] for p in again["main"].params])
+    np.testing.assert_allclose(found, evaluate(module, [x, w, v]), rtol=1e-5)

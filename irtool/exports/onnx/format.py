@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...diagnostics import InternalError, IrError, UsageError
-from ...ir import Function, Module, TensorType
+from ...ir import Function, Module, TensorType, Type
 from ..base import Export, File, Request, export
 from ..unsupported import Unsupported
 from .emit import Emitter
@@ -77,6 +77,7 @@ def _written(
     module: Module, opset: int, request: Request, missing: Unsupported
 ) -> tuple[Graph, dict[str, tuple[np.ndarray, str]]]:
     """The graph of `@main`, and its constants."""
+    result = result_of(module)
     module = expand(with_quantities(module, request.weights), missing)
     main = module.functions.get("main")
     if not isinstance(main, Function):
@@ -106,8 +107,14 @@ def _written(
     emitter = Emitter(module, names, constants, opset, missing)
     value = emitter.write(main, arguments, graph)
     if not missing:
-        _finish(emitter, graph, flatten(value), leaves_of(main.body.checked_type))
+        _finish(emitter, graph, flatten(value), leaves_of(result))
     return graph, constants.arrays
+
+
+def result_of(module: Module) -> Type | None:
+    """The type of the results of `@main`."""
+    main = module.functions.get("main")
+    return main.body.checked_type if isinstance(main, Function) else None
 
 
 def _finish(emitter: Emitter, graph: Graph, values: list[Any], types: list[Any]) -> None:

@@ -28,7 +28,9 @@ from ...ir import (
     rewrite,
     substitute,
     with_function,
+    without_return_type,
 )
+from ...ir.types import has_static_shapes
 from ...passes import run_passes
 from ...passes.context import PassContext
 from ...passes.legalization.rule import Site
@@ -96,9 +98,12 @@ _QUANTITIES = ("scale", "scales", "zero_point", "zero_points")
 def expand(module: Module, missing: Unsupported) -> Module:
     """The typed module without calls that are written as other Relay (`form.Expansion`), in as many rounds as that takes."""
     for _ in range(_MOST_ROUNDS):
-        functions = {
-            n: rewrite(f, lambda old, new: _expanded(old, new, missing)) for n, f in module.relay_functions.items()
-        }
+        functions = {}
+        for n, f in module.relay_functions.items():
+            made_of = rewrite(f, lambda old, new: _expanded(old, new, missing))
+            # An extent such as n + 1 - 1 may be written in another way afterwards: it is inferred anew.
+            is_open = made_of is not f and f.ret_type is not None and not has_static_shapes(f.ret_type)
+            functions[n] = without_return_type(made_of) if is_open else made_of
         made = module.with_functions({**module.functions, **functions})
         if made is module:
             return module

@@ -63,9 +63,12 @@ class Writer:
         wide = computed_in(op, given) if given else given
         if wide == given:
             return self.nodes(op, 1, *inputs, dtypes=[dtype or given], **attributes)[0]
-        widened = [self.cast(v, wide) if v is not None and v.dtype == given else v for v in inputs]
+        kept = 1 if op == "Where" else 0  # the condition, which holds truth values whatever is chosen from
+        widened = [
+            self.cast(v, wide) if v is not None and v.dtype == given and i >= kept else v for i, v in enumerate(inputs)
+        ]
         made = self.nodes(op, 1, *widened, dtypes=[dtype or wide], **attributes)[0]
-        return made if dtype and dtype != given else self.cast(made, given)
+        return made if dtype else self.cast(made, given)
 
     def cast(self, v: Value, dtype: str) -> Value:
         """`v` in another dtype; `v` itself if it has that."""
@@ -107,7 +110,7 @@ class Writer:
         return self.node(op, a, b, dtype="bool")
 
     def where(self, condition: Value, a: Value, b: Value) -> Value:
-        return self.node("Where", condition, a, b, dtype=a.dtype)
+        return self.node("Where", condition, a, b)
 
     def reshape(self, v: Value, shape: Sequence[int]) -> Value:
         """Reshape; -1 stands for one extent that follows. An extent of 0 is one."""

@@ -284,10 +284,10 @@ class StridedSet(Form):
         x, values, *bounds = s.inputs
         shape = s.dims(0)
         begin, end, strides = (known_numbers(s, b) for b in bounds)
-        ranges = [
-            range(*slice(b, e, strides[i] if i < len(strides) else 1).indices(shape[i]))
-            for i, (b, e) in enumerate(zip(begin, end, strict=True))
-        ]
+        ranges = []
+        for i, extent in enumerate(shape):
+            first, last, step = (n[i] if i < len(n) else None for n in (begin, end, strides))
+            ranges.append(range(*slice(first, last, step).indices(extent)))
         places = np.stack(np.meshgrid(*ranges, indexing="ij"), -1)
         return s.node("ScatterND", x, s.constant(places, "int64"), values)
 

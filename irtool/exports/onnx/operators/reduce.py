@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -61,11 +62,8 @@ class Mean(Form):
             s.refuse("of truth values it is no number")
         wide = s.cast(x, "int64" if x.dtype in ("int64", "uint64", "uint32") else "int32")
         total = s.reduce("ReduceSum", wide, axes, s.attrs.keepdims)
-        count = 1
-        for a in axes:
-            count *= s.known(s.tensor(0), a)
         narrow = s.cast(s.cast(total, x.dtype), wide.dtype)
-        return s.cast(s.div(narrow, s.scalar(count, wide)), x.dtype)
+        return s.cast(s.div(narrow, s.cast(count_of(s, x, axes), wide.dtype)), x.dtype)
 
 
 row(Mean(), "mean")
@@ -102,8 +100,10 @@ class ArgExtreme(Form):
             )
             return s.cast(made, s.out.dtype)
         kept = [a for a in range(rank) if a not in axes]
-        shape = [s.known(s.tensor(0), a) if a in kept else -1 for a in range(rank)]
-        merged = s.reshape(s.transpose(x, kept + axes), [*(shape[a] for a in kept), -1])
+        extents = s.concat([s.node("Gather", s.shape(x), s.ints(*kept), axis=0), s.ints(-1)], 0)
+        if s.tensor(0).is_static:
+            extents = s.ints(*(s.dims(0)[a] for a in kept), -1)
+        merged = s.node("Reshape", s.transpose(x, kept + axes), extents)
         made = s.node(self.node, merged, dtype="int64", axis=len(kept), keepdims=0, select_last_index=last or None)
         if s.attrs.keepdims:
             made = s.unsqueeze(made, *axes)
@@ -122,7 +122,14 @@ def variance(s: Site) -> Value:
     square = s.mul(difference, difference)
     if not s.attrs.unbiased:
         return s.reduce("ReduceMean", square, axes, s.attrs.keepdims)
-    count = 1
-    for a in axes:
-        count *= s.known(s.tensor(0), a)
-    return s.div(s.reduce("ReduceSum", square, axes, s.attrs.keepdims), s.scalar(count - 1, x))
+    fewer = s.sub(count_of(s, x, axes), s.constant(1, "int64"))
+    return s.div(s.reduce("ReduceSum", square, axes, s.attrs.keepdims), s.cast(fewer, x.dtype))
+
+
+def count_of(s: Site, x: Value, axes: list[int]) -> Value:
+    """How many elements are combined to one, as int64."""
+    extents = [s.tensor(0).shape[a] for a in axes]
+    known = [int(d) for d in extents if isinstance(d, int)]
+    if len(known) == len(extents):
+        return s.constant(math.prod(known), "int64")
+    return s.node("ReduceProd", s.node("Gather", s.shape(x), s.ints(*axes), axis=0), keepdims=0)
