@@ -63,4 +63,5 @@ PROMISES = {
     "ONNX quantization": "quantized models of ONNX become qnn operators with scales and zero points in the text, and give the integers that ONNX defines",
     "onnx loops": "If, Loop, Scan, LSTM, GRU and RNN of ONNX are branches and loops: weights exist once, and nothing is computed anew in each turn",
     "networks in ONNX": "operators of neural networks in ONNX become the operators that Relay has, with the results of ONNX's own evaluator",
+    "onnx shapes": "shape arithmetic of ONNX models is done while importing: extents that are known, or follow from known ones, are in the types",
 }

@@ -16,6 +16,7 @@ from .mistakes import DamagedModel, UnsupportedNode
 from .model import FunctionBody, Graph, Model, Node
 from .operator import OnnxOperator, onnx_operators
 from .order import in_order
+from .partial import sampled
 from .program import Functions
 from .subgraphs import DEEPEST, noted, without_names
 from .value import Value
@@ -169,7 +170,7 @@ class GraphImporter:
             operator = cls(node, inner, opset)
             found = _converted(operator, inputs, attributes)
             if cls.folds and not node.subgraphs:
-                found = [_folded(v, inputs) for v in found]
+                found = [sampled(node.op_type, _folded(v, inputs), inputs) for v in found]
         except IrError as error:
             self.failures += noted(error, node)
             frame.scope.values.update(dict.fromkeys(filter(None, node.outputs)))

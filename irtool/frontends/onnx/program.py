@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from ...infer.infer import infer_expr
 from ...ir import Call, Expr, Function, FuncType, GlobalVar, Type, Var, global_names
+from .partial import Symbols
 
 
 class Functions:
-    """Functions that are made while a model is converted, by name."""
+    """Functions that are made while a model is converted, by name; and the extents that are not known."""
 
     def __init__(self) -> None:
         self.all: dict[str, Function] = {}
+        self.symbols = Symbols()
         self._count = 0
 
     def reserve(self, params: Sequence[Type], result: Type) -> GlobalVar:

@@ -30,6 +30,8 @@ class Value:
     expr: Expr
     known: np.ndarray | None = None
     parameter: bool = False
+    samples: tuple[np.ndarray, ...] | None = None
+    """Its elements for some choices of the extents that are not known: see `partial`."""
 
     @staticmethod
     def of(expr: Expr) -> Value:

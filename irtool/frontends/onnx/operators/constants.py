@@ -8,6 +8,7 @@ from ....deferred import np
 from ....diagnostics import IrError
 from ..mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..partial import known_parts, refined
 from ..tensors import dtype_of
 from ..value import Value, apply
 from .casting import cast
@@ -64,7 +65,7 @@ class ConstantOfShape(OnnxOperator):
             raise IrError(f"value has the type {number.type}, and must have one element", code=DamagedModel)
         number = Value.constant(number.known.reshape(()), number.dtype)
         if shape.known is None:
-            return number.call("dyn.full", shape, dtype=number.dtype, shape=None)
+            return refined(number.call("dyn.full", shape, dtype=number.dtype, shape=None), known_parts(shape))
         extents = shape.ints("the shape of ConstantOfShape")
         if any(d < 0 for d in extents):
             raise IrError(f"the shape {list(extents)} has a negative extent", code=DamagedModel)

@@ -10,6 +10,7 @@ from ....diagnostics import IrError
 from ....ir import Dim, Tuple
 from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..partial import known_parts, refined, with_extents
 from ..value import Value, apply
 
 
@@ -34,9 +35,12 @@ class Shape(OnnxOperator):
     def part(self, x: Value, *, start: int = 0, end: int | None = None) -> Result:
         if all(isinstance(d, int) for d in x.shape):
             return Value.constant(np.array(x.shape, "int64")[start:end])
-        return x.call("shape_of", dtype="int64").call(
-            "strided_slice", begin=[start], end=[x.rank if end is None else end]
-        )
+        axes = range(x.rank)[start:end]
+        whole = x.call("shape_of", dtype="int64")
+        if len(axes) < x.rank:
+            bounds = {"begin": [axes.start], "end": [max(axes.start, axes.stop)], "strides": [1], "axes": [0]}
+            whole = whole.call("strided_slice", **bounds)
+        return with_extents(whole, x, axes, self.graph.functions.symbols)
 
 
 @onnx_operator("Reshape")
@@ -54,13 +58,20 @@ class Reshape(OnnxOperator):
     @since(14, 19, 21, 23, 24, 25)
     def allowing_zero(self, x: Value, shape: Value, *, allowzero: int = 0) -> Result:
         if shape.known is None:
-            return x.call("dyn.reshape", shape)
+            return self._partly_known(x, shape)
         wanted = list(shape.ints("the shape of Reshape"))
         if allowzero and 0 in wanted:
             if -1 in wanted:
                 raise IrError("a shape with 0 as an extent and -1 as what is left is ambiguous", code=DamagedModel)
             return x.call("reshape", newshape=wanted, allowzero=True)
         return x.call("reshape", newshape=wanted)
+
+    def _partly_known(self, x: Value, shape: Value) -> Value:
+        """What one extent has that is not known is left over by the others."""
+        parts = known_parts(shape)
+        if parts is not None and parts.count(None) == 1 and all(p is None or p > 0 for p in parts):
+            return x.call("reshape", newshape=[-1 if p is None else p for p in parts])
+        return refined(x.call("dyn.reshape", shape, newshape=[]), parts)
 
 
 @onnx_operator("Size")
@@ -173,8 +184,22 @@ class Expand(OnnxOperator):
             shape = apply("concatenate", Tuple((ones.expr, shape.call("cast", dtype="int64").expr)), axis=0)
         elif count > x.rank:
             x = x.call("expand_dims", axis=0, num_newaxis=count - x.rank)
-        shape = shape.call("cast", dtype="int64")
-        return x.call("dyn.broadcast_to", shape.call("maximum", x.call("shape_of", dtype="int64")), shape=None)
+        wide = shape.call("cast", dtype="int64").call("maximum", x.call("shape_of", dtype="int64"))
+        found = x.call("dyn.broadcast_to", wide, shape=None)
+        return refined(found, _broadcast(x.shape, known_parts(shape)))
+
+
+def _broadcast(have: Sequence[Dim], parts: Sequence[int | None] | None) -> list[int | None] | None:
+    """The extents of a tensor broadcast against partly known ones; None for those that are not known."""
+    if parts is None or len(parts) != len(have):
+        return None
+    found: list[int | None] = []
+    for h, p in zip(have, parts, strict=True):
+        if isinstance(h, int) and h != 1:
+            found.append(h)
+        else:
+            found.append(p if p is not None and (p > 1 or h == 1) else None)
+    return found
 
 
 @onnx_operator("Transpose")

@@ -1,0 +1,105 @@
+"""Vectors of extents of which some elements are known: what exporters compute from a tensor's shape to reshape another.
+
+Each extent that is not known is a symbol. A vector carries its elements for a few choices of numbers for the symbols; operators
+that only move, add and multiply elements are evaluated on each. An element that is the same for all is known, since two different
+polynomials rarely agree at large numbers chosen at random.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...deferred import np
+from ...infer.infer import infer_expr
+from ...interp.evaluate import evaluate_expr
+from ...ir import Constant, Expr, TensorType, rewrite
+from ...passes.constants import array_constant
+from .value import Value
+
+_CHOICES = 3
+_LARGEST = 64
+"""Elements of a vector that is looked at."""
+
+_EXACT = frozenset(
+    ("Add", "Cast", "Concat", "Gather", "Identity", "Mul", "ReduceProd", "Reshape", "Slice", "Split", "Squeeze", "Sub")
+    + ("Unsqueeze", "Where")
+)
+"""Operators whose results are elements of their inputs, or sums and products of these."""
+
+
+class Symbols:
+    """Numbers that stand for extents which are not known, the same for each axis of a tensor wherever it is asked for."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Expr, int], tuple[int, ...]] = {}
+
+    def of(self, e: Expr, axis: int) -> tuple[int, ...]:
+        """The numbers of an extent."""
+        at = (e, axis)
+        if at not in self._numbers:
+            draw = random.Random(len(self._numbers))
+            self._numbers[at] = tuple(draw.randrange(1 << 18, 1 << 19) for _ in range(_CHOICES))
+        return self._numbers[at]
+
+
+def with_extents(shape: Value, of: Value, axes: Sequence[int], symbols: Symbols) -> Value:
+    """The vector `shape`, which has the extents of some axes of a tensor, with what is known of them."""
+    rows = [(d,) * _CHOICES if isinstance(d, int) else symbols.of(of.expr, a) for a in axes for d in (of.shape[a],)]
+    return _settled(shape, [np.array([r[k] for r in rows], shape.dtype) for k in range(_CHOICES)])
+
+
+def sampled(op_type: str, value: Value | None, inputs: Sequence[Value | None]) -> Value | None:
+    """A result of an operator with what is known of its elements, where the inputs have partly known ones."""
+    if value is None or value.known is not None or value.samples is not None:
+        return value
+    partly = [i for i in inputs if i is not None and i.samples is not None]
+    if not partly or not _is_exact(op_type, inputs):
+        return value
+    t = value.type
+    if not isinstance(t, TensorType) or not all(isinstance(d, int) for d in t.shape):
+        return value
+    if any(i is not None and (i.parameter or (i.known is None and i.samples is None)) for i in inputs):
+        return value
+    found = []
+    for k in range(_CHOICES):
+        instead: dict[Expr, Constant] = {i.expr: array_constant(i.samples[k], i.dtype) for i in partly if i.samples}
+        body = rewrite(value.expr, lambda old, new: new, instead.get)
+        found.append(np.asarray(evaluate_expr(infer_expr(body))))
+    return _settled(value, found) if found[0].size <= _LARGEST else value
+
+
+def _is_exact(op_type: str, inputs: Sequence[Value | None]) -> bool:
+    if op_type == "Equal":  # an extent is never negative: so exporters ask for -1
+        return all(i is not None and (i.samples is not None or _is_negative(i)) for i in inputs)
+    return op_type in _EXACT
+
+
+def _is_negative(v: Value) -> bool:
+    return v.known is not None and bool((v.known < 0).all())
+
+
+def _settled(value: Value, samples: list[np.ndarray]) -> Value:
+    if all(np.array_equal(s, samples[0]) for s in samples):
+        return Value.constant(samples[0], value.dtype)
+    return replace(value, samples=tuple(samples))
+
+
+def known_parts(shape: Value) -> list[int | None] | None:
+    """The elements of a vector, None for those that are not known; None if nothing is known of it."""
+    if shape.known is not None:
+        return [int(x) for x in shape.known.ravel()]
+    if shape.samples is None:
+        return None
+    first, *rest = (s.ravel() for s in shape.samples)
+    return [int(x) if all(r[k] == x for r in rest) else None for k, x in enumerate(first)]
+
+
+def refined(value: Value, parts: Sequence[int | None] | None) -> Value:
+    """The value, whose extents are computed, with those in its type that are known."""
+    if parts is None or len(parts) != value.rank or any(p is not None and p <= 0 for p in parts):
+        return value
+    if all(p is None or isinstance(d, int) for p, d in zip(parts, value.shape, strict=True)):
+        return value
+    return value.call("reshape", newshape=[0 if p is None else p for p in parts])
