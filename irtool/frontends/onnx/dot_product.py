@@ -1,0 +1,54 @@
+"""Attention: the mean of values, weighted by how much each key is like the query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...deferred import np
+from .arithmetic import add, multiply
+from .value import Value
+
+
+def attention(q: Value, k: Value, v: Value, bias: Value | None, scale: float) -> Value:
+    """`softmax(q k^T * scale + bias) v` of `(N, heads, length, size)` each, the bias broadcast to `(N, heads, length, keys)`."""
+    batch, heads, length, size = q.extents("the queries of attention")
+    keys, width = k.extents("the keys of attention")[2], v.extents("the values of attention")[3]
+    flat = [
+        x.call("reshape", newshape=[batch * heads, n, d])
+        for x, n, d in ((q, length, size), (k, keys, size), (v, keys, width))
+    ]
+    scores = flat[0].call("nn.batch_matmul", flat[1], transpose_a=False, transpose_b=True)
+    scores = multiply(scores, scale)
+    if bias is not None:
+        scores = add(scores.call("reshape", newshape=[batch, heads, length, keys]), bias)
+        scores = scores.call("reshape", newshape=[batch * heads, length, keys])
+    weights = scores.call("nn.softmax", axis=-1)
+    found = weights.call("nn.batch_matmul", flat[2], transpose_a=False, transpose_b=False)
+    return found.call("reshape", newshape=[batch, heads, length, width])
+
+
+def split_heads(x: Value, heads: int) -> Value:
+    """`(N, length, heads * size)` as `(N, heads, length, size)`."""
+    batch, length, hidden = x.extents("the data of attention")
+    return x.call("reshape", newshape=[batch, length, heads, hidden // heads]).call("transpose", axes=[0, 2, 1, 3])
+
+
+def join_heads(x: Value) -> Value:
+    """`(N, heads, length, size)` as `(N, length, heads * size)`."""
+    batch, heads, length, size = x.extents("the result of attention")
+    return x.call("transpose", axes=[0, 2, 1, 3]).call("reshape", newshape=[batch, length, heads * size])
+
+
+def causal(length: int, keys: int, dtype: str, filtered: float) -> Value:
+    """What is added to scores so that a query sees the keys up to its own place, the last query all of them."""
+    seen = np.arange(keys)[None, :] <= np.arange(length)[:, None] + (keys - length)
+    return Value.constant(np.where(seen, 0.0, filtered), dtype)
+
+
+def total(parts: Sequence[Value | None]) -> Value | None:
+    """The sum of what is there; None where nothing is."""
+    found: Value | None = None
+    for part in parts:
+        if part is not None:
+            found = part if found is None else add(found, part)
+    return found

@@ -1,0 +1,135 @@
+"""Attention as ONNX Runtime's optimizer fuses it, with the products before it or without."""
+
+from __future__ import annotations
+
+import math
+
+from .....deferred import np
+from .....diagnostics import IrError
+from ...arithmetic import add, cast, multiply, subtract
+from ...dot_product import attention, causal, join_heads, split_heads, total
+from ...mistakes import UnsupportedNode
+from ...operator import OnnxOperator, Result, onnx_operator, since
+from ...tuples import concatenate
+from ...value import Value
+from ..products import matrix_product
+
+
+def mask_bias(mask: Value | None, batch: int, keys: int, dtype: str, filtered: float) -> Value | None:
+    """What a mask adds to scores: `filtered` where it is 0. A mask has a number of keys for each line, or one for each key,
+    or one for each query and key.
+    """
+    if mask is None:
+        return None
+    if mask.rank == 1:
+        if mask.shape != (batch,):
+            raise IrError(f"a mask {mask.tensor} of starts and ends has no form in Relay", code=UnsupportedNode)
+        places = Value.constant(np.arange(keys, dtype=mask.dtype).reshape(1, keys))
+        seen = places.call("less", mask.call("reshape", newshape=[batch, 1]))
+    else:
+        seen = mask
+    if seen.rank not in (2, 3, 4):
+        raise IrError(f"a mask {mask.tensor} has no form in Relay", code=UnsupportedNode)
+    while seen.rank < 4:
+        seen = seen.call("expand_dims", axis=1)
+    return multiply(subtract(1, cast(seen, dtype)), filtered)
+
+
+@onnx_operator("com.microsoft.Attention")
+class Attention(OnnxOperator):
+    """Multi-head attention of `(N, length, hidden)`: queries, keys and values by one product with packed weights."""
+
+    @since(1)
+    def self_attention(
+        self,
+        x: Value,
+        weights: Value,
+        bias: Value | None = None,
+        mask_index: Value | None = None,
+        past: Value | None = None,
+        attention_bias: Value | None = None,
+        past_sequence_length: Value | None = None,
+        *,
+        num_heads: int,
+        do_rotary: int = 0,
+        mask_filter_value: float = -10000.0,
+        past_present_share_buffer: int = 0,
+        qkv_hidden_sizes: tuple[int, ...] = (),
+        rotary_embedding_dim: int = 0,
+        scale: float = 0.0,
+        unidirectional: int = 0,
+    ) -> Result:
+        if do_rotary or past_present_share_buffer or past_sequence_length is not None:
+            raise IrError(
+                "rotary embeddings and shared buffers inside Attention have no form in Relay", code=UnsupportedNode
+            )
+        packed = matrix_product(x, weights)
+        packed = packed if bias is None else add(packed, bias)
+        hidden = packed.extents("the queries, keys and values")[-1]
+        sizes = qkv_hidden_sizes or (hidden // 3,) * 3
+        parts, start = [], 0
+        for size in sizes:
+            part = packed.call("strided_slice", begin=[start], end=[start + size], strides=[1], axes=[2])
+            parts.append(split_heads(part, num_heads))
+            start += size
+        q, k, v = parts
+        if past is not None:
+            before = [past.call("take", Value.constant(np.asarray(i, "int32")), axis=0) for i in range(2)]
+            k, v = concatenate([before[0], k], 2), concatenate([before[1], v], 2)
+        batch, _, length, size = q.extents("the queries")
+        keys = k.extents("the keys")[2]
+        line = causal(length, keys, x.dtype, -math.inf) if unidirectional else None
+        masked = mask_bias(mask_index, batch, keys, x.dtype, mask_filter_value)
+        found = attention(q, k, v, total([masked, line, attention_bias]), scale or 1 / math.sqrt(size))
+        present = None
+        if self.wants(1):
+            present = concatenate([t.call("expand_dims", axis=0) for t in (k, v)], 0)
+        return [join_heads(found), present]
+
+
+@onnx_operator("com.microsoft.MultiHeadAttention")
+class MultiHeadAttention(OnnxOperator):
+    """Multi-head attention of queries `(N, length, hidden)`, keys and values, which may be `(N, heads, keys, size)`."""
+
+    @since(1)
+    def cross_attention(
+        self,
+        query: Value,
+        key: Value | None = None,
+        value: Value | None = None,
+        bias: Value | None = None,
+        key_padding_mask: Value | None = None,
+        attention_bias: Value | None = None,
+        past_key: Value | None = None,
+        past_value: Value | None = None,
+        *,
+        num_heads: int,
+        mask_filter_value: float = -10000.0,
+        scale: float = 0.0,
+        unidirectional: int = 0,
+    ) -> Result:
+        if key is None or value is None:
+            raise IrError("packed queries, keys and values have no form in Relay", code=UnsupportedNode)
+        inputs = [query, key, value]
+        if bias is not None:
+            inputs = self._with_bias(inputs, bias)
+        q, k, v = (split_heads(t, num_heads) if t.rank == 3 else t for t in inputs)
+        if past_key is not None and past_value is not None:
+            k, v = concatenate([past_key, k], 2), concatenate([past_value, v], 2)
+        batch, _, length, size = q.extents("the queries")
+        keys = k.extents("the keys")[2]
+        line = causal(length, keys, query.dtype, -math.inf) if unidirectional else None
+        masked = mask_bias(key_padding_mask, batch, keys, query.dtype, mask_filter_value)
+        found = attention(q, k, v, total([masked, line, attention_bias]), scale or 1 / math.sqrt(size))
+        return [join_heads(found), k, v]
+
+    def _with_bias(self, inputs: list[Value], bias: Value) -> list[Value]:
+        if any(t.rank != 3 for t in inputs):
+            raise IrError("a bias of keys that are split into heads has no form in Relay", code=UnsupportedNode)
+        found, start = [], 0
+        for t in inputs:
+            size = t.extents("the data of attention")[2]
+            part = bias.call("strided_slice", begin=[start], end=[start + size], strides=[1], axes=[0])
+            found.append(add(t, part))
+            start += size
+        return found

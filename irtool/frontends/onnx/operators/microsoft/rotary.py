@@ -1,0 +1,67 @@
+"""Rotary embeddings with caches of sines and cosines."""
+
+from __future__ import annotations
+
+from .....deferred import np
+from .....diagnostics import IrError
+from ...arithmetic import add, multiply, subtract
+from ...dot_product import join_heads, split_heads
+from ...mistakes import UnsupportedNode
+from ...operator import OnnxOperator, Result, onnx_operator, since
+from ...tuples import concatenate
+from ...value import Value
+
+
+@onnx_operator("com.microsoft.RotaryEmbedding")
+class RotaryEmbedding(OnnxOperator):
+    """Pairs of numbers of each head turned by angles that depend on the position: the halves of a head, or, interleaved,
+    neighbours. Positions are one for each place, or the first one of all lines.
+    """
+
+    @since(1)
+    def rotate(
+        self,
+        x: Value,
+        position_ids: Value,
+        cos_cache: Value,
+        sin_cache: Value,
+        *,
+        interleaved: int = 0,
+        is_packed_batching: int = 0,
+        num_heads: int = 0,
+        rotary_embedding_dim: int = 0,
+        scale: float = 1.0,
+    ) -> Result:
+        if is_packed_batching:
+            raise IrError("packed batches have no form in Relay", code=UnsupportedNode)
+        half = cos_cache.extents("the cache of cosines")[1]
+        heads = num_heads
+        if x.rank == 3 and not heads:
+            heads = x.extents("the data of RotaryEmbedding")[2] // (2 * half)
+        data = split_heads(x, heads) if x.rank == 3 else x
+        length, size = data.extents("the data of RotaryEmbedding")[2:]
+        places = position_ids
+        if places.rank == 1:
+            steps = Value.constant(np.arange(length, dtype=places.dtype).reshape(1, length))
+            places = add(places.call("reshape", newshape=[1, 1]), steps)
+        cos, sin = (c.call("take", places, axis=0).call("expand_dims", axis=1) for c in (cos_cache, sin_cache))
+        turned = rotated(data, cos, sin, 2 * half, bool(interleaved), size)
+        turned = turned if scale == 1 else multiply(turned, scale)
+        return join_heads(turned) if x.rank == 3 else turned
+
+
+def rotated(x: Value, cos: Value, sin: Value, turned: int, interleaved: bool, size: int) -> Value:
+    """The first `turned` numbers of each head turned, the rest as they are."""
+    step = 2 if interleaved else 1
+    starts = ((0, turned, step), (1, turned, step)) if interleaved else ((0, turned // 2, 1), (turned // 2, turned, 1))
+    first, second = (x.call("strided_slice", begin=[b], end=[e], strides=[s], axes=[3]) for b, e, s in starts)
+    made = [subtract(multiply(first, cos), multiply(second, sin)), add(multiply(first, sin), multiply(second, cos))]
+    if interleaved:
+        shape = x.extents("the data of RotaryEmbedding")
+        pairs = [m.call("expand_dims", axis=4) for m in made]
+        joined = concatenate(pairs, 4).call("reshape", newshape=[*shape[:3], turned])
+    else:
+        joined = concatenate(made, 3)
+    if turned == size:
+        return joined
+    return concatenate([joined, x.call("strided_slice", begin=[turned], end=[size], strides=[1], axes=[3])], 3)
