@@ -292,3 +292,15 @@ def @main(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32], 
     values = {"x": x, **params}
     found = evaluate(infer_types(again), [values[p.name] for p in again["main"].params])
     np.testing.assert_allclose(found, evaluate(module, [x, w, v]), rtol=1e-5)
+
+
+@pytest.mark.promise("ONNX out")
+def test_functions_that_double_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from irtool.exports.onnx import emit
+
+    monkeypatch.setattr(emit, "MOST_CALLS", 500)
+    one = "%x: Tensor[(2), float32]) -> Tensor[(2), float32]"
+    texts = [f"def @f0({one} {{ tanh(%x) }}"]
+    texts += [f"def @f{i}({one} {{ @f{i - 1}(@f{i - 1}(%x)) }}" for i in range(1, 40)]
+    with pytest.raises(IrError, match="more than 500 calls"):
+        model_of("\n".join([*texts, f"def @main({one} {{ @f39(%x) }}"]))

@@ -17,10 +17,13 @@ from irtool.exports.onnx.form import Absent, form_of
 from irtool.exports.onnx.format import Onnx
 from irtool.exports.weights import fit_weights
 from irtool.infer import infer_types
+from irtool.interp import evaluate
+from irtool.ir.values import value_leaves
 from tests.peers.onnx_cases import LIST, listed, run
 
 SHARED = Path(irtool.__file__).parent.parent.parent / "shared"
 ZOO = SHARED / "zoo"
+LARGE = ("bert_base", "gpt2", "vgg16", "vit_base")
 NETWORKS = sorted(p.parent.name for p in ZOO.glob("*/expected.npz"))
 
 
@@ -65,6 +68,21 @@ def test_networks_give_what_tvm_gave(network: str) -> None:
     model, _ = Onnx().model(module, Request("net.onnx", "main", weights))
     assert {i.name for i in model.graph.input} == set(inputs)
     zoo.check(network, run(model, values), rtol=1e-4)
+
+
+@pytest.mark.promise("ONNX out")
+@pytest.mark.parametrize("network", [n for n in NETWORKS if n not in LARGE])
+def test_networks_come_back(network: str) -> None:
+    """What is exported is imported again, and gives what TVM gave."""
+    zoo = _tool()
+    values = zoo.feeds(network)
+    inputs = json.loads((ZOO / network / "info.json").read_text())["inputs"]
+    module = infer_types(irtool.parse((ZOO / network / "model.relay").read_text(), filename=network))
+    weights = fit_weights(module, "main", {n: v for n, v in values.items() if n not in inputs})
+    again, params = irtool.from_onnx(Onnx().model(module, Request("net.onnx", "main", weights))[0])
+    values.update(params)
+    found = evaluate(infer_types(again), [values[p.name] for p in again["main"].params])
+    zoo.check(network, value_leaves(found), rtol=1e-4)
 
 
 @pytest.mark.promise("ONNX out")

@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from ...deferred import np
-from ...diagnostics import Span
+from ...diagnostics import IrError, Span
 from ...ir import (
     Call,
     Constant,
@@ -31,6 +31,7 @@ from ...ir import (
 )
 from ...ir.expr import MissingData
 from ...trampoline import trampoline
+from ..mistakes import NoCounterpart
 from ..unsupported import Unsupported
 from .callees import Callees
 from .form import NoForm, form_of
@@ -42,6 +43,9 @@ from .values import flatten, label_of, leaves_of, nested
 
 DEEPEST = 30
 """Graphs in graphs that a reader of protobuf accepts: each is three messages deep, and 100 are allowed."""
+
+MOST_CALLS = 200_000
+"""Calls that are inlined: functions that call others twice, one below the other, would make ever more of them."""
 
 Steps = Generator[Any, Any, Any]
 
@@ -63,6 +67,7 @@ class Emitter:
         self.missing = missing
         self.callees = Callees(module)
         self.active: list[Function] = []
+        self._calls = 0
         self._analyses: dict[Function, Analysis] = {}
         self._hints: dict[Expr, str] = {}
 
@@ -166,6 +171,9 @@ class Emitter:
             return self.unknown(e.checked_type)
         if self.callees.is_recursive(f):
             return (yield write_loop(self, callee, arguments, e, graph))
+        self._calls += 1
+        if self._calls > MOST_CALLS:
+            raise IrError(f"more than {MOST_CALLS} calls of functions are to be inlined", e.span, code=NoCounterpart)
         inner = self.instance(callee, graph)
         inner.variables.update(zip(f.params, arguments, strict=True))
         self.active.append(f)

@@ -119,6 +119,8 @@ def result_of(module: Module) -> Type | None:
 
 def _finish(emitter: Emitter, graph: Graph, values: list[Any], types: list[Any]) -> None:
     """Names the results `output`, or `output_0`, `output_1` …."""
+    if not values:
+        emitter.missing.add("@main", "a model has an output at least, and the result is an empty tuple", None)
     for i, (v, t) in enumerate(zip(values, types, strict=True)):
         if not isinstance(v, Value) or not isinstance(t, TensorType):
             emitter.missing.add("@main", "results are tensors, or tuples of these", None)
