@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...deferred import np
 from ...diagnostics import IrError
+from .elements import NARROW
 from .initializers import dense_array, initializer_dtype
 from .mistakes import DamagedModel, UnsupportedNode
-from .tensors import dtype_of, read_tensor
+from .tensors import held_dtype, read_tensor
 from .value import Value
 
 
@@ -41,7 +43,8 @@ def attribute_value(a: Any) -> Any:
 
 def _tensor(proto: Any, name: str) -> Value:
     what = f"attribute {name}"
-    return Value.constant(read_tensor(proto, what), dtype_of(proto.data_type, what))
+    found = Value.constant(read_tensor(proto, what), held_dtype(proto.data_type, what))
+    return replace(found, narrow=NARROW.get(proto.data_type))
 
 
 def _shortest(f: float) -> float:

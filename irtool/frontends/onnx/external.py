@@ -11,7 +11,7 @@ from ...deferred import np
 from ...diagnostics import IrError
 from ...files import open_file
 from .mistakes import DamagedModel, UnsupportedNode
-from .tensors import count_elements, from_raw, numpy_dtype
+from .tensors import byte_size, count_elements, from_raw
 
 _DIGITS = 19
 """Of an offset or a length: more are no number of bytes."""
@@ -37,7 +37,7 @@ class Elsewhere:
         """The elements of a tensor. Raises IrError for data that does not fit, and for files that must not be read."""
         what = f"the initializer {proto.name}"
         dtype, count = count_elements(proto, what)
-        size = count * np.dtype(numpy_dtype(dtype)).itemsize
+        size = byte_size(dtype, count)
         if proto.name in self.held and not proto.external_data:
             return self._own(proto, what, dtype, size)
         return self._external(proto, what, dtype, size)

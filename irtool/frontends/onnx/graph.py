@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...diagnostics import Diagnostic, IrError, Span
 from ...interp.evaluate import evaluate_expr
 from ...ir import Constant, Expr, TensorType, Var, children
 from .attributes import attribute_value
+from .elements import with_element_types
 from .functions import find_function
-from .judge import check_kinds, mistake_in
+from .initializers import initializer_array, initializer_dtype, initializer_narrow
+from .judge import check_kinds, find_schema, mistake_in
 from .mistakes import DamagedModel, UnsupportedNode
 from .model import FunctionBody, Graph, Model, Node
 from .operator import OnnxOperator, onnx_operators
@@ -108,9 +110,8 @@ class GraphImporter:
 
     def initializer(self, proto: Any) -> Value:
         """The constant that an initializer is."""
-        from .initializers import initializer_array, initializer_dtype
-
-        return Value.constant(initializer_array(proto, self.model), initializer_dtype(proto))
+        found = Value.constant(initializer_array(proto, self.model), initializer_dtype(proto))
+        return replace(found, narrow=initializer_narrow(proto))
 
     def convert_nodes(self, nodes: Iterable[Node], scope: Scope, outputs: Sequence[str]) -> list[Value | None]:
         """Converts what the outputs need of the nodes. Raises IrError where the graph is damaged."""
@@ -171,6 +172,7 @@ class GraphImporter:
             found = _converted(operator, inputs, attributes)
             if cls.folds and not node.subgraphs:
                 found = [sampled(node.op_type, _folded(v, inputs), inputs) for v in found]
+            found = with_element_types(find_schema(node, opset), inputs, found)
         except IrError as error:
             self.failures += noted(error, node)
             frame.scope.values.update(dict.fromkeys(filter(None, node.outputs)))
@@ -247,7 +249,7 @@ def _folded(value: Value | None, inputs: Sequence[Value | None]) -> Value | None
         count *= d
     if count > _LARGEST_FOLDED:
         return value
-    return Value.constant(evaluate_expr(value.expr), value.dtype)
+    return replace(Value.constant(evaluate_expr(value.expr), value.dtype), narrow=value.narrow)
 
 
 def _mark(e: Expr, place: Span) -> None:

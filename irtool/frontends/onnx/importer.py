@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import Diagnostic, IrError
@@ -11,9 +12,10 @@ from ...infer import infer_types
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
 from ...ir.conversion import as_bfloat16_bits
 from .calls import check_calls
+from .elements import NARROW
 from .graph import GraphImporter, Scope
 from .groups import recognised
-from .initializers import initializer_array, initializer_dtype, initializer_shape
+from .initializers import initializer_array, initializer_dtype, initializer_narrow, initializer_shape
 from .inputs import check_values, input_types, relay_names
 from .load import load_model
 from .mistakes import DamagedModel, UnsupportedNode
@@ -95,8 +97,10 @@ class _Importer:
         names = relay_names(self.types, self.names)
         params = {name: Var(names[name], t, None, t) for name, t in open_.items()}
         scope = Scope()
-        scope.values.update({name: Value(v) for name, v in params.items()})
-        scope.values.update({name: Value.constant(a, self.types[name].dtype) for name, a in self.values.items()})
+        narrow = {i.name: NARROW.get(i.type.tensor_type.elem_type) for i in graph.inputs}
+        scope.values.update({name: Value(v, narrow=narrow[name]) for name, v in params.items()})
+        given = {name: Value.constant(a, self.types[name].dtype) for name, a in self.values.items()}
+        scope.values.update({name: replace(v, narrow=narrow[name]) for name, v in given.items()})
         scope.values.update({n: self._initializer(p) for n, p in graph.initializers.items() if n not in self.types})
         importer = GraphImporter(self.model, scope, self.model.opsets, self.failures, self._step)
         found = importer.convert_nodes(graph.nodes, scope, [o.name for o in graph.outputs])
@@ -121,12 +125,12 @@ class _Importer:
         array, dtype = initializer_array(proto, self.model), initializer_dtype(proto)
         small = array.size <= 1 or (array.dtype.kind in "iub" and array.ndim <= 1 and array.size <= _SMALL)
         if self.constants or small:
-            return Value.constant(array, dtype)
+            return replace(Value.constant(array, dtype), narrow=initializer_narrow(proto))
         t = TensorType(initializer_shape(proto), dtype)
         name = proto.values.name if hasattr(proto, "indices") else proto.name
         var = Var(self.names.of(name), t, None, t)
         self.weights[var] = array
-        return Value(var, array, parameter=True)
+        return Value(var, array, parameter=True, narrow=initializer_narrow(proto))
 
     def _step(self) -> None:
         self.done += 1

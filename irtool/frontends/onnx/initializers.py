@@ -6,9 +6,10 @@ from typing import Any
 
 from ...deferred import np
 from ...diagnostics import IrError
+from .elements import NARROW, Narrow
 from .mistakes import DamagedModel, UnsupportedNode
 from .model import Model
-from .tensors import dtype_of, read_tensor
+from .tensors import held_dtype, read_tensor
 
 _EXTERNAL = 1
 _LARGEST = 1 << 30
@@ -18,7 +19,12 @@ _LARGEST = 1 << 30
 def initializer_dtype(proto: Any) -> str:
     """Relay's dtype of an initializer."""
     values = proto.values if hasattr(proto, "indices") else proto
-    return dtype_of(values.data_type, f"the initializer {values.name}")
+    return held_dtype(values.data_type, f"the initializer {values.name}")
+
+
+def initializer_narrow(proto: Any) -> Narrow | None:
+    """The narrow type of an initializer's elements, if they have one."""
+    return NARROW.get((proto.values if hasattr(proto, "indices") else proto).data_type)
 
 
 def initializer_shape(proto: Any) -> tuple[int, ...]:

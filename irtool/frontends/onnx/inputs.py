@@ -12,7 +12,7 @@ from ...ir.conversion import fit
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from .model import Model
 from .names import Names
-from .tensors import dtype_of
+from .tensors import held_dtype
 
 
 def graph_inputs(model: Model) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _input_type(value: Any, model: Model, given: Sequence[int] | None, dims: Map
         found = (kind or "nothing").removesuffix("_type").replace("_", " ")
         raise IrError(f"{what} is of type {found}, not a tensor", filename=model.name, code=UnsupportedNode)
     tensor = value.type.tensor_type
-    dtype = dtype_of(tensor.elem_type, what)
+    dtype = held_dtype(tensor.elem_type, what)
     written = [_extent(d, dims, what, model) for d in tensor.shape.dim] if tensor.HasField("shape") else None
     if given is None:
         if written is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...diagnostics import IrError
 from ...ir import TensorType
+from .elements import NARROW
 from .mistakes import DamagedModel
 from .model import Node
 from .package import onnx_package
@@ -59,7 +60,11 @@ def mistake_in(node: Node, opset: int, inputs: Sequence[Value | None], attribute
     call.attribute.extend(node.graphs.values())
     given = [(n, v) for n, v in zip(names, inputs, strict=True) if v is not None]
     types = {n: type_proto(v) for n, v in given}
-    data = {n: onnx.numpy_helper.from_array(v.known) for n, v in given if v.known is not None and v.known.size < _SMALL}
+    data = {
+        n: onnx.numpy_helper.from_array(v.known)
+        for n, v in given
+        if v.known is not None and not v.narrow and v.known.size < _SMALL
+    }
     try:
         onnx.shape_inference.infer_node_outputs(schema, call, types, data)
     except Exception as error:  # noqa: BLE001 - its errors have no common class, and this asks for whether there is one
@@ -79,4 +84,5 @@ def type_proto(value: Value | None) -> Any:
     if value is None or not isinstance(value.type, TensorType):
         return onnx.TypeProto()
     dims = [d if isinstance(d, int) else None for d in value.shape]
-    return onnx.helper.make_tensor_type_proto(_NUMBERS[value.dtype], dims)
+    number = next(n for n, t in NARROW.items() if t is value.narrow) if value.narrow else _NUMBERS[value.dtype]
+    return onnx.helper.make_tensor_type_proto(number, dims)

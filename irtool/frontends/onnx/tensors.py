@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 from ...deferred import np
 from ...diagnostics import IrError
+from .elements import BY_NAME, NARROW, decoded
 from .mistakes import DamagedModel, UnsupportedNode
 
 DTYPES = {
@@ -26,8 +28,13 @@ DTYPES = {
 }
 """Relay's dtype of each TensorProto.DataType that it has."""
 
-_OTHERS = {8: "string", 14: "complex64", 15: "complex128", 17: "float8e4m3fn", 18: "float8e4m3fnuz", 19: "float8e5m2"}
-_OTHERS |= {20: "float8e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4e2m1", 24: "float8e8m0", 25: "uint2", 26: "int2"}
+DTYPE_NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
+_OTHERS = {8: "string", 14: "complex64", 15: "complex128", **{number: n.name for number, n in NARROW.items()}}
+
+
+def held_dtype(number: int, what: str) -> str:
+    """As `dtype_of`; for a narrow type the dtype that holds its values."""
+    return NARROW[number].held if number in NARROW else dtype_of(number, what)
 
 
 def dtype_of(number: int, what: str) -> str:
@@ -40,8 +47,11 @@ def dtype_of(number: int, what: str) -> str:
 
 
 def count_elements(proto: Any, what: str) -> tuple[str, int]:
-    """The dtype and the number of elements that a TensorProto says it has. Raises IrError for what no tensor can have."""
-    dtype = dtype_of(proto.data_type, what)
+    """The dtype, or the name of the narrow type, and the number of elements that a TensorProto says it has.
+
+    Raises IrError for what no tensor can have.
+    """
+    dtype = NARROW[proto.data_type].name if proto.data_type in NARROW else dtype_of(proto.data_type, what)
     count = extent = 1
     for d in proto.dims:
         count *= d
@@ -66,12 +76,17 @@ def read_tensor(proto: Any, what: str = "") -> np.ndarray:
     dtype, count = count_elements(proto, what)
     shape = tuple(proto.dims)
     if proto.HasField("raw_data"):
-        raw, size = proto.raw_data, np.dtype(numpy_dtype(dtype)).itemsize
-        if len(raw) != count * size:
+        raw, size = proto.raw_data, byte_size(dtype, count)
+        if len(raw) != size:
             raise IrError(
-                f"{what} of shape {shape} needs {count * size} bytes of {dtype} and has {len(raw)}", code=DamagedModel
+                f"{what} of shape {shape} needs {size} bytes of {dtype} and has {len(raw)}", code=DamagedModel
             )
         return from_raw(raw, dtype, shape)
+    if dtype in BY_NAME:
+        packed = np.array(proto.int32_data, "int64").astype("uint8")
+        if packed.size != byte_size(dtype, count):
+            raise IrError(f"{what} of shape {shape} has {packed.size} bytes of {dtype}", code=DamagedModel)
+        return from_raw(packed, dtype, shape)
     held = _listed(proto, dtype, what)
     if held.size != count:
         raise IrError(f"{what} of shape {shape} needs {count} elements and has {held.size}", code=DamagedModel)
@@ -83,8 +98,18 @@ def numpy_dtype(dtype: str) -> str:
     return "uint16" if dtype == "bfloat16" else dtype
 
 
+def byte_size(dtype: str, count: int) -> int:
+    """The bytes of that many elements, of a dtype or of a narrow type."""
+    if dtype in BY_NAME:
+        return -(-count * BY_NAME[dtype].bits // 8)
+    return count * np.dtype(numpy_dtype(dtype)).itemsize
+
+
 def from_raw(raw: Any, dtype: str, shape: Iterable[int]) -> np.ndarray:
     """The array of little-endian bytes, which is not copied where the machine has them so, too."""
+    if dtype in BY_NAME:
+        shape = tuple(shape)
+        return decoded(raw, BY_NAME[dtype], math.prod(shape)).reshape(shape)
     if dtype == "bool":
         return (np.frombuffer(raw, "uint8") != 0).reshape(tuple(shape))
     wanted = np.dtype(numpy_dtype(dtype))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...deferred import np
@@ -12,6 +12,7 @@ from ...infer.infer import infer_expr
 from ...ir import Constant, Dim, Expr, MissingData, TensorType, Type
 from ...ops.base import call
 from ...passes.constants import array_constant
+from .elements import Narrow
 from .mistakes import UnknownExtent, UnsupportedNode
 
 
@@ -25,6 +26,7 @@ class Value:
             computed from these. bfloat16 as its bits.
         parameter: True for an initializer that is a parameter of `@main`: its elements are known, and may be others
             when the program runs, so only what decides shapes may look at them.
+        narrow: the type of the elements in ONNX, where Relay does not have it and holds them in a wider one.
     """
 
     expr: Expr
@@ -32,6 +34,7 @@ class Value:
     parameter: bool = False
     samples: tuple[np.ndarray, ...] | None = None
     """Its elements for some choices of the extents that are not known: see `partial`."""
+    narrow: Narrow | None = None
 
     @staticmethod
     def of(expr: Expr) -> Value:
@@ -111,7 +114,7 @@ class Value:
         """The value with its elements in the text, where they are known; else itself."""
         if self.known is None or isinstance(self.expr, Constant):
             return self
-        return Value.constant(self.known, self.dtype)
+        return replace(Value.constant(self.known, self.dtype), narrow=self.narrow)
 
     def call(self, name: str, *args: Expr | Value, **attributes: Any) -> Value:
         """The call of an operator on this value and others."""

@@ -7,9 +7,10 @@ What fails stands with its reason in `lacking.txt`, which may only shrink; `--pa
 
 from __future__ import annotations
 
+import multiprocessing
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,8 +20,10 @@ import numpy as np
 
 import irtool
 from irtool.diagnostics import IrError
+from irtool.frontends.onnx.elements import BY_NAME
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
+NOT_TRIED = "not tried"
 OUT_OF_SCOPE = {
     "strings": r"string|strnorm|tfidf|label_encoder|regex",
     "sequences, maps and optionals": r"sequence|optional|identity_opt|_seq\b|loop13_seq|if_opt|if_seq|split_to_sequence",
@@ -126,13 +129,13 @@ def _array(x: Any) -> Any:
 
 def run_case(case: Case, compiled: bool = True) -> Outcome:
     """Imports, evaluates, compiles and compares; the reason of the first failure on each way."""
-    interpreter, built = "", "" if compiled else "not tried"
+    interpreter, built = "", "" if compiled else NOT_TRIED
     for inputs, outputs in case.data:
         try:
             module, params, given = imported(case, inputs)
         except IrError as error:
             reason = _reason(error)
-            return Outcome(case.name, case.kind, reason, reason)
+            return Outcome(case.name, case.kind, reason, reason if compiled else NOT_TRIED)
         program = (module, params, given)
         interpreter = interpreter or _attempt(_evaluated, program, outputs, case)
         if compiled:
@@ -171,8 +174,14 @@ def imported(case: Case, inputs: list[Any]) -> tuple[Any, Any, dict[str, Any]]:
 
 
 def _bits(arrays: dict[str, Any]) -> dict[str, Any]:
-    """bfloat16 as its bits, which is how irtool's arrays hold it."""
-    return {n: a.view("uint16") if str(a.dtype) == "bfloat16" else a for n, a in arrays.items()}
+    """bfloat16 as its bits, which is how irtool's arrays hold it; narrow types as the wider ones that hold them."""
+    return {n: a.view("uint16") if str(a.dtype) == "bfloat16" else _held(a) for n, a in arrays.items()}
+
+
+def _held(array: Any) -> Any:
+    """A tensor of a type that Relay does not have, in the type that holds its values."""
+    narrow = BY_NAME.get(str(array.dtype).replace("_", "").replace("e2m1fn", "e2m1").replace("e8m0fnu", "e8m0"))
+    return array.astype(narrow.held) if narrow else array
 
 
 def _evaluated(module: Any, params: Any, given: dict[str, Any]) -> Any:
@@ -180,7 +189,7 @@ def _evaluated(module: Any, params: Any, given: dict[str, Any]) -> Any:
 
 
 def _compiled(module: Any, params: Any, given: dict[str, Any]) -> Any:
-    return irtool.build(module, params, opt_level=3, cflags="-O1").run(given)
+    return irtool.build(module, params, opt_level=3, cflags="-O0").run(given)
 
 
 def _attempt(run: Callable[..., Any], program: tuple[Any, ...], outputs: list[Any], case: Case) -> str:
@@ -205,7 +214,7 @@ _BFLOAT16_RTOL = 2**-6
 
 
 def _difference(found: Any, wanted: Any, case: Case) -> str:
-    rtol = case.rtol
+    rtol, wanted = case.rtol, _held(wanted)
     if str(wanted.dtype) == "bfloat16":
         rtol = max(rtol, _BFLOAT16_RTOL)
         wanted = wanted.astype("float32")
@@ -229,10 +238,22 @@ def _run(item: tuple[str, str, bool]) -> Outcome:
     return run_case(cases(kind)[name], compiled)
 
 
+def counted(kinds: Sequence[str] = KINDS, match: str = "") -> tuple[list[tuple[str, str]], dict[str, str]]:
+    """The models that count, as (kind, name), and the others by kind and name with the reason."""
+    chosen = [(k, n) for k in kinds for n in cases(k) if re.search(match, n)]
+    skipped = {f"{k} {n}": reason for k, n in chosen if (reason := cases(k)[n].out_of_scope)}
+    return [(k, n) for k, n in chosen if f"{k} {n}" not in skipped], skipped
+
+
+def run_cases(chosen: Sequence[tuple[str, str]], compiled: bool = True, jobs: int = 1) -> Iterator[Outcome]:
+    """What becomes of models, in order."""
+    with multiprocessing.Pool(jobs) as pool:
+        yield from pool.imap(_run, [(k, n, compiled) for k, n in chosen], chunksize=4)
+
+
 def main() -> None:
     """The command line."""
     import argparse
-    import multiprocessing
 
     parser = argparse.ArgumentParser(prog="python -m tests.frontends.onnx.suite", description=__doc__)
     parser.add_argument("--kind", choices=KINDS, action="append")
@@ -241,30 +262,31 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--show", action="store_true", help="the text of each module, too")
     parser.add_argument("--quiet", action="store_true", help="no line for what fails")
+    parser.add_argument("--page", action="store_true", help="run everything; write the page and the list")
     options = parser.parse_args()
+    if options.page and (options.kind or options.match or options.no_c):
+        parser.error("--page is about all models")
     kinds = options.kind or KINDS
-    chosen = [(k, n, not options.no_c) for k in kinds for n in cases(k) if re.search(options.match, n)]
-    skipped = {n: cases(k)[n].out_of_scope for k, n, _ in chosen if cases(k)[n].out_of_scope}
-    items = [c for c in chosen if c[1] not in skipped]
-    counts = dict.fromkeys(kinds, 0)
-    passed = dict.fromkeys(kinds, 0)
-    with multiprocessing.Pool(options.jobs) as pool:
-        for (kind, name, _), outcome in zip(items, pool.imap(_run, items, chunksize=4), strict=True):
-            good = not outcome.interpreter and (options.no_c or not outcome.compiled)
-            counts[kind] += 1
-            passed[kind] += good
-            if not good and not options.quiet:
-                print(
-                    f"{kind} {name}: interpreter: {outcome.interpreter or 'ok'} | C: {outcome.compiled or 'ok'}",
-                    flush=True,
-                )
-            if options.show:
-                case = cases(kind)[name]
-                print(imported(case, case.data[0][0])[0])
+    chosen, skipped = counted(kinds, options.match)
+    outcomes = []
+    for o in run_cases(chosen, not options.no_c, options.jobs):
+        outcomes.append(o)
+        if not options.quiet and (o.interpreter or o.compiled not in ("", NOT_TRIED)):
+            print(f"{o.kind} {o.name}: interpreter: {o.interpreter or 'ok'} | C: {o.compiled or 'ok'}", flush=True)
+        if options.show:
+            case = cases(o.kind)[o.name]
+            print(imported(case, case.data[0][0])[0])
     for kind in kinds:
-        if counts[kind]:
-            print(f"{kind}: {passed[kind]} of {counts[kind]} ({100 * passed[kind] / counts[kind]:.1f} %)")
+        found = [o for o in outcomes if o.kind == kind]
+        passed = sum(not o.interpreter and o.compiled in ("", NOT_TRIED) for o in found)
+        if found:
+            print(f"{kind}: {passed} of {len(found)} ({100 * passed / len(found):.1f} %)")
     print(f"out of scope: {len(skipped)}")
+    if options.page:
+        from . import page
+
+        page.LACKING.write_text(page.lacking(outcomes))
+        page.PAGE.write_text(page.page(outcomes, skipped))
 
 
 if __name__ == "__main__":

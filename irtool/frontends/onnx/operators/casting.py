@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ....diagnostics import IrError
+from ..elements import NARROW
+from ..mistakes import UnsupportedNode
+from ..narrowing import narrowed
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..tensors import dtype_of
 from ..value import Value
@@ -12,21 +18,33 @@ def cast(x: Value, dtype: str) -> Value:
     return x if x.dtype == dtype else x.call("cast", dtype=dtype)
 
 
+def _converted(x: Value, to: int, saturate: bool = True, round_mode: str = "up") -> Value:
+    if to in NARROW:
+        return x if x.narrow is NARROW[to] else narrowed(x, NARROW[to], saturate, round_mode)
+    return replace(cast(x, dtype_of(to, "the result of Cast")), narrow=None)
+
+
+def _like(x: Value, target: Value, saturate: bool = True, round_mode: str = "up") -> Value:
+    if target.narrow is None:
+        return replace(cast(x, target.dtype), narrow=None)
+    return x if x.narrow is target.narrow else narrowed(x, target.narrow, saturate, round_mode)
+
+
 @onnx_operator("Cast")
 class Cast(OnnxOperator):
-    """Elements converted to another type. `saturate` and `round_mode` concern types of 8 bits that Relay does not have."""
+    """Elements converted to another type; `saturate` and `round_mode` concern narrow types, which wider ones hold."""
 
     @since(6, 9, 13)
     def convert_elements(self, x: Value, *, to: int) -> Result:
-        return cast(x, dtype_of(to, "the result of Cast"))
+        return _converted(x, to)
 
     @since(19, 21, 23)
     def saturating(self, x: Value, *, to: int, saturate: int = 1) -> Result:
-        return self.convert_elements(x, to=to)
+        return _converted(x, to, bool(saturate))
 
     @since(24, 25, 28)
     def rounding(self, x: Value, *, to: int, saturate: int = 1, round_mode: str = "up") -> Result:
-        return self.convert_elements(x, to=to)
+        return _converted(x, to, bool(saturate), round_mode)
 
 
 @onnx_operator("CastLike")
@@ -35,15 +53,15 @@ class CastLike(OnnxOperator):
 
     @since(15)
     def like(self, x: Value, target: Value) -> Result:
-        return cast(x, target.dtype)
+        return _like(x, target)
 
     @since(19, 21, 23)
     def saturating(self, x: Value, target: Value, *, saturate: int = 1) -> Result:
-        return cast(x, target.dtype)
+        return _like(x, target, bool(saturate))
 
     @since(24, 25, 28)
     def rounding(self, x: Value, target: Value, *, saturate: int = 1, round_mode: str = "up") -> Result:
-        return cast(x, target.dtype)
+        return _like(x, target, bool(saturate), round_mode)
 
 
 @onnx_operator("BitCast")
@@ -52,4 +70,6 @@ class BitCast(OnnxOperator):
 
     @since(26)
     def reinterpret(self, x: Value, *, to: int) -> Result:
+        if x.narrow is not None:
+            raise IrError(f"the bits of {x.narrow.name} have no form in Relay", code=UnsupportedNode)
         return x.call("reinterpret", dtype=dtype_of(to, "the result of BitCast"))

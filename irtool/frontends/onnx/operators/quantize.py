@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 from ....deferred import np
 from ....diagnostics import IrError
 from ..blocks import in_blocks, out_of_blocks
+from ..elements import NARROW, Narrow
 from ..integer_layers import integer_form
+from ..mistakes import UnsupportedNode
+from ..narrowing import limited, narrowed
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..quantities import Quantities, clipped, dequantized, quantized
 from ..rounding import round_half_even
-from ..tensors import dtype_of
+from ..tensors import DTYPE_NUMBERS, dtype_of
 from ..value import Value, apply
+from .casting import cast
 
 
 class _Linear(OnnxOperator):
@@ -24,11 +32,41 @@ class _Linear(OnnxOperator):
         return q, -1 if q.is_scalar else x.axis(axis)
 
 
+def along(scale: Value, x: Value, axis: int) -> Value:
+    """A scale, or those along an axis, so that it broadcasts to `x`."""
+    if scale.rank == 0 or scale.shape == (1,):
+        return scale.call("reshape", newshape=[]) if scale.rank else scale
+    return scale.call("reshape", newshape=[-1 if i == x.axis(axis) else 1 for i in range(x.rank)])
+
+
 @onnx_operator("QuantizeLinear")
 class QuantizeLinear(_Linear):
     """`x / scale` rounded, plus the zero point, in the type of the zero point."""
 
     folds = True
+
+    def convert(self, inputs: Sequence[Value | None], attributes: dict[str, Any]) -> list[Value | None]:
+        zero = inputs[2] if len(inputs) > 2 else None
+        number = attributes.get("output_dtype", 0)
+        narrow = zero.narrow if zero is not None else NARROW.get(number)
+        if narrow is None:
+            return super().convert(inputs, attributes)
+        if narrow.is_float:
+            return [self._as_floats(narrow, inputs, attributes)]
+        if number in NARROW:
+            attributes = {**attributes, "output_dtype": DTYPE_NUMBERS[narrow.held]}
+        (found,) = super().convert(inputs, attributes)
+        assert found is not None
+        return [limited(found, narrow)]
+
+    def _as_floats(self, narrow: Narrow, inputs: Sequence[Value | None], attributes: dict[str, Any]) -> Value:
+        """Quotients rounded to a narrow type of floats, whose zero point is 0."""
+        x, scale = inputs[0], inputs[1]
+        if x is None or scale is None or attributes.get("block_size"):
+            raise IrError(f"blocks of {narrow.name} have no form in Relay", code=UnsupportedNode)
+        return narrowed(
+            x.call("divide", along(scale, x, attributes.get("axis", 1))), narrow, bool(attributes.get("saturate", 1))
+        )
 
     @since(10)
     def whole(self, x: Value, y_scale: Value, y_zero_point: Value | None = None) -> Result:
@@ -104,6 +142,16 @@ class MicrosoftQuantizeLinear(QuantizeLinear):
 @onnx_operator("DequantizeLinear")
 class DequantizeLinear(_Linear):
     """`(x - zero point) * scale`, in the type of the scale."""
+
+    def convert(self, inputs: Sequence[Value | None], attributes: dict[str, Any]) -> list[Value | None]:
+        x, scale = inputs[0], inputs[1]
+        if x is None or scale is None or x.narrow is None or not x.narrow.is_float:
+            return super().convert(inputs, attributes)
+        if attributes.get("block_size"):
+            raise IrError(f"blocks of {x.narrow.name} have no form in Relay", code=UnsupportedNode)
+        found = x.call("multiply", cast(along(scale, x, attributes.get("axis", 1)), x.dtype))
+        number = attributes.get("output_dtype", 0)
+        return [replace(cast(found, dtype_of(number, "the result") if number else scale.dtype), narrow=None)]
 
     @since(10)
     def whole(self, x: Value, x_scale: Value, x_zero_point: Value | None = None) -> Result:
