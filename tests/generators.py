@@ -101,7 +101,7 @@ class Maker:
         lets: list[tuple[Var, Expr]] = []
         for _ in range(self.rng.randint(1, max(1, size))):
             e, t = self.node(known, size)
-            if self.rng.random() < 0.25:
+            if self.rng.random() < 0.25 or self.is_bound(e):
                 v = self.var(t, self.rng.random() < 0.5)
                 lets.append((v, e))
                 e = v
@@ -110,6 +110,10 @@ class Maker:
         for v, value in reversed(lets):
             e = Let(v, value, e)
         return e, t
+
+    def is_bound(self, e: Expr) -> bool:
+        """Whether a node of a block is bound by `let` in any case."""
+        return False
 
     def constant(self, t: TensorType) -> Constant:
         if t.dtype == "bool":

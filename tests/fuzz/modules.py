@@ -43,6 +43,7 @@ from irtool.ir import (
     TypeData,
     TypeVar,
     Var,
+    post_order,
     rewrite,
     scalar,
 )
@@ -96,6 +97,10 @@ class FuzzMaker(StatefulMaker):
             return super().called(known, size) if self.has_state else Maker.called(self, known, size)
         finally:
             self.functions = kept
+
+    def is_bound(self, e: Expr) -> bool:
+        """What mentions the state is bound by `let`: a graph binding would leave open when, and whether, it is read and written."""
+        return self.has_state and self.state in post_order(e)
 
     def reference(self, known: Any, size: int) -> tuple[Expr, Type]:
         return super().reference(known, size) if self.has_state else Maker.reference(self, known, size)
