@@ -70,7 +70,6 @@ class OnnxOperator(Plugin):
         self.opset = opset
 
     @classmethod
-    @cache
     def versions(cls) -> dict[int, Callable[..., Any]]:
         """The methods by the opset from which each holds, ascending."""
         found = {
@@ -88,7 +87,9 @@ class OnnxOperator(Plugin):
         return self._outputs(result)
 
     def _version(self) -> Callable[..., Any]:
-        holds = [m for opset, m in self.versions().items() if opset <= self.opset]
+        cls = type(self)
+        versions = _VERSIONS.get(cls) or _VERSIONS.setdefault(cls, cls.versions())
+        holds = [m for opset, m in versions.items() if opset <= self.opset]
         if not holds:
             first = min(self.versions())
             raise IrError(f"{self.node.op_type} is there since opset {first}, and the model is of opset {self.opset}")
@@ -137,6 +138,10 @@ class OnnxOperator(Plugin):
     def wants(self, output: int) -> bool:
         """True if the node names that output."""
         return output < len(self.node.outputs) and bool(self.node.outputs[output])
+
+
+_VERSIONS: dict[type, dict[int, Callable[..., Any]]] = {}
+"""The versions of operators that have been asked for: models have many nodes of one operator."""
 
 
 @cache
