@@ -8,7 +8,7 @@ from typing import Any
 HEAD = '<ir_version: 8, opset_import: ["": 17, "own": 1]>\n'
 TEXTS = (
     """
-net (float[3, 4] x) => (float[3, 2, 2] y) <float[4, 4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}, float[4] b = {1,2,3,4}> {
+net (float[N, 4] x) => (float[M, 2, 2] y) <float[4, 4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}, float[4] b = {1,2,3,4}> {
   g = Gemm <alpha = 0.5, transB = 1> (x, w, b)
   a = Relu(g)
   s = Shape(a)
