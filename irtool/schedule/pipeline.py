@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..tir.kernel import Kernel
 from ..tir.program import Program, RunKernel, constants_in_use, steps
 from ..tir.vector_target import VectorTarget
+from .equal_constants import share_equal_constants
 from .finite_weights import finite_inputs, mark_finite
 from .fuse_kernels import fuse_kernels
 from .fuse_row_loops import fuse_row_loops
@@ -61,6 +62,8 @@ def _share_loops(program: Program, target: VectorTarget) -> None:
 
 def _drop_constants(program: Program, target: VectorTarget) -> None:
     program.constants = constants_in_use(program)
+    share_equal_constants(program)
+    program.constants = constants_in_use(program)
 
 
 SCHEDULE: tuple[ProgramStage, ...] = (
@@ -104,7 +107,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "DropUnusedConstants",
-        "drops the sources of packed weights and of constants evaluated during lowering",
+        "drops the sources of packed weights and of constants evaluated during lowering, and keeps one of equal constants",
         _drop_constants,
     ),
 )
