@@ -34,16 +34,22 @@ class Onnx(Export):
     """A model for ONNX Runtime, OpenVINO and others; needs the package `onnx`.
 
     Parameters with values become initializers, others inputs. `opset` is the version of ONNX's operators, 18 or later. Weights
-    of more than 2 GB in sum are written to NAME.data, as with `external_data` in any case.
+    of more than 2 GB in sum are written to NAME.data, as with `external_data` in any case. `text` writes the model as the text
+    that `onnx.parser` reads, to look at.
     """
 
     ending: ClassVar[str] = ".onnx"
 
     opset: int = 20
     external_data: bool = False
+    text: bool = False
 
     def write(self, module: Module, request: Request) -> list[File]:
         model, external = self.model(module, request)
+        if self.text:
+            from onnx import printer
+
+            return [File(request.output, [printer.to_text(model).encode(), b"\n"], is_text=True)]
         files = [File(request.output, [model.SerializeToString(deterministic=True)])]
         if external is not None and external.arrays:
             files.insert(0, File(external.location, external.parts()))

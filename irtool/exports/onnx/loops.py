@@ -80,21 +80,27 @@ def write_loop(emitter: Emitter, callee: Closure, arguments: Sequence[Any], call
         if k:
             frame.variables[p] = a
         else:
-            leaves = [entry(p.name, t.dtype, None) for t in tensor_leaves(p.checked_type)]
+            leaves = [entry(p.name, t.dtype, lasting(t)) for t in tensor_leaves(p.checked_type)]
             state += leaves
             frame.variables[p] = nested(leaves, p.checked_type)
-    results = [entry("result", t.dtype, None) for t in result_types]
+    results = [entry("result", t.dtype, lasting(t)) for t in result_types]
     loop = _Loop(emitter, f, [not k for k in kept], state, results, [*state_types, *result_types])
     emitter.active.append(f)
     turn = yield _end(loop, f.body, frame, body)
     emitter.active.pop()
-    for v in (turn.more, *turn.state, *turn.results):
-        body.outputs.append((emitter.owned(body, v), TensorType((), "bool") if v is turn.more else None))
+    flag = TensorType((), "bool")
+    for v, t in zip((turn.more, *turn.state, *turn.results), (flag, *state_types, *result_types), strict=True):
+        body.outputs.append((emitter.owned(body, v), lasting(t)))
     w = emitter.writer(graph, call.span, "loop", emitter._hints.get(call, "loop"))
     start = [*initial, *(emitter.zeros(t) for t in result_types)]
     always = w.constant(np.array(True), "bool")
     made = w.nodes("Loop", len(start), None, always, *start, dtypes=[v.dtype for v in start], body=body)
     return nested(made[len(initial) :], call.checked_type)
+
+
+def lasting(t: TensorType) -> TensorType | None:
+    """The type that a value has in every turn; None where its extents may change."""
+    return t if t.is_static else None
 
 
 def _end(loop: _Loop, e: Expr, frame: Frame, graph: Graph) -> Steps:
@@ -154,6 +160,6 @@ def _branches(loop: _Loop, e: If, frame: Frame, graph: Graph) -> Steps:
         bodies.append(body)
         ends.append((yield _end(loop, branch, home, body)))
     results = [[t.more, *t.state, *t.results] for t in ends]
-    types = [TensorType((), "bool"), *(None for _ in results[0][1:])]
+    types = [TensorType((), "bool"), *map(lasting, loop.types)]
     made = emitter.choose(condition, bodies, results, types, graph, e.span, "if")
     return _Turn(made[0], made[1 : 1 + len(loop.state)], made[1 + len(loop.state) :])
