@@ -11,32 +11,31 @@ from .value import Value
 
 def attention(q: Value, k: Value, v: Value, bias: Value | None, scale: float) -> Value:
     """`softmax(q k^T * scale + bias) v` of `(N, heads, length, size)` each, the bias broadcast to `(N, heads, length, keys)`."""
-    batch, heads, length, size = q.extents("the queries of attention")
-    keys, width = k.extents("the keys of attention")[2], v.extents("the values of attention")[3]
+    heads, length, size = (q.extent(a, "the queries of attention") for a in (1, 2, 3))
+    keys, width = k.extent(2, "the keys of attention"), v.extent(3, "the values of attention")
     flat = [
-        x.call("reshape", newshape=[batch * heads, n, d])
-        for x, n, d in ((q, length, size), (k, keys, size), (v, keys, width))
+        x.call("reshape", newshape=[-1, n, d]) for x, n, d in ((q, length, size), (k, keys, size), (v, keys, width))
     ]
     scores = flat[0].call("nn.batch_matmul", flat[1], transpose_a=False, transpose_b=True)
     scores = multiply(scores, scale)
     if bias is not None:
-        scores = add(scores.call("reshape", newshape=[batch, heads, length, keys]), bias)
-        scores = scores.call("reshape", newshape=[batch * heads, length, keys])
+        scores = add(scores.call("reshape", newshape=[-1, heads, length, keys]), bias)
+        scores = scores.call("reshape", newshape=[-1, length, keys])
     weights = scores.call("nn.softmax", axis=-1)
     found = weights.call("nn.batch_matmul", flat[2], transpose_a=False, transpose_b=False)
-    return found.call("reshape", newshape=[batch, heads, length, width])
+    return found.call("reshape", newshape=[-1, heads, length, width])
 
 
 def split_heads(x: Value, heads: int) -> Value:
     """`(N, length, heads * size)` as `(N, heads, length, size)`."""
-    batch, length, hidden = x.extents("the data of attention")
-    return x.call("reshape", newshape=[batch, length, heads, hidden // heads]).call("transpose", axes=[0, 2, 1, 3])
+    hidden = x.extent(2, "the data of attention")
+    return x.call("reshape", newshape=[0, 0, heads, hidden // heads]).call("transpose", axes=[0, 2, 1, 3])
 
 
 def join_heads(x: Value) -> Value:
     """`(N, heads, length, size)` as `(N, length, heads * size)`."""
-    batch, heads, length, size = x.extents("the result of attention")
-    return x.call("transpose", axes=[0, 2, 1, 3]).call("reshape", newshape=[batch, length, heads * size])
+    hidden = x.extent(1, "the result of attention") * x.extent(3, "the result of attention")
+    return x.call("transpose", axes=[0, 2, 1, 3]).call("reshape", newshape=[0, 0, hidden])
 
 
 def causal(length: int, keys: int, dtype: str, filtered: float) -> Value:

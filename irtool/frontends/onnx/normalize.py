@@ -14,22 +14,16 @@ def layer_norm(x: Value, scale: Value | None, b: Value | None, axis: int, epsilo
     axis = x.axis(axis)
     if axis == x.rank - 1 and all(p is None or p.rank == 1 for p in (scale, b)):
         return _along_last(x, scale, b, epsilon)
-    shape = x.extents("the data that is normalized")
-    rest = shape[axis:]
-    flat = x.call("reshape", newshape=[*shape[:axis], int(np.prod(rest))])
+    rest = [x.extent(k, "the data that is normalized") for k in range(axis, x.rank)]
+    flat = x.call("reshape", newshape=[*[0] * axis, int(np.prod(rest))])
     vectors = [None if p is None else _as_vector(p, rest) for p in (scale, b)]
-    return _along_last(flat, vectors[0], vectors[1], epsilon).call("reshape", newshape=list(shape))
+    return _along_last(flat, vectors[0], vectors[1], epsilon).call("reshape", newshape=[*[0] * axis, *rest])
 
 
 def _along_last(x: Value, scale: Value | None, b: Value | None, epsilon: float) -> Value:
-    n = x.shape[-1]
-    if (scale is not None and scale.shape != (n,)) or (b is not None and b.shape != (n,)):
-        extents = x.extents("the data that is normalized")
-        scale = None if scale is None else _as_vector(scale, extents[-1:])
-        b = None if b is None else _as_vector(b, extents[-1:])
-    none = x.extents("the data that is normalized")[-1:] if scale is None or b is None else ()
-    gamma = Value.constant(np.ones(none), x.dtype) if scale is None else cast(scale, x.dtype)
-    beta = Value.constant(np.zeros(none), x.dtype) if b is None else cast(b, x.dtype)
+    n = x.extent(-1, "the data that is normalized")
+    gamma = Value.constant(np.ones(n), x.dtype) if scale is None else cast(_as_vector(scale, [n]), x.dtype)
+    beta = Value.constant(np.zeros(n), x.dtype) if b is None else cast(_as_vector(b, [n]), x.dtype)
     return x.call("nn.layer_norm", gamma, beta, axis=-1, epsilon=epsilon, center=b is not None, scale=scale is not None)
 
 

@@ -162,10 +162,8 @@ def _product(x: Value, axis: int, matrix: np.ndarray) -> Value:
     order = [k for k in range(x.rank) if k != axis] + [axis]
     back = [order.index(k) for k in range(x.rank)]
     moved = x.call("transpose", axes=order)
-    shape = moved.extents("the data of a resize")
-    flat = moved.call("reshape", newshape=[-1, shape[-1]])
-    made = flat.call("nn.dense", Value.constant(matrix, x.dtype), units=matrix.shape[0])
-    return made.call("reshape", newshape=[*shape[:-1], matrix.shape[0]]).call("transpose", axes=back)
+    made = moved.call("nn.dense", Value.constant(matrix, x.dtype), units=matrix.shape[0])
+    return made.call("transpose", axes=back)
 
 
 def in_floats(x: Value, dtype: str) -> Value:

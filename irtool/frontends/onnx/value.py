@@ -86,6 +86,15 @@ class Value:
             raise IrError(f"{what} has the type {self.tensor}: its extents must be known", code=UnknownExtent)
         return self.shape  # type: ignore[return-value]  # all of them are integers
 
+    def extent(self, axis: int, what: str) -> int:
+        """The extent along one axis. Raises IrError, in which `what` names the tensor, where it is unknown."""
+        d = self.shape[axis]
+        if not isinstance(d, int):
+            raise IrError(
+                f"{what} has the type {self.tensor}: the extent of axis {axis} must be known", code=UnknownExtent
+            )
+        return d
+
     def array(self, what: str) -> np.ndarray:
         """The elements. Raises IrError, in which `what` names the input, where they are not known."""
         if self.known is None:

@@ -14,7 +14,7 @@ def negative_log_likelihood(
     x: Value, target: Value, weight: Value | None, ignore_index: int | None, reduction: str
 ) -> Value:
     """`nn.nll_loss`: minus the weighted logarithm that each target chooses."""
-    classes = x.extents("the data of the loss")[1]
+    classes = x.extent(1, "the data of the loss")
     weight = weight if weight is not None else Value.constant(np.ones(classes), x.dtype)
     ignored = NOTHING if ignore_index is None else ignore_index
     return x.call("nn.nll_loss", target, weight, reduction=reduction, ignore_index=ignored)

@@ -57,7 +57,7 @@ class GroupNormalization(OnnxOperator):
 
     @since(18)
     def by_group(self, x: Value, scale: Value, b: Value, *, num_groups: int, epsilon: float = 1e-5) -> Result:
-        channels = x.extents("the data that is normalized")[1]
+        channels = x.extent(1, "the data that is normalized")
         each = [p.call("repeat", repeats=channels // num_groups, axis=0) for p in (scale, b)]
         return self.by_channel(x, *each, num_groups=num_groups, epsilon=epsilon)
 
@@ -122,7 +122,7 @@ class LRN(OnnxOperator):
         if size % 2:
             return x.call("nn.lrn", size=size, axis=1, bias=bias, alpha=alpha, beta=beta)
         # Of an even number, one more lies behind.
-        channels = x.extents("the data of LRN")[1]
+        channels = x.extent(1, "the data of LRN")
         width = [(0, 0)] * x.rank
         width[1] = ((size - 1) // 2, size // 2)
         squares = multiply(x, x).call("nn.pad", scalar(0, x.dtype), pad_width=width)

@@ -130,11 +130,14 @@ def scaled(
     named = range(x.rank) if axes is None else axes
     if len(scales) != len(named) or any(not s > 0 for s in scales):
         raise IrError(f"the scales are {list(scales)} for {len(named)} axes", code=DamagedModel)
-    shape = x.extents("the data of a resize")
+    cropped = regions is not None
     found = []
     for k, (a, s) in enumerate(zip(named, scales, strict=True)):
-        target = int(np.floor(np.float32(shape[a]) * np.float32(s)))
-        found.append(AxisResize(a, shape[a], target, s, _region(regions, k, len(named))))
+        if s == 1 and not cropped:
+            continue  # whatever the extent is
+        size = x.extent(a, "the data of a resize")
+        target = int(np.floor(np.float32(size) * np.float32(s)))
+        found.append(AxisResize(a, size, target, s, _region(regions, k, len(named))))
     return found
 
 
@@ -144,7 +147,7 @@ def sized(
     """The axes with the extents that are asked for, or, to keep their ratio, as near as the policy says."""
     if len(sizes) != len(axes) or any(s < 1 for s in sizes):
         raise IrError(f"the sizes are {list(sizes)} for {len(axes)} axes", code=DamagedModel)
-    shape = x.extents("the data of a resize")
+    shape = {a: x.extent(a, "the data of a resize") for a in axes}
     ratios = [n / shape[a] for a, n in zip(axes, sizes, strict=True)]
     if policy != "stretch":
         if policy not in ("not_larger", "not_smaller"):
@@ -200,7 +203,7 @@ def image_resize(x: Value, axes: Sequence[AxisResize], way: Filter) -> Value | N
         rounding = "floor"
     if way.mode == "nearest" and way.coordinates == "asymmetric" and rounding != "floor":
         return None  # image.resize2d repeats elements there, as TVM does, whatever the rounding
-    shape = x.extents("the data of a resize")
+    shape = [0, 0, *(x.extent(a, "the data of a resize") for a in range(2, x.rank))]
     return x.call(
         f"image.resize{n}d",
         size=[spatial[k].target if k in spatial else shape[k] for k in range(2, x.rank)],

@@ -20,8 +20,8 @@ class Softmax(OnnxOperator):
         if axis == 0:
             flat = x.call("reshape", newshape=[1, -1])
         else:
-            shape = x.extents("the data of a softmax over several axes")
-            flat = x.call("reshape", newshape=[int(np.prod(shape[:axis])), int(np.prod(shape[axis:]))])
+            count = [x.extent(a, "the data of a softmax over several axes") for a in range(axis, x.rank)]
+            flat = x.call("reshape", newshape=[-1, int(np.prod(count))])
         return self._along(flat, 1).call("reshape_like", x)
 
     @since(13)
@@ -33,5 +33,5 @@ class Softmax(OnnxOperator):
             return x.call("nn.softmax" if self.node.key.op_type == "Softmax" else "nn.log_softmax", axis=axis)
         largest = x.call("argmax", axis=[axis])
         one, zero = scalar(1, x.dtype), scalar(0, x.dtype)
-        depth = x.extents("the data of Hardmax")[axis]
+        depth = x.extent(axis, "the data of Hardmax")
         return largest.call("one_hot", one, zero, depth=depth, axis=axis, dtype=x.dtype)

@@ -6,6 +6,7 @@ import math
 
 from .....deferred import np
 from .....diagnostics import IrError
+from .....ir import Dim
 from ...arithmetic import add, cast, multiply, subtract
 from ...dot_product import attention, causal, join_heads, split_heads, total
 from ...mistakes import UnsupportedNode
@@ -15,7 +16,7 @@ from ...value import Value
 from ..products import matrix_product
 
 
-def mask_bias(mask: Value | None, batch: int, keys: int, dtype: str, filtered: float) -> Value | None:
+def mask_bias(mask: Value | None, batch: Dim, keys: int, dtype: str, filtered: float) -> Value | None:
     """What a mask adds to scores: `filtered` where it is 0. A mask has a number of keys for each line, or one for each key,
     or one for each query and key.
     """
@@ -25,7 +26,7 @@ def mask_bias(mask: Value | None, batch: int, keys: int, dtype: str, filtered: f
         if mask.shape != (batch,):
             raise IrError(f"a mask {mask.tensor} of starts and ends has no form in Relay", code=UnsupportedNode)
         places = Value.constant(np.arange(keys, dtype=mask.dtype).reshape(1, keys))
-        seen = places.call("less", mask.call("reshape", newshape=[batch, 1]))
+        seen = places.call("less", mask.call("reshape", newshape=[-1, 1]))
     else:
         seen = mask
     if seen.rank not in (2, 3, 4):
@@ -65,7 +66,7 @@ class Attention(OnnxOperator):
             )
         packed = matrix_product(x, weights)
         packed = packed if bias is None else add(packed, bias)
-        hidden = packed.extents("the queries, keys and values")[-1]
+        hidden = packed.extent(-1, "the queries, keys and values")
         sizes = qkv_hidden_sizes or (hidden // 3,) * 3
         parts, start = [], 0
         for size in sizes:
@@ -76,10 +77,10 @@ class Attention(OnnxOperator):
         if past is not None:
             before = [past.call("take", Value.constant(np.asarray(i, "int32")), axis=0) for i in range(2)]
             k, v = concatenate([before[0], k], 2), concatenate([before[1], v], 2)
-        batch, _, length, size = q.extents("the queries")
-        keys = k.extents("the keys")[2]
+        length, size = q.extent(2, "the queries"), q.extent(3, "the queries")
+        keys = k.extent(2, "the keys")
         line = causal(length, keys, x.dtype, -math.inf) if unidirectional else None
-        masked = mask_bias(mask_index, batch, keys, x.dtype, mask_filter_value)
+        masked = mask_bias(mask_index, q.shape[0], keys, x.dtype, mask_filter_value)
         found = attention(q, k, v, total([masked, line, attention_bias]), scale or 1 / math.sqrt(size))
         present = None
         if self.wants(1):
@@ -116,10 +117,10 @@ class MultiHeadAttention(OnnxOperator):
         q, k, v = (split_heads(t, num_heads) if t.rank == 3 else t for t in inputs)
         if past_key is not None and past_value is not None:
             k, v = concatenate([past_key, k], 2), concatenate([past_value, v], 2)
-        batch, _, length, size = q.extents("the queries")
-        keys = k.extents("the keys")[2]
+        length, size = q.extent(2, "the queries"), q.extent(3, "the queries")
+        keys = k.extent(2, "the keys")
         line = causal(length, keys, query.dtype, -math.inf) if unidirectional else None
-        masked = mask_bias(key_padding_mask, batch, keys, query.dtype, mask_filter_value)
+        masked = mask_bias(key_padding_mask, q.shape[0], keys, query.dtype, mask_filter_value)
         found = attention(q, k, v, total([masked, line, attention_bias]), scale or 1 / math.sqrt(size))
         return [join_heads(found), k, v]
 
@@ -128,7 +129,7 @@ class MultiHeadAttention(OnnxOperator):
             raise IrError("a bias of keys that are split into heads has no form in Relay", code=UnsupportedNode)
         found, start = [], 0
         for t in inputs:
-            size = t.extents("the data of attention")[2]
+            size = t.extent(2, "the data of attention")
             part = bias.call("strided_slice", begin=[start], end=[start + size], strides=[1], axes=[0])
             found.append(add(t, part))
             start += size

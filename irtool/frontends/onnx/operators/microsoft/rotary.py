@@ -34,12 +34,12 @@ class RotaryEmbedding(OnnxOperator):
     ) -> Result:
         if is_packed_batching:
             raise IrError("packed batches have no form in Relay", code=UnsupportedNode)
-        half = cos_cache.extents("the cache of cosines")[1]
+        half = cos_cache.extent(1, "the cache of cosines")
         heads = num_heads
         if x.rank == 3 and not heads:
-            heads = x.extents("the data of RotaryEmbedding")[2] // (2 * half)
+            heads = x.extent(2, "the data of RotaryEmbedding") // (2 * half)
         data = split_heads(x, heads) if x.rank == 3 else x
-        length, size = data.extents("the data of RotaryEmbedding")[2:]
+        length, size = (data.extent(a, "the data of RotaryEmbedding") for a in (2, 3))
         places = position_ids
         if places.rank == 1:
             steps = Value.constant(np.arange(length, dtype=places.dtype).reshape(1, length))
@@ -57,9 +57,8 @@ def rotated(x: Value, cos: Value, sin: Value, turned: int, interleaved: bool, si
     first, second = (x.call("strided_slice", begin=[b], end=[e], strides=[s], axes=[3]) for b, e, s in starts)
     made = [subtract(multiply(first, cos), multiply(second, sin)), add(multiply(first, sin), multiply(second, cos))]
     if interleaved:
-        shape = x.extents("the data of RotaryEmbedding")
         pairs = [m.call("expand_dims", axis=4) for m in made]
-        joined = concatenate(pairs, 4).call("reshape", newshape=[*shape[:3], turned])
+        joined = concatenate(pairs, 4).call("reshape", newshape=[0, 0, 0, turned])
     else:
         joined = concatenate(made, 3)
     if turned == size:
