@@ -66,4 +66,5 @@ PROMISES = {
     "networks in ONNX": "operators of neural networks in ONNX become the operators that Relay has, with the results of ONNX's own evaluator",
     "onnx shapes": "shape arithmetic of ONNX models is done while importing: extents that are known, or follow from known ones, are in the types",
     "equal constants": "equal constants are stored once in every build: in whatever shape, and where layouts made them equal",
+    "onnx functions": "functions of ONNX models are expanded: nested, overloaded, with attributes, defaults and graphs inside",
 }
