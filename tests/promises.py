@@ -62,6 +62,8 @@ PROMISES = {
     "ONNX out": "a module becomes an ONNX model that the checker accepts and that gives the same outputs, or everything without a form is reported",
     "ONNX quantization": "quantized models of ONNX become qnn operators with scales and zero points in the text, and give the integers that ONNX defines",
     "onnx loops": "If, Loop, Scan, LSTM, GRU and RNN of ONNX are branches and loops: weights exist once, and nothing is computed anew in each turn",
+    "ONNX coverage": "at least nine of ten models of single operators in ONNX's backend test suite pass on the interpreter and through C; every other one is listed with its reason",
+    "mathematics in ONNX": "arithmetic, shapes and indices of ONNX become the operators that Relay has, dynamic ones where a bound is not known",
     "narrow elements": "elements of 2 and 4 bits and of float8 in ONNX are held in wider types, with the values and the rounding of their own",
     "networks in ONNX": "operators of neural networks in ONNX become the operators that Relay has, with the results of ONNX's own evaluator",
     "onnx shapes": "shape arithmetic of ONNX models is done while importing: extents that are known, or follow from known ones, are in the types",

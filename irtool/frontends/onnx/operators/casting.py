@@ -72,4 +72,7 @@ class BitCast(OnnxOperator):
     def reinterpret(self, x: Value, *, to: int) -> Result:
         if x.narrow is not None:
             raise IrError(f"the bits of {x.narrow.name} have no form in Relay", code=UnsupportedNode)
-        return x.call("reinterpret", dtype=dtype_of(to, "the result of BitCast"))
+        dtype = dtype_of(to, "the result of BitCast")
+        if "bool" in (x.dtype, dtype):  # a byte that is 1 or 0
+            return cast(x, dtype)
+        return x.call("reinterpret", dtype=dtype)
