@@ -27,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.architectures", description=__doc__)
     parser.add_argument("--only", default="", help="architectures, separated by commas")
     parser.add_argument("--exporters", default=",".join(EXPORTERS))
-    parser.add_argument("--models", type=Path, default=MODELS, help="folder of the ONNX files")
+    parser.add_argument("--models", type=Path, default=MODELS, help="folder of the ONNX files, and of all results")
     parser.add_argument("--memory", type=int, default=6, help="gigabytes that a process may take")
     parser.add_argument("--seconds", type=int, default=300, help="that a process may take")
     parser.add_argument("--write", action="store_true", help="write docs/architectures.md")
@@ -36,17 +36,20 @@ def main() -> None:
     unknown = [n for n in chosen if n not in ARCHITECTURES]
     if unknown:
         sys.exit(f"unknown architecture {unknown[0]}; there are {', '.join(ARCHITECTURES)}")
-    results: dict[str, dict[str, Any]] = {}
+    kept = options.models / "results.json"
+    results: dict[str, dict[str, Any]] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
     for name in chosen:
-        results[name] = {}
+        results.setdefault(name, {})
         for exporter in options.exporters.split(","):
             found = _result(name, exporter, options)
             results[name][exporter] = found
             print(f"{name} {exporter}: {_cell(found)}", flush=True)
+            kept.write_text(json.dumps(results), encoding="utf-8")
     if options.write:
-        (ROOT / "docs" / "architectures.md").write_text(_page(results), encoding="utf-8")
-    good = sum(_agrees(r) for by in results.values() for r in by.values())
-    total = sum(len(by) for by in results.values())
+        known = {name: results[name] for name in ARCHITECTURES if name in results}
+        (ROOT / "docs" / "architectures.md").write_text(_page(known), encoding="utf-8")
+    checked = [results[name][e] for name in chosen for e in options.exporters.split(",")]
+    good, total = sum(map(_agrees, checked)), len(checked)
     print(f"{good} of {total} agree")
     sys.exit(good != total)
 

@@ -33,6 +33,8 @@ def _check(path: Path, found: dict[str, Any]) -> None:
     onnxruntime.set_default_logger_severity(3)
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     wanted = session.run(None, {i.name: inputs[i.name] for i in session.get_inputs()})[0]
+    if not np.abs(wanted).max() > 0:
+        raise ValueError("the output of ONNX Runtime is nothing but zeros, or NaN: it shows nothing")
     found["stage"] = "import"
     start = perf_counter()
     module, params = irtool.from_onnx(path)

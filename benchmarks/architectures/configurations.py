@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-IDS = {"input_ids": ("ids", (1, 12))}
 TEXT = {"input_ids": ("ids", (2, 12)), "attention_mask": ("ones", (2, 12))}
+"""With a mask for decoders, too: without one `transformers` looks for packed sequences, which tracing cannot export."""
 IMAGE = {"pixel_values": ("floats", (1, 3, 64, 64))}
 SOUND = {"input_values": ("floats", (1, 4000))}
 ENCODED = {"input_ids": ("ids", (1, 12)), "decoder_input_ids": ("ids", (1, 7))}
@@ -42,12 +42,16 @@ class Architecture:
         config: what is other than by default.
         inputs: what to draw (`ids`, `ones`, `floats`) and in which shape, by the names of arguments.
         part: the part of the model that is exported, by the name of an attribute; all of it where empty.
+        wide: True where the weights of `transformers` are so small that untrained layers give nothing but zeros.
+        opset: for the tracing exporter.
     """
 
     model: str
     config: Mapping[str, Any]
     inputs: Mapping[str, tuple[str, Sequence[int]]]
     part: str = ""
+    wide: bool = False
+    opset: int = 17
 
 
 def _named(*found: tuple[str, Architecture]) -> dict[str, Architecture]:
@@ -88,7 +92,7 @@ ARCHITECTURES: dict[str, Architecture] = _named(
     (
         "gpt2",
         Architecture(
-            "GPT2LMHeadModel", {"vocab_size": 99, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}, IDS
+            "GPT2LMHeadModel", {"vocab_size": 99, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}, TEXT
         ),
     ),
     (
@@ -104,10 +108,10 @@ ARCHITECTURES: dict[str, Architecture] = _named(
                 "window_size": 4,
                 "max_position_embeddings": 64,
             },
-            IDS,
+            TEXT,
         ),
     ),
-    ("gpt-neox", Architecture("GPTNeoXForCausalLM", {**SMALL, "max_position_embeddings": 64}, IDS)),
+    ("gpt-neox", Architecture("GPTNeoXForCausalLM", {**SMALL, "max_position_embeddings": 64}, TEXT)),
     (
         "opt",
         Architecture(
@@ -121,20 +125,20 @@ ARCHITECTURES: dict[str, Architecture] = _named(
                 "max_position_embeddings": 64,
                 "word_embed_proj_dim": 32,
             },
-            IDS,
+            TEXT,
         ),
     ),
-    ("bloom", Architecture("BloomForCausalLM", {"vocab_size": 99, "hidden_size": 32, "n_layer": 2, "n_head": 4}, IDS)),
-    ("llama", Architecture("LlamaForCausalLM", DECODER, IDS)),
-    ("mistral", Architecture("MistralForCausalLM", {**DECODER, "sliding_window": 6}, IDS)),
-    ("qwen2", Architecture("Qwen2ForCausalLM", DECODER, IDS)),
-    ("qwen3", Architecture("Qwen3ForCausalLM", {**DECODER, "head_dim": 8}, IDS)),
-    ("gemma", Architecture("GemmaForCausalLM", {**DECODER, "head_dim": 8}, IDS)),
-    ("gemma2", Architecture("Gemma2ForCausalLM", {**DECODER, "head_dim": 8}, IDS)),
-    ("phi", Architecture("PhiForCausalLM", {**DECODER, "num_key_value_heads": 4}, IDS)),
-    ("phi3", Architecture("Phi3ForCausalLM", {**DECODER, "pad_token_id": 0}, IDS)),
+    ("bloom", Architecture("BloomForCausalLM", {"vocab_size": 99, "hidden_size": 32, "n_layer": 2, "n_head": 4}, TEXT)),
+    ("llama", Architecture("LlamaForCausalLM", DECODER, TEXT)),
+    ("mistral", Architecture("MistralForCausalLM", {**DECODER, "sliding_window": 6}, TEXT)),
+    ("qwen2", Architecture("Qwen2ForCausalLM", DECODER, TEXT)),
+    ("qwen3", Architecture("Qwen3ForCausalLM", {**DECODER, "head_dim": 8}, TEXT)),
+    ("gemma", Architecture("GemmaForCausalLM", {**DECODER, "head_dim": 8}, TEXT)),
+    ("gemma2", Architecture("Gemma2ForCausalLM", {**DECODER, "head_dim": 8}, TEXT)),
+    ("phi", Architecture("PhiForCausalLM", {**DECODER, "num_key_value_heads": 4}, TEXT)),
+    ("phi3", Architecture("Phi3ForCausalLM", {**DECODER, "pad_token_id": 0}, TEXT)),
     ("t5", Architecture("T5Model", _t5(), ENCODED)),
-    ("t5-encoder", Architecture("T5EncoderModel", _t5(), IDS)),
+    ("t5-encoder", Architecture("T5EncoderModel", _t5(), TEXT)),
     ("bart", Architecture("BartModel", _bart(), ENCODED)),
     ("mbart", Architecture("MBartModel", _bart(), ENCODED)),
     ("pegasus", Architecture("PegasusModel", _bart(), ENCODED)),
@@ -199,15 +203,17 @@ ARCHITECTURES: dict[str, Architecture] = _named(
             "MobileViTModel",
             {"image_size": 64, "hidden_sizes": [24, 32, 40], "neck_hidden_sizes": [8, 16, 16, 24, 32, 40, 48]},
             IMAGE,
+            wide=True,
         ),
     ),
-    ("mobilevitv2", Architecture("MobileViTV2Model", {"image_size": 64, "width_multiplier": 0.25}, IMAGE)),
+    ("mobilevitv2", Architecture("MobileViTV2Model", {"image_size": 64, "width_multiplier": 0.25}, IMAGE, opset=18)),
     (
         "efficientnet",
         Architecture(
             "EfficientNetModel",
             {"image_size": 64, "width_coefficient": 0.25, "depth_coefficient": 0.3, "hidden_dim": 320},
             IMAGE,
+            wide=True,
         ),
     ),
     (
@@ -289,7 +295,11 @@ ARCHITECTURES: dict[str, Architecture] = _named(
                 eos_token_id=2,
                 decoder_start_token_id=1,
             ),
-            {"input_features": ("floats", (1, 16, 40)), "decoder_input_ids": ("ids", (1, 7))},
+            {
+                "input_features": ("floats", (1, 16, 40)),
+                "decoder_input_ids": ("ids", (1, 7)),
+                "decoder_attention_mask": ("ones", (1, 7)),
+            },
         ),
     ),
     ("wav2vec2", Architecture("Wav2Vec2Model", SPEECH, SOUND)),
@@ -302,7 +312,7 @@ ARCHITECTURES: dict[str, Architecture] = _named(
             {"input_values": ("floats", (1, 64, 32))},
         ),
     ),
-    ("clip-text", Architecture("CLIPTextModel", {**SMALL, "max_position_embeddings": 64, "eos_token_id": 98}, IDS)),
+    ("clip-text", Architecture("CLIPTextModel", {**SMALL, "max_position_embeddings": 64, "eos_token_id": 98}, TEXT)),
     ("clip-vision", Architecture("CLIPVisionModel", VISION, IMAGE)),
     ("siglip-vision", Architecture("SiglipVisionModel", VISION, IMAGE)),
 )
@@ -321,6 +331,9 @@ def build(name: str) -> tuple[Any, dict[str, Any]]:
     if hasattr(config, "use_cache"):
         config.use_cache = False
     model = cls(config).eval()
+    for p in model.parameters() if a.wide else ():
+        if p.ndim > 1:
+            torch.nn.init.kaiming_normal_(p)
     draw: dict[str, Callable[[Sequence[int]], Any]] = {
         "ids": lambda shape: torch.randint(3, 98, tuple(shape)),
         "ones": lambda shape: torch.ones(tuple(shape), dtype=torch.int64),

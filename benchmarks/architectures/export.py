@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .configurations import build
+from .configurations import ARCHITECTURES, build
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
             input_names=names,
             output_names=["out"],
             dynamo=exporter == "dynamo",
-            **({"opset_version": 17} if exporter != "dynamo" else {}),
+            **({"opset_version": ARCHITECTURES[name].opset} if exporter != "dynamo" else {}),
         )
     np.savez(path.with_suffix(".npz"), **{k: v.numpy() for k, v in inputs.items()})
 
