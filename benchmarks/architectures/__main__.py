@@ -112,7 +112,7 @@ def _page(results: dict[str, dict[str, Any]]) -> str:
 `python -m benchmarks.architectures --write` wrote this page, with {packages}.
 
 Tiny configurations with random weights, exported by both exporters of torch (`script`: `dynamo=False`, `dynamo`:
-`dynamo=True`), imported, built as C at `-O3` of passes, run, and compared with ONNX Runtime on the same file. The number is the
+`dynamo=True`), imported, built as C (passes of level 3, the compiler at `-O1`), run, and compared with ONNX Runtime on the same file. The number is the
 largest difference, relative to the largest element of the output; up to {TOLERANCE:.0e} it agrees.
 
 {chr(10).join(rows)}
