@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from ..ir import ANY, Expr, GlobalVar, Int64
 from ..ir.attributes import stated
 from ..ir.meta import MetaNode, VirtualDevice
+from ..trampoline import trampoline
 from .literals import float_digits, string_literal
 from .metadata import References, missing_reference
+
+Steps = Generator[Any, Any, str]
 
 
 class AttributeText:
@@ -29,15 +32,7 @@ class AttributeText:
             return simple(value)
         if cls is tuple or cls is list:
             return self.listed(value)
-        if value is ANY:
-            return "?"
-        if cls is GlobalVar:
-            return f"@{value.name}" if self.metadata else f"'{value.name}'"
-        if not self.metadata or cls is dict:
-            return self.spelled(value)
-        if isinstance(value, str):
-            return string_literal(value)
-        return self.references.refer(value)
+        return trampoline(self._text(value))
 
     def listed(self, values: Any) -> str:
         """A list, however deeply nested."""
@@ -58,32 +53,64 @@ class AttributeText:
                 out.append(self(v))
         return "".join(out)
 
-    def _entry(self, key: Any, value: Any) -> str:
-        """A value of a dictionary; functions that were lowered stand there by name, as TVM shows them."""
-        if key == "all_prim_fn_vars" and isinstance(value, tuple) and all(isinstance(v, GlobalVar) for v in value):
-            return f"[{', '.join(repr(v.name) for v in value)}]"
-        return self(value)
+    def _text(self, value: Any) -> Steps:
+        """The text of any value; dictionaries and lists in each other may be nested deeply."""
+        cls = value.__class__
+        simple = _SIMPLE.get(cls)
+        if simple is not None:
+            return simple(value)
+        if cls is tuple or cls is list:
+            if any(v.__class__ not in _SIMPLE for v in value):
+                parts = []
+                for v in value:
+                    parts.append((yield self._text(v)))
+                return f"[{', '.join(parts)}]"
+            return self.listed(value)
+        if value is ANY:
+            return "?"
+        if cls is GlobalVar:
+            return f"@{value.name}" if self.metadata else f"'{value.name}'"
+        if not self.metadata or cls is dict:
+            return (yield self._spelled(value))
+        if isinstance(value, str):
+            return string_literal(value)
+        return self.references.refer(value)
 
-    def spelled(self, value: Any) -> str:
+    def _spelled(self, value: Any) -> Steps:
         """The form that TVM's debugging output gives to values that it would otherwise put into the metadata."""
         if isinstance(value, dict):
             # the one key that TVM writes bare is that of attributes inside of attributes
-            return (
-                "{"
-                + ", ".join(f"{k if k == '__dict__' else self(k)}={self._entry(k, v)}" for k, v in value.items())
-                + "}"
-            )
+            entries = []
+            for k, v in value.items():
+                entries.append((k if k == "__dict__" else self(k), (yield self._entry(k, v))))
+            return _braced(entries)
         if missing_reference(value) is not None:
             return self.references.refer(value)
         if isinstance(value, VirtualDevice):
             return _device(value)
         if isinstance(value, MetaNode) and value.type_key == "Target":
             return target_text(value)
+        fields: Iterable[tuple[str, Any]] | None = None
         if isinstance(value, MetaNode) and value.type_key.endswith("Attrs"):
-            return "{" + ", ".join(f"{k}={self(v)}" for k, v in value.fields.items()) + "}"
-        if hasattr(value, "__dataclass_fields__") and not isinstance(value, Expr):
-            return "{" + ", ".join(f"{k}={self(v)}" for k, v in stated(value)) + "}"
-        return self.references.refer(value)
+            fields = value.fields.items()
+        elif hasattr(value, "__dataclass_fields__") and not isinstance(value, Expr):
+            fields = stated(value)
+        if fields is None:
+            return self.references.refer(value)
+        entries = []
+        for k, v in fields:
+            entries.append((k, (yield self._text(v))))
+        return _braced(entries)
+
+    def _entry(self, key: Any, value: Any) -> Steps:
+        """A value of a dictionary; functions that were lowered stand there by name, as TVM shows them."""
+        if key == "all_prim_fn_vars" and isinstance(value, tuple) and all(isinstance(v, GlobalVar) for v in value):
+            return f"[{', '.join(repr(v.name) for v in value)}]"
+        return (yield self._text(value))
+
+
+def _braced(entries: list[tuple[str, str]]) -> str:
+    return "{" + ", ".join(f"{k}={v}" for k, v in entries) + "}"
 
 
 def _device(d: VirtualDevice) -> str:

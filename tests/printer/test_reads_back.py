@@ -104,3 +104,11 @@ def test_an_annotation_is_joined_with_none_that_was_written_alike() -> None:
     outcome = try_text(text)
     assert outcome.kind == "typed", outcome.message
     assert "%x: Tensor[(1, 2), int8] /* ty=Tensor[(1, 2), int8] */" in irtool.to_text(irtool.parse(text))
+
+
+@pytest.mark.promise("mutated texts")
+@pytest.mark.parametrize("opening, closing", [("{'a'=", "}"), ("[{'a'=", "}]"), ("{'a'=[1, ", "]}")])
+def test_dictionaries_nested_deeply(opening: str, closing: str) -> None:
+    depth = 3000
+    outcome = try_text(f"{VERSION}def @main(%x: int8, a={opening * depth}1{closing * depth}) {{ %x }}")
+    assert outcome.kind == "typed", outcome.message[:200]
