@@ -161,7 +161,9 @@ def _params_path(output: str, form: str, named: str | None) -> str:
         )
     path = named or f"{os.path.splitext(output)[0]}.{form}"
     if os.path.abspath(path) == os.path.abspath(output):
-        raise UsageError(f"text and weights would both go to {path}", help="--params-out=FILE names another")
+        raise UsageError(
+            f"text and weights would both go to {path}", help="--params-out=FILE names another", code=ClashingOptions
+        )
     return path
 
 

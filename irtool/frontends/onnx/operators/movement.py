@@ -103,6 +103,8 @@ class Slice(OnnxOperator):
     def by_input(
         self, x: Value, starts: Value, ends: Value, axes: Value | None = None, steps: Value | None = None
     ) -> Result:
+        if starts.rank != 1:
+            raise IrError(f"the starts of Slice are {starts.tensor}, not a vector", code=DamagedModel)
         (count,) = starts.extents("the starts of Slice")
         along = tuple(range(count)) if axes is None else axes.ints("the axes of Slice")
         if starts.known is None or ends.known is None or (steps is not None and steps.known is None):
