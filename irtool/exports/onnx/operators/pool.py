@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....deferred import np
-from ....ir import Expr, TensorType
+from ....ir import Expr
 from ....ops.base import call
 from ....passes.legalization.rule import Site as RelaySite
 from ..dtypes import is_float
@@ -174,7 +174,3 @@ class AdaptivePool(Expansion):
             parts = [s.reduce(reduction, s.slice(x, [a], [b], [axis]), [axis], True) for a, b in bounds]
             x = s.concat(parts, axis)
         return x
-
-
-def _static(t: Any) -> bool:
-    return isinstance(t, TensorType) and t.is_static
