@@ -35,7 +35,7 @@ class Kernels:
         if result is None or any(t is None for t in types):
             raise NoForm("its types are not known")
         if not all(map(has_static_shapes, (*types, result))):  # type: ignore[arg-type]  # they are known
-            raise NoForm("a loop nest needs every dimension, and some are known only when it runs")
+            raise NoForm("a loop nest needs every dimension, which --shape gives for parameters")
         if call.op.operator.compute is Operator.compute:
             raise NoForm("it has no tensor expression to make a loop nest of")
         key = (call.op.name, repr(call.attrs), tuple(types), result)
