@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from ...deferred import np
 from ...diagnostics import IrError, nearest
-from .mistakes import UnsupportedNode
+from .mistakes import DamagedModel, UnsupportedNode
 from .value import Value
 
 Activation = Callable[[Value], Value]
@@ -57,14 +58,14 @@ _FUNCTIONS: dict[str, tuple[Callable[[Value, float, float], Value], float | None
     "HardSigmoid": (_hard_sigmoid, 0.2, 0.5),
     "LeakyRelu": (_leaky_relu, 0.01, None),
     "Relu": (lambda x, alpha, beta: x.call("nn.relu"), None, None),
-    "ScaledTanh": (_scaled_tanh, 1.0, 1.0),
+    "ScaledTanh": (_scaled_tanh, math.nan, math.nan),
     "Sigmoid": (lambda x, alpha, beta: x.call("sigmoid"), None, None),
     "Softplus": (_softplus, None, None),
     "Softsign": (_softsign, None, None),
     "Tanh": (lambda x, alpha, beta: x.call("tanh"), None, None),
     "ThresholdedRelu": (_thresholded_relu, 1.0, None),
 }
-"""The functions, with the defaults of alpha and beta where they have these."""
+"""The functions, with the defaults of alpha and beta where they have these; not a number where ONNX gives none."""
 
 
 def activations(names: Sequence[str], alphas: Sequence[float], betas: Sequence[float]) -> list[Activation]:
@@ -84,6 +85,10 @@ def activations(names: Sequence[str], alphas: Sequence[float], betas: Sequence[f
             alpha = left_alphas.pop(0)
         if beta is not None and left_betas:
             beta = left_betas.pop(0)
+        if math.isnan(alpha or 0.0) or math.isnan(beta or 0.0):
+            raise IrError(
+                f"the activation {name} needs an alpha and a beta: ONNX has no defaults for these", code=DamagedModel
+            )
         found.append(_bound(function, alpha or 0.0, beta or 0.0))
     return found
 
