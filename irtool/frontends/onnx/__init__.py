@@ -7,6 +7,8 @@ support      what has no form in Relay, all of it before anything is converted
 importer     a model as a module; `inputs`, `initializers`, `names`
 graph        the nodes of a graph, in `order`, as `value`s of Relay; `functions`
 operator     what an operator becomes; `operators`: one class each, found by name
+arithmetic   what operators share: `sliding` windows and `pools`, `normalize`, `resampling`, `dot_product`, `tuples`
+groups       what exporters write out in parts, recognised in the whole function
 """
 
 from __future__ import annotations
