@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     "--external-data",
     is_flag=True,
     default=None,
-    help="Keep the weights of an ONNX model in a file beside it, however few.",
+    help="Keep weights of more than 1 KB of an ONNX model in a file beside it.",
 )
 @type_options(ARRAYS)
 @entry_option
