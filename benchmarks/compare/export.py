@@ -136,6 +136,7 @@ def export(name: str, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     model, inputs = NETWORKS[name].make()
+    _spread(model)
     model = _first_output_only(model.eval())
     partial = folder / f"{name}.part.onnx"
     with torch.no_grad(), warnings.catch_warnings():
@@ -144,6 +145,19 @@ def export(name: str, folder: Path) -> Path:
     np.savez(folder / f"{name}.npz", **{n: v.numpy() for n, v in inputs.items()})
     partial.rename(path)
     return path
+
+
+def _spread(model: Any) -> None:
+    """Gives layers the weights of torch's own initialization.
+
+    Those of transformers are so small that the signal of a deep network dies away, and what is left of it, denormal numbers,
+    is slow on every engine.
+    """
+    import torch
+
+    for layer in model.modules():
+        if isinstance(layer, torch.nn.Linear | torch.nn.modules.conv._ConvNd):
+            layer.reset_parameters()
 
 
 def _write(model: Any, inputs: dict[str, Any], path: Path) -> None:
