@@ -85,6 +85,12 @@ def require_tiles(tile: int, kernel: Sequence[Dim]) -> None:
             points(tile, int(k))
 
 
+def require_numbers(t: TensorType) -> None:
+    """RelationError for truth values: sums of fractions that cancel are zero only but for rounding, so never surely false."""
+    if t.dtype == "bool":
+        raise RelationError("Winograd's transforms are sums of fractions, which bool does not hold")
+
+
 class WinogradWeights(Operator):
     """Weights times `G` along each transformed axis, the transformed axes in front: `(alpha, alpha, O, I)`."""
 
@@ -108,6 +114,7 @@ class Conv2DWinogradWeights(WinogradWeights):
         w = tensor(types[0], "the weights")
         if w is None:
             return None
+        require_numbers(w)
         require_rank(w, 4, "the weights")
         require_tiles(self.tile_size, w.shape[2:])
         alphas = [sub(add(self.tile_size, k), 1) for k in w.shape[2:]]
@@ -150,6 +157,7 @@ class Conv3DWinogradWeights(WinogradWeights):
         w = tensor(types[0], "the weights")
         if w is None:
             return None
+        require_numbers(w)
         require_rank(w, 5, "the weights")
         require_tiles(self.tile_size, w.shape[2:] if transforms_depth(w.shape[2]) else w.shape[3:])
         depth, height, width = (sub(add(self.tile_size, k), 1) for k in w.shape[2:])
@@ -205,6 +213,9 @@ class WinogradConvolution(PackedConvolution):
         if self.kernel_size is not None:
             require_tiles(self.tile_size, [k for k, is_moved in zip(self.kernel_size, self.transformed()) if is_moved])
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
+        for t in (data, weight, found):
+            if t is not None:
+                require_numbers(t)
         if found is not None and data is not None and weight is not None:
             self.require_transformed(data, weight)
         return found
