@@ -239,6 +239,10 @@ def _render_one(d: Diagnostic) -> str:
     return "\n".join(lines)
 
 
+_REPLACEMENT = "\ufffd"
+"""What stands for a character that cannot be printed. As a named escape it would load `unicodedata` to be compiled."""
+
+
 def _excerpt(span: Span) -> list[str]:
     text, start = span.source.text, min(span.start, len(span.source.text))
     first = text.rfind("\n", 0, start) + 1
@@ -247,6 +251,6 @@ def _excerpt(span: Span) -> list[str]:
     end = min(max(span.end, start + 1), max(last, start + 1))
     left = max(first, start - _WIDEST // 2)
     right = min(last, left + _WIDEST)
-    shown = "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text[left:right])
+    shown = "".join(c if c.isprintable() or c == "\t" else _REPLACEMENT for c in text[left:right])
     pad = "".join("\t" if c == "\t" else " " for c in text[left:start])
     return ["  " + shown, "  " + pad + "^" * max(1, min(end, right) - start)]
