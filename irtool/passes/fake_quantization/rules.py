@@ -154,12 +154,6 @@ def _require(name: str, operands: Sequence[Affine], *accepted: Sequence[str]) ->
             raise NotSupported(f"{name} is not defined for {t.dtype}")
 
 
-_PRODUCTS = {
-    "qnn.conv2d": (("int8", "uint8", "int16"), ("int8", "uint8", "int16")),
-    "qnn.conv2d_transpose": (("int8", "uint8", "int16", "uint16"), _BYTES),
-}
-
-
 def _product_type(x: Affine, w: Affine) -> tuple[Expr, Expr]:
     """Scale and zero point of a product."""
     scale = fold(call("multiply", x.scale, w.scale))
@@ -167,12 +161,21 @@ def _product_type(x: Affine, w: Affine) -> tuple[Expr, Expr]:
     return scale, zero
 
 
-@rule("nn.conv2d", "nn.conv2d_transpose", alone=True)
+@rule("nn.conv2d", alone=True)
 def convolution(e: Call, types: Types) -> Result:
     """The quantized convolution."""
+    return _convolution("qnn.conv2d", e, types, (*_BYTES, "int16"), (*_BYTES, "int16"))
+
+
+@rule("nn.conv2d_transpose", alone=True)
+def transposed_convolution(e: Call, types: Types) -> Result:
+    """The quantized transposed convolution."""
+    return _convolution("qnn.conv2d_transpose", e, types, (*_BYTES, "int16", "uint16"), _BYTES)
+
+
+def _convolution(name: str, e: Call, types: Types, data: Sequence[str], weights: Sequence[str]) -> Result:
     x, w = tensor_type(types, e.args[0]), tensor_type(types, e.args[1])
-    name = e.attrs.name.replace("nn.", "qnn.")
-    _require(name, (x, w), *_PRODUCTS[name])
+    _require(name, (x, w), data, weights)
     scale, zero = _product_type(x, w)
     parameters = (x.zero_point, w.zero_point, x.scale, w.scale)
     out = call(

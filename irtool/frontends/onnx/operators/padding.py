@@ -95,6 +95,6 @@ def _counted_on(x: Value, widths: Sequence[tuple[int, int]], mode: str) -> Value
     """The elements at positions as numpy pads them: what lies outside is counted on from the other end, or back."""
     for axis, width in enumerate(widths):
         if max(width):
-            places = np.pad(np.arange(x.extents("the data of Pad")[axis]), width, mode)  # type: ignore[call-overload]
+            places = np.pad(np.arange(x.extents("the data of Pad")[axis]), width, mode)  # type: ignore[call-overload]  # `mode` is one of numpy's words
             x = x.call("take", Value.constant(places.astype("int64")), axis=axis)
     return x
