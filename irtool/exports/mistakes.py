@@ -22,4 +22,4 @@ def @main(%x: float32) {
   ref_read(%r)
 }
 """
-    command = "export --to=relax -o %t/model.py %s"
+    command = "export --to=relax -o %t %s"
