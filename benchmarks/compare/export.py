@@ -136,8 +136,9 @@ def export(name: str, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     model, inputs = NETWORKS[name].make()
-    _spread(model)
-    model = _first_output_only(model.eval())
+    model.eval()
+    _spread(model, inputs)
+    model = _first_output_only(model)
     partial = folder / f"{name}.part.onnx"
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -147,17 +148,26 @@ def export(name: str, folder: Path) -> Path:
     return path
 
 
-def _spread(model: Any) -> None:
-    """Gives layers the weights of torch's own initialization.
+def _spread(model: Any, inputs: dict[str, Any]) -> None:
+    """Gives layers the weights of torch's own initialization, and batch normalizations the statistics of the inputs.
 
-    Those of transformers are so small that the signal of a deep network dies away, and what is left of it, denormal numbers,
-    is slow on every engine.
+    With those of transformers the signal of a deep network dies away, and what is left of it, denormal numbers, is slow on
+    every engine.
     """
     import torch
 
+    norms = []
     for layer in model.modules():
         if isinstance(layer, torch.nn.Linear | torch.nn.modules.conv._ConvNd):
             layer.reset_parameters()
+        elif isinstance(layer, torch.nn.modules.batchnorm._BatchNorm):
+            layer.momentum = 1.0  # the statistics are those of the last run
+            norms.append(layer.train())
+    if norms:
+        with torch.no_grad():
+            model(*inputs.values())
+    for layer in norms:
+        layer.eval()
 
 
 def _write(model: Any, inputs: dict[str, Any], path: Path) -> None:
