@@ -45,7 +45,7 @@ def main() -> None:
             results[name]["threads"][t] = {e: _summary(m) for e, m in found.items()}
             said = ", ".join(f"{e} {m.error or f'{m.best * 1e3:.2f} ms'}" for e, m in found.items())
             print(f"{NETWORKS[name].title}, threads {t}: {said}", file=sys.stderr, flush=True)
-    text = _page(results, counts)
+    text = _page(results, counts, options.seconds)
     print(text)
     if options.write:
         (ROOT / "docs" / "compare.md").write_text(text, encoding="utf-8")
@@ -68,7 +68,7 @@ def _summary(m: Measured) -> dict[str, Any]:
     return {"best": m.best, "median": m.median, "runs": len(m.times), **kept}
 
 
-def _page(results: dict[str, Any], counts: list[str]) -> str:
+def _page(results: dict[str, Any], counts: list[str], seconds: float) -> str:
     packages = ", ".join(f"{n} {version(n)}" for n in ("onnxruntime", "openvino", "torch", "transformers"))
     failures = [
         f"- {n['title']}, {e}, threads {t}: {m['error']}\n"
@@ -82,7 +82,7 @@ def _page(results: dict[str, Any], counts: list[str]) -> str:
 `make compare` wrote this page: {benchmarks._processor()}, {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
 
 The same ONNX file, exported from torch with random weights, goes to each engine, in float32. Each engine has a process of its
-own; the processes take turns, and are stopped while others run. Times are milliseconds of a run: the best, and the median in
+own; the processes take turns, {seconds:g} s in sum for each, and are stopped while others run. Times are milliseconds of a run: the best, and the median in
 parentheses. The ratio is irtool's best time over that of the better peer: below 1 irtool is faster.
 
 ![Ratios as a chart](compare.svg)
