@@ -101,14 +101,13 @@ relative to the largest output.
 
 
 def _put_into_readme(table: str) -> None:
-    """Replaces what stands between the two markers in README.md."""
+    """Replaces the table of its section in README.md."""
     path = ROOT / "README.md"
     text = path.read_text(encoding="utf-8")
-    begin, end = "<!-- compare -->\n", "<!-- /compare -->\n"
-    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
+    pattern = re.compile(r"(## Beside ONNX Runtime and OpenVINO\n[^|]*\n\n)(?:\|.*\n)*")
     if not pattern.search(text):
         sys.exit("README.md has no place for the table")
-    path.write_text(pattern.sub(lambda _: begin + table + end, text), encoding="utf-8")
+    path.write_text(pattern.sub(lambda m: m[1] + table, text, count=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ NETWORKS = {
         ),
     ),
     "convnext_tiny": Network("ConvNeXt-tiny", _vision("ConvNextForImageClassification", "ConvNextConfig")),
-    "unet": Network("U-Net (16 to 64 channels, 128²)", _unet),
+    "unet": Network("U-Net, 128²", _unet),
     "bert_base": Network("BERT-base, 128", _bert),
     "gpt2": Network("GPT-2, 64", _gpt2),
     "vit_base": Network("ViT-base", _vision("ViTForImageClassification", "ViTConfig")),

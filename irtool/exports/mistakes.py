@@ -16,10 +16,8 @@ class NoCounterpart(Code):
 
     example = """\
 #[version = "0.0.5"]
-def @main(%x: float32) {
-  let %r = ref(%x);
-  ref_write(%r, exp(ref_read(%r)));
-  ref_read(%r)
+def @main(%x: Tensor[(2, 3), float32]) {
+  vm.shape_of(%x, dtype="int64")
 }
 """
     command = "export --to=relax -o %t %s"
