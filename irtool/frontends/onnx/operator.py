@@ -19,7 +19,7 @@ in silence: an input, an attribute or an output that the version does not have i
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -38,15 +38,17 @@ Result = Expr | Value | Sequence["Expr | Value | None"]
 
 M = TypeVar("M", bound=Callable[..., Any])
 _SINCE = "_onnx_since"
+_ADDED = "_onnx_added"
 
 
-def since(*opsets: int) -> Callable[[M], M]:
+def since(*opsets: int, added: Mapping[str, int] | None = None) -> Callable[[M], M]:
     """Marks a method as the meaning of the operator from an opset on; further numbers are opsets that changed no more than
-    the element types.
+    the element types, or added attributes: `added` has those with the opset from which each is there.
     """
 
     def mark(method: M) -> M:
         setattr(method, _SINCE, min(opsets))
+        setattr(method, _ADDED, dict(added or {}))
         return method
 
     return mark
@@ -100,7 +102,8 @@ class OnnxOperator(Plugin):
         what = f"{self.node.op_type} of opset {self.opset}"
         positional = [p for p in _parameters(method) if p.kind is p.POSITIONAL_OR_KEYWORD][1:]
         variadic = any(p.kind is p.VAR_POSITIONAL for p in _parameters(method))
-        named = {p.name: p for p in _parameters(method) if p.kind is p.KEYWORD_ONLY}
+        later = {name for name, opset in getattr(method, _ADDED).items() if opset > self.opset}
+        named = {p.name: p for p in _parameters(method) if p.kind is p.KEYWORD_ONLY and p.name not in later}
         if len(inputs) > len(positional) and not variadic:
             raise IrError(f"{what} has {len(positional)} inputs at most, not {len(inputs)}", code=DamagedModel)
         for i, p in enumerate(positional):

@@ -13,6 +13,9 @@ from .windows import window_padding
 LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 """The spatial axes of Relay's layouts."""
 
+NO_INTS: tuple[int, ...] = ()
+"""The default of attributes that are lists of integers, typed."""
+
 
 def spatial_rank(x: Value, what: str) -> int:
     """The number of axes behind batch and channels. Raises IrError unless there are 1 to 3 of them."""

@@ -126,3 +126,14 @@ def test_the_number_of_samples_may_stay_open(case: str) -> None:
     module, _ = irtool.from_onnx(parse(graph, opset, microsoft=True))
     result = str(module["main"].checked_type).rpartition("->")[2]
     assert result.strip().startswith("Tensor[(?,") and result.count("?") == 1
+
+
+def test_attributes_are_refused_before_the_opset_that_added_them() -> None:
+    text = """<ir_version: 8, opset_import: ["": OPSET]>
+    net (float[1, 1, 5, 5] x) => (float[1, 1, 3, 3] y) {
+      y = MaxPool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1> (x)
+    }"""
+    with pytest.raises(IrError, match="MaxPool of opset 9 has no attribute ceil_mode"):
+        irtool.from_onnx(text.replace("OPSET", "9").encode())
+    module, _ = irtool.from_onnx(text.replace("OPSET", "10").encode())
+    assert str(module["main"].ret_type) == "Tensor[(1, 1, 3, 3), float32]"

@@ -15,11 +15,7 @@ from ..value import Value
 class DepthToSpace(OnnxOperator):
     """Channels as blocks of the image."""
 
-    @since(1)
-    def depth_first(self, x: Value, *, blocksize: int) -> Result:
-        return self.in_order(x, blocksize=blocksize)
-
-    @since(11, 13, 28)
+    @since(1, 11, 13, 28, added={"mode": 11})
     def in_order(self, x: Value, *, blocksize: int, mode: str = "DCR") -> Result:
         return x.call("nn.depth_to_space", block_size=blocksize, mode=mode)
 

@@ -25,11 +25,24 @@ class Constant(OnnxOperator):
     def dense(self, *, value: Value) -> Result:
         return value
 
-    @since(11)
-    def dense_or_sparse(self, *, value: Value | None = None, sparse_value: Value | None = None) -> Result:
-        return self.any_form(value=value, sparse_value=sparse_value)
-
-    @since(12, 13, 19, 21, 23, 24, 25)
+    @since(
+        11,
+        12,
+        13,
+        19,
+        21,
+        23,
+        24,
+        25,
+        added={
+            "value_float": 12,
+            "value_floats": 12,
+            "value_int": 12,
+            "value_ints": 12,
+            "value_string": 12,
+            "value_strings": 12,
+        },
+    )
     def any_form(
         self,
         *,

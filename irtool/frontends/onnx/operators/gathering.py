@@ -83,11 +83,7 @@ def index_tuples(indices: Value, x: Value, batch_dims: int = 0) -> Value:
 class GatherND(OnnxOperator):
     """The slices that tuples of indices name; the first `batch_dims` axes of both belong together."""
 
-    @since(11)
-    def slices(self, x: Value, indices: Value) -> Result:
-        return self.batched(x, indices)
-
-    @since(12, 13)
+    @since(11, 12, 13, added={"batch_dims": 12})
     def batched(self, x: Value, indices: Value, *, batch_dims: int = 0) -> Result:
         return x.call("gather_nd", index_tuples(indices, x, batch_dims), batch_dims=batch_dims)
 

@@ -8,39 +8,17 @@ from ..arithmetic import scalar
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..pools import pool, rounded_up
-from ..sliding import Windows, spatial_extents, spatial_rank
+from ..sliding import NO_INTS, Windows, spatial_extents, spatial_rank
 from ..tuples import concatenate
 from ..value import Value
-
-NO_INTS: tuple[int, ...] = ()
 
 
 @onnx_operator("MaxPool")
 class MaxPool(OnnxOperator):
     """The maximum of each window; and, since opset 8, its index among all elements of the data."""
 
-    @since(1, 8)
-    def whole(
-        self,
-        x: Value,
-        *,
-        kernel_shape: tuple[int, ...],
-        auto_pad: str = "NOTSET",
-        pads: tuple[int, ...] = NO_INTS,
-        storage_order: int = 0,
-        strides: tuple[int, ...] = NO_INTS,
-    ) -> Result:
-        return self.dilated(
-            x,
-            kernel_shape=kernel_shape,
-            auto_pad=auto_pad,
-            pads=pads,
-            storage_order=storage_order,
-            strides=strides,
-        )
-
-    @since(10, 11, 12, 22)
-    def dilated(
+    @since(1, 8, 10, 11, 12, 22, added={"ceil_mode": 10, "dilations": 10})
+    def largest(
         self,
         x: Value,
         *,

@@ -5,60 +5,16 @@ from __future__ import annotations
 from ..arithmetic import multiply, scalar
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..pools import padded, pool
-from ..sliding import Windows, spatial_rank
+from ..sliding import NO_INTS, Windows, spatial_rank
 from ..value import Value
-
-NO_INTS: tuple[int, ...] = ()
 
 
 @onnx_operator("AveragePool")
 class AveragePool(OnnxOperator):
     """The mean of each window; what is beyond the data counts only with `count_include_pad`, as zeros."""
 
-    @since(1, 7)
-    def whole(
-        self,
-        x: Value,
-        *,
-        kernel_shape: tuple[int, ...],
-        auto_pad: str = "NOTSET",
-        count_include_pad: int = 0,
-        pads: tuple[int, ...] = NO_INTS,
-        strides: tuple[int, ...] = NO_INTS,
-    ) -> Result:
-        return self.dilated(
-            x,
-            kernel_shape=kernel_shape,
-            auto_pad=auto_pad,
-            count_include_pad=count_include_pad,
-            pads=pads,
-            strides=strides,
-        )
-
-    @since(10, 11)
-    def rounded_up(
-        self,
-        x: Value,
-        *,
-        kernel_shape: tuple[int, ...],
-        auto_pad: str = "NOTSET",
-        ceil_mode: int = 0,
-        count_include_pad: int = 0,
-        pads: tuple[int, ...] = NO_INTS,
-        strides: tuple[int, ...] = NO_INTS,
-    ) -> Result:
-        return self.dilated(
-            x,
-            kernel_shape=kernel_shape,
-            auto_pad=auto_pad,
-            ceil_mode=ceil_mode,
-            count_include_pad=count_include_pad,
-            pads=pads,
-            strides=strides,
-        )
-
-    @since(19, 22)
-    def dilated(
+    @since(1, 7, 10, 11, 19, 22, added={"ceil_mode": 10, "dilations": 19})
+    def mean(
         self,
         x: Value,
         *,
@@ -86,21 +42,8 @@ class AveragePool(OnnxOperator):
 class LpPool(OnnxOperator):
     """The p-norm of each window."""
 
-    @since(2, 11)
-    def whole(
-        self,
-        x: Value,
-        *,
-        kernel_shape: tuple[int, ...],
-        auto_pad: str = "NOTSET",
-        p: int = 2,
-        pads: tuple[int, ...] = NO_INTS,
-        strides: tuple[int, ...] = NO_INTS,
-    ) -> Result:
-        return self.dilated(x, kernel_shape=kernel_shape, auto_pad=auto_pad, p=p, pads=pads, strides=strides)
-
-    @since(18, 22)
-    def dilated(
+    @since(2, 11, 18, 22, added={"ceil_mode": 18, "dilations": 18})
+    def norm(
         self,
         x: Value,
         *,

@@ -72,8 +72,10 @@ class QuantizeLinear(_Linear):
     def whole(self, x: Value, y_scale: Value, y_zero_point: Value | None = None) -> Result:
         return self.along_axis(x, y_scale, y_zero_point)
 
-    @since(13)
-    def along_axis(self, x: Value, y_scale: Value, y_zero_point: Value | None = None, *, axis: int = 1) -> Result:
+    @since(13, 19, added={"saturate": 19})
+    def along_axis(
+        self, x: Value, y_scale: Value, y_zero_point: Value | None = None, *, axis: int = 1, saturate: int = 1
+    ) -> Result:
         return self.rounded(x, y_scale, y_zero_point, axis, y_zero_point.dtype if y_zero_point is not None else "uint8")
 
     def rounded(self, x: Value, scale: Value, zero: Value | None, axis: int, dtype: str) -> Value:
@@ -81,36 +83,8 @@ class QuantizeLinear(_Linear):
         q, axis = self.parameters(x, scale, zero, axis)
         return integer_form(x, q, dtype) or quantized(x, q, dtype, axis)
 
-    @since(19)
-    def saturating(
-        self, x: Value, y_scale: Value, y_zero_point: Value | None = None, *, axis: int = 1, saturate: int = 1
-    ) -> Result:
-        return self.along_axis(x, y_scale, y_zero_point, axis=axis)
-
-    @since(21)
+    @since(21, 23, 24, 25, added={"precision": 23})
     def blocked(
-        self,
-        x: Value,
-        y_scale: Value,
-        y_zero_point: Value | None = None,
-        *,
-        axis: int = 1,
-        saturate: int = 1,
-        block_size: int = 0,
-        output_dtype: int = 0,
-    ) -> Result:
-        dtype = "uint8"
-        if y_zero_point is not None:
-            dtype = y_zero_point.dtype
-        elif output_dtype:
-            dtype = dtype_of(output_dtype, "the result")
-        if not block_size:
-            return self.rounded(x, y_scale, y_zero_point, axis, dtype)
-        x, q = in_blocks(x, Quantities.of(y_scale, y_zero_point), x.axis(axis), block_size)
-        return out_of_blocks(quantized(x, q, dtype), axis)
-
-    @since(23, 24, 25)
-    def precise(
         self,
         x: Value,
         y_scale: Value,
@@ -125,9 +99,15 @@ class QuantizeLinear(_Linear):
         if precision:
             wide = dtype_of(precision, "the quotient")
             x, y_scale = x.call("cast", dtype=wide), y_scale.as_constant().call("cast", dtype=wide)
-        return self.blocked(
-            x, y_scale, y_zero_point, axis=axis, saturate=saturate, block_size=block_size, output_dtype=output_dtype
-        )
+        dtype = "uint8"
+        if y_zero_point is not None:
+            dtype = y_zero_point.dtype
+        elif output_dtype:
+            dtype = dtype_of(output_dtype, "the result")
+        if not block_size:
+            return self.rounded(x, y_scale, y_zero_point, axis, dtype)
+        x, q = in_blocks(x, Quantities.of(y_scale, y_zero_point), x.axis(axis), block_size)
+        return out_of_blocks(quantized(x, q, dtype), axis)
 
 
 @onnx_operator("com.microsoft.QuantizeLinear")
@@ -159,16 +139,10 @@ class DequantizeLinear(_Linear):
 
     @since(13, 19)
     def along_axis(self, x: Value, x_scale: Value, x_zero_point: Value | None = None, *, axis: int = 1) -> Result:
-        return self.typed(x, x_scale, x_zero_point, axis=axis)
+        return self.blocked(x, x_scale, x_zero_point, axis=axis)
 
-    @since(21)
+    @since(21, 23, 24, 25, added={"output_dtype": 23})
     def blocked(
-        self, x: Value, x_scale: Value, x_zero_point: Value | None = None, *, axis: int = 1, block_size: int = 0
-    ) -> Result:
-        return self.typed(x, x_scale, x_zero_point, axis=axis, block_size=block_size)
-
-    @since(23, 24, 25)
-    def typed(
         self,
         x: Value,
         x_scale: Value,

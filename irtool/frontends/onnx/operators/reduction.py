@@ -157,11 +157,7 @@ PLACES = {"ArgMax": "argmax", "ArgMin": "argmin"}
 class Place(OnnxOperator):
     """The position of the largest or smallest element along an axis; for ties the first, or the last."""
 
-    @since(1, 11)
-    def first(self, x: Value, *, axis: int = 0, keepdims: int = 1) -> Result:
-        return self.first_or_last(x, axis=axis, keepdims=keepdims)
-
-    @since(12, 13)
+    @since(1, 11, 12, 13, added={"select_last_index": 12})
     def first_or_last(self, x: Value, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> Result:
         found = x.call(
             PLACES[self.node.op_type],

@@ -12,7 +12,6 @@ from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..resampling import AxisResize, Filter, in_floats, resample
 from ..value import Value
 
-NO_INTS: tuple[int, ...] = ()
 OLD = Filter(coordinates="asymmetric", rounding="simple")
 """What was computed before there were attributes to say it."""
 
@@ -42,35 +41,7 @@ class Resize(OnnxOperator):
         found = scaled(x, _floats(scales, "the scales"))
         return resize(x, found, Filter(_mode(mode), OLD.coordinates, OLD.rounding))
 
-    @since(11, 13)
-    def with_coordinates(
-        self,
-        x: Value,
-        roi: Value | None = None,
-        scales: Value | None = None,
-        sizes: Value | None = None,
-        *,
-        coordinate_transformation_mode: str = "half_pixel",
-        cubic_coeff_a: float = -0.75,
-        exclude_outside: int = 0,
-        extrapolation_value: float = 0.0,
-        mode: str = "nearest",
-        nearest_mode: str = "round_prefer_floor",
-    ) -> Result:
-        return self.along_axes(
-            x,
-            roi,
-            scales,
-            sizes,
-            coordinate_transformation_mode=coordinate_transformation_mode,
-            cubic_coeff_a=cubic_coeff_a,
-            exclude_outside=exclude_outside,
-            extrapolation_value=extrapolation_value,
-            mode=mode,
-            nearest_mode=nearest_mode,
-        )
-
-    @since(18, 19)
+    @since(11, 13, 18, 19, added={"antialias": 18, "axes": 18, "keep_aspect_ratio_policy": 18})
     def along_axes(
         self,
         x: Value,

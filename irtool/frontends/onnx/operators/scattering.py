@@ -23,11 +23,7 @@ def _reduction(name: str) -> str:
 class ScatterElements(OnnxOperator):
     """Each update at its place, with the index in place of the one along the axis."""
 
-    @since(9, 11, 13)
-    def write(self, x: Value, indices: Value, updates: Value, *, axis: int = 0) -> Result:
-        return self.combine(x, indices, updates, axis=axis)
-
-    @since(16, 18)
+    @since(9, 11, 13, 16, 18, added={"reduction": 16})
     def combine(self, x: Value, indices: Value, updates: Value, *, axis: int = 0, reduction: str = "none") -> Result:
         at = x.axis(axis)
         if 0 in indices.shape:
@@ -40,11 +36,7 @@ class ScatterElements(OnnxOperator):
 class ScatterND(OnnxOperator):
     """Slices of the updates where tuples of indices say."""
 
-    @since(11, 13)
-    def write(self, x: Value, indices: Value, updates: Value) -> Result:
-        return self.combine(x, indices, updates)
-
-    @since(16, 18)
+    @since(11, 13, 16, 18, added={"reduction": 16})
     def combine(self, x: Value, indices: Value, updates: Value, *, reduction: str = "none") -> Result:
         if 0 in indices.shape[:-1] or 0 in updates.shape:
             return x

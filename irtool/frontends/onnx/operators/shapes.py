@@ -27,11 +27,7 @@ class Identity(OnnxOperator):
 class Shape(OnnxOperator):
     """The extents of a tensor, from axis `start` to `end`; a constant where they are known."""
 
-    @since(1, 13)
-    def whole(self, x: Value) -> Result:
-        return self.part(x)
-
-    @since(15, 19, 21, 23, 24, 25)
+    @since(1, 13, 15, 19, 21, 23, 24, 25, added={"end": 15, "start": 15})
     def part(self, x: Value, *, start: int = 0, end: int | None = None) -> Result:
         if all(isinstance(d, int) for d in x.shape):
             return Value.constant(np.array(x.shape, "int64")[start:end])
@@ -51,12 +47,8 @@ class Reshape(OnnxOperator):
     def by_attribute(self, x: Value, *, shape: tuple[int, ...]) -> Result:
         return x.call("reshape", newshape=list(shape))
 
-    @since(5, 13)
-    def by_input(self, x: Value, shape: Value) -> Result:
-        return self.allowing_zero(x, shape)
-
-    @since(14, 19, 21, 23, 24, 25)
-    def allowing_zero(self, x: Value, shape: Value, *, allowzero: int = 0) -> Result:
+    @since(5, 13, 14, 19, 21, 23, 24, 25, added={"allowzero": 14})
+    def by_input(self, x: Value, shape: Value, *, allowzero: int = 0) -> Result:
         if shape.known is None:
             return self._partly_known(x, shape)
         wanted = list(shape.ints("the shape of Reshape"))
@@ -89,11 +81,7 @@ class Size(OnnxOperator):
 class Flatten(OnnxOperator):
     """A matrix: the axes before `axis` as its rows, the others as its columns."""
 
-    @since(1, 9)
-    def from_front(self, x: Value, *, axis: int = 1) -> Result:
-        return self.matrix(x, axis=axis)
-
-    @since(11, 13, 21, 23, 24, 25)
+    @since(1, 9, 11, 13, 21, 23, 24, 25)
     def matrix(self, x: Value, *, axis: int = 1) -> Result:
         if not -x.rank <= axis <= x.rank:
             raise IrError(f"axis is {axis}, and the tensor has {x.rank} axes")

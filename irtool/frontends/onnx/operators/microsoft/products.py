@@ -8,11 +8,10 @@ from .....diagnostics import IrError
 from ...arithmetic import add, multiply
 from ...mistakes import UnsupportedNode
 from ...operator import OnnxOperator, Result, onnx_operator, since
+from ...sliding import NO_INTS
 from ...value import Value
 from ..convolution import convolve
 from ..products import batched_product, matrix_product
-
-NO_INTS: tuple[int, ...] = ()
 
 
 @onnx_operator("com.microsoft.FusedMatMul")
