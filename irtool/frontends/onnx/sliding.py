@@ -92,6 +92,27 @@ class Windows:
         return tuple(window_padding(self.auto_pad, (), extents, self.kernel, self.strides, self.dilations))
 
 
+def weight_windows(
+    x: Value,
+    w: Value,
+    kernel_shape: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+) -> Windows:
+    """The windows of a convolution with weights `(M, C / group, …)`; empty attributes stand for their defaults.
+
+    Raises IrError where the data, the weights and `kernel_shape` do not fit together.
+    """
+    rank = spatial_rank(x, "a convolution")
+    held = w.extents("the weights of the convolution")
+    if len(held) != rank + 2 or (kernel_shape and tuple(kernel_shape) != held[2:]):
+        said = f": kernel_shape is {list(kernel_shape)}" if kernel_shape else ""
+        raise IrError(f"data {x.tensor} and weights {w.tensor} do not fit together{said}", code=DamagedModel)
+    return Windows.of(held[2:], strides, pads, dilations, auto_pad)
+
+
 def spatial_extents(x: Value, what: str) -> tuple[int, ...]:
     """The extents behind batch and channels. Raises IrError where one is unknown."""
     if not all(isinstance(d, int) for d in x.shape[2:]):

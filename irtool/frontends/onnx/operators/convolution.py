@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from ....diagnostics import IrError
-from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..sliding import LETTERS, Windows, spatial_rank
+from ..sliding import LETTERS, weight_windows
 from ..value import Value
 
 
@@ -20,12 +18,8 @@ def convolve(
     auto_pad: str,
 ) -> Value:
     """`nn.conv1d`, `nn.conv2d` or `nn.conv3d`, as ONNX's attributes say; empty ones stand for their defaults."""
-    rank = spatial_rank(x, "a convolution")
-    held = w.extents("the weights of the convolution")
-    if len(held) != rank + 2 or (kernel_shape and tuple(kernel_shape) != held[2:]):
-        said = f" and kernel_shape {list(kernel_shape)}" if kernel_shape else ""
-        raise IrError(f"the weights {w.tensor} do not fit data {x.tensor}{said}", code=DamagedModel)
-    windows = Windows.of(held[2:], strides, pads, dilations, auto_pad)
+    windows = weight_windows(x, w, kernel_shape, strides, pads, dilations, auto_pad)
+    held, rank = w.extents("the weights of the convolution"), windows.rank
     return x.call(
         f"nn.conv{rank}d",
         w,

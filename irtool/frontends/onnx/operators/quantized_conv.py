@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ....deferred import np
-from ..integer_conv import Windows, integer_conv
+from ..integer_conv import integer_conv
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..quantities import Quantities, product, requantized
+from ..sliding import weight_windows
 from ..value import Value, apply
 
 
@@ -30,7 +31,8 @@ class ConvInteger(OnnxOperator):
     ) -> Result:
         one = Value.constant(np.float32(1))
         x_zero, w_zero = (Quantities.of(one, z).zero for z in (x_zero_point, w_zero_point))
-        return integer_conv(x, w, x_zero, w_zero, Windows(auto_pad, dilations, group, kernel_shape, pads, strides))
+        windows = weight_windows(x, w, kernel_shape, strides, pads, dilations, auto_pad)
+        return integer_conv(x, w, x_zero, w_zero, windows, group)
 
 
 @onnx_operator("QLinearConv")
@@ -58,8 +60,8 @@ class QLinearConv(OnnxOperator):
         strides: tuple[int, ...] = (),
     ) -> Result:
         data, weights = Quantities.of(x_scale, x_zero_point), Quantities.of(w_scale, w_zero_point)
-        windows = Windows(auto_pad, dilations, group, kernel_shape, pads, strides)
-        out = integer_conv(x, w, data.zero, weights.zero, windows)
+        windows = weight_windows(x, w, kernel_shape, strides, pads, dilations, auto_pad)
+        out = integer_conv(x, w, data.zero, weights.zero, windows, group)
         if b is not None:
             out = apply("nn.bias_add", out, b, axis=1)
         scale = product(data.scale, weights.along(0, x.rank - 1)[0])
