@@ -46,7 +46,7 @@ class OnnxSubject:
 
     def examine(self, given: Given, is_settled: bool = False) -> tuple[Module, Given, Sequence[Diagnostic]]:
         """See `Subject`. What `--params` has for inputs is there while the model is imported, so that it can decide shapes."""
-        from ..frontends.onnx.importer import import_model
+        from ..frontends.onnx.importer import from_onnx
         from ..frontends.onnx.inputs import graph_inputs, relay_names, require_extents
         from ..parser.params import ParameterFile
 
@@ -59,7 +59,7 @@ class OnnxSubject:
                 {n: i for n, i in inputs.items() if n not in known.values}, known.shapes, given.dims, self.name
             )
         with progress_bar("importing") as step:
-            module, weights = import_model(model, known.shapes, given.dims, values=known.values, progress=step)
+            module, weights = from_onnx(model, known.shapes, given.dims, values=known.values, progress=step)
         merged = ParameterFile(self.name, {n: a for n, a in weights.items() if n not in known.theirs})
         merged.join(known.theirs)
         shapes = {names.get(n, n): s for n, s in known.shapes.items() if n not in known.values}

@@ -27,7 +27,7 @@ from .mistakes import NoSuchEntry
 from .monomorphic import make_monomorphic
 from .options import Options
 
-_FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
+FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
 """Removes constructs without a counterpart in C: closures, references and algebraic data that do not depend on inputs."""
 
 LEFT_OUT: Mapping[str, str] = {
@@ -71,7 +71,7 @@ def prepare(
     if made is not module:  # what was copied is called no more
         module = run_passes(made, "RemoveUnusedFunctions", **before)
     if is_higher_order(module):
-        module = run_passes(module, _FIRST_ORDER, **before)
+        module = run_passes(module, FIRST_ORDER, **before)
     if is_dynamic(module) or has_dynamic_operators(module):
         module = run_passes(module, "DynamicToStatic", **before)
     required |= _needed(module) - disabled

@@ -8,7 +8,7 @@ from typing import Any
 from ...diagnostics import IrError
 from ...driver.entry import with_entry
 from ...driver.monomorphic import make_monomorphic
-from ...driver.prepare import has_dynamic_operators
+from ...driver.prepare import FIRST_ORDER, has_dynamic_operators
 from ...infer import infer_types
 from ...ir import (
     Call,
@@ -38,8 +38,6 @@ from ..unsupported import Unsupported
 from .form import Expansion, NoForm, form_of
 
 _MOST_ROUNDS = 20
-_FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
-"""Removes references, algebraic data and functions that are chosen at run time, as far as they do not depend on input."""
 
 
 def prepare(module: Module, entry: str) -> Module:
@@ -66,7 +64,7 @@ def has_data(module: Module) -> bool:
 def first_order(module: Module) -> Module:
     """The module without what partial evaluation removes; the module itself where it cannot."""
     try:
-        made = infer_types(run_passes(module, f"{_FIRST_ORDER},RemoveUnusedFunctions", instruments=()))
+        made = infer_types(run_passes(module, f"{FIRST_ORDER},RemoveUnusedFunctions", instruments=()))
         if not any(isinstance(e, RefRead) for f in made.relay_functions.values() for e in post_order(f.body)):
             # What nobody reads any more need not be written.
             made = infer_types(run_passes(made, "DeadCodeElimination{ignore_impurity=true}", instruments=()))

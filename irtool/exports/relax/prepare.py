@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...driver.monomorphic import make_monomorphic
-from ...driver.prepare import has_dynamic_operators
+from ...driver.prepare import FIRST_ORDER, has_dynamic_operators
 from ...infer import infer_types
 from ...ir import (
     Constructor,
@@ -25,9 +25,6 @@ from ...ir import (
 from ...passes import run_passes
 from ...passes.bind import bind_params
 from ...passes.legalization.rule import QNN_CANONICALIZE, QNN_LEGALIZE, find_rule
-
-FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
-"""Removes references and algebraic data as far as they do not depend on input."""
 
 
 def prepare(module: Module, entry: str, weights: Mapping[str, Any]) -> Module:

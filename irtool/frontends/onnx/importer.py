@@ -19,7 +19,7 @@ from .initializers import initializer_array, initializer_dtype, initializer_narr
 from .inputs import check_values, input_types, relay_names
 from .load import load_model
 from .mistakes import DamagedModel, UnsupportedNode
-from .model import Graph, Model, Node
+from .model import Model, Node, names_of
 from .names import Names
 from .read import read_model
 from .support import unsupported
@@ -39,31 +39,20 @@ def from_onnx(
 ) -> tuple[Module, dict[str, np.ndarray]]:
     """The module of an ONNX model, and the values of those parameters of `@main` that are weights.
 
-    `model` is a path, the bytes of a file, a ModelProto, or what `read_model` made of one. `shapes` gives the shapes of inputs by name, `dims` the
-    extents of dimensions that have names in the model; what neither gives and the model leaves open is `?`. Inputs that
-    `values` has are constants: so an input that decides shapes can be known.
+    `model` is a path, the bytes of a file, a ModelProto, or what `read_model` made of one. `shapes` gives the shapes of inputs
+    by name, `dims` the extents of dimensions that have names in the model; what neither gives and the model leaves open is
+    `?`. Inputs that `values` has are constants: so an input that decides shapes can be known.
 
     The parameters of `@main` are the inputs of the graph, then its initializers, as far as they are used; with `constants`
     initializers are constants in the text instead. Names are those of the model, with what Relay's names cannot have
-    replaced by `_`; the attribute `output_tensor_names` of `@main` has those of the outputs. `progress` is called with the number of nodes that are done, and of all.
+    replaced by `_`; the attribute `output_tensor_names` of `@main` has those of the outputs. `progress` is called with the
+    number of nodes that are done, and of all.
 
     Raises IrError with everything that has no form in Relay, or is damaged; UsageError for a shape of an input that there
     is not, and where the package `onnx` is missing.
     """
     if not isinstance(model, Model):
         model = read_model(*load_model(model))
-    return import_model(model, shapes, dims, constants, values, progress)
-
-
-def import_model(
-    model: Model,
-    shapes: Mapping[str, Sequence[int]] | None = None,
-    dims: Mapping[str, int] | None = None,
-    constants: bool = False,
-    values: Mapping[str, np.ndarray] | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[Module, dict[str, np.ndarray]]:
-    """The module of a model, and the values of its parameters: see `from_onnx`."""
     check_calls(model)
     missing = unsupported(model)
     if missing:
@@ -135,7 +124,7 @@ class _Importer:
     def _step(self) -> None:
         self.done += 1
         if self.progress is not None:
-            self.progress(self.done, _count(self.model.graph))
+            self.progress(self.done, len(self.model.graph.nodes))
 
 
 def _marked(v: Var, array: np.ndarray) -> np.ndarray:
@@ -148,14 +137,6 @@ _SMALL = 4096
 """Elements up to which a vector of integers is a constant: it is most likely a shape, axes, or indices."""
 
 
-def _count(graph: Graph) -> int:
-    return len(graph.nodes)
-
-
-_SHOWN = 8
-"""Nodes that a message names."""
-
-
 def collected(failures: Sequence[tuple[Diagnostic, Node]], filename: str) -> list[Diagnostic]:
     """One message for each thing that failed, at its first node, with the number of nodes and their names."""
     groups: dict[tuple[str, str], list[tuple[Diagnostic, Node]]] = {}
@@ -164,11 +145,9 @@ def collected(failures: Sequence[tuple[Diagnostic, Node]], filename: str) -> lis
     found = []
     for (op_type, message), items in groups.items():
         d, first = items[0]
-        names = [str(node) for _, node in items]
         notes = d.notes
         if len(items) > 1:
-            more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
-            notes = (*notes, f"so have {len(items)} nodes: {', '.join(names[:_SHOWN])}{more}")
+            notes = (*notes, f"so have {len(items)} nodes: {names_of([node for _, node in items])}")
         found.append(
             Diagnostic(
                 f"{op_type}: {message}" if op_type not in message else message,

@@ -43,6 +43,16 @@ class Node:
         return self.name or next((o for o in self.outputs if o), self.op_type)
 
 
+_SHOWN = 8
+"""Nodes that a message names."""
+
+
+def names_of(nodes: Sequence[Node]) -> str:
+    """Nodes as a message lists them: the first by their names, the others counted."""
+    more = f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""
+    return ", ".join(str(n) for n in nodes[:_SHOWN]) + more
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """A graph: its nodes, the protos of its inputs and outputs (ValueInfoProto) and initializers (TensorProto)."""

@@ -8,11 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from ...diagnostics import Diagnostic, nearest
 from .functions import has_function
 from .mistakes import UnsupportedNode
-from .model import Graph, Model, Node
+from .model import Graph, Model, Node, names_of
 from .operator import onnx_operators
-
-_SHOWN = 8
-"""Nodes that a message names."""
 
 
 def unsupported(model: Model) -> list[Diagnostic]:
@@ -23,12 +20,10 @@ def unsupported(model: Model) -> list[Diagnostic]:
             found.setdefault(node.op_type, []).append(node)
     messages = []
     for op_type, nodes in found.items():
-        names = ", ".join(str(n) for n in nodes[:_SHOWN])
-        more = f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""
         count = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
         messages.append(
             Diagnostic(
-                f"no form in Relay is known for {op_type}, which {count} ha{'s' if len(nodes) == 1 else 've'}: {names}{more}",
+                f"no form in Relay is known for {op_type}, which {count} ha{'s' if len(nodes) == 1 else 've'}: {names_of(nodes)}",
                 nodes[0].place,
                 help=nearest(op_type, onnx_operators.names()),
                 filename=model.name,

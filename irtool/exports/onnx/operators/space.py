@@ -67,24 +67,18 @@ class DepthToSpace(Expansion):
         return _plain(s)
 
     def emit(self, s: Site) -> Any:
-        (x,) = s.inputs
-        wide = (
-            x
-            if x.dtype in ("float32", "float64", "float16")
-            else s.cast(x, "float32" if x.dtype in _SMALL else "float64")
-        )
-        return s.cast(
-            s.node(
-                "DepthToSpace",
-                wide,
-                blocksize=int(s.attrs.block_size),
-                mode="CRD" if s.attrs.mode == "CDR" else s.attrs.mode,
-            ),
-            x.dtype,
-        )
+        return _in_floats(s, "DepthToSpace", mode="CRD" if s.attrs.mode == "CDR" else s.attrs.mode)
 
 
 _SMALL = ("bool", "int8", "uint8", "int16", "uint16")
+
+
+def _in_floats(s: Site, node: str, **attributes: Any) -> Any:
+    """The node on floats, as wide as the elements need, cast back."""
+    (x,) = s.inputs
+    dtype = "float32" if x.dtype in _SMALL else "float64"
+    wide = x if x.dtype in ("float32", "float64", "float16") else s.cast(x, dtype)
+    return s.cast(s.node(node, wide, blocksize=int(s.attrs.block_size), **attributes), x.dtype)
 
 
 @form("nn.space_to_depth")
@@ -98,13 +92,7 @@ class SpaceToDepth(Expansion):
         return _plain(s)
 
     def emit(self, s: Site) -> Any:
-        (x,) = s.inputs
-        wide = (
-            x
-            if x.dtype in ("float32", "float64", "float16")
-            else s.cast(x, "float32" if x.dtype in _SMALL else "float64")
-        )
-        return s.cast(s.node("SpaceToDepth", wide, blocksize=int(s.attrs.block_size)), x.dtype)
+        return _in_floats(s, "SpaceToDepth")
 
 
 def _plain(s: RelaySite) -> Expr | None:
