@@ -6,12 +6,12 @@ dtype and shape.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..ir import Constant, TensorType
 from ..ir.meta import MetaNode
-from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, always_evaluated, children
+from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var
 from ..tir.kernel import Kernel
 from ..tir.stmt import (
     Allocate,
@@ -28,6 +28,7 @@ from ..tir.stmt import (
     While,
     expressions,
 )
+from ..tir.texts import expression_texts
 from .attributes import target_text
 from .literals import float_digits, string_literal
 from .metadata import References
@@ -143,7 +144,7 @@ class LoopNestPrinter:
 
     def _statement(self, s: Stmt) -> list[Any]:
         """The text of a statement up to its body, and what is still to be written."""
-        text = self._texts(s)
+        text = expression_texts(s, self._expression, self._shortened, _LONG)
         if isinstance(s, Store):
             target = self._buffer(s.buffer)
             *indices, value = (text(e) for e in expressions(s))
@@ -220,39 +221,13 @@ class LoopNestPrinter:
 
     # expressions
 
-    def _texts(self, s: Stmt) -> Callable[[Expr], str]:
-        """Writes the expressions of one statement, children first."""
-        memo: dict[Expr, str] = {}
-        always: dict[Expr, set[Expr]] = {}
-
-        def may_be_named(e: Expr, root: Expr) -> bool:
-            """What stands under a condition, or is evaluated again in every turn, has no value before the statement."""
-            if e is root or isinstance(s, While):
-                return False
-            if root not in always:
-                always[root] = always_evaluated(root)
-            return e in always[root]
-
-        def text(root: Expr) -> str:
-            stack: list[tuple[Expr, bool]] = [(root, False)]
-            while stack:
-                e, ready = stack.pop()
-                if e in memo:
-                    continue
-                kids = children(e)
-                if kids and not ready:
-                    stack.append((e, True))
-                    stack.extend((k, False) for k in reversed(kids))
-                    continue
-                memo[e] = self._expression(e, [memo[k] for k in kids])
-                if len(memo[e]) > _LONG and may_be_named(e, root):
-                    name = self._unique("cse_var")
-                    self.out.append(f"let {name}: {e.dtype} = {memo[e]}")
-                    self._line()
-                    memo[e] = name
-            return memo[root]
-
-        return text
+    def _shortened(self, e: Expr, text: str, may_be_named: bool) -> str:
+        if not may_be_named:
+            return text
+        name = self._unique("cse_var")
+        self.out.append(f"let {name}: {e.dtype} = {text}")
+        self._line()
+        return name
 
     def _expression(self, e: Expr, parts: list[str]) -> str:
         if isinstance(e, Const):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from ...tir import dtypes
-from ...tir.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, always_evaluated, children
+from ...tir.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var
 from ...tir.stmt import Allocate, AllocateConst, Buffer, For, If, Let, PrimFunc, Scope, Seq, Stmt, Store, While
+from ...tir.texts import expression_texts
 from .forms import NoForm
 from .names import Names
 
@@ -86,7 +86,7 @@ class LoopNestScript:
                 stack += reversed(self._statement(item))
 
     def _statement(self, s: Stmt) -> list[Any]:
-        text = self._texts(s)
+        text = expression_texts(s, self._expression, self._shortened, _LONG)
         if isinstance(s, Store):
             indices = [_plain(e, text(e)) for e in s.indices]
             self._line(f"{self._known[s.buffer]}[{_index(indices)}] = {text(s.value)}")
@@ -120,38 +120,13 @@ class LoopNestScript:
 
     # expressions
 
-    def _texts(self, s: Stmt) -> Callable[[Expr], str]:
-        """Writes the expressions of one statement, children first."""
-        memo: dict[Expr, str] = {}
-        always: dict[Expr, set[Expr]] = {}
-
-        def may_be_named(e: Expr, root: Expr) -> bool:
-            if e is root or isinstance(s, While):
-                return False
-            if root not in always:
-                always[root] = always_evaluated(root)
-            return e in always[root]
-
-        def text(root: Expr) -> str:
-            stack: list[tuple[Expr, bool]] = [(root, False)]
-            while stack:
-                e, ready = stack.pop()
-                if e in memo:
-                    continue
-                kids = children(e)
-                if kids and not ready:
-                    stack.append((e, True))
-                    stack.extend((k, False) for k in reversed(kids))
-                    continue
-                memo[e] = self._expression(e, [memo[k] for k in kids])
-                if len(memo[e]) > _LONG and may_be_named(e, root):
-                    name = self._names.fresh("shared")
-                    self._line(f"{name}: T.{e.dtype} = {memo[e]}")
-                    memo[e] = name
-                elif len(memo[e]) > _LONG * 100:
-                    raise NoForm("an expression of its loop nest is too long")
-            return memo[root]
-
+    def _shortened(self, e: Expr, text: str, may_be_named: bool) -> str:
+        if may_be_named:
+            name = self._names.fresh("shared")
+            self._line(f"{name}: T.{e.dtype} = {text}")
+            return name
+        if len(text) > _LONG * 100:
+            raise NoForm("an expression of its loop nest is too long")
         return text
 
     def _expression(self, e: Expr, parts: list[str]) -> str:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 
 from ....diagnostics import IrError
+from ..arithmetic import cast
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value, apply
-from .casting import cast
 
 
 def _number(x: Value, number: float) -> Value:

@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ....diagnostics import IrError
+from ..arithmetic import cast
 from ..elements import NARROW
 from ..mistakes import UnsupportedNode
 from ..narrowing import narrowed
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..tensors import dtype_of
 from ..value import Value
-
-
-def cast(x: Value, dtype: str) -> Value:
-    """The value with its elements converted; itself where they have the type."""
-    return x if x.dtype == dtype else x.call("cast", dtype=dtype)
 
 
 def _converted(x: Value, to: int, saturate: bool = True, round_mode: str = "up") -> Value:

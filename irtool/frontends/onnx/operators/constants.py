@@ -6,12 +6,12 @@ import math
 
 from ....deferred import np
 from ....diagnostics import IrError
+from ..arithmetic import cast
 from ..mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..partial import known_parts, refined
 from ..tensors import dtype_of
 from ..value import Value, apply
-from .casting import cast
 
 _SMALL = 4096
 """Elements up to which a tensor of one number is a constant: it is most likely a shape."""

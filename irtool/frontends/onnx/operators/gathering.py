@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ....deferred import np
 from ....diagnostics import IrError
+from ..arithmetic import cast
 from ..mistakes import DamagedModel, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value, apply
-from .casting import cast
 from .choice import constant_number
 
 

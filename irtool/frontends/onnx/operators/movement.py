@@ -6,16 +6,12 @@ from collections.abc import Sequence
 
 from ....deferred import np
 from ....diagnostics import IrError
-from ....ir import Tuple, TupleGetItem
+from ....ir import TupleGetItem
+from ..arithmetic import cast
 from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..value import Value, apply
-from .casting import cast
-
-
-def concatenate(parts: Sequence[Value], axis: int) -> Value:
-    """The tensors one behind the other; one of them is itself."""
-    return parts[0] if len(parts) == 1 else apply("concatenate", Tuple(tuple(p.expr for p in parts)), axis=axis)
+from ..tuples import concatenate
+from ..value import Value
 
 
 @onnx_operator("Concat")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from ....deferred import np
 from ....diagnostics import IrError
+from ..arithmetic import cast
 from ..mistakes import DamagedModel, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value
-from .casting import cast
 from .choice import constant_number
 
 MODES = ("constant", "reflect", "edge", "wrap")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ....deferred import np
 from ....diagnostics import IrError
+from ..arithmetic import cast
 from ..blocks import in_blocks, out_of_blocks
 from ..elements import NARROW, Narrow
 from ..integer_layers import integer_form
@@ -18,7 +19,6 @@ from ..quantities import Quantities, clipped, dequantized, quantized
 from ..rounding import round_half_even
 from ..tensors import DTYPE_NUMBERS, dtype_of
 from ..value import Value, apply
-from .casting import cast
 
 
 class _Linear(OnnxOperator):

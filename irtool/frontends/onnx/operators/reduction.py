@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ....deferred import np
+from ..arithmetic import cast
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value, apply
-from .casting import cast
 
 
 class Reduction(OnnxOperator):
