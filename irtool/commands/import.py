@@ -13,6 +13,7 @@ from . import kinds
 from .known_types import Given, shape_options
 from .mistakes import BadValue, ClashingOptions, UnwritableFile
 from .output import write_text
+from .printing import types_option
 from .source import file_or_stdin
 from .wrong_usage import Command
 
@@ -68,13 +69,7 @@ def _values(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
     metavar="NAME=VALUE",
     help="Make an input a constant: a number, numbers with commas between them, or an .npy or .npz file. Repeatable.",
 )
-@click.option(
-    "--types",
-    type=click.Choice(["none", "calls", "all"]),
-    default="all",
-    show_default=True,
-    help="Types to print as comments.",
-)
+@types_option
 @click.option("--spans", is_flag=True, help="Print which node of the model each expression is from.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
 def command(

@@ -13,16 +13,19 @@ from .mistakes import ClashingOptions, UnwritableFile
 from .wrong_usage import WrongUsage
 
 
+types_option = click.option(
+    "--types",
+    type=click.Choice(["none", "calls", "all"]),
+    default="all",
+    show_default=True,
+    help="Types to print as comments.",
+)
+
+
 def printing_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options, and hands the command one argument `show(module, output=None) -> text` in their place."""
 
-    @click.option(
-        "--types",
-        type=click.Choice(["none", "calls", "all"]),
-        default="all",
-        show_default=True,
-        help="Types to print as comments.",
-    )
+    @types_option
     @click.option("--spans", is_flag=True, help="Print the source location of each expression.")
     @click.option(
         "--constants",
