@@ -151,7 +151,10 @@ def measure(
             limit = min(left, _TIMES * patience)
             try:
                 with at_most(limit):
-                    _measure_once(entry, ready, size)
+                    action = ready()
+                gc.collect()  # Not within the limit: Python swallows what is raised while it collects.
+                with at_most(limit):
+                    _measure_once(entry, action, size)
             except _Late:
                 if size not in entry["sizes"]:
                     _leave_out(entry, size, f"stopped after {limit:.0f} s")
@@ -163,9 +166,7 @@ def measure(
         yield entry
 
 
-def _measure_once(entry: dict[str, Any], ready: Callable[[], Action], size: int) -> None:
-    action = ready()
-    gc.collect()
+def _measure_once(entry: dict[str, Any], action: Action, size: int) -> None:
     start = time.process_time()
     action()
     entry["seconds"].append(round(time.process_time() - start, 4))
