@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
 
 from benchmarks.compare.tables import chart, geometric_mean, ratio, resource_table, speed_table
+from benchmarks.compare.turns import Measured, compare_outputs
+from benchmarks.signals import emptiness
 
 
 def measured(best: float) -> dict[str, float]:
@@ -47,3 +53,33 @@ def test_losses_and_failures_stand_in_the_table() -> None:
 def test_the_chart_is_an_image() -> None:
     texts = [t.text for t in ElementTree.fromstring(chart(RESULTS, ["1"])).iter() if t.text]
     assert {"Net A", "0.80", "Net B", "2.00", "Net C", "fails"} <= set(texts)
+
+
+@pytest.mark.promise("outputs that say something")
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ([1e-23, -2e-23], "no element of the output is larger than 2.0e-23"),
+        ([0.5, 0.5001], "all elements of the output are equal"),
+        ([1.0, math.nan], "the output is not finite"),
+        ([], "the output has no elements"),
+        ([0.5, 0.6], ""),
+        ([0.7], ""),
+    ],
+)
+def test_outputs_that_say_nothing(output: list[float], why: str) -> None:
+    assert emptiness(output) == why
+
+
+@pytest.mark.promise("outputs that say something")
+def test_no_agreement_stands_beside_an_empty_output(tmp_path: Path) -> None:
+    found = {}
+    for engine, scale in (("irtool", 1.0), ("onnxruntime", 1.0), ("openvino", 1e-9)):
+        (tmp_path / engine).mkdir()
+        np.save(tmp_path / engine / "output.npy", scale * np.array([1.0, 2.0]))
+        found[engine] = Measured()
+    compare_outputs(found, tmp_path)
+    assert [bool(m.empty) for m in found.values()] == [False, False, True]
+    assert found["irtool"].difference == 0.0
+    engines = {e: measured(0.1) | {"empty": m.empty, "difference": m.difference} for e, m in found.items()}
+    assert "| shows nothing |" in resource_table({"d": {"title": "D", "threads": {"1": engines}}}, "1")

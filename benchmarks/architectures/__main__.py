@@ -111,7 +111,7 @@ def _page(results: dict[str, dict[str, Any]]) -> str:
 
 `python -m benchmarks.architectures --write` wrote this page, with {packages}.
 
-Tiny configurations with random weights, exported by both exporters of torch (`script`: `dynamo=False`, `dynamo`:
+Tiny configurations with random weights, scaled layer by layer so that all outputs are of about one, exported by both exporters of torch (`script`: `dynamo=False`, `dynamo`:
 `dynamo=True`), imported, built as C (passes of level 3, the compiler at `-O1`), run, and compared with ONNX Runtime on the same file. The number is the
 largest difference, relative to the largest element of the output; up to {TOLERANCE:.0e} it agrees.
 

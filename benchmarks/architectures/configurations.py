@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..signals import enliven
+
 TEXT = {"input_ids": ("ids", (2, 12)), "attention_mask": ("ones", (2, 12))}
 """With a mask for decoders, too: without one `transformers` looks for packed sequences, which tracing cannot export."""
 IMAGE = {"pixel_values": ("floats", (1, 3, 64, 64))}
@@ -42,7 +44,6 @@ class Architecture:
         config: what is other than by default.
         inputs: what to draw (`ids`, `ones`, `floats`) and in which shape, by the names of arguments.
         part: the part of the model that is exported, by the name of an attribute; all of it where empty.
-        wide: True where the weights of `transformers` are so small that untrained layers give nothing but zeros.
         opset: for the tracing exporter.
     """
 
@@ -50,7 +51,6 @@ class Architecture:
     config: Mapping[str, Any]
     inputs: Mapping[str, tuple[str, Sequence[int]]]
     part: str = ""
-    wide: bool = False
     opset: int = 17
 
 
@@ -203,7 +203,6 @@ ARCHITECTURES: dict[str, Architecture] = _named(
             "MobileViTModel",
             {"image_size": 64, "hidden_sizes": [24, 32, 40], "neck_hidden_sizes": [8, 16, 16, 24, 32, 40, 48]},
             IMAGE,
-            wide=True,
         ),
     ),
     ("mobilevitv2", Architecture("MobileViTV2Model", {"image_size": 64, "width_multiplier": 0.25}, IMAGE, opset=18)),
@@ -213,7 +212,6 @@ ARCHITECTURES: dict[str, Architecture] = _named(
             "EfficientNetModel",
             {"image_size": 64, "width_coefficient": 0.25, "depth_coefficient": 0.3, "hidden_dim": 320},
             IMAGE,
-            wide=True,
         ),
     ),
     (
@@ -331,9 +329,6 @@ def build(name: str) -> tuple[Any, dict[str, Any]]:
     if hasattr(config, "use_cache"):
         config.use_cache = False
     model = cls(config).eval()
-    for p in model.parameters() if a.wide else ():
-        if p.ndim > 1:
-            torch.nn.init.kaiming_normal_(p)
     draw: dict[str, Callable[[Sequence[int]], Any]] = {
         "ids": lambda shape: torch.randint(3, 98, tuple(shape)),
         "ones": lambda shape: torch.ones(tuple(shape), dtype=torch.int64),
@@ -342,7 +337,9 @@ def build(name: str) -> tuple[Any, dict[str, Any]]:
     inputs = {k: draw[kind](shape) for k, (kind, shape) in a.inputs.items()}
     if "attention_mask" in inputs:
         inputs["attention_mask"][-1, -3:] = 0
-    return _first_output(getattr(model, a.part) if a.part else model, list(inputs)), inputs
+    net = _first_output(getattr(model, a.part) if a.part else model, list(inputs))
+    enliven(net, lambda: net(*inputs.values()))
+    return net, inputs
 
 
 def _first_output(model: Any, names: list[str]) -> Any:

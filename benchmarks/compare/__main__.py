@@ -71,17 +71,17 @@ def _summary(m: Measured) -> dict[str, Any]:
 def _page(results: dict[str, Any], counts: list[str], seconds: float) -> str:
     packages = ", ".join(f"{n} {version(n)}" for n in ("onnxruntime", "openvino", "torch", "transformers"))
     failures = [
-        f"- {n['title']}, {e}, threads {t}: {m['error']}\n"
+        f"- {n['title']}, {e}, threads {t}: {m.get('error') or m['empty']}\n"
         for n in results.values()
         for t, engines in n["threads"].items()
         for e, m in engines.items()
-        if "error" in m
+        if m.get("error") or m.get("empty")
     ]
     return f"""# irtool beside ONNX Runtime and OpenVINO
 
 `make compare` wrote this page: {benchmarks._processor()}, {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
 
-The same ONNX file, exported from torch with random weights, goes to each engine, in float32. Each engine has a process of its
+The same ONNX file, exported from torch with random weights that keep all outputs at about one, goes to each engine, in float32. Each engine has a process of its
 own; the processes take turns, {seconds:g} s in sum for each, and are stopped while others run. Times are milliseconds of a run: the best, and the median in
 parentheses. The ratio is irtool's best time over that of the better peer: below 1 irtool is faster.
 

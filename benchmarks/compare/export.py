@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from ..signals import emptiness, enliven
 
 
 @dataclass(frozen=True)
@@ -137,8 +140,12 @@ def export(name: str, folder: Path) -> Path:
     torch.manual_seed(0)
     model, inputs = NETWORKS[name].make()
     model.eval()
-    _spread(model, inputs)
+    _reset(model)
     model = _first_output_only(model)
+    enliven(model, lambda: model(*inputs.values()))
+    with torch.no_grad():
+        if why := emptiness(model(*inputs.values())):
+            sys.exit(f"{name}: {why}, so that agreement on it shows nothing")
     partial = folder / f"{name}.part.onnx"
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -148,26 +155,13 @@ def export(name: str, folder: Path) -> Path:
     return path
 
 
-def _spread(model: Any, inputs: dict[str, Any]) -> None:
-    """Gives layers the weights of torch's own initialization, and batch normalizations the statistics of the inputs.
-
-    With those of transformers the signal of a deep network dies away, and what is left of it, denormal numbers, is slow on
-    every engine.
-    """
+def _reset(model: Any) -> None:
+    """Gives layers the weights of torch's own initialization: those of transformers are of one deviation for all sizes."""
     import torch
 
-    norms = []
     for layer in model.modules():
         if isinstance(layer, torch.nn.Linear | torch.nn.modules.conv._ConvNd):
             layer.reset_parameters()
-        elif isinstance(layer, torch.nn.modules.batchnorm._BatchNorm):
-            layer.momentum = 1.0  # the statistics are those of the last run
-            norms.append(layer.train())
-    if norms:
-        with torch.no_grad():
-            model(*inputs.values())
-    for layer in norms:
-        layer.eval()
 
 
 def _write(model: Any, inputs: dict[str, Any], path: Path) -> None:
@@ -207,6 +201,4 @@ def _first_argument(model: Any) -> str:
 
 
 if __name__ == "__main__":
-    import sys
-
     print(export(sys.argv[1], Path(sys.argv[2])))

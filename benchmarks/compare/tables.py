@@ -70,10 +70,17 @@ def resource_table(results: Results, threads: str) -> str:
         row += [_cell(engines.get(p, {}), "first_seconds") for p in PEERS]
         row += [_cell(own, "bytes", 1e6), _cell(engines.get("onnxruntime", {}), "bytes", 1e6)]
         row += [_cell(engines.get(e, {}), "memory", 1e6, 0) for e in ("irtool", *PEERS)]
-        difference = own.get("difference")
-        row.append(f"{difference:.0e}" if difference is not None else "–")  # noqa: RUF001  # an empty cell
+        row.append(_difference([engines.get(e, {}) for e in ("irtool", *PEERS)]))
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _difference(engines: list[Mapping[str, Any]]) -> str:
+    """The difference of the first one's output, unless the output of one is empty."""
+    if any(e.get("empty") for e in engines):
+        return "shows nothing"
+    difference = engines[0].get("difference")
+    return f"{difference:.0e}" if difference is not None else "–"  # noqa: RUF001  # an empty cell
 
 
 def _cell(measured: Mapping[str, Any], name: str, unit: float = 1.0, digits: int = 1) -> str:

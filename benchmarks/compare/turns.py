@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ..signals import emptiness
+
 
 @dataclass
 class Measured:
@@ -27,7 +29,8 @@ class Measured:
         bytes: on disk: of what was built, or of the model file that the engine reads.
         memory: largest resident memory of the process, in bytes.
         error: why there is nothing of the above.
-        difference: largest difference of the output from ONNX Runtime's, relative to the largest output.
+        empty: why agreement on its output would show nothing, as a clause.
+        difference: largest difference of the output from ONNX Runtime's, relative to the largest output; None where that shows nothing.
     """
 
     times: list[float] = field(default_factory=list)
@@ -36,6 +39,7 @@ class Measured:
     bytes: int = 0
     memory: int = 0
     error: str = ""
+    empty: str = ""
     difference: float | None = None
 
     @property
@@ -134,17 +138,18 @@ def measure(model: Path, engines: list[str], threads: int, seconds: float) -> di
             for w in working if n % 2 == 0 else reversed(working):
                 w.turn(runs)
         found = {engine: w.end() for engine, w in workers.items()}
-        _compare_outputs(found, Path(place))
+        compare_outputs(found, Path(place))
         return found
 
 
-def _compare_outputs(found: dict[str, Measured], place: Path) -> None:
-    reference = place / "onnxruntime" / "output.npy"
-    if not reference.exists():
+def compare_outputs(found: dict[str, Measured], place: Path) -> None:
+    """Sets the difference of each from ONNX Runtime's output, out of the folders of the engines, and says which are empty."""
+    outputs = {e: np.load(p) for e in found if (p := place / e / "output.npy").exists()}
+    for engine, output in outputs.items():
+        found[engine].empty = emptiness(output)
+    wanted = outputs.get("onnxruntime")
+    if wanted is None or found["onnxruntime"].empty:
         return
-    wanted = np.load(reference)
-    for engine, measured in found.items():
-        path = place / engine / "output.npy"
-        if path.exists():
-            difference = np.abs(np.load(path).astype("float64") - wanted).max()
-            measured.difference = float(difference / max(np.abs(wanted).max(), 1e-30))
+    for engine, output in outputs.items():
+        difference = np.abs(output.astype("float64") - wanted).max()
+        found[engine].difference = float(difference / np.abs(wanted).max())
