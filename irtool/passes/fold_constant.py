@@ -120,7 +120,7 @@ class ConstantFolder:
     def evaluate(self, old: Call, new: Call) -> Expr:
         from ..interp import evaluate_expr
 
-        if not _can_be_constant(old.checked_type):
+        if not can_be_constant(old.checked_type):
             return new
         bare = Call(new.op, tuple(map(without_device, new.args)), new.attrs, new.type_args, new.span)
         try:
@@ -188,12 +188,11 @@ def _static_shape_query(old: Call) -> Expr | None:
     return array_constant(np.asarray(t.shape, "int64"), dtype)
 
 
-def _can_be_constant(t: Type | None) -> bool:
-    """Whether constants of the type can be written, and are worth making as far as its shape is known."""
-    tensors = (x for x in distinct_leaves(t) if isinstance(x, TensorType))  # type: ignore[arg-type]  # types have been inferred
-    return all(
-        has_arrays(x.dtype) and (not x.is_static or math.prod(x.shape) <= _LARGEST)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
-        for x in tensors
+def can_be_constant(t: Type | None) -> bool:
+    """Whether tensors of the type, and tuples of them, can be written, and are worth making as far as the type is known."""
+    return t is None or all(
+        isinstance(x, TensorType) and has_arrays(x.dtype) and (not x.is_static or math.prod(x.shape) <= _LARGEST)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+        for x in distinct_leaves(t)
     )
 
 

@@ -44,6 +44,9 @@ PROGRAMS = {
         f"{unpacked(DEPTH + 1)} tanh(%{2 * DEPTH + 1}) }}"
     ),
     "argument": f"{HEAD} {{ {CONV} {packed()} %{DEPTH + 1} = fn (%t: {nested(TYPE)}) {{ %t }}; %{DEPTH + 1}(%{DEPTH}) }}",
+    "kernel": (
+        f"{HEAD} {{ let %t = {nested('1f')}; let %f = fn (%u: {nested('float32')}, Primitive=1) {{ %u }}; (add(%x, %x), %f(%t)).1 }}"
+    ),
 }
 CASES = [
     ("packed and unpacked", "Gradient"),
@@ -59,6 +62,7 @@ CASES = [
     ("packed and unpacked", LAYOUTS),
     ("result", LAYOUTS),
     ("argument", LAYOUTS),
+    ("kernel", "PartialEvaluate"),
     ("packed and unpacked", "ToMixedPrecision"),
     ("result", "ToMixedPrecision"),
     ("argument", "ToMixedPrecision"),

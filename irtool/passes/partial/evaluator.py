@@ -34,23 +34,18 @@ from ...ir import (
     Var,
     bound_vars,
     free_variables_of_functions,
-    post_order,
     substitute,
     with_function,
 )
 from ...trampoline import trampoline
-from ..fold_constant import as_constant
 from ..let_binding import LetList, Names
+from .constants import computes_tensors, evaluated, known_tensors
 from .copying import Identities
 from .fuel import Fuel, fuel_of, meet
 from .store import Store
 from .values import Partial, Static, StaticData, StaticFunction, StaticRef, StaticTensor, StaticTuple
 
 Steps = Generator[Any, Any, Any]
-
-
-class _Unknown(Exception):
-    """Something that constant evaluation needs is not known."""
 
 
 class Evaluator:
@@ -271,43 +266,39 @@ class Evaluator:
 
     def constant_function(self, callee: Expr) -> Callable[..., Steps]:
         """An operator or primitive function: evaluated if all arguments are known, called otherwise."""
-        stateful = any(isinstance(e, Op) and e.operator.stateful for e in post_order(callee))
+        plain = computes_tensors(callee)
 
         def apply(itself: Partial, arguments: list[Partial], attrs: Any, type_args: Any, lets: LetList) -> Steps:
-            if not stateful:
-                try:
-                    known = tuple(self.reflect(a) for a in arguments)
-                    span = next((k.span for k in known if k.span is not None), None)
-                    value = as_constant(self.evaluate(Call(callee, known, attrs, type_args)), None, span)
-                    return self.reify(value, lets)
-                except (_Unknown, IrError):
-                    pass
+            known = known_tensors(arguments) if plain else None
+            value = None if known is None else evaluated(Call(callee, known, attrs, type_args))
+            if value is not None:
+                return self.reify(value, lets)
+            if not plain:
+                self.store.invalidate()
             dynamic = tuple(a.dynamic for a in arguments)
             return self.partial(None, lets.push(Call(callee, dynamic, attrs, type_args)))
             yield
 
         return apply
 
-    def evaluate(self, e: Call) -> Any:
-        from ...interp import evaluate_expr
-
-        return evaluate_expr(e, self.module)
-
-    def reflect(self, value: Partial) -> Expr:
-        """A known value as an expression of constants."""
-        if isinstance(value.known, StaticTensor):
-            return value.known.constant
-        if isinstance(value.known, StaticTuple):
-            return Tuple(tuple(self.reflect(f) for f in value.known.fields))
-        raise _Unknown
-
     def reify(self, value: Expr, lets: LetList) -> Partial:
         """An expression of constants as a known value."""
-        if isinstance(value, Tuple):
-            fields = tuple(self.reify(f, lets) for f in value.fields)
-            return self.partial(StaticTuple(fields), lets.push(Tuple(tuple(f.dynamic for f in fields))))
-        assert isinstance(value, Constant)
-        return self.partial(StaticTensor(value), lets.push(value))
+        done: list[Partial] = []
+        stack = [(value, False)]
+        while stack:
+            e, ready = stack.pop()
+            if isinstance(e, Constant):
+                done.append(self.partial(StaticTensor(e), lets.push(e)))
+                continue
+            assert isinstance(e, Tuple)
+            if not ready:
+                stack.append((e, True))
+                stack.extend((f, False) for f in reversed(e.fields))
+                continue
+            first = len(done) - len(e.fields)
+            fields = tuple(done[first:])
+            done[first:] = [self.partial(StaticTuple(fields), lets.push(Tuple(tuple(f.dynamic for f in fields))))]
+        return done[0]
 
     def op(self, e: Op, lets: LetList) -> Steps:
         return self.partial(StaticFunction(self.constant_function(e)), e)

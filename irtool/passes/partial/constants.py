@@ -1,0 +1,66 @@
+"""Evaluation of calls on known tensors while the program is partially evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...diagnostics import IrError
+from ...ir import Call, Constant, Expr, Function, If, Let, Op, Tuple, TupleGetItem, Var, post_order
+from ..fold_constant import as_constant, can_be_constant
+from .values import Partial, StaticTensor, StaticTuple
+
+
+def computes_tensors(callee: Expr) -> bool:
+    """Whether a call of an operator or of a primitive function has no effects and, on tensors, always ends.
+
+    So it is without recursion, which functions have by their names alone, by what a variable holds or by way of data and
+    references: functions in it are called where they stand.
+    """
+    called: set[Expr] = {callee}
+    found = post_order(callee)
+    for e in found:
+        if isinstance(e, Call):
+            called.add(e.op)
+    for e in found:
+        if isinstance(e, Op) and e.operator.stateful:
+            return False
+        if isinstance(e, Function | Op):
+            if e not in called:
+                return False
+        elif not isinstance(e, Call | Constant | If | Let | Tuple | TupleGetItem | Var):
+            return False
+    return True
+
+
+def known_tensors(values: Sequence[Partial]) -> tuple[Expr, ...] | None:
+    """Values as constants and tuples (of tuples …) of constants; None where a tensor among them is not known."""
+    done: list[Expr] = []
+    stack: list[tuple[Partial, bool]] = [(v, False) for v in reversed(values)]
+    while stack:
+        value, ready = stack.pop()
+        if isinstance(value.known, StaticTensor):
+            done.append(value.known.constant)
+        elif not isinstance(value.known, StaticTuple):
+            return None
+        elif ready:
+            first = len(done) - len(value.known.fields)
+            done[first:] = [Tuple(tuple(done[first:]))]
+        else:
+            stack.append((value, True))
+            stack.extend((f, False) for f in reversed(value.known.fields))
+    return tuple(done)
+
+
+def evaluated(e: Call) -> Expr | None:
+    """What a call on constants gives, as constants; None if that fails, or is nothing that constants can be."""
+    from ...infer import infer_expr
+    from ...interp import evaluate_expr
+
+    place = next((a.span for a in e.args if a.span is not None), None)
+    try:
+        typed = infer_expr(e)
+        if not can_be_constant(typed.checked_type):
+            return None
+        return as_constant(evaluate_expr(typed), typed.checked_type, place)
+    except IrError:
+        return None
