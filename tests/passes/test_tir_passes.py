@@ -38,6 +38,14 @@ TOGETHER = (
 )
 
 
+@pytest.fixture
+def own_passes():
+    """Passes that a test registers are gone after it."""
+    before = passes.outside()
+    yield
+    passes.restore(before)
+
+
 @pytest.mark.promise("lowered text")
 @pytest.mark.parametrize("text", [*TEXTS, TOGETHER], ids=lambda t: t[:40])
 def test_values_are_kept(text: str) -> None:
@@ -97,7 +105,7 @@ def test_on_chosen_functions_only() -> None:
     assert all(made[n] is lowered[n] for n in nests if n != chosen)
 
 
-def test_a_pass_of_ones_own() -> None:
+def test_a_pass_of_ones_own(own_passes) -> None:
     """A class, as for passes on Relay; what it breaks is said with its name."""
     from dataclasses import dataclass
 
@@ -135,7 +143,7 @@ def test_a_pass_of_ones_own() -> None:
         irtool.run_passes(lowered, "test.Broken")
 
 
-def test_values_are_checked() -> None:
+def test_values_are_checked(own_passes) -> None:
     from dataclasses import dataclass
 
     from irtool.diagnostics import InternalError
