@@ -18,9 +18,9 @@ pytestmark = pytest.mark.promise("start")
 
 
 def imported_by(*arguments: str, code: str = "") -> set[str]:
-    """Names of the modules that a command, or some code, has imported when it ends."""
+    """Names of the modules that a command, or some code, has imported when it ends, beside those that Python starts with."""
     code = code or f"from irtool.cli import run\nassert run({list(arguments)!r}) == 0"
-    code += "\nimport sys\nprint('imported', *sys.modules)"
+    code = f"import sys; at_first = set(sys.modules)\n{code}\nprint('imported', *set(sys.modules) - at_first)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split()[1:])
 
@@ -31,6 +31,30 @@ def test_passes_on_a_sample_import_what_they_need():
     assert not {"numpy", "lark", "rich", "tempfile", "subprocess", "logging"} & found
     rooms = {m.split(".")[1] for m in found if m.startswith("irtool.")}
     assert not {"schedule", "backends", "driver", "lower", "interp", "relay"} & rooms
+    assert not {"pathlib", "urllib", "shutil", "textwrap", "difflib", "traceback"} & found
+    for_others = {"infer.partial", "passes.instruments.timing", "tir.verify", "printer.tir", "commands.reproducer"}
+    assert not {f"irtool.{m}" for m in for_others} & found
+
+
+def test_a_command_makes_no_searches_for_garbage():
+    """Imports make no garbage, and so many objects that Python would look for some a hundred times, and as it ends."""
+    code = f"""
+import gc
+gc.collect()
+searches = []
+gc.callbacks.append(lambda phase, info: searches.append(phase) if phase == "start" else None)
+from irtool.cli import main
+searches.clear()
+try:
+    main(["opt", "--passes=SimplifyInference,FuseOps", {str(SAMPLE)!r}])
+except SystemExit as end:
+    assert end.code == 0
+print("searches", len(searches), gc.get_freeze_count() > 10_000)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    _, searches, is_frozen = done.stdout.splitlines()[-1].split()
+    assert int(searches) <= 2
+    assert is_frozen == "True"
 
 
 def test_defining_operators_and_passes_needs_no_numpy():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +20,9 @@ from .print_options import PrintChoice, print_options
 from .printing import printing_options
 from .source import file_or_stdin
 from .tables import drawer
+
+if TYPE_CHECKING:
+    from ..passes.instruments.timing import Timing
 
 
 @click.command(name="opt", cls=OptionalValues, short_help="Run passes on a module and print it.")
@@ -135,15 +140,11 @@ def command(
     """
     from ..diagnostics import InternalError, render
     from ..passes import run_passes
-    from ..passes.instruments.timing import Timing
     from ..plugin import PluginError
     from .subject import read_module
 
-    timing = Timing(time_passes or "table")
-    if time_passes:
-        timing.draw = drawer(sys.stderr)
-        timing.import_all()
-    with timing.stage("parse"):
+    timing = _timing(time_passes) if time_passes else None
+    with _stage(timing, "parse"):
         module, given = read_module(file, given)
     if given or entry:
         module = given.bind(module, entry_of(module, entry))
@@ -165,7 +166,7 @@ def command(
         from ..passes.instruments.values import CheckValues
 
         instruments.append(CheckValues(check_values))
-    if time_passes:
+    if timing is not None:
         instruments = [timing.watch(i, _STAGES.get(type(i).__name__, type(i).__name__)) for i in instruments]
         instruments.append(timing)
     try:
@@ -195,12 +196,27 @@ def command(
         raise
     if stop_after is not None:
         limit.check_reached()
-    with timing.stage("print"):
+    with _stage(timing, "print"):
         text = show(module, output=output)
     report_instruments(instruments)
     from .output import write_text
 
     write_text(output, text)
+
+
+def _timing(style: str) -> Timing:
+    """The instrument behind --time-passes. What is timed is imported now."""
+    from ..passes.instruments.timing import Timing
+
+    timing = Timing(style)
+    timing.draw = drawer(sys.stderr)
+    timing.import_all()
+    return timing
+
+
+def _stage(timing: Timing | None, name: str) -> AbstractContextManager[None]:
+    """A context whose time counts as that of the stage `name`, if anything is timed."""
+    return contextlib.nullcontext() if timing is None else timing.stage(name)
 
 
 _STAGES = {"Verifying": "verify", "Printing": "print passes", "Dump": "dump", "CheckValues": "check values"}

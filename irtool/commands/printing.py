@@ -12,7 +12,6 @@ import click
 from .mistakes import ClashingOptions, UnwritableFile
 from .wrong_usage import WrongUsage
 
-
 types_option = click.option(
     "--types",
     type=click.Choice(["none", "calls", "all"]),

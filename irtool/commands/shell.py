@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
@@ -31,10 +30,8 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         # Looks into the files, not the modules: help must not import what only one command needs.
-        found = [
-            p.stem for p in Path(__file__).parent.glob("*.py") if "\ndef command(" in p.read_text(encoding="utf-8")
-        ]
-        return sorted(n.replace("_", "-") for n in found)
+        folder = os.path.dirname(__file__)
+        return sorted(_command_name(f) for f in os.listdir(folder) if _defines_command(os.path.join(folder, f)))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         try:
@@ -50,6 +47,17 @@ class Commands(click.Group):
             hint = nearest(args[0], self.list_commands(ctx))
             raise WrongUsage(f"no such command: {args[0]}", UnknownCommand, hint, ctx)
         return super().resolve_command(ctx, args)
+
+
+def _command_name(file: str) -> str:
+    return file.removesuffix(".py").replace("_", "-")
+
+
+def _defines_command(path: str) -> bool:
+    if not path.endswith(".py"):
+        return False
+    with open(path, encoding="utf-8") as source:
+        return "\ndef command(" in source.read()
 
 
 def _bytes(ctx: click.Context, option: click.Parameter, value: str | None) -> int | None:

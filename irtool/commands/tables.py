@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,6 +33,8 @@ def show_table(
     standard output unless it is given.
     """
     if width is None:
+        import shutil
+
         width = shutil.get_terminal_size().columns if is_terminal(stream) else 0
     if not width:
         return "\n".join("  ".join([*(f"{c:{w}s}" for c, w in zip(row, widths)), row[-1]]).rstrip() for row in rows)
@@ -61,6 +61,8 @@ def _fit(rows: Sequence[Sequence[str]], count: int, width: int) -> list[int] | N
 
 def _stacked(row: Sequence[str], width: int) -> list[str]:
     """A row whose last cell stands below the others: for windows in which not all columns have room."""
+    import textwrap
+
     head = textwrap.wrap("  ".join(c.strip() for c in row[:-1] if c.strip()), width, subsequent_indent="  ")
     return [*head, *textwrap.wrap(row[-1], width, initial_indent="    ", subsequent_indent="    ")]
 

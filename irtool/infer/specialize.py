@@ -12,7 +12,6 @@ from ..trampoline import trampoline
 from .hints import annotate_params, read_hints
 from .infer import in_order, infer_known_types
 from .open_types import has_unknowns
-from .partial import infer_partial
 
 
 def specialize(
@@ -55,6 +54,8 @@ def specialize(
     rest = read_hints(module[entry], entry, shapes, dtypes)
     found: dict[Var, Type] = {}
     if rest.shapes or rest.dtypes or infer_open(module):
+        from .partial import infer_partial
+
         weights = {n: a for n, a in (params or {}).items() if n not in shapes and n not in dtypes}
         names = {p.name for p in module[entry].params}
         partial = infer_partial(module, shapes, dtypes, {n: a for n, a in weights.items() if n in names}, entry)

@@ -40,11 +40,13 @@ class InferType(ModulePass):
         return not (self.partial or self.shapes or self.dtypes)
 
     def transform(self, module: Module, context: PassContext) -> Module:
-        from ..infer import infer_partial, specialize
-
         if not self.partial:
+            from ..infer import specialize
+
             given = specialize(module, "main", self.shapes, self.dtypes, warn=context.note)
             return context.infer(given)
+        from ..infer import infer_partial
+
         found = infer_partial(module, self.shapes, self.dtypes)
         if found.shape_num_unknown_nodes or found.dtype_num_unknown_nodes:
             context.warn(

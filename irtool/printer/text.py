@@ -9,7 +9,6 @@ from typing import Any
 from ..diagnostics import UsageError
 from ..ir import Expr, ExternFunction, Function, FuncType, Module, Type, TypeData
 from ..ir.meta import LoweredText
-from ..tir.stmt import PrimFunc
 from .metadata import References
 from .relay import RelayPrinter
 from .types import TypeText
@@ -87,6 +86,8 @@ def _body(node: Any, printer: RelayPrinter) -> str:
         return printer.type_definition(node)
     if isinstance(node, Expr):
         return printer.expression(node)
+    from ..tir.stmt import PrimFunc
+
     if isinstance(node, PrimFunc):
         from .tir import LoopNestPrinter
 
@@ -104,7 +105,9 @@ def _module(m: Module, printer: RelayPrinter) -> str:
     parts = [printer.type_definition(m.type_definitions[name]) + "\n" for name in sorted(m.type_definitions)]
     nests: Any = None
     # Names are counted through all nests: where one was changed, all are written anew.
-    as_written = all(f.written for f in m.functions.values() if isinstance(f, PrimFunc))
+    as_written = all(
+        f.written for f in m.functions.values() if not isinstance(f, Function | ExternFunction | LoweredText)
+    )
     for name in sorted(m.functions):
         f = m.functions[name]
         if isinstance(f, Function):
@@ -114,7 +117,7 @@ def _module(m: Module, printer: RelayPrinter) -> str:
         elif isinstance(f, LoweredText):
             if f.text:
                 parts.append(f"@{name} = {f.text}\n")
-        elif isinstance(f, PrimFunc) and as_written:
+        elif as_written:
             parts.append(f"@{name} = {f.written}\n")
         else:
             from .tir import LoopNestPrinter

@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 
 from ...diagnostics import Diagnostic, InternalError
 from ...infer.recheck import recheck_types
-from ...ir import Function, Module, post_order
+from ...ir import Expr, Function, Module, post_order
 from ...ir.structural import structural_hash
 from ...ir.verify import verify
-from ...tir.stmt import PrimFunc
-from ...tir.verify import find_problems
 from ..context import PassInfo, PassInstrument
 from . import register_instrument
 
@@ -48,11 +46,16 @@ class Verifying(PassInstrument):
 
 def _malformed_nests(module: Module, before: Module) -> list[Diagnostic]:
     """What is wrong with the loop nests that the pass made."""
-    found: list[Diagnostic] = []
-    for name, f in module.functions.items():
-        if isinstance(f, PrimFunc) and before.functions.get(name) is not f:
-            found += [Diagnostic(f"@{name}: {problem}") for problem in dict.fromkeys(find_problems(f))]
-    return found
+    changed = {
+        n: f for n, f in module.functions.items() if before.functions.get(n) is not f and not isinstance(f, Expr)
+    }
+    if not changed:
+        return []
+    from ...tir.stmt import PrimFunc
+    from ...tir.verify import find_problems
+
+    nests = {n: f for n, f in changed.items() if isinstance(f, PrimFunc)}
+    return [Diagnostic(f"@{n}: {problem}") for n, f in nests.items() for problem in dict.fromkeys(find_problems(f))]
 
 
 def _untyped(module: Module) -> list[Diagnostic]:
