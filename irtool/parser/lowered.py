@@ -3,7 +3,9 @@
 A text may call functions that it does not hold: calls and loop nests are often pasted apart. Their types are what the calls say.
 
 The type is what the buffers say: those that a call does not hand over are results. How buffers group into tuples is in no
-lowered function; the type comments at a call of it tell, where there are any.
+lowered function; the type comments at a call of it tell, where there are any. What is kept as text has the type of its buffers
+only if the text tells all of them and the call how many are arguments, with or without comments: otherwise the type is that of the
+comments alone. So a text says the same of its functions whether types are printed in it or not.
 """
 
 from __future__ import annotations
@@ -27,9 +29,9 @@ from ..ir import (
     Type,
     children,
     post_order,
-    tuple_leaves,
 )
 from ..ir.meta import LoweredText
+from ..ir.types import leaf_count, require_few_leaves
 from .mistakes import DefinedTwice, LoweredFunction
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ def with_lowered(
         if nest is not None:
             kept[name] = nest
             continue
-        kept[name] = LoweredText(text, _type(buffers(text), call, read_type) if call is not None else None)
+        kept[name] = LoweredText(text, _type_of_text(text, call, read_type) if call is not None else None)
     return module.with_functions({**kept, **module.functions})
 
 
@@ -115,19 +117,29 @@ def _read(
     from .primfn.tokens import NotRead
 
     text = span.source.text[span.start : span.end]
-    tensors = buffers(text)
-    known = _type(tensors, call, read_type) if call is not None else None
-    arguments = None if known is None else sum(_count(t) for t in known.arg_types)
+    arguments = None if call is None else _arguments(call, read_type)
+    outputs = 0 if arguments is None else len(buffers(text)) - leaf_count(arguments)
     try:
-        nest = read_primfn(name, span, names, None if arguments is None else len(tensors) - arguments, constant)
+        nest = read_primfn(name, span, names, outputs if outputs > 0 else None, constant)
     except NotRead as reason:
         found.warn(f"the lowered function @{name} is kept as text: {reason.what}", reason.span, code=LoweredFunction)
         return None
     except IrError as error:
         found.items += error.diagnostics
-        return LoweredText(text, known)
+        return LoweredText(text, None if call is None else _type_of_text(text, call, read_type))
+    tensors = [TensorType(b.shape, b.dtype) for b in nest.original_params]
+    known = None if call is None or arguments is None else _type(tensors, arguments, _stated(call, read_type))
     nest.checked_type = known or _type_of_buffers(nest)
     return nest
+
+
+def _type_of_text(text: str, call: Call, read_type: Callable[[str], Type | None]) -> FuncType | None:
+    """The type of a function that is kept as text."""
+    tensors = [t for t in buffers(text) if t is not None]
+    arguments = _arguments(call, read_type) if isinstance(call.args[1], Tuple) else None
+    if arguments is not None and tensors and len(tensors) == len(buffers(text)):
+        return _type(tensors, arguments, _stated(call, read_type))
+    return _type_of_call(call, read_type)
 
 
 def _type_of_buffers(f: PrimFunc) -> FuncType:
@@ -212,30 +224,32 @@ def _tensor(dtype: str, dims: str) -> TensorType | None:
     return TensorType(tuple(int(s) for s in sizes), dtype)
 
 
-def _type(tensors: list[TensorType | None], call: Call, read_type: Callable[[str], Type | None]) -> FuncType | None:
-    """The type of a lowered function, from its buffers and one call of it."""
+def _type(tensors: list[TensorType], arguments: TupleType, result: Type | None) -> FuncType | None:
+    """The type of a lowered function of those buffers: its first are `arguments`; the others group as `result` where it has as
+    many tensors. None without results."""
     left = iter(tensors)
-    arguments = _stated(call.args[1], read_type)
-    if not isinstance(arguments, TupleType) and isinstance(call.args[1], Tuple):
-        arguments = TupleType(tuple(next(left, None) or _UNKNOWN for _ in call.args[1].fields))
-    else:
-        arguments = _filled(arguments, left)
-    if not isinstance(arguments, TupleType):
-        return None
+    taken = _filled(arguments, left)
     rest = list(left)
-    result = _stated(call, read_type)
-    if result is None or _count(result) != len(rest):
-        known = [t for t in rest if t is not None]
-        if not rest or len(known) < len(rest):
-            return None
-        result = known[0] if len(known) == 1 else TupleType(tuple(known))
-    result = _filled(result, iter(rest))
-    if result is None:
+    if not rest or not isinstance(taken, TupleType):
         return None
-    return FuncType(tuple(IncompleteType() if t is _UNKNOWN else t for t in arguments.fields), result)
+    if result is None or leaf_count(result) != len(rest):
+        return FuncType(taken.fields, rest[0] if len(rest) == 1 else TupleType(tuple(rest)))
+    return FuncType(taken.fields, _filled(result, iter(rest)))
 
 
-_UNKNOWN = TupleType(())
+def _arguments(call: Call, read_type: Callable[[str], Type | None]) -> TupleType | None:
+    """How the tensors that a call hands over group into tuples; None where it does not say."""
+    made: dict[Expr, Type] = {}
+    for e in post_order(call.args[1], enter=lambda e: isinstance(e, Tuple)):
+        stated = _stated(e, read_type)
+        if isinstance(e, Tuple) and not isinstance(stated, TupleType):
+            stated = TupleType(tuple(made[f] for f in e.fields))
+        made[e] = stated or IncompleteType()
+    found = made[call.args[1]]
+    if not isinstance(found, TupleType):
+        return None
+    require_few_leaves(found)
+    return found
 
 
 def _stated(e: Expr, read_type: Callable[[str], Type | None]) -> Type | None:
@@ -250,14 +264,8 @@ def _stated(e: Expr, read_type: Callable[[str], Type | None]) -> Type | None:
     return read_type(re.sub(r"\s*span=\S*\s*$", "", text[match.end() : stop])) if stop >= 0 else None
 
 
-def _count(t: Type) -> int:
-    return sum(1 for _ in tuple_leaves(t))
-
-
-def _filled(t: Type | None, tensors: Iterator[TensorType | None]) -> Type | None:
-    """`t` with its tensors replaced by those, where they are known."""
-    if t is None:
-        return None
+def _filled(t: Type, tensors: Iterator[TensorType]) -> Type:
+    """`t` with its tensors replaced by those, as far as they go."""
     done: list[Type] = []
     stack: list[tuple[Type, bool]] = [(t, False)]
     while stack:

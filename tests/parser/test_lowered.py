@@ -75,6 +75,53 @@ def test_without_buffers_nothing_is_known() -> None:
         irtool.infer_types(irtool.parse(VERSION + bare + MAIN))
 
 
+KEPT = """@f = primfn(x_1: handle, y_1: handle, out_1: handle) -> ()
+  buffers = {x: Buffer(x_2: Pointer(float32), float32, [], []), y: Buffer(y_2: Pointer(float32), float32, [], []),
+             out: Buffer(out_2: Pointer(DTYPE), DTYPE, [SHAPE], [])}
+  buffer_map = {x_1: x, y_1: y, out_1: out} {
+  out[0] = @unheard(x, y)
+}
+"""
+HEAD = "def @main(%x: float32, %y: float32, %t: (float32, float32)) -> float32"
+
+
+@pytest.mark.parametrize("function", [KEPT, KEPT.replace("x_1: x", "x_1: out"), KEPT.replace(", y_1: y", "")])
+@pytest.mark.parametrize("dtype", ["float32", "uint32"])
+@pytest.mark.parametrize("shape", ["", "n", "2"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "%0 = (%x, %y); call_lowered(@f, %0)",
+        "%0 = ((%x,), %y); call_lowered(@f, %0)",
+        "%0 = (%t,); call_lowered(@f, %0)",
+        "call_lowered(@f, %t)",
+        "let %p = (%x, %y); call_lowered(@f, %p)",
+        "%0 = (%x, %y); add(%x, call_lowered(@f, %0))",
+    ],
+)
+def test_a_text_reads_alike_with_types_and_without(function: str, dtype: str, shape: str, body: str) -> None:
+    text = VERSION + function.replace("DTYPE", dtype).replace("SHAPE", shape) + f"{HEAD} {{ {body} }}"
+    try:
+        m = irtool.parse(text)
+    except irtool.IrError:
+        return
+    for types in ("all", "none"):
+        again = irtool.parse(irtool.to_text(m, types=types))
+        assert irtool.to_text(again, types=types) == irtool.to_text(m, types=types)
+
+
+def test_tuples_of_arguments_group_without_comments() -> None:
+    function = KEPT.replace("DTYPE", "float32").replace("SHAPE", "")
+    m = irtool.parse(f"{VERSION}{function}{HEAD} {{ %0 = ((%x,), %y); call_lowered(@f, %0) }}")
+    scalar = TensorType((), "float32")
+    assert m["f"].checked_type == FuncType((TupleType((scalar,)), scalar), scalar)
+
+
+def test_parameters_of_one_dimension_stay_beside_those_that_were_flattened() -> None:
+    nest = irtool.parse(VERSION + SPLIT + MAIN)["split"]
+    assert [b.shape for b in nest.original_params] == [(4, 6), (12,), (4, 3)]
+
+
 @pytest.mark.skipif(not SAMPLES, reason="TVM's samples are not here")
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.name)
 def test_lowered_modules_of_the_peer(path: Path) -> None:

@@ -83,10 +83,9 @@ def read_header(words: Words, names: TakenNames) -> Header:
         found.params.append(buffer)
         found.buffers[mapped[h]] = buffer
         found.pointers[d.pointer] = buffer
-        if h in before:
-            was = before[h][1]
-            found.preflattened.append(Buffer(buffer.name, was.shape, was.dtype, Scope.PARAM))
-    if len(found.preflattened) != len(found.params):
+        was = before[h][1] if h in before else d
+        found.preflattened.append(Buffer(buffer.name, was.shape, was.dtype, Scope.PARAM))
+    if not before:
         found.preflattened = []
     return found
 
