@@ -64,6 +64,8 @@ def layout_preferences(
         independent = sum(1 for e in _operands(r) if not any(_moves(i, v, max(factor, 4)) for i in e.indices))
         if not independent and factor < full and _is_product(r, v, target.copied_steps):
             continue
+        if factor > 1 and factor * 2 < full and (extent >= full or not independent):
+            continue  # whole vectors along another axis, or with a tail, are better than quarters of vectors
         packed = sum(1 for b in made if b in constants)
         last = sum(1 for s in r.stores if s.indices and s.indices[-1] is v)
         rank = (packed, min(independent, 1), last, factor)

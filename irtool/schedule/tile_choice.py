@@ -49,7 +49,7 @@ def choose_register_tile(r: Reduction, target: VectorTarget, again: bool = False
 def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: bool) -> tuple[float, TileChoice] | None:
     v, extent = r.loops[n]
     padded = is_padded(r, v, -(-extent // lanes) * lanes)
-    if not padded and (extent < lanes or (not again and extent % lanes * 4 > extent)):
+    if not padded and (extent < lanes or (not again and lanes > 4 and extent % lanes * 2 > extent)):
         return None
     if 2 * extent <= lanes:
         return None
@@ -74,9 +74,12 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     rows = split.loops[row][1] if row is not None else 1
     if any(depends(g, v) for g in r.guards):
         return None
-    vectors = -(-extent // lanes) if padded else extent // lanes
+    whole = extent // lanes
+    vectors = -(-extent // lanes) if padded or (again and whole) else whole
     if shared or row is None:
         tile = choose_tile(rows, vectors, target, shared, _block(r, v) // lanes)
+        if tile.vectors > whole and not padded:  # it is two tiles that overlap: see `RegisterTile`
+            tile = choose_tile(rows, (vectors + 1) // 2, target, shared, _block(r, v) // lanes)
     else:
         tile = choose_window(rows, vectors, target)
     if row is not None:

@@ -1,10 +1,19 @@
 """Tiles fit the registers, with what a step broadcasts."""
 
-from itertools import product
+from itertools import pairwise, product
 
+import numpy as np
 import pytest
 
+import irtool
+from irtool.interp.feeds import random_inputs
+from irtool.schedule.block import Block
+from irtool.schedule.forms import Reduction
+from irtool.schedule.strategies.register_tile import tile_reduction
+from irtool.schedule.tile_choice import choose_register_tile
 from irtool.schedule.tiles import choose_tile
+from irtool.tir.expr import Load, Var, const
+from irtool.tir.stmt import Buffer, Scope, Store
 from irtool.tir.vector_target import VectorTarget
 
 SSE, AVX2, AVX512, NEON = VectorTarget(16, 16), VectorTarget(32, 16), VectorTarget(64, 32), VectorTarget(16, 32)
@@ -32,3 +41,38 @@ def test_many_rows_of_one_vector_would_spill():
 
 def test_a_tile_stays_in_its_block():
     assert choose_tile(56, 6, AVX512, block=4).vectors in (1, 2, 4)
+
+
+PRODUCT = """#[version = "0.0.5"]
+def @main(%x: Tensor[(2, 9, 20), float32], %w: Tensor[(2, 20, {n}), float32], %r: Tensor[(2, 9, {n}), float32]) {{
+  add(nn.batch_matmul(%x, %w, transpose_b=False), exp(%r))
+}}
+"""
+
+
+@pytest.mark.promise("full vectors")
+@pytest.mark.parametrize("again", [True, False])
+@pytest.mark.parametrize("n", [17, 29, 49, 197, 1500, 50257])
+def test_any_extent_is_in_full_vectors(n, again):
+    i, j, k = Var("i"), Var("j"), Var("k")
+    x, w, out = (Buffer(b, s, scope=Scope.PARAM) for b, s in (("x", (8, 64)), ("w", (64, n)), ("out", (8, n))))
+    acc = Buffer("acc", (), scope=Scope.LOCAL)
+    update = Load(acc, ()) + Load(x, (i, k)) * Load(w, (k, j))
+    r = Reduction(((i, 8), (j, n)), acc, const(0.0), ((k, 64),), update, (Store(out, (i, j), Load(acc, ())),))
+    choice = choose_register_tile(r, AVX512, again)
+    assert choice is not None and choice.lanes == 16
+    parts = tile_reduction(Block.of(r), choice, 1e9)
+    made = sorted({b.ranges.get(j, (0, n)) for b in parts})
+    assert made[0][0] == 0 and made[-1][1] == n and all(b >= c for (_, b), (c, _) in pairwise(made))
+    widths = {b.tile[-1][1] for b in parts if b.tile}
+    assert widths == {16} if again else 16 in widths
+
+
+@pytest.mark.promise("full vectors")
+@pytest.mark.parametrize("n", [7, 29])
+def test_results_in_the_place_of_an_operand_are_made_once(n):
+    module = irtool.infer_types(irtool.parse(PRODUCT.format(n=n)))
+    values = random_inputs(module["main"], 0)
+    artifact = irtool.build(module)
+    assert artifact.arena_bytes <= 2 * 9 * n * 4 + 64
+    np.testing.assert_allclose(artifact.run(values), irtool.evaluate(module, values), rtol=1e-5, atol=1e-5)

@@ -98,21 +98,34 @@ def _names(v: Var, suffixes: str) -> list[str]:
 
 
 def _vector_segments(r: Reduction, p: TileChoice) -> list[Segment]:
-    """The vector axis in tiles of whole vectors, then what is left over.
+    """The vector axis in tiles of whole vectors, then a tile of what is left over.
 
-    That is a narrower vector where there is one, or a whole one of which not all is stored, or one that overlaps the last.
+    That tile is of whole vectors too: it reaches back over results that are made twice, or over padding. Where neither may
+    be, narrower vectors follow.
     """
     v, extent = r.loops[p.vector]
     whole, left = divmod(extent, p.lanes)
-    uneven = left & (left - 1)
-    padded = uneven and not (p.again and whole) and is_padded(r, v, (whole + 1) * p.lanes)
-    segments = [(0, whole // p.tile.vectors, p.tile.vectors, p.lanes)] if whole >= p.tile.vectors else []
-    done = whole // p.tile.vectors * p.tile.vectors
-    if padded or whole - done:
-        segments.append((done * p.lanes, 1, whole - done + bool(padded), p.lanes))
-    if left and not padded:
-        overlaps = p.again and whole and uneven
-        segments.append((extent - p.lanes, 1, 1, p.lanes) if overlaps else (whole * p.lanes, 1, 1, left))
+    tiles = whole // p.tile.vectors
+    segments = [(0, tiles, p.tile.vectors, p.lanes)] if tiles else []
+    done = tiles * p.tile.vectors
+    needed = whole - done + (left > 0)  # vectors of the last tile
+    if not needed:
+        return segments
+    if left and p.again and whole:
+        # Fewer than one tile: two that overlap, if one of so many vectors would begin before the axis does.
+        first = needed // 2 if needed > whole else 0
+        segments += [(0, 1, first, p.lanes)] if first else []
+        last = needed - first
+        return [*segments, (extent - last * p.lanes, 1, last, p.lanes)]
+    if left and left & (left - 1) and is_padded(r, v, (whole + 1) * p.lanes):
+        return [*segments, (done * p.lanes, 1, needed, p.lanes)]
+    if whole - done:
+        segments.append((done * p.lanes, 1, whole - done, p.lanes))
+    at = whole * p.lanes
+    while at < extent:
+        width = 1 << ((extent - at).bit_length() - 1)
+        segments.append((at, 1, 1, width))
+        at += width
     return segments
 
 
