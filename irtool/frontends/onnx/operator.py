@@ -109,6 +109,9 @@ class OnnxOperator(Plugin):
         for i, p in enumerate(positional):
             if p.default is p.empty and (i >= len(inputs) or inputs[i] is None):
                 raise IrError(f"{what} needs its input {p.name}", code=DamagedModel)
+        for i in range(len(positional), len(inputs)):
+            if inputs[i] is None:
+                raise IrError(f"{what} needs its input {i}", code=DamagedModel)
         for name in attributes:
             if name not in named:
                 raise IrError(f"{what} has no attribute {name}", help=nearest(name, named), code=UnsupportedNode)

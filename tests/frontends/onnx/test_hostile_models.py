@@ -141,6 +141,7 @@ CASES = {
     "missing output": (lambda: model([node()], outputs=("z",)), "is made by no node"),
     "no outputs": (lambda: model([node()], outputs=()), "has no outputs"),
     "too few inputs": (lambda: model([node("Add", ("x",))]), "needs its input"),
+    "a gap among inputs": (lambda: model([node("Sum", ("x", "", "x"))]), "needs its input 1"),
     "too many inputs": (lambda: model([node("Relu", ("x", "x"))]), "1 inputs at most"),
     "attribute of another kind": (lambda: model([node("Softmax", axis="last")]), "axis of Softmax is of kind STRING"),
     "attribute of nobody": (lambda: model([node("Softmax", axi=1)]), "no attribute axi"),
