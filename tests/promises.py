@@ -10,6 +10,7 @@ PROMISES = {
     "replay": "every step that build --explain prints makes the same nest again: packed operands, combined windows and bands too",
     "forms": "what lowering knows of a kernel's stages — axes, reductions, epilogues — is what schedules work on",
     "sizes": "cache sizes, latencies and amounts of work by which nests are sized are fields of the target, which can be set",
+    "several processors in one library": "C for several levels of processors shares its weights, takes the highest level that the machine has, and is right at each",
     "codes": "diagnostics have codes, which `irtool explain` explains with an example that shows the mistake; plug-ins have their own",
     "goldens": "what is read, printed, inferred, lowered, written as C, refused and said is in golden files short enough to read",
     "selected functions": "`--func`, `func(…)` and `ApplyPassToFunction` change nothing but the functions they select",

@@ -142,6 +142,14 @@ class Backend(Plugin):
         """What schedules are made for: the width and number of vector registers."""
         return VectorTarget(0)
 
+    def lesser_machines(self) -> Sequence[VectorTarget]:
+        """Processors with less than `machine` for which the output has code as well, highest first: see `Program.lesser`."""
+        return ()
+
+    def fitted(self, emit: str) -> Backend:
+        """The backend with the defaults that depend on how far a build goes."""
+        return self
+
     def supports(self, program: Program) -> list[Diagnostic]:
         """What of a program, scheduled or not yet, this backend has no code for; empty if there is code for all of it."""
         return []

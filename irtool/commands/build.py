@@ -100,9 +100,10 @@ if TYPE_CHECKING:
 @click.option(
     "--mcpu",
     default=None,
-    show_default="native",
+    show_default="native; with --emit=c, portable",
     metavar="CPU",
-    help="Target processor: native, x86-64-v3, x86-64-v4, cortex-a72, …; `none` for the compiler's default.",
+    help="Target processor: native, x86-64-v3, cortex-a72, …; `none` for the compiler's default; several levels, such as "
+    "x86-64-v2,x86-64-v3,x86-64-v4, or `portable`: code for each, chosen at run time.",
 )
 @click.option(
     "--cc", default=None, metavar="COMMAND", help="C compiler, such as aarch64-linux-gnu-gcc. Default: $CC, or cc."

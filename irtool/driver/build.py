@@ -75,8 +75,9 @@ def build(
         emit: how far to go, as the backend has it: of `c`, that is `c` (sources only), `obj`, `so` (a shared library, the
             default), `exe` (a program that reads and writes raw files) or `mlf` (an archive in TVM's model library format);
             or `tir`, the scheduled program as text.
-        mcpu: processor, as the compiler takes it; `native` (this one; of a cross compiler: its default) unless it is said,
-            `none` leaves it to the compiler. This flag and those that follow are the backend's: None leaves each as the
+        mcpu: processor, as the compiler takes it; `native` is this one (of a cross compiler: its default), `none` leaves it to
+            the compiler; several levels with commas between them, or `portable`: code for each level, chosen where it runs.
+            By default `portable` for `emit="c"`, else `native`. This flag and those that follow are the backend's: None leaves each as the
             target says. One that the backend does not have, or that the target gives another value, is refused.
         vector: vector types where the compiler has them, or (False, `none`) scalar code only.
         openmp: compile with OpenMP threads.

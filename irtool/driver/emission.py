@@ -14,7 +14,7 @@ from ..ir import Module
 from ..lower.function_info import storage_report
 from ..schedule.script import scripted
 from ..tir.program import HostFunction
-from .options import Options
+from .options import TIR, Options
 from .outputs import Emission
 from .report import make_report
 from .stages import run_stages
@@ -41,8 +41,9 @@ def emit_files(
     backend, name = options.backend, options.name
     with scripted(options.schedule):
         machine = backend.machine().resized(dict(options.sizes))
-        program = run_stages(prepared, options.entries, machine, instruments)
-    if options.emit == "tir":
+        lesser = [m.resized(dict(options.sizes)) for m in backend.lesser_machines()]
+        program = run_stages(prepared, options.entries, machine, instruments, lesser if options.emit != TIR else ())
+    if options.emit == TIR:
         from ..printer.program import program_text
 
         text = program_text(program).encode()

@@ -52,6 +52,8 @@ class Options:
             raise UsageError(f"{self.name!r} cannot be the name of the output: {backend.name_rule}")
         if not self.entries or len(set(self.entries)) != len(self.entries):
             raise UsageError("name at least one entry function, and each only once")
+        backend = backend.fitted(self.emit)
+        object.__setattr__(self, "backend", backend)
         backend.check(self.entries, self.emit)
 
 

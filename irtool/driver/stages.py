@@ -12,12 +12,14 @@ from ..lower.memory import plan_memory
 from ..passes.context import PassContext
 from ..schedule import SCHEDULE, ProgramStage, VectorTarget
 from ..tir.program import Program
+from ..tir.program_copy import copy_program
 from .refusals import refuse_oversized
 
 LOWER = ProgramStage(
     "Lower",
     "each fused group becomes a loop nest, each function a list of steps on memory slots",
     lambda program, machine: None,
+    once=True,
 )
 """The first stage creates the program, so there is nothing to show before it."""
 
@@ -33,11 +35,17 @@ STAGES: tuple[ProgramStage, ...] = (
 
 
 def run_stages(
-    prepared: Module, entries: Sequence[str], machine: VectorTarget, instruments: Sequence[Any] | None = None
+    prepared: Module,
+    entries: Sequence[str],
+    machine: VectorTarget,
+    instruments: Sequence[Any] | None = None,
+    lesser: Sequence[VectorTarget] = (),
 ) -> Program:
     """The scheduled program of some entries.
 
     `instruments` see every stage (`run_before_stage`, `run_after_stage`); where there are none, those of the current context.
+    For each of `lesser`, processors with less for which the library has code as well, the program has another one: what stages
+    with `once` chose for `machine` holds for all, layouts of weights among it; instruments see nothing of these.
     """
     watching = PassContext.current().instruments if instruments is None else instruments
     program = lower_module(prepared, list(entries), machine)
@@ -45,6 +53,11 @@ def run_stages(
     for instrument in watching:
         instrument.run_after_stage(program, LOWER.name)
     for stage in STAGES[1:]:
+        if not stage.once and not program.lesser:
+            program.lesser = [copy_program(program) for _ in lesser]
+        for other, less in zip(program.lesser, lesser):
+            if stage.applies(less):
+                stage.run(other, less)
         if not stage.applies(machine):
             continue
         for instrument in watching:

@@ -22,13 +22,15 @@ from .threads import share_loops, shared_sizes
 class ProgramStage:
     """A change of a whole program, in place.
 
-    `vectors`: it only helps where there are vectors, and is left out on a target without.
+    `vectors`: it only helps where there are vectors, and is left out on a target without. `once`: what it chooses holds for
+    all processors that a library is made for.
     """
 
     name: str
     reason: str
     run: Callable[[Program, VectorTarget], None]
     vectors: bool = False
+    once: bool = False
 
     def applies(self, target: VectorTarget) -> bool:
         """True if it is run for this target."""
@@ -71,23 +73,27 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "DecomposePhases",
         "each strided transposed convolution becomes one dense reduction per phase, which layouts and strategies support",
         _decompose_phases,
+        once=True,
     ),
     ProgramStage(
         "ChooseLayouts",
         "temporaries and weights get blocked layouts for the reductions; there is still one kernel per fused group",
         assign_layouts,
         vectors=True,
+        once=True,
     ),
     ProgramStage(
         "FuseKernels",
         "kernels over the same rows are merged; the layouts, which define the rows, are final",
         fuse_kernels,
         vectors=True,
+        once=True,
     ),
     ProgramStage(
         "NoteFiniteWeights",
         "marks kernels with finite weights, for which strategies may skip padding (zero times finite is zero)",
         _note_finite_weights,
+        once=True,
     ),
     ProgramStage(
         "ScheduleKernels",

@@ -213,7 +213,8 @@ class HostFunction:
 class Program:
     """Everything a backend needs. `functions` has callees before callers where there is such an order.
 
-    `entry` is the function that is run, `entries` all that can be (`entry` first; empty: it alone).
+    `entry` is the function that is run, `entries` all that can be (`entry` first; empty: it alone). `lesser` are the same
+    for processors with less, highest first: their steps read the same constants, their memory is planned on its own.
     """
 
     functions: dict[str, HostFunction]
@@ -221,6 +222,7 @@ class Program:
     constants: list[Slot]
     entry: str = "main"
     entries: list[str] = field(default_factory=list)
+    lesser: list[Program] = field(default_factory=list)
 
     @property
     def arena_bytes(self) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from ...diagnostics import UsageError
 from ...tir.program import Program
 from ..base import Backend, Built, Request, Sources, VectorTarget, backend, flag
 from ..interface.names import Names
-from ..toolchain.compiler import Compiler, split_words
+from ..toolchain.compiler import NATIVE_NAMES, Compiler, split_words
+from ..toolchain.levels import PORTABLE, Level, find_levels
 from .banner import Origin
 from .build_file import KINDS, write_build_file
 from .executable import write_main
@@ -49,7 +51,11 @@ class C(Backend):
 
     math: str = flag("fast", "own vectorized exp, tanh, erf … (4 ULP), or those of libm", ("fast", "strict"))
     vector: str = flag("auto", "the compiler's vector types, if any, or scalar code only", ("auto", "none"))
-    mcpu: str = flag("native", "processor, by the compiler's name; `none`: the compiler's default")
+    mcpu: str = flag(
+        "",
+        "processor, by the compiler's name; `none`: the compiler's default; `portable`, or levels such as "
+        "x86-64-v2,x86-64-v3: code for each, chosen where it runs; default: native, of emit=c portable",
+    )
     openmp: bool = flag(False, "compile with OpenMP threads")
     api: str = flag("flat", "NAME_run(x, out), or also TVM's tvmgen_NAME_run(inputs, outputs)", ("flat", "tvm"))
     weights: str = flag(
@@ -90,18 +96,46 @@ class C(Backend):
                 "-fno-omit-frame-pointer",
                 "-g",
             ]
-        return Compiler(self.cc, self.mcpu, self.openmp, self.math == "strict", tuple(more))
+        return Compiler(self.cc, self._processor, self.openmp, self.math == "strict", tuple(more))
+
+    @property
+    def _processor(self) -> str:
+        """What the compiler is told of the processor: nothing of a portable build, the lowest of several levels."""
+        if self.mcpu == PORTABLE:
+            return "none"
+        lowest = find_levels(self.mcpu, "")[:1]
+        return lowest[0].name if lowest else self.mcpu or "native"
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The levels of processors that the output is for, lowest first; none where it is for one processor."""
+        if self.vector != "auto" or (self.mcpu != PORTABLE and "," not in self.mcpu):
+            return ()
+        architecture = self.compiler.target.split("-")[0] or platform.machine().lower()
+        return find_levels(self.mcpu, NATIVE_NAMES.get(architecture, architecture))
+
+    def fitted(self, emit: str) -> C:
+        """Sources are compiled by whoever gets them, for machines that are not known here."""
+        return self if self.mcpu else replace(self, mcpu=PORTABLE if emit == "c" else "native")
 
     def identity(self) -> str:
         return self.compiler.identity
 
     def machine(self) -> VectorTarget:
-        return self.compiler.machine() if self.vector == "auto" else VectorTarget(0)
+        if self.vector != "auto":
+            return VectorTarget(0)
+        levels = self.levels
+        return levels[-1].machine if levels else self.compiler.machine()
+
+    def lesser_machines(self) -> Sequence[VectorTarget]:
+        return [level.machine for level in reversed(self.levels[:-1])]
 
     def translate(self, program: Program, name: str) -> CText:
         """The program as C text."""
         beside = [f"{interface_stem(name)}.c"] if self.api == "tvm" else []
-        origin = Origin.of(self.compiler, __version__, 8 * self.machine().vector_bytes, beside)
+        levels = self.levels if program.lesser else ()
+        vectors = [(level.name, 8 * level.machine.vector_bytes) for level in levels]
+        origin = Origin.of(self.compiler, __version__, 8 * self.machine().vector_bytes, beside, vectors)
         return write_program(
             program,
             name,
@@ -110,6 +144,7 @@ class C(Backend):
             pieces=_pieces(program),
             origin=origin,
             verify_weights=self.verify_weights,
+            levels=levels,
         )
 
     def emit(self, program: Program, request: Request) -> CSources:

@@ -23,6 +23,7 @@ class Origin:
         threads: the loops are shared between OpenMP threads.
         compiler, flags: how it is called.
         beside: further sources that are part of the library.
+        levels: of processors, with the bits of their vectors, where the code is for several.
     """
 
     version: str
@@ -32,12 +33,21 @@ class Origin:
     compiler: tuple[str, ...]
     flags: tuple[str, ...]
     beside: tuple[str, ...] = ()
+    levels: tuple[tuple[str, int], ...] = ()
 
     @classmethod
-    def of(cls, compiler: Compiler, version: str, vector_bits: int, beside: Sequence[str] = ()) -> Origin:
+    def of(
+        cls,
+        compiler: Compiler,
+        version: str,
+        vector_bits: int,
+        beside: Sequence[str] = (),
+        levels: Sequence[tuple[str, int]] = (),
+    ) -> Origin:
         """The origin of what is made for a compiler as it is called in this build."""
         command, flags = tuple(compiler.command), tuple(compiler.flags)
-        return cls(version, compiler.processor, vector_bits, compiler.openmp, command, flags, tuple(beside))
+        processor = compiler.target.split("-")[0] if levels else compiler.processor
+        return cls(version, processor, vector_bits, compiler.openmp, command, flags, tuple(beside), tuple(levels))
 
     def compile_line(self, sources: Sequence[str]) -> str:
         """The command that compiles the sources to object files, for a shell."""
@@ -51,7 +61,12 @@ class Origin:
     def lines(self, sources: Sequence[str]) -> list[str]:
         """The banner, without the marks of a comment. It names neither times nor folders: the same build, the same text."""
         vectors = f"vectors of {self.vector_bits} bits" if self.vector_bits else "no vectors"
-        made_for = "; ".join([self.processor or "any processor", vectors, "OpenMP" if self.threads else "one thread"])
+        processor = self.processor or "any processor"
+        if len(self.levels) > 1:
+            processor = f"{processor}, {', '.join(name for name, _ in self.levels)}, chosen where it runs"
+            widths = dict.fromkeys(str(bits) for _, bits in self.levels)
+            vectors = f"vectors of {', '.join(widths)} bits"
+        made_for = "; ".join([processor, vectors, "OpenMP" if self.threads else "one thread"])
         line = shlex.join([*map(without_folder, (*self.compiler, *self.flags)), "-c", *sources])
         return [
             f"Written by irtool {self.version} for {made_for}.",

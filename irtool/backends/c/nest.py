@@ -71,10 +71,14 @@ class KernelText:
 class KernelWriter:
     """Writes one kernel: `write()` gives its text."""
 
-    def __init__(self, kernel: Kernel, name: str, support: dict[str, None], strict: bool = False) -> None:
+    def __init__(
+        self, kernel: Kernel, name: str, support: dict[str, None], strict: bool = False, has_twin: bool = True
+    ) -> None:
         self.kernel = kernel
         self.name = name
         self.strict = strict
+        self.has_twin = has_twin
+        """Vectorized loops are there as plain ones as well, for compilers without vectors."""
         self.names = Names(name, "ws")
         wide = any(b.size >= _INDEX_LIMIT for b in all_buffers(kernel))
         self.index_type = "int64_t" if wide else "int32_t"
@@ -119,9 +123,11 @@ class KernelWriter:
         if any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(self.kernel.body)):
             self.vector = True
             self._body(flat(unroll(self.kernel.body), self.simplify, self._is_variable))
-            vector, self.code, self.vector = self.code, Code(), False
-            self._body(flat(self.kernel.body, self.simplify, self._is_variable))
-            items = ["#if IRT_VECTOR", *vector.items, "#else", *self.code.items, "#endif"]
+            items = self.code.items
+            if self.has_twin:
+                self.code, self.vector = Code(), False
+                self._body(flat(self.kernel.body, self.simplify, self._is_variable))
+                items = ["#if IRT_VECTOR", *items, "#else", *self.code.items, "#endif"]
         else:
             self._body(flat(self.kernel.body, self.simplify, self._is_variable))
             items = self.code.items

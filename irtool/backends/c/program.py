@@ -16,10 +16,12 @@ from ..interface.entry import EntryPoint, entry_points, write_header
 from ..interface.kernel_comment import GENERIC_PREFIX, describe
 from ..interface.memory import ALIGNMENT, arena_bytes
 from ..interface.names import Names, sanitize
+from ..toolchain.levels import Level, choose_level, define_levels
 from . import room, weights
 from .banner import Origin
 from .hosting import HostWriter
-from .nest import KernelText, KernelWriter
+from .nest import KernelWriter
+from .variant import Variant, section
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ def write_program(
     pieces: int = 1,
     origin: Origin | None = None,
     verify_weights: bool = True,
+    levels: Sequence[Level] = (),
 ) -> CText:
     """The C of a program.
 
@@ -80,8 +83,9 @@ def write_program(
         pieces: into how many translation units to cut the program at most.
         verify_weights: weights that are loaded from a file are checked against their digest.
         origin: what the comment at the beginning of each file says.
+        levels: of processors, lowest first: what `program.lesser`, last first, and the program itself are made for.
     """
-    return _Writer(program, name, keep, stack_frames, math, pieces, origin, verify_weights).write()
+    return _Writer(program, name, keep, stack_frames, math, pieces, origin, verify_weights, levels).write()
 
 
 class _Writer:
@@ -95,6 +99,7 @@ class _Writer:
         pieces: int,
         origin: Origin | None,
         verify_weights: bool,
+        levels: Sequence[Level],
     ) -> None:
         self.origin = origin
         self.verify_weights = verify_weights
@@ -104,38 +109,43 @@ class _Writer:
         self.math = math
         self.pieces = pieces
         self.keep = weights_file.choose(program.constants, keep)
-        own = ("run", "run_with", "set_weights", "load_weights", "weights", "storage", *weights_file.INTERNAL)
+        own = ("run", "run_with", "set_weights", "load_weights", "weights", "storage", *weights_file.INTERNAL, *_LEVELS)
         self.names = Names("arena", "arena_end", *(f"{name}_{x}" for x in own))
         self.support: dict[str, None] = {}
-        self.kernels: dict[Any, KernelWriter] = {}
-        self.functions = {n: self.names.fresh(f"{name}_{n}") for n in program.functions}
         self.constants: dict[Slot, str] = {}
         self.offsets = weights_file.offsets(program.constants) if self.keep == weights_file.FILE else {}
-        self.arena_bytes = arena_bytes(program, stack_frames)
+        self.variants = self._variants(levels)
+        self.levels = [v.level for v in self.variants if v.level is not None]
+        self.arena_bytes = max(arena_bytes(v.program, stack_frames) for v in self.variants)
         split = [f"{name}_weights.c"] if self.keep == weights_file.SPLIT else []
         self.sources = [f"{name}.c", *split, *(origin.beside if origin else ())]
         self.banner = origin.lines(self.sources) if origin else []
 
     def write(self) -> CText:
-        kernels = self._kernels()
-        vector_types: dict[tuple[str, int], None] = {}
-        vector_functions: dict[tuple[str, str, int], None] = {}
-        for k in self.kernels.values():
-            vector_types.update(k.vector_types)
-            vector_functions.update(k.vector_functions)
         stored = weights_file.file_parts(self.program.constants) if self.keep == weights_file.FILE else []
         constants = self._constants(stored)
         entries = entry_points(self.program, self.name, self.names)
         host = "\n".join(self._functions())
         runs = "\n".join(self._run(e) for e in entries)
+        base, *higher = self.variants
+        types = {t: None for v in self.variants for t in v.vector_types} if higher else {}
         notice = _notice(self.name, self.origin)
-        helpers = "\n".join([*_vector_section(vector_types, vector_functions, notice), *definitions(self.support)])
+        helpers = "\n".join(
+            [
+                *(define_levels(self.levels) if higher else []),
+                *_type_section(types),
+                *_vector_section(base.vector_types, base.vector_functions, notice, not types),
+                *definitions(self.support),
+            ]
+        )
         tools = [*INLINE, helpers, ""] if helpers else []
         mapped = [f"#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200809L {_WHY_POSIX}\n#endif"] if stored else []
         top = [*mapped, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
-        body = [*constants.inside, host, *room.storage(self.name, self.upper, self.arena_bytes)[0], runs]
-        source = "\n".join([*self._banner(), *top, *tools, *(k.define() for k in kernels), *body])
-        pieces = self._cut(kernels, top, tools, body)
+        choice = [choose_level(self.name, self.levels)] if higher else []
+        body = [*constants.inside, host, *choice, *room.storage(self.name, self.upper, self.arena_bytes)[0], runs]
+        kernels = [line for v in self.variants for line in section(v, v.kernels)]
+        source = "\n".join([*self._banner(), *top, *tools, *kernels, *body])
+        pieces = self._cut(top, tools, body)
         if constants.outside:
             pieces.append(constants.outside)
         header = write_header(
@@ -145,9 +155,10 @@ class _Writer:
             sum(len(p) for p in stored),
             [*self._summary(entries[0]), *([""] if self.banner else []), *self.banner],
             any(f.recursive for f in self.program.functions.values()),
+            [level.name for level in self.levels],
         )
         identifiers = {p.slot.name: p.name for p in entries[0].inputs}
-        called = {k.name: w.name for k, w in self.kernels.items()}
+        called = {k.name: w.name for k, w in self.variants[-1].writers.items()}
         return CText(
             self.name,
             header,
@@ -169,7 +180,7 @@ class _Writer:
     def _summary(self, entry: EntryPoint) -> list[str]:
         total = sum(c.nbytes for c in self.program.constants)
         return [
-            f"{self.name}: a network of {len(self.kernels)} kernels, {self.arena_bytes} bytes of workspace, "
+            f"{self.name}: a network of {len(self.program.kernels)} kernels, {self.arena_bytes} bytes of workspace, "
             f"{total} bytes of weights.",
             "",
             *(f"  in   {p.name}: {p.slot.dtype}[{p.shape}]" for p in entry.inputs),
@@ -178,40 +189,62 @@ class _Writer:
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
-    def _kernels(self) -> list[_Kernel]:
-        made: list[_Kernel] = []
+    def _variants(self, levels: Sequence[Level]) -> list[Variant]:
+        """What is written of each level, lowest first; one alone where there are no levels, or no vectors that tell them apart."""
+        lesser = list(reversed(self.program.lesser))
+        if not lesser:
+            return [self._variant(self.program, None, "")]
+        base = self._variant(lesser[0], levels[0], "")
+        higher = [
+            self._variant(program, level, level.suffix)
+            for program, level in zip([*lesser[1:], self.program], levels[1:], strict=True)
+        ]
+        if not any(v.vector_types for v in higher):
+            base.level = None
+            return [base]
+        return [base, *higher]
+
+    def _variant(self, program: Program, level: Level | None, suffix: str) -> Variant:
         uses: dict[Any, list[RunKernel]] = {}
-        for f in self.program.functions.values():
+        for f in program.functions.values():
             for s in steps(f.body):
                 if isinstance(s, RunKernel):
                     uses.setdefault(s.kernel, []).append(s)
-        for k in self.program.kernels:
+        functions = {n: self.names.fresh(f"{self.name}_{n}{suffix}") for n in program.functions}
+        made = Variant(program, level, suffix, functions)
+        for k in program.kernels:
             called = k.name
             if called.startswith(GENERIC_PREFIX):
                 called = f"tvmgen_{self.name}_{called[len(GENERIC_PREFIX) :]}"
-            writer = KernelWriter(k, self.names.fresh(called), self.support, self.math == "strict")
-            self.kernels[k] = writer
-            made.append(_Kernel("\n".join(comment(describe(k, uses.get(k, [])))), writer.write()))
+            name = self.names.fresh(f"{called}{suffix}")
+            writer = KernelWriter(k, name, self.support, self.math == "strict", not suffix)
+            made.add(k, writer, "\n".join(comment(describe(k, uses.get(k, [])))))
         return made
 
-    def _cut(self, kernels: Sequence[_Kernel], top: list[str], tools: list[str], body: list[str]) -> list[str]:
+    def _cut(self, top: list[str], tools: list[str], body: list[str]) -> list[str]:
         """Translation units with about as much work for the compiler in each: one more for the functions and the runs."""
-        count = min(self.pieces, len(kernels))
+        kernels = [(v, k) for v in self.variants for k in v.kernels]
+        count = min(self.pieces * len(self.variants), len(kernels))
         if count <= 1:
-            return ["\n".join([*top, *tools, *(k.define() for k in kernels), *body])]
+            return ["\n".join([*top, *tools, *(line for v in self.variants for line in section(v, v.kernels)), *body])]
         loads: list[list[int]] = [[] for _ in range(count)]
         sizes = [0] * count
-        lengths = [len(k.define()) for k in kernels]
+        lengths = [len(k.define()) for _, k in kernels]
         for n in sorted(range(len(kernels)), key=lambda n: -lengths[n]):
             least = sizes.index(min(sizes))
             loads[least].append(n)
             sizes[least] += lengths[n]
         hidden = '#ifdef __GNUC__\n#define IRT_HIDDEN __attribute__((visibility("hidden")))\n#else\n#define IRT_HIDDEN\n#endif\n'
-        shared = [k.text.declare("IRT_HIDDEN") for k in kernels]
-        made = ["\n".join([*top, hidden, *(f"{d};" for d in shared), "", *body])]
+        shared = [f"{k.text.declare('IRT_HIDDEN')};" for _, k in kernels]
+        levels = define_levels(self.levels) if self.levels else []
+        made = ["\n".join([*top, hidden, *levels, *shared, "", *body])]
         for load in loads:
-            texts = [f"{shared[n]};\n{kernels[n].define('IRT_HIDDEN')}" for n in sorted(load)]
-            made.append("\n".join([*top, hidden, *tools, *texts]))
+            texts = [
+                line
+                for v in self.variants
+                for line in section(v, [kernels[n][1] for n in sorted(load) if kernels[n][0] is v], "IRT_HIDDEN")
+            ]
+            made.append("\n".join([*top, hidden, *tools, *(shared[n] for n in sorted(load)), *texts]))
         return made
 
     # -- constants and functions ---------------------------------------------------------------------------------------
@@ -251,25 +284,30 @@ class _Writer:
 
     def _functions(self) -> list[str]:
         entries = self.program.entries or [self.program.entry]
-        writers = [
-            HostWriter(
-                f,
-                self.names,
-                self.functions,
-                lambda k: (self.kernels[k].name, self.kernels[k].has_workspace),
-                self.constants.__getitem__,
-                f.deep or f.name in entries,
-            )
-            for f in self.program.functions.values()
-        ]
-        prototypes = [f"{w.signature};" for w in writers] if len(writers) > 1 else []
-        return [*prototypes, *([""] if prototypes else []), *(w.write() for w in writers)]
+        made: list[str] = []
+        for v in self.variants:
+            writers = [
+                HostWriter(
+                    f, self.names, v.functions, v.kernel, self.constants.__getitem__, f.deep or f.name in entries
+                )
+                for f in v.program.functions.values()
+            ]
+            prototypes = [f"{w.signature};" for w in writers] if len(writers) > 1 else []
+            lines = [*prototypes, *([""] if prototypes else []), *(w.write() for w in writers)]
+            made += ["#if IRT_LEVELS", *lines, "#endif", ""] if v.suffix else lines
+        return made
 
     def _run(self, e: EntryPoint) -> str:
         separator = ", " if e.tensors else ""
         check = f"  if (!{self.name}_weights) return 2;\n" if self.keep == weights_file.FILE else ""
         arguments = ", ".join(x for x in (e.arguments, "base", "end") if x)
         first = room.storage(self.name, self.upper, self.arena_bytes)[1]
+        base, *higher = self.variants
+        levels = "".join(
+            f"  if ({self.name}_level_number == {n}) return {v.functions[e.function.name]}({arguments});\n"
+            for n, v in reversed(list(enumerate(higher, 1)))
+        )
+        levels = f"#if IRT_LEVELS\n{levels}#endif\n" if levels else ""
         return (
             f"int {e.run_with}(void *arena, size_t size{separator}{e.declarations}) {{\n"
             f"  unsigned char *base = (unsigned char *)arena, *end;\n"
@@ -277,20 +315,10 @@ class _Writer:
             f"  if (!arena || size < {self.upper}_ARENA_SIZE) return 1;\n"
             f"  end = base + size;\n"
             f"  base += ({ALIGNMENT}u - (uintptr_t)base % {ALIGNMENT}u) % {ALIGNMENT}u;\n"
-            f"  return {self.functions[e.function.name]}({arguments});\n}}\n\n"
+            f"{levels}  return {base.functions[e.function.name]}({arguments});\n}}\n\n"
             f"int {e.run}({e.declarations or 'void'}) {{\n{first}"
             f"  return {e.run_with}({self.name}_storage, {self.upper}_ARENA_SIZE{separator}{e.arguments});\n}}\n"
         )
-
-
-@dataclass(frozen=True)
-class _Kernel:
-    about: str
-    text: KernelText
-
-    def define(self, linkage: str = "static") -> str:
-        """The function behind its comment."""
-        return f"{self.about}\n{self.text.define(linkage)}"
 
 
 @dataclass(frozen=True)
@@ -298,6 +326,9 @@ class _Constants:
     inside: list[str]
     outside: str
 
+
+_LEVELS = ("level", "levels", "level_number", "choose_level")
+"""What functions and data around levels of processors are called behind `NAME_`."""
 
 _WHY_POSIX = "/* for mmap */"
 
@@ -315,8 +346,19 @@ def _quoted(text: str) -> str:
     return "".join(c for c in text if c not in '"\\')
 
 
+def _type_section(types: dict[tuple[str, int], None]) -> list[str]:
+    """Vector types, which need nothing of the processor before they are used."""
+    if not types:
+        return []
+    made = [vector_types.define_type(dtype, lanes) for dtype, lanes in sorted(types)]
+    return ["#if defined(__GNUC__) && !defined(IRT_NO_VECTOR)", *made, "#endif", ""]
+
+
 def _vector_section(
-    types: dict[tuple[str, int], None], functions: dict[tuple[str, str, int], None], notice: list[str]
+    types: dict[tuple[str, int], None],
+    functions: dict[tuple[str, str, int], None],
+    notice: list[str],
+    defines_types: bool,
 ) -> list[str]:
     """Vector types and functions on vectors, for compilers that have them."""
     if not types:
@@ -325,7 +367,7 @@ def _vector_section(
     widest = max(lanes * dtypes.itemsize(dtype) for dtype, lanes in types)
     needed = " && defined(__AVX512F__)" if widest > 32 else " && defined(__AVX__)" if widest > 16 else ""
     lines = [f"#if defined(__GNUC__) && !defined(IRT_NO_VECTOR){needed}", "#define IRT_VECTOR 1"]
-    lines += [vector_types.define_type(dtype, lanes) for dtype, lanes in sorted(types)]
+    lines += [vector_types.define_type(dtype, lanes) for dtype, lanes in sorted(types)] if defines_types else []
     made: dict[tuple[str, str, int], str] = {}
     for name, dtype, lanes in functions:
         made.update(vector_math.define(name, dtype, lanes))

@@ -92,6 +92,7 @@ def write_header(
     weights_bytes: int,
     summary: Sequence[str],
     deep: bool = False,
+    levels: Sequence[str] = (),
 ) -> str:
     """The text of `NAME.h`.
 
@@ -99,6 +100,7 @@ def write_header(
         weights_bytes: size of the weights file, 0 where there is none.
         summary: lines of the comment at its beginning.
         deep: some function calls itself.
+        levels: of processors, one of which is chosen where the program runs.
     """
     upper = name.upper()
     lines = comment(summary)
@@ -139,6 +141,13 @@ def write_header(
             f"int {e.run}({e.declarations or 'void'});",
             "/* The same in the caller's workspace. */",
             f"int {e.run_with}(void *arena, size_t size{separator}{e.declarations});",
+        ]
+    if levels:
+        lines += [
+            "",
+            f"/* The level of processors whose kernels run here: one of {', '.join(levels)}. IRT_LEVEL in the",
+            " * environment names the highest that may be chosen. */",
+            f"const char *{name}_level(void);",
         ]
     lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
     return "\n".join(lines)

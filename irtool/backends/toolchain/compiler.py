@@ -27,7 +27,8 @@ _LEVELS = (
 )
 """Levels of the x86-64 psABI, with macros of GCC and Clang that tell them."""
 
-_NATIVE_NAMES = {"amd64": "x86_64", "arm64": "aarch64", "i686": "i386"}
+NATIVE_NAMES = {"amd64": "x86_64", "arm64": "aarch64", "i686": "i386"}
+"""What compilers call an architecture that others call otherwise."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Compiler:
         target = self.target
         if self.mcpu == "native":
             here = platform.machine().lower()
-            if target and target.split("-")[0] != _NATIVE_NAMES.get(here, here):
+            if target and target.split("-")[0] != NATIVE_NAMES.get(here, here):
                 return []  # a cross compiler: its processors are not this one
         arm = target.startswith(("aarch64", "arm"))
         return [f"-mcpu={self.mcpu}" if arm and not self.mcpu.startswith("armv") else f"-march={self.mcpu}"]

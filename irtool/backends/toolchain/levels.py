@@ -1,0 +1,170 @@
+"""Levels of processors: one library has the kernels for several of them, and takes the highest that the machine has.
+
+The code of a level is between two pragmas that allow its instructions there, whatever the rest of the file is compiled for.
+The lowest level is compiled as the file is: it is what runs where nothing above it can, and what compilers without these
+pragmas see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...diagnostics import UsageError, nearest
+from ...tir.vector_target import VectorTarget
+
+PORTABLE = "portable"
+"""The value of `mcpu` that means the usual levels of the compiler's architecture."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of an architecture.
+
+    Attributes:
+        name: as compilers take it behind `-march=`.
+        macro: what compilers define for the architecture.
+        features: what its code may use, as the attribute `target` takes it.
+        probe: the C condition by which a running program tells that the processor has it.
+        machine: its vectors.
+    """
+
+    name: str
+    macro: str
+    features: str
+    probe: str
+    machine: VectorTarget
+
+    @property
+    def suffix(self) -> str:
+        """What names of its functions in C end in: `_v3`."""
+        word = self.name.removeprefix("x86-64-").replace("x86-64", "v1")
+        return "_" + "".join(c if c.isalnum() else "_" for c in word)
+
+
+def _x86(name: str, features: str, tested: str, vectors: VectorTarget) -> Level:
+    probe = " && ".join(f'__builtin_cpu_supports("{f}")' for f in tested.split(","))
+    return Level(name, "__x86_64__", features, probe, vectors)
+
+
+_V2 = "sse3,ssse3,sse4.1,sse4.2,popcnt"
+_V3 = f"{_V2},avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe"
+_V4 = f"{_V3},avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
+_ARM = VectorTarget(16, 32)
+
+# What is tested has been known to `__builtin_cpu_supports` since gcc 6; a processor with these has the rest of its level.
+LEVELS: tuple[Level, ...] = (
+    _x86("x86-64", "", "sse2", VectorTarget(16, 16)),
+    _x86("x86-64-v2", _V2, "sse4.2,popcnt", VectorTarget(16, 16)),
+    _x86("x86-64-v3", _V3, "avx2,bmi2,fma", VectorTarget(32, 16)),
+    _x86("x86-64-v4", _V4, "avx512f,avx512bw,avx512cd,avx512dq,avx512vl", VectorTarget(64, 32)),
+    Level("armv8-a", "__aarch64__", "", "1", _ARM),
+    Level(
+        "armv8.2-a",
+        "__aarch64__",
+        "arch=armv8.2-a+fp16+dotprod",
+        # Atomics, half-precision arithmetic and dot products, by the bits that Linux has for them.
+        "(getauxval(16) & 0x100500ul) == 0x100500ul",
+        _ARM,
+    ),
+)
+"""Every level, lower ones of an architecture before higher ones."""
+
+_PORTABLE = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4"), "aarch64": ("armv8-a",)}
+"""By architecture. Every 64-bit Arm processor has vectors of 128 bits, and these kernels use nothing that came later."""
+
+
+def find_levels(mcpu: str, architecture: str) -> tuple[Level, ...]:
+    """The levels that `mcpu` names, lowest first; none where it names one processor.
+
+    Args:
+        mcpu: `portable`, or names with commas between them.
+        architecture: of the compiler, `x86_64`; of others than those with levels, `portable` gives none.
+
+    Raises UsageError for a name that is no level, and for levels of several architectures.
+    """
+    if mcpu == PORTABLE:
+        names: Sequence[str] = _PORTABLE.get(architecture, ())
+    elif "," in mcpu:
+        names = [n.strip() for n in mcpu.split(",")]
+    else:
+        return ()
+    known = [level.name for level in LEVELS]
+    for name in names:
+        if name not in known:
+            said = f"mcpu={mcpu!r}: {name!r} is not one of the levels {', '.join(known)}"
+            raise UsageError(said, help=nearest(name, known))
+    found = tuple(level for level in LEVELS if level.name in names)
+    if len({level.macro for level in found}) > 1:
+        raise UsageError(f"mcpu={mcpu!r} has levels of several architectures")
+    if found and architecture and found[0].macro != f"__{architecture}__":
+        raise UsageError(f"mcpu={mcpu!r}: the C compiler makes code for {architecture}")
+    return found
+
+
+def open_level(level: Level) -> list[str]:
+    """The lines before code of a level."""
+    return [
+        "#ifdef __clang__",
+        f'#pragma clang attribute push(__attribute__((target("{level.features}"))), apply_to = function)',
+        "#else",
+        "#pragma GCC push_options",
+        f'#pragma GCC target("{level.features}")',
+        "#endif",
+    ]
+
+
+CLOSE_LEVEL = [
+    "#ifdef __clang__",
+    "#pragma clang attribute pop",
+    "#else",
+    "#pragma GCC pop_options",
+    "#endif",
+]
+"""The lines behind code of a level."""
+
+
+def define_levels(levels: Sequence[Level]) -> list[str]:
+    """C that defines IRT_LEVELS: whether the code of the levels above the lowest is compiled."""
+    linux = "" if _is_x86(levels) else " && defined(__linux__)"
+    return [
+        f"/* The kernels for {', '.join(level.name for level in levels[1:])}, beside those for {levels[0].name}. */",
+        f"#if defined(__GNUC__) && defined({levels[0].macro}){linux} && !defined(IRT_NO_VECTOR)",
+        "#define IRT_LEVELS 1",
+        "#else",
+        "#define IRT_LEVELS 0",
+        "#endif",
+        "",
+    ]
+
+
+def choose_level(name: str, levels: Sequence[Level]) -> str:
+    """C that sets `NAME_level_number` when the program or library is loaded, and the function that tells it.
+
+    The environment variable IRT_LEVEL names the highest that may be taken, for measuring and testing the others.
+    """
+    higher = levels[1:]
+    names = ", ".join(f'"{level.name}"' for level in levels)
+    include = "" if _is_x86(levels) else "#include <sys/auxv.h>\n"
+    prepare = "  __builtin_cpu_init();\n" if _is_x86(levels) else ""
+    # Each test asks for the level below, too: a processor that lacks a part of that is none of the level above.
+    tests = [
+        f"  if (found == {n - 1} && most >= {n} && {level.probe}) found = {n};" for n, level in enumerate(higher, 1)
+    ]
+    return (
+        f"static const char *const {name}_levels[] = {{{names}}};\n"
+        "\n"
+        f"#if IRT_LEVELS\n{include}#include <stdlib.h>\n\n"
+        f"static int {name}_level_number;\n\n"
+        f"__attribute__((constructor)) static void {name}_choose_level(void) {{\n"
+        f'  const char *wanted = getenv("IRT_LEVEL");\n'
+        f"  int most = {len(higher)}, found = 0, n;\n"
+        f"  for (n = 0; wanted && n < {len(levels)}; ++n) if (!strcmp(wanted, {name}_levels[n])) most = n;\n"
+        f"{prepare}" + "\n".join(tests) + f"\n  {name}_level_number = found;\n}}\n"
+        f"#else\nenum {{ {name}_level_number = 0 }};\n#endif\n\n"
+        f"const char *{name}_level(void) {{ return {name}_levels[{name}_level_number]; }}\n"
+    )
+
+
+def _is_x86(levels: Sequence[Level]) -> bool:
+    return levels[0].macro == "__x86_64__"

@@ -1,0 +1,51 @@
+"""A copy of a program that shares its constants: the same network, to be scheduled for another processor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .program import CONSTANT, Branch, Loop, Program, Slot
+
+
+def copy_program(program: Program) -> Program:
+    """The same functions, steps and slots as new objects, and the very same kernels and constants.
+
+    Stages that replace kernels in the steps, or that give slots their places, leave the original as it is.
+    """
+    slots: dict[Slot, Slot] = {}
+
+    def slot(old: Slot) -> Slot:
+        old = old.resolve()
+        if old.kind == CONSTANT:
+            return old
+        made = slots.get(old)
+        if made is None:
+            made = slots[old] = Slot(old.name, old.shape, old.dtype, old.kind, old.data)
+            made.offset = old.offset
+        return made
+
+    functions = {}
+    for name, f in program.functions.items():
+        body: list[Any] = []
+        functions[name] = replace(
+            f, params=[slot(s) for s in f.params], results=[slot(s) for s in f.results], body=body
+        )
+        waiting = [(f.body, body)]
+        while waiting:
+            source, target = waiting.pop()
+            for step in source:
+                changed: dict[str, Any] = {}
+                if isinstance(step, Branch):
+                    changed = {"then": [], "other": []}
+                    waiting += [(step.then, changed["then"]), (step.other, changed["other"])]
+                elif isinstance(step, Loop):
+                    changed = {"bodies": [[] for _ in step.bodies]}
+                    waiting += list(zip(step.bodies, changed["bodies"]))
+                for key, value in vars(step).items():
+                    if isinstance(value, Slot):
+                        changed[key] = slot(value)
+                    elif isinstance(value, list) and key not in changed:
+                        changed[key] = [slot(s) for s in value]
+                target.append(replace(step, **changed))
+    return replace(program, functions=functions, kernels=list(program.kernels), constants=list(program.constants))
