@@ -9,6 +9,8 @@ PROMISES = {
     "primitives": "schedules are made of primitives: what build --explain prints is read again by --schedule, strategies compete, others can be loaded",
     "replay": "every step that build --explain prints makes the same nest again: packed operands, combined windows and bands too",
     "forms": "what lowering knows of a kernel's stages — axes, reductions, epilogues — is what schedules work on",
+    "linear layers": "the build composes linear layers with constant weights, and runs 1x1 convolutions at the lowest resolution",
+    "epilogues": "a kernel that passes over the result of another is part of it, past reshapes and transposes, if vectors allow",
     "sizes": "cache sizes, latencies and amounts of work by which nests are sized are fields of the target, which can be set",
     "several processors in one library": "C for several levels of processors shares its weights, takes the highest level that the machine has, and is right at each",
     "codes": "diagnostics have codes, which `irtool explain` explains with an example that shows the mistake; plug-ins have their own",

@@ -149,7 +149,7 @@ def explain_pipeline(name: str) -> str:
     lines.append(
         "\nThe number is the lowest level at which the pass runs; --disable-pass and --require-pass override it."
     )
-    if name == "default":
+    if name == "build":
         lines += ["", _LEAVES_OUT.format("--require-pass")]
         lines += [f"  {left_out:28s} {reason}" for left_out, reason in LEFT_OUT.items()]
     return "\n".join(lines)
@@ -167,15 +167,15 @@ def reference() -> str:
         "Generated from the classes of the passes (`python -m irtool.commands.references`); a test keeps it fresh.",
         "Passes on loop nests have [a page of their own](tir-passes.md).",
     ]
-    for name in ("default", "vm"):
+    for name in ("build", "default", "vm"):
         out += ["", f"## The pipeline {name}", "", f"`{_levels(name)}` · {PIPELINES[name].summary}", ""]
         out += ["| pass | reason for its place |", "| --- | --- |"]
         out += [f"| `{text}` | {reason} |" for text, reason in PIPELINES[name].rows]
-        if name == "default":
+        if name == "build":
             out += ["", _LEAVES_OUT.format("`--require-pass`"), ""]
             out += [f"- `{left_out}`: {reason}" for left_out, reason in LEFT_OUT.items()]
     out += ["", "## Other pipelines", "", "| pipeline | description |", "| --- | --- |"]
-    out += [f"| `{_levels(n)}` | {p.summary} |" for n, p in PIPELINES.items() if n not in ("default", "vm")]
+    out += [f"| `{_levels(n)}` | {p.summary} |" for n, p in PIPELINES.items() if n not in ("build", "default", "vm")]
     out += ["", "## Options of the pass context", "", "| option | kind | default | read by | meaning |"]
     out += ["| --- | --- | --- | --- | --- |"]
     for key, kind, default, readers, meaning in (_config_row(*found) for found in config_options()):

@@ -78,7 +78,7 @@ def prepare(
     planned = {"PlanDevices"} if next(mentioned_devices(module), None) is not None else set()
     return run_passes(
         module,
-        f"default<O{opt_level}>",
+        f"build<O{opt_level}>",
         opt_level=opt_level,
         required_pass=required,
         disabled_pass=disabled | (LEFT_OUT.keys() - required - planned),

@@ -56,6 +56,17 @@ _PREFIX: tuple[_Row, ...] = (
     _Row("FastMath", "only at level 4: cheaper, less exact exp, tanh, erf"),
     _Row("FoldConstant", "layout transforms and scaling of weights are evaluated"),
 )
+_OWN: tuple[PipelineRow, ...] = (
+    (
+        "FoldExplicitPadding",
+        "kernels of convolutions and pools pad what they read; a padded copy would be a kernel of its own",
+    ),
+    (
+        "ComposeLinear",
+        "weights are constants now: linear layers without anything between them are composed, at the lowest resolution",
+    ),
+)
+"""What only `irtool build` runs, before kernels are formed: TVM has no such passes, and its own give TVM's results."""
 _SPLIT: PipelineRow = ("SplitArgs", "the target may limit the number of kernel arguments")
 _PLAN: PipelineRow = (
     "PlanDevices{mentioned_only=true}",
@@ -125,6 +136,11 @@ def _rows(vm: bool, homogeneous: bool, whole: bool) -> tuple[PipelineRow, ...]:
     return prefix + ((_SPLIT,) if homogeneous else ()) + _GRAPH
 
 
+def _build() -> tuple[PipelineRow, ...]:
+    prefix = _rows(vm=False, homogeneous=True, whole=False)
+    return prefix + _OWN + _rows(vm=False, homogeneous=True, whole=True)[len(prefix) :]
+
+
 @dataclass(frozen=True)
 class Described:
     """A pipeline: what it is, and its rows in order."""
@@ -134,7 +150,10 @@ class Described:
 
 
 PIPELINES: dict[str, Described] = {
-    "default": Described("the build pipeline", _rows(vm=False, homogeneous=True, whole=True)),
+    "build": Described(
+        "what `irtool build` and `irtool run` run: `default`, and passes that TVM does not have", _build()
+    ),
+    "default": Described("TVM's build pipeline", _rows(vm=False, homogeneous=True, whole=True)),
     "vm": Described(
         "the pipeline of TVM's virtual machine",
         _rows(vm=True, homogeneous=True, whole=True),
@@ -159,4 +178,4 @@ PIPELINES: dict[str, Described] = {
         _rows(vm=True, homogeneous=False, whole=False),
     ),
 }
-"""Every pipeline that has a name, in TVM's order of passes."""
+"""Every pipeline that has a name; but for `build`, in TVM's order of passes."""

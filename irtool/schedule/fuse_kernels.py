@@ -37,14 +37,14 @@ def fuse_kernels(program: Program, target: VectorTarget) -> None:
     """Joins what can be joined in every function of the program."""
     joiner = _Joiner(target)
     for f in program.functions.values():
-        mentions = _mentions(f)
-        for body in _bodies(f):
+        mentions = mentions_of(f)
+        for body in straight_bodies(f):
             body[:] = joiner.joined(body, mentions)
     used = {s.kernel: None for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
     program.kernels = list(used)
 
 
-def _bodies(f: HostFunction) -> Iterator[list]:
+def straight_bodies(f: HostFunction) -> Iterator[list]:
     """Lists of steps that run one after the other."""
     yield f.body
     for s in steps(f.body):
@@ -55,7 +55,7 @@ def _bodies(f: HostFunction) -> Iterator[list]:
             yield from s.bodies
 
 
-def _mentions(f: HostFunction) -> dict[Slot, set[int]]:
+def mentions_of(f: HostFunction) -> dict[Slot, set[int]]:
     """For each slot the steps, by identity, that name it; parameters and results name theirs too."""
     found: dict[Slot, set[int]] = {}
     for s in steps(f.body):
@@ -141,7 +141,7 @@ class _Joiner:
         between = [buffers[x] for x in buffers if x in inner]
         params = [buffers[x] for x in (*inputs, *outputs)]
         made = Kernel(
-            _name(first.kernel, second.kernel),
+            name_of_both(first.kernel, second.kernel),
             params,
             parts,
             len(outputs),
@@ -154,7 +154,8 @@ class _Joiner:
         return made if _is_one_loop(fuse_row_loops(schedule_kernel(made, self.target), self.target)) else None
 
 
-def _name(a: Kernel, b: Kernel) -> str:
+def name_of_both(a: Kernel, b: Kernel) -> str:
+    """The name of two kernels made one."""
     prefix = "tvmgen_default_fused"
     return a.name + (b.name[len(prefix) :] if b.name.startswith(prefix) else f"_{b.name}")
 

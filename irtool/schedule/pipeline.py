@@ -10,6 +10,7 @@ from ..tir.program import Program, RunKernel, constants_in_use, steps
 from ..tir.vector_target import VectorTarget
 from .equal_constants import share_equal_constants
 from .finite_weights import finite_inputs, mark_finite
+from .fuse_epilogues import fuse_epilogues
 from .fuse_kernels import fuse_kernels
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
@@ -69,6 +70,12 @@ def _drop_constants(program: Program, target: VectorTarget) -> None:
 
 
 SCHEDULE: tuple[ProgramStage, ...] = (
+    ProgramStage(
+        "FuseEpilogues",
+        "merges kernels of which the second passes over the result of the first, past reshapes and transposes; before layouts",
+        fuse_epilogues,
+        vectors=True,
+    ),
     ProgramStage(
         "DecomposePhases",
         "each strided transposed convolution becomes one dense reduction per phase, which layouts and strategies support",

@@ -234,6 +234,6 @@ def test_the_manual_explains_each_row(name: str) -> None:
 
 
 def test_the_build_says_what_it_leaves_out() -> None:
-    out = command("passes", "default")[1]
+    out = command("passes", "build")[1]
     left_out = out.partition("skip these unless --require-pass names them:")[2]
     assert all(name in left_out for name in ("AlterOpLayout", "LabelOps", "PlanDevices"))
