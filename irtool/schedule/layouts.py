@@ -15,6 +15,7 @@ from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, Scope, blocked
 from ..tir.vector_target import VectorTarget
 from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate, vectors_per_block
+from .shared_weights import shared_weights
 
 
 def assign_layouts(program: Program, target: VectorTarget) -> None:
@@ -45,8 +46,9 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
         _choose(s, preferred[s], chosen, plain)
     variants: dict[tuple, Kernel] = {}
     packed: dict[tuple[Slot, Layout], Slot] = {}
+    shared = shared_weights(calls, {s: _packable(s, preferred[s]) for s in calls}, plain)
     for s in calls:
-        _specialise(s, preferred[s], chosen, variants, packed)
+        _specialise(s, preferred[s], chosen, shared, variants, packed)
     used: dict[int, Kernel] = {}
     constants: dict[Slot, None] = {}
     for f in program.functions.values():
@@ -119,20 +121,22 @@ def _specialise(
     s: RunKernel,
     preferred: dict[Buffer, LayoutPreference],
     chosen: dict[Slot, LayoutPreference],
+    shared: dict[Slot, LayoutPreference],
     variants: dict[tuple, Kernel],
     packed: dict[tuple[Slot, Layout], Slot],
 ) -> None:
     kernel = s.kernel
     held: dict[Buffer, LayoutPreference] = {}
+    blocks = _packable(s, preferred)
     for n, (slot, b) in enumerate(zip(s.inputs, kernel.inputs)):
         slot = slot.resolve()
-        if slot.kind == CONSTANT and b in preferred and slot.shape == b.shape:
-            if _worthwhile(b, preferred[b]):
-                held[b] = _grouped(b, preferred[b], any(o in preferred for o in kernel.outputs))
-                layout = blocked(_shape(b, held[b]), held[b].axis, held[b].factor)
-                s.inputs[n] = packed.setdefault(
-                    (slot, layout), _packed(slot, _shape(b, held[b]), layout, _packed_name(slot, packed))
-                )
+        wanted = blocks.get(b) or shared.get(slot)
+        if wanted is not None:
+            held[b] = wanted
+            layout = blocked(_shape(b, wanted), wanted.axis, wanted.factor)
+            if (slot, layout) not in packed:
+                packed[slot, layout] = _packed(slot, _shape(b, wanted), layout, _packed_name(slot, packed))
+            s.inputs[n] = packed[slot, layout]
         elif slot in chosen:
             held[b] = chosen[slot]
     for slot, b in zip(s.outputs, kernel.outputs):
@@ -143,6 +147,17 @@ def _specialise(
     if key not in variants:
         variants[key] = _variant(kernel, {**held, **inner}, sum(1 for k in variants if k[0] == id(kernel)))
     s.kernel = variants[key]
+
+
+def _packable(s: RunKernel, preferred: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
+    """The blocks of those constants that a call reads in the order of its own."""
+    spatial = any(o in preferred for o in s.kernel.outputs)
+    return {
+        b: _grouped(b, preferred[b], spatial)
+        for slot, b in zip(s.inputs, s.kernel.inputs)
+        if slot.resolve().kind == CONSTANT and slot.resolve().shape == b.shape
+        if b in preferred and _worthwhile(b, preferred[b])
+    }
 
 
 def _grouped(b: Buffer, preference: LayoutPreference, spatial: bool) -> LayoutPreference:

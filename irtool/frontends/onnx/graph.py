@@ -173,6 +173,8 @@ class GraphImporter:
             if cls.folds and not node.subgraphs:
                 found = [sampled(node.op_type, _folded(v, inputs), inputs) for v in found]
             found = with_element_types(find_schema(node, opset), inputs, found)
+            if cls.folds and not node.subgraphs and all(i is None or i.is_weight for i in inputs):
+                found = [replace(v, settled=True) if v is not None else None for v in found]
         except IrError as error:
             self.failures += noted(error, node)
             frame.scope.values.update(dict.fromkeys(filter(None, node.outputs)))

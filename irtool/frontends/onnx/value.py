@@ -26,6 +26,7 @@ class Value:
             computed from these. bfloat16 as its bits.
         parameter: True for an initializer that is a parameter of `@main`: its elements are known, and may be others
             when the program runs, so only what decides shapes may look at them.
+        settled: True where it is computed from constants and initializers alone, so that a build knows it.
         narrow: the type of the elements in ONNX, where Relay does not have it and holds them in a wider one.
     """
 
@@ -35,6 +36,7 @@ class Value:
     samples: tuple[np.ndarray, ...] | None = None
     """Its elements for some choices of the extents that are not known: see `partial`."""
     narrow: Narrow | None = None
+    settled: bool = False
 
     @staticmethod
     def of(expr: Expr) -> Value:
@@ -79,6 +81,11 @@ class Value:
     def rank(self) -> int:
         """The number of axes."""
         return len(self.tensor.shape)
+
+    @property
+    def is_weight(self) -> bool:
+        """True where a build knows the elements: those of constants, initializers, and what is computed from these."""
+        return self.known is not None or self.settled
 
     def extents(self, what: str) -> tuple[int, ...]:
         """The extents as integers. Raises IrError, in which `what` names the tensor, where one is unknown."""

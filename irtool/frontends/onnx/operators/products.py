@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TypeGuard
 
 from ....diagnostics import IrError
-from ....ir import Dim, Tuple
+from ....ir import Call, Dim, Expr, TensorType, Tuple
 from ....ops.base import is_call_to
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
@@ -13,13 +14,34 @@ from ..value import Value, apply
 
 
 def matrix_product(a: Value, b: Value) -> Value:
-    """`a @ b` of a tensor `(…, M, K)` and a matrix `(K, N)`; a matrix of known elements is stored transposed.
+    """`a @ b` of a tensor `(…, M, K)` and a matrix `(K, N)`, which is stored transposed if a build knows it.
 
-    So is one that is dequantized: there is no integer form of other products.
+    So is one that is dequantized: there is no integer form of other products. A matrix that is transposed here is stored as it is
+    without that, and stays one with what else reads it, as the table of an embedding.
     """
-    if b.known is not None or is_call_to(b.expr, "qnn.dequantize"):
-        return a.call("nn.dense", b.call("transpose", axes=[1, 0]), units=_known(b.shape[1]))
-    return a.call("nn.matmul", b, units=_known(b.shape[1]))
+    is_stored = b.is_weight or is_transposed(b.expr) or is_call_to(b.expr, "qnn.dequantize")
+    return dense(a, transposed(b)) if is_stored else a.call("nn.matmul", b, units=_known(b.shape[1]))
+
+
+def dense(a: Value, weights: Value) -> Value:
+    """The product of a tensor `(…, K)` and the transpose of weights `(N, K)`."""
+    return a.call("nn.dense", weights, units=_known(weights.shape[0]))
+
+
+def transposed(b: Value) -> Value:
+    """The transpose of a matrix: of a transpose, what it is the transpose of."""
+    if is_transposed(b.expr):
+        return Value.of(b.expr.args[0])
+    return b.call("transpose", axes=[1, 0])
+
+
+def is_transposed(e: Expr) -> TypeGuard[Call]:
+    """True for the transpose of a matrix."""
+    if not is_call_to(e, "transpose"):
+        return False
+    axes = e.attrs.axes  # type: ignore[union-attr]  # an operator's
+    t = e.checked_type
+    return isinstance(t, TensorType) and len(t.shape) == 2 and (axes is None or [a % 2 for a in axes] == [1, 0])
 
 
 @onnx_operator("MatMul")
@@ -118,8 +140,8 @@ class Gemm(OnnxOperator):
         transA: int = 0,  # ONNX's name
         transB: int = 0,  # ONNX's name
     ) -> Result:
-        a = a.call("transpose", axes=[1, 0]) if transA else a
-        found = a.call("nn.dense", b, units=_known(b.shape[0])) if transB else matrix_product(a, b)
+        a = transposed(a) if transA else a
+        found = dense(a, b) if transB else matrix_product(a, b)
         found = _scaled(found, alpha)
         if c is None or not beta:
             return found
