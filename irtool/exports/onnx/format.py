@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...diagnostics import InternalError, IrError, UsageError
 from ...ir import Function, Module, TensorType, Type
+from ...passes.mistakes import WrongPassOption
 from ..base import Export, File, Request, export
 from ..unsupported import Unsupported
 from .emit import Emitter
@@ -164,7 +165,9 @@ def require_package(opset: int) -> None:
     newest = defs.onnx_opset_version()
     if not OLDEST_OPSET <= opset <= newest:
         raise UsageError(
-            f"opset {opset} is not among those that can be written", help=f"they are {OLDEST_OPSET} to {newest}"
+            f"opset {opset} is not among those that can be written",
+            help=f"they are {OLDEST_OPSET} to {newest}",
+            code=WrongPassOption,
         )
 
 

@@ -9,7 +9,7 @@ from ...deferred import np
 from ...diagnostics import Diagnostic, IrError, UsageError, nearest
 from ...ir import ANY, Dim, TensorType
 from ...ir.conversion import fit
-from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
+from .mistakes import DamagedModel, UnfitInput, UnknownExtent, UnsupportedNode
 from .model import Model
 from .names import Names
 from .tensors import held_dtype
@@ -71,14 +71,21 @@ def input_types(model: Model, shapes: Mapping[str, Sequence[int]], dims: Mapping
     inputs = graph_inputs(model)
     for name in shapes:
         if name not in inputs:
-            raise UsageError(f"the model has no input {name}", help=nearest(name, inputs) or _listed("inputs", inputs))
+            raise _no_input(name, inputs)
     named = dict.fromkeys(d for i in inputs.values() for d in _dimension_names(i))
     for name in dims:
         if name not in named:
             raise UsageError(
-                f"no dimension of an input is called {name}", help=nearest(name, named) or _listed("dimensions", named)
+                f"no dimension of an input is called {name}",
+                help=nearest(name, named) or _listed("dimensions", named),
+                code=UnfitInput,
             )
     return {name: _input_type(i, model, shapes.get(name), dims) for name, i in inputs.items()}
+
+
+def _no_input(name: str, inputs: Mapping[str, Any]) -> UsageError:
+    help = nearest(name, inputs) or _listed("inputs", inputs)
+    return UsageError(f"the model has no input {name}", help=help, code=UnfitInput)
 
 
 def _listed(what: str, names: Mapping[str, Any]) -> str:
@@ -108,14 +115,18 @@ def _input_type(value: Any, model: Model, given: Sequence[int] | None, dims: Map
             )
         return TensorType(tuple(written), dtype)
     if any(not isinstance(d, int) or isinstance(d, bool) or d < 0 for d in given):
-        raise UsageError(f"the shape of {what} is {tuple(given)}: extents are integers that are not negative")
+        raise UsageError(
+            f"the shape of {what} is {tuple(given)}: extents are integers that are not negative", code=UnfitInput
+        )
     if written is not None:
         fits = len(written) == len(given) and all(
             not isinstance(w, int) or w == g for w, g in zip(written, given, strict=True)
         )
         if not fits:
             has = ", ".join(str(d) for d in written)
-            raise UsageError(f"{what} has the shape ({has}) in the model, so it cannot have {tuple(given)}")
+            raise UsageError(
+                f"{what} has the shape ({has}) in the model, so it cannot have {tuple(given)}", code=UnfitInput
+            )
     return TensorType(tuple(int(d) for d in given), dtype)
 
 
@@ -135,6 +146,6 @@ def check_values(values: Mapping[str, Any], types: Mapping[str, TensorType]) -> 
     found = {}
     for name, value in values.items():
         if name not in types:
-            raise UsageError(f"the model has no input {name}", help=nearest(name, types) or _listed("inputs", types))
+            raise _no_input(name, types)
         found[name] = fit(value, types[name], f"the input {name}")
     return found

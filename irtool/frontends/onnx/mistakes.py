@@ -52,3 +52,20 @@ net (float[batch, 3] x) => (float[batch, 3] y) {
 }
 """
     command = "run %s"
+
+
+@code("E1004")
+class UnfitInput(Code):
+    """A shape, an extent or a value for an input that the model does not have, or that does not fit the input.
+
+    `irtool info model.onnx` lists the inputs with their types; names of dimensions stand in the types. A shape has an extent for each
+    axis, and those that the model fixes as they are.
+    """
+
+    example = """\
+<ir_version: 8, opset_import: ["": 17]>
+net (float[batch, 3] x) => (float[batch, 3] y) {
+  y = Relu(x)
+}
+"""
+    command = "check --dim bach=2 %s"
