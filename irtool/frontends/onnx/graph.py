@@ -172,6 +172,9 @@ class GraphImporter:
             found = _converted(operator, inputs, attributes)
             if cls.folds and not node.subgraphs:
                 found = [sampled(node.op_type, _folded(v, inputs), inputs) for v in found]
+                for v in found:
+                    if v is not None:
+                        self.functions.symbols.follow(v, inputs)
             found = with_element_types(find_schema(node, opset), inputs, found)
             if cls.folds and not node.subgraphs and all(i is None or i.is_weight for i in inputs):
                 found = [replace(v, settled=True) if v is not None else None for v in found]

@@ -92,6 +92,10 @@ class _Importer:
         scope.values.update({name: replace(v, narrow=narrow[name]) for name, v in given.items()})
         scope.values.update({n: self._initializer(p) for n, p in graph.initializers.items() if n not in self.types})
         importer = GraphImporter(self.model, scope, self.model.opsets, self.failures, self._step)
+        for i in graph.inputs:
+            for axis, d in enumerate(i.type.tensor_type.shape.dim if i.name in params else ()):
+                if d.dim_param:
+                    importer.functions.symbols.name(params[i.name], axis, d.dim_param)
         found = importer.convert_nodes(graph.nodes, scope, [o.name for o in graph.outputs])
         if self.failures:
             raise IrError(collected(self.failures, self.model.name))

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...deferred import np
+from ...diagnostics import IrError
 from ...infer.infer import infer_expr
 from ...interp.evaluate import evaluate_expr
-from ...ir import Constant, Expr, TensorType, rewrite
+from ...ir import Constant, Expr, TensorType, Var, rewrite
 from ...passes.constants import array_constant
 from .value import Value
 
@@ -29,24 +30,71 @@ _EXACT = frozenset(
 """Operators whose results are elements of their inputs, or sums and products of these."""
 
 
+Numbers = tuple[int, ...]
+"""An extent, for each choice of numbers for the symbols."""
+
+
 class Symbols:
     """Numbers that stand for extents which are not known, the same for each axis of a tensor wherever it is asked for."""
 
     def __init__(self) -> None:
-        self._numbers: dict[tuple[Expr, int], tuple[int, ...]] = {}
+        self._numbers: dict[tuple[Expr, int], Numbers] = {}
+        self._named: dict[str, Numbers] = {}
+        self._drawn = 0
 
-    def of(self, e: Expr, axis: int) -> tuple[int, ...]:
+    def of(self, e: Expr, axis: int) -> Numbers:
         """The numbers of an extent."""
-        at = (e, axis)
-        if at not in self._numbers:
-            draw = random.Random(len(self._numbers))
-            self._numbers[at] = tuple(draw.randrange(1 << 18, 1 << 19) for _ in range(_CHOICES))
-        return self._numbers[at]
+        return self._numbers.setdefault((e, axis), ()) or self.put(e, axis, self._draw())
+
+    def extents(self, value: Value) -> list[Numbers]:
+        """The numbers of all extents of a tensor."""
+        return [(d,) * _CHOICES if isinstance(d, int) else self.of(value.expr, a) for a, d in enumerate(value.shape)]
+
+    def put(self, e: Expr, axis: int, numbers: Numbers) -> Numbers:
+        """Says what the numbers of an extent are."""
+        self._numbers[e, axis] = numbers
+        return numbers
+
+    def name(self, e: Expr, axis: int, name: str) -> None:
+        """Says that an extent is the one that has this name in the model, as others may be."""
+        self._named[name] = self.put(e, axis, self._named.get(name) or self._draw())
+
+    def follow(self, value: Value, inputs: Sequence[Value | None]) -> None:
+        """Infers the numbers of a result's extents from those of what it is computed from."""
+        t = value.type
+        if not isinstance(t, TensorType) or all(
+            isinstance(d, int) or (value.expr, a) in self._numbers for a, d in enumerate(t.shape)
+        ):
+            return
+        tensors = [
+            i for i in inputs if i is not None and isinstance(i.type, TensorType) and not isinstance(i.expr, Constant)
+        ]
+        rows = [self.extents(i) for i in tensors]
+        shapes = []
+        for k in range(_CHOICES):
+            types = [TensorType(tuple(n[k] for n in row), i.dtype) for i, row in zip(tensors, rows, strict=True)]
+            instead: dict[Expr, Expr] = {i.expr: Var("x", at, None, at) for i, at in zip(tensors, types, strict=True)}
+            try:
+                found = infer_expr(rewrite(value.expr, lambda old, new: new, instead.get)).checked_type
+            except IrError:
+                return  # extents that must be equal, and of which nothing says that they are
+            if not isinstance(found, TensorType):
+                return
+            shapes.append(found.shape)
+        for axis, numbers in enumerate(zip(*shapes, strict=True)):
+            if not isinstance(t.shape[axis], int) and all(isinstance(n, int) for n in numbers):
+                self.put(value.expr, axis, tuple(int(n) for n in numbers))
+
+    def _draw(self) -> Numbers:
+        draw = random.Random(self._drawn)
+        self._drawn += 1
+        return tuple(draw.randrange(1 << 18, 1 << 19) for _ in range(_CHOICES))
 
 
 def with_extents(shape: Value, of: Value, axes: Sequence[int], symbols: Symbols) -> Value:
     """The vector `shape`, which has the extents of some axes of a tensor, with what is known of them."""
-    rows = [(d,) * _CHOICES if isinstance(d, int) else symbols.of(of.expr, a) for a in axes for d in (of.shape[a],)]
+    every = symbols.extents(of)
+    rows = [every[a] for a in axes]
     return _settled(shape, [np.array([r[k] for r in rows], shape.dtype) for k in range(_CHOICES)])
 
 

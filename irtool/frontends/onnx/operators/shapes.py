@@ -11,6 +11,7 @@ from ....ir import Dim, Tuple
 from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..partial import known_parts, refined, with_extents
+from ..reshaping import newshape, resolved
 from ..value import Value, apply
 
 
@@ -59,11 +60,18 @@ class Reshape(OnnxOperator):
         return x.call("reshape", newshape=wanted)
 
     def _partly_known(self, x: Value, shape: Value) -> Value:
-        """What one extent has that is not known is left over by the others."""
-        parts = known_parts(shape)
-        if parts is not None and parts.count(None) == 1 and all(p is None or p > 0 for p in parts):
-            return x.call("reshape", newshape=[-1 if p is None else p for p in parts])
-        return refined(x.call("dyn.reshape", shape, newshape=[]), parts)
+        """Extents that are copied, joined, split or left over; the shape is computed where it is none of these."""
+        symbols = self.graph.functions.symbols
+        if shape.samples is not None:
+            have = symbols.extents(x)
+            wanted = resolved(have, list(zip(*(tuple(int(n) for n in s) for s in shape.samples), strict=True)))
+            codes = None if wanted is None else newshape(have, wanted)
+            if wanted is not None and codes is not None:
+                found = x.call("reshape", newshape=codes)
+                for axis, numbers in enumerate(wanted):
+                    symbols.put(found.expr, axis, numbers)
+                return found
+        return refined(x.call("dyn.reshape", shape, newshape=[]), known_parts(shape))
 
 
 @onnx_operator("Size")

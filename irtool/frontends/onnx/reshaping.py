@@ -1,0 +1,59 @@
+"""Reshapes to extents that are computed, as `newshape` of Relay's `reshape`, which copies, joins and splits extents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...ops.errors import RelationError
+from ...ops.shape.reshape import infer_new_shape
+from .partial import Numbers
+
+
+def resolved(extents: Sequence[Numbers], shape: Sequence[Numbers]) -> list[Numbers] | None:
+    """The extents that a shape of ONNX's Reshape stands for: 0 copies one, -1 is what is left. None where it cannot be so.
+
+    Extents are given by their numbers for several choices of what is not known.
+    """
+    columns = []
+    for have, wanted in zip(zip(*extents, strict=True), zip(*shape, strict=True), strict=True):
+        if any(w < -1 or (w == 0 and k >= len(have)) for k, w in enumerate(wanted)) or wanted.count(-1) > 1:
+            return None
+        found = [have[k] if w == 0 else w for k, w in enumerate(wanted)]
+        if -1 in found:
+            rest = math.prod(w for w in found if w != -1)
+            found[found.index(-1)] = math.prod(have) // rest if rest else 0
+        if math.prod(found) != math.prod(have):
+            return None
+        columns.append(found)
+    return [tuple(n) for n in zip(*columns, strict=True)]
+
+
+def newshape(extents: Sequence[Numbers], wanted: Sequence[Numbers]) -> list[int] | None:
+    """The codes that make the extents those that are wanted, whatever is not known; None where there are none."""
+    codes: list[int] = []
+    at = k = 0
+    while k < len(wanted):
+        w, rest = wanted[k], extents[at:]
+        if len(set(w)) == 1:
+            codes.append(w[0])
+        elif rest and rest[0] == w:
+            codes.append(0)
+        elif len(rest) > 1 and _product(rest[0], rest[1]) == w:
+            codes.append(-3)
+            at += 1
+        elif rest and k + 1 < len(wanted) and _product(w, wanted[k + 1]) == rest[0]:
+            codes += [-4, *(n[0] if len(set(n)) == 1 else -1 for n in wanted[k : k + 2])]
+            k += 1
+        else:
+            codes.append(-1)
+        at, k = at + 1, k + 1
+    try:
+        made = [infer_new_shape(have, codes) for have in zip(*extents, strict=True)]
+    except RelationError:
+        return None
+    return codes if made == [tuple(n) for n in zip(*wanted, strict=True)] else None
+
+
+def _product(a: Numbers, b: Numbers) -> Numbers:
+    return tuple(x * y for x, y in zip(a, b, strict=True))
