@@ -20,6 +20,8 @@ _TYPO = 0.9
 """From this likeness of letters on, a name is the one that was meant, misspelt: only its equals stand beside it."""
 _SHORTEST = 3
 """Letters that a part of a name must have to count as such."""
+_LETTERS_OF_A_MISTAKE = 3
+"""Letters for each that may be wrong in a misspelt name: as many as clang and rustc allow."""
 _LOOKED_AT = 5000
 """Known names that are compared; a module of a million functions must not make a message slow."""
 _WORD = re.compile(r"[A-Z]*[a-z0-9]*|[^\W_]+")
@@ -42,8 +44,8 @@ def most_alike(name: str, known: Iterable[str]) -> list[str]:
     """Up to three known names that are like `name`, the likeliest first.
 
     A name that differs in case, `-`, `_` and `.` alone is the one that was meant, then one with the same last part
-    (`conv2d` of `nn.conv2d`). Others are judged by the letters that they share in order; names that contain `name`, above
-    all at the start of a word, come before those that merely look like it.
+    (`conv2d` of `nn.conv2d`). Others are judged by the letters that they share in order, if every third at most is wrong; names
+    that contain `name`, above all at the start of a word, come before those that merely look like it.
     """
     wanted = _folded(name)
     candidates = list(islice(dict.fromkeys(known), _LOOKED_AT))
@@ -60,7 +62,7 @@ def most_alike(name: str, known: Iterable[str]) -> list[str]:
 
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted)
-    scored = sorted((-score, k) for k in candidates if (score := _likeness(wanted, k, matcher)) >= _LEAST)
+    scored = sorted((-score, k) for k in candidates if (score := _likeness(name, k, matcher)) >= _LEAST)
     if not scored:
         return []
     best = scored[0][1]
@@ -73,21 +75,50 @@ def _folded(name: str) -> str:
     return name.casefold().translate(_LEFT_OUT)
 
 
-def _likeness(wanted: str, known: str, matcher: SequenceMatcher[str]) -> float:
+def _likeness(name: str, known: str, matcher: SequenceMatcher[str]) -> float:
     """From 0 to 1."""
-    other = _folded(known)
+    wanted, other = _folded(name), _folded(known)
     if not wanted or not other:
         return 0.0
     part = 0.0
     if len(wanted) >= _SHORTEST and wanted in other:
         starts = other.startswith(wanted), any(w.startswith(wanted) for w in _words(known, len(wanted)))
         part = (0.9 if starts[0] else 0.85 if starts[1] else 0.75) + 0.1 * len(wanted) / len(other)
-    elif len(other) >= _SHORTEST and other in wanted:
+    elif len(other) >= _SHORTEST and other in wanted and _has_part(name, other):
         part = 0.5 + 0.4 * len(other) / len(wanted)  # a few letters stand in many a long name by chance
     matcher.set_seq1(other)
     if matcher.real_quick_ratio() < _LEAST or matcher.quick_ratio() < _LEAST:
         return part
-    return max(part, matcher.ratio())
+    return max(part, matcher.ratio()) if _is_misspelt(name, known) else part
+
+
+def _has_part(name: str, part: str) -> bool:
+    """Whether folded letters are the beginning of a word of `name`, or its end."""
+    return _folded(name).endswith(part) or any(w.startswith(part) for w in _words(name, len(part)))
+
+
+def _is_misspelt(name: str, known: str) -> bool:
+    """Whether few letters turn one name into the other, beside the parts that both begin with or one of them leaves out."""
+    first, second = name.split("."), known.split(".")
+    if len(first) == 1 or len(second) == 1:
+        first, second = first[-1:], second[-1:]
+    while len(first) > 1 and len(second) > 1 and _folded(first[0]) == _folded(second[0]):
+        del first[0], second[0]
+    a, b = _folded("".join(first)), _folded("".join(second))
+    return _edits(a, b) <= max(len(a), len(b), _LETTERS_OF_A_MISTAKE) // _LETTERS_OF_A_MISTAKE
+
+
+def _edits(a: str, b: str) -> int:
+    """How many letters are to be added, left out, replaced or swapped with the next one."""
+    before, row = list[int](), list(range(len(b) + 1))
+    for i, x in enumerate(a):
+        before, above, row = row, before, [i + 1]
+        for j, y in enumerate(b):
+            least = min(before[j] + (x != y), before[j + 1] + 1, row[j] + 1)
+            if i and j and x == b[j - 1] and y == a[i - 1]:
+                least = min(least, above[j - 1] + 1)
+            row.append(least)
+    return row[-1]
 
 
 def _words(known: str, least: int) -> list[str]:

@@ -39,7 +39,13 @@ def test_passes(name: str, offered: list[str]) -> None:
         ("batch-norm", ["nn.batch_norm"]),
         ("nn_dense", ["nn.dense"]),
         ("nn.reluu", ["nn.relu"]),
-        ("softmx", ["nn.softmax", "qnn.softmax", "nn.log_softmax"]),
+        ("nn.rleu", ["nn.relu"]),
+        ("frobnicate", []),
+        ("foo.bar", []),
+        ("nn.linear", []),
+        ("nn.convolution", []),
+        ("shadders", []),
+        ("softmx", ["nn.softmax", "qnn.softmax"]),
         ("import", []),
         ("accelerator_call", []),
         ("x", []),
@@ -47,6 +53,25 @@ def test_passes(name: str, offered: list[str]) -> None:
 )
 def test_operators(name: str, offered: list[str]) -> None:
     assert most_alike(name, operators.names()) == offered
+
+
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [
+        ("Frobnicate", []),
+        ("FlashAttention", []),
+        ("Foo", []),
+        ("Convolution", ["Conv"]),
+        ("Matmul", ["MatMul"]),
+        ("Cnov", ["Conv"]),
+        ("LayerNrom", []),
+        ("LayerNormalisation", ["LayerNormalization"]),
+    ],
+)
+def test_operators_of_onnx(name: str, offered: list[str]) -> None:
+    from irtool.frontends.onnx.operator import onnx_operators
+
+    assert most_alike(name, onnx_operators.names()) == offered
 
 
 def test_how_they_are_offered() -> None:
