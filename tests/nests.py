@@ -17,7 +17,7 @@ from irtool.ops.dtypes import numpy_dtype
 from irtool.tir import dtypes
 from irtool.tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var
 from irtool.tir.program import CopySlot, Program, RunKernel, Slot
-from irtool.tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While
+from irtool.tir.stmt import Allocate, Buffer, For, If, Let, Prefetch, PrimFunc, Seq, Stmt, Store, While
 
 
 def run_program(program: Program, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -97,6 +97,8 @@ class _Writer:
         elif isinstance(s, Let):
             self.lines.append(f"{pad}{self.name(s.var)} = {self.text(s.value)}")
             self.write(s.body, depth)
+        elif isinstance(s, Prefetch):
+            self.lines.append(f"{pad}{self.text(s.place)}")
         else:
             assert isinstance(s, Allocate), s
             self.lines.append(f"{pad}{self.name(s.buffer)} = [None] * {s.buffer.size}")

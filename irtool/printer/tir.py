@@ -20,6 +20,7 @@ from ..tir.stmt import (
     For,
     If,
     Let,
+    Prefetch,
     PrimFunc,
     Scope,
     Seq,
@@ -149,6 +150,10 @@ class LoopNestPrinter:
             target = self._buffer(s.buffer)
             *indices, value = (text(e) for e in expressions(s))
             return [f"{target}[{', '.join(indices) or '0'}] = {value}"]
+        if isinstance(s, Prefetch):
+            return [
+                f"prefetch({self._buffer(s.place.source)}, [{', '.join(f'{i}:({i} + 1)' for i in map(text, s.place.indices))}])"
+            ]
         if isinstance(s, For):
             extent = text(s.extent)
             kind = "" if s.kind == "serial" else f' "{s.kind}"'

@@ -43,6 +43,7 @@ class Block(Generic[Form]):
             an array.
         window: an inner loop along which the rows of the tile read the same elements; each is read once.
         factor: an inner loop that is spread over several accumulators.
+        prefetches: operands of which the lines of a later step are asked for while the reduction runs.
         caches: operands read from a buffer of their own, filled right before the loops that read it.
         around: loops around the block with what is made in every step of them, outermost first; the form is what is inside.
         pending: a copy, or an intermediate result, of which it is not said yet inside of which loops it is made.
@@ -59,6 +60,7 @@ class Block(Generic[Form]):
     transposed: bool = False
     window: Sliding | None = None
     factor: Factor | None = None
+    prefetches: tuple[Ahead, ...] = ()
     caches: tuple[Cache, ...] = ()
     around: tuple[Level, ...] = ()
     pending: Pending | None = None
@@ -283,6 +285,16 @@ class Factor:
     loop: Var
     lanes: int
     vectors: int
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """The lines of `operand` that the next step of `loop` reads, asked for in this one: each step of the loop `over`, which reads
+    the same ones, asks for a part of them; None: all at once."""
+
+    operand: Load
+    loop: Loop
+    over: Loop | None
 
 
 class View:

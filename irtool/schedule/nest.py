@@ -30,6 +30,7 @@ from .block import Block
 from .factored import lower_factor
 from .forms import Loop, Reduction
 from .guards import bounded_loop
+from .prefetching import prefetches_of
 from .tile_stores import partial, transposed
 
 
@@ -47,7 +48,7 @@ def lower_all(parts: Sequence[Block[Any]], target: VectorTarget = USUAL) -> Stmt
         blocks = list(group)
         for b in blocks:
             b.check_ready()
-        body = _joined(blocks, target.most_parts)
+        body = _in_groups(blocks, target.joined_parts)
         for level in reversed(blocks[0].around):
             body = seq([*(lower_all(blocks, target) for _, blocks in level.fills), body])
             if level.buffer.scope == Scope.GLOBAL:
@@ -77,6 +78,12 @@ def _nest(b: Block[Any]) -> Stmt:
             v, extent = outside[depth - 1]
             body = For(v, extent, body, b.kind(v))
     return body
+
+
+def _in_groups(parts: Sequence[Block[Any]], many: int) -> Stmt:
+    """The nests of blocks one after the other, neighbours with the same outermost loop together."""
+    groups = groupby(parts, key=lambda b: id(b.outside[0][0]) if b.outside else 0)
+    return seq([_joined(list(group), many) for _, group in groups])
 
 
 def _joined(parts: Sequence[Block[Any]], many: int) -> Stmt:
@@ -172,6 +179,8 @@ def _updates(b: Block[Any], form: Reduction) -> Stmt:
         update = _written_out(b, step, each, unrolled)
     else:
         update = _tile(b, step)
+    if b.prefetches:
+        update = seq([*_prefetches(b, unrolled), update])
     for k, m in reversed(b.inner):
         if k in written:
             continue
@@ -182,6 +191,12 @@ def _updates(b: Block[Any], form: Reduction) -> Stmt:
     for g in outside:
         update = If(const(-1) < g, update)
     return update
+
+
+def _prefetches(b: Block[Any], unrolled: list[Loop]) -> list[Stmt]:
+    """What the updates between two turns of the innermost loop that is left ask for."""
+    steps = [dict(zip((k for k, _ in unrolled), map(const, at))) for at in product(*(range(m) for _, m in unrolled))]
+    return [substitute_stmt(p, here) for here in steps for p in prefetches_of(b)]
 
 
 def open_guards(b: Block[Any]) -> list[Expr]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from .expr import Binary, Call, Cast, Const, Expr, Load, Not, Reduce, Select, Var, children, post_order
-from .stmt import Allocate, AllocateConst, For, If, Let, PrimFunc, Seq, Stmt, Store, While
+from .stmt import Allocate, AllocateConst, For, If, Let, Prefetch, PrimFunc, Seq, Stmt, Store, While
 
 _LIMIT = 2000
 
@@ -63,6 +63,8 @@ def show_stmt(root: Stmt, indent: int = 0) -> str:
         elif isinstance(s, Store):
             where = ", ".join(show_expr(i) for i in s.indices)
             lines.append(f"{pad}{s.buffer.name}[{where}] = {show_expr(s.value)}")
+        elif isinstance(s, Prefetch):
+            lines.append(f"{pad}prefetch {show_expr(s.place)}")
         elif isinstance(s, For):
             kind = "" if s.kind == "serial" else f" {s.kind}"
             lines.append(f"{pad}for {s.var.name} in {show_expr(s.extent)}{kind}:")

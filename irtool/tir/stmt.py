@@ -13,6 +13,7 @@ The grammar, on one page::
                | Let(var, value, body)             var is value, once, in body
                | Allocate(buffer, body)            buffer exists in body, with undefined contents
                | AllocateConst(buffer, data, body) buffer exists in body, holds data, and is only read
+               | Prefetch(place)               brings what a load would read into the cache; changes nothing
                | Seq(stmts)
     expr     ::= see `expr`; Load reads a buffer
 """
@@ -224,6 +225,15 @@ class AllocateConst(Stmt):
         self.storage_index = storage_index
 
 
+class Prefetch(Stmt):
+    """Asks for the line of memory that a load at `place` would read, without waiting for it. No value changes."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: Load) -> None:
+        self.place = place
+
+
 class Seq(Stmt):
     """One after the other."""
 
@@ -321,6 +331,8 @@ def expressions(s: Stmt) -> tuple[Expr, ...]:
         return (s.cond,)
     if isinstance(s, Let):
         return (s.value,)
+    if isinstance(s, Prefetch):
+        return (s.place,)
     return ()
 
 
@@ -342,6 +354,9 @@ def rebuild(s: Stmt, kids: Sequence[Stmt], exprs: Sequence[Expr]) -> Stmt:
         return Let(s.var, exprs[0], kids[0])
     if isinstance(s, AllocateConst):
         return AllocateConst(s.buffer, s.data, kids[0], s.storage_index)
+    if isinstance(s, Prefetch):
+        assert isinstance(exprs[0], Load)
+        return Prefetch(exprs[0])
     assert isinstance(s, Allocate)
     return Allocate(s.buffer, kids[0])
 

@@ -9,7 +9,21 @@ from hashlib import sha256
 from typing import Any
 
 from .expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
-from .stmt import Allocate, AllocateConst, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, While, expressions
+from .stmt import (
+    Allocate,
+    AllocateConst,
+    Buffer,
+    For,
+    If,
+    Let,
+    Prefetch,
+    PrimFunc,
+    Seq,
+    Stmt,
+    Store,
+    While,
+    expressions,
+)
 from .stmt import children as substatements
 
 
@@ -60,7 +74,7 @@ class _Writer:
             return f"{self.declare(b)} {b.dtype} {b.shape} {s.data.shape} {data} {s.storage_index}"
         if isinstance(s, Store):
             return str(self.declare(s.buffer))
-        assert isinstance(s, Seq | If | While)
+        assert isinstance(s, Prefetch | Seq | If | While)
         return ""
 
     def expression(self, root: Expr) -> int:

@@ -30,6 +30,10 @@ class VectorTarget:
     loads: int = size(2, "per cycle", "vector loads started")
     stack_bytes: int = size(1 << 15, "bytes", "largest buffer on the stack (to stay in the L1 cache)", 1 << 18)
     packed_bytes: int = size(1 << 18, "bytes", "largest packed operand in the workspace (to stay in the L2 cache)")
+    near_bytes: int = size(1 << 15, "bytes", "largest operand that is not asked for ahead (it stays in the L1 cache)")
+    prefetched_tiles: int = size(
+        64, "tiles", "most tiles of rows for which the next columns are asked for; more leave memory the time it takes"
+    )
     streamed_bytes: int = size(
         1 << 21, "bytes", "most data for processing several rows at once; above it, a single stream is fastest"
     )
@@ -37,6 +41,9 @@ class VectorTarget:
     parallel_elements: int = size(1 << 15, "elements", "smallest map, or sum of rows, shared among threads")
     most_parts: int = size(32, "parts", "most parts of a loop shared among threads: several per core")
     least_parts: int = size(4, "parts", "fewest parts of a loop shared among threads, however small")
+    joined_parts: int = size(
+        8, "parts", "fewest steps of a loop over columns that all rows share; threads then share its steps only"
+    )
     part_stores: int = size(
         1 << 14, "stores", "smallest further part: about a microsecond, long compared with the cost of dispatching it"
     )

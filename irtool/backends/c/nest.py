@@ -19,6 +19,7 @@ from ...tir.stmt import (
     For,
     If,
     Let,
+    Prefetch,
     Scope,
     Seq,
     Stmt,
@@ -158,6 +159,8 @@ class KernelWriter:
                 stack.extend(reversed(s.stmts))
             elif isinstance(s, Store):
                 self._store(s)
+            elif isinstance(s, Prefetch):
+                self._prefetch(s)
             elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
                 self._vectorized(s)
             elif isinstance(s, For):
@@ -314,6 +317,13 @@ class KernelWriter:
             value = f"(uint8_t)({value})"
         target = self._variable(b, s.indices) if local else f"{self._place(b)}[{at[0]}]"
         self._statements([*lines, f"{target} = {value};"], bool(lines))
+
+    def _prefetch(self, s: Prefetch) -> None:
+        """Scalar code waits for its arithmetic, not for memory: it goes without."""
+        if self.vector:
+            self.support["irt_prefetch"] = None
+            lines, at = self.expressions.write(s.place.indices)
+            self._statements([*lines, f"irt_prefetch({self._place(s.place.source)} + {at[0]});"], bool(lines))
 
     def _load(self, e: Load, indices: Sequence[str]) -> str:
         b = e.source

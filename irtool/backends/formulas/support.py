@@ -26,6 +26,12 @@ _FIXED = {
 #else
 #define irt_keep_branches
 #endif""",
+    "irt_prefetch": """
+#ifdef __GNUC__
+#define irt_prefetch(place) __builtin_prefetch(place)
+#else
+#define irt_prefetch(place) ((void)(place))
+#endif""",
     "irt_h2f": """
 IRT_INLINE float irt_h2f(uint16_t h) {
   union { uint32_t u; float f; } v;

@@ -9,7 +9,7 @@ from ...tir.expr import Expr, Load
 from ...tir.kernel import Kernel
 from ...tir.sharing import loop_bounds
 from ...tir.simplify import Simplifier
-from ...tir.stmt import VECTORIZED, Allocate, Buffer, For, If, Let, Scope, Seq, Stmt, Store, While, pre_order
+from ...tir.stmt import VECTORIZED, Allocate, Buffer, For, If, Let, Prefetch, Scope, Seq, Stmt, Store, While, pre_order
 from ..formulas.vector_math import function_for
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
@@ -74,6 +74,8 @@ class KernelWriter:
                 stack.extend(reversed(s.stmts))
             elif isinstance(s, Store):
                 self._store(s)
+            elif isinstance(s, Prefetch):
+                self._prefetch(s)
             elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
                 self._vectorized(s)
             elif isinstance(s, For):
@@ -188,6 +190,16 @@ class KernelWriter:
             t, value = "i8", self.b.value(f"zext i1 {value} to i8")
         place = self.b.element(stored_type(b.dtype), self.places[b], x.index(s.indices[0]))
         self.b.do(f"store {t} {value}, ptr {place}")
+
+    def _prefetch(self, s: Prefetch) -> None:
+        buffer, index = s.place.source, s.place.indices[0]
+        place = self.b.element(
+            stored_type(buffer.dtype),
+            self.places[buffer],
+            self.expressions.index(index),
+        )
+        self.library.outside("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.b.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
     def _load(self, e: Load, indices: Sequence[str]) -> str:
         b, x = e.source, self.expressions

@@ -7,7 +7,8 @@ from typing import Any
 
 from ...diagnostics import Span
 from ...tir import dtypes
-from ...tir.expr import Const, Expr, Var
+from ...tir.expr import Const, Expr, Load, Var
+from ...tir.simplify import Simplifier
 from ...tir.stmt import (
     PARALLEL,
     SERIAL,
@@ -19,6 +20,7 @@ from ...tir.stmt import (
     For,
     If,
     Let,
+    Prefetch,
     Stmt,
     Store,
     While,
@@ -113,6 +115,8 @@ class Body:
             self.let(first)
         elif text == "allocate" and following == "(":
             self.allocate(first)
+        elif text == "prefetch" and following == "(":
+            self.prefetch(first)
         elif text == "constant" and following == "(":
             self.constant(first)
         elif text.startswith("@") or text == "attr" or following in ("(", "="):
@@ -240,6 +244,31 @@ class Body:
         if value.dtype != buffer.dtype:
             raise words.wrong(f"{value.dtype} is stored in {buffer.name}, which is {buffer.dtype}", first)
         self.add(Store(buffer, checked_indices(words, buffer, tuple(indices), first), value), first)
+
+    def prefetch(self, first: int) -> None:
+        """`prefetch(name, [i:(i + 1), …])`: a single element, whose line is asked for."""
+        words = self.words
+        words.take()
+        words.expect("(")
+        buffer = self.buffer(words)
+        if buffer is None:
+            raise words.wrong(f"{words.text} is no buffer that is declared here", first)
+        words.expect(",")
+        words.expect("[")
+        indices = words.list_of(self.single_element, "]")
+        words.expect(")")
+        self.add(Prefetch(Load(buffer, checked_indices(words, buffer, tuple(indices), first))), first)
+
+    def single_element(self) -> Expr:
+        """`i:(i + 1)`, as `i`."""
+        words = self.words
+        first = words.at
+        begin = read_expression(words, self.scope)
+        words.expect(":")
+        end = read_expression(words, self.scope)
+        if Simplifier().linear(end - begin) != ({}, 1):
+            words.refuse("a prefetch is of more than one element", first)
+        return begin
 
     def buffer(self, words: Words) -> Buffer | None:
         """The buffer that comes next, by its name, or declared: `x_1: Buffer(x, float32, [16], [])`."""

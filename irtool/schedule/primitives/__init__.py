@@ -13,6 +13,7 @@ from .drop_unit_loops import drop_unit_loops
 from .fuse import fuse
 from .loop_partition import loop_partition
 from .pack import pack
+from .prefetch import prefetch
 from .reorder import reorder
 from .rfactor import rfactor
 from .separate import separate
@@ -33,6 +34,7 @@ __all__ = [
     "pack",
     "parallel",
     "part",
+    "prefetch",
     "primitive",
     "remark",
     "reorder",

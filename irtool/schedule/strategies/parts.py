@@ -77,16 +77,15 @@ def tiles(b: Block[Reduction], stage: Stage) -> list[TileChoice] | None:
 
 def schedule_band(b: Block[Reduction], chosen: Sequence[TileChoice], stage: Stage) -> list[Block[Reduction]]:
     """What fills the copy in vectors or tiles, and the reduction that reads it in tiles."""
-    shares = math.inf if is_near(b) else stage.target.parallel_updates
     *first, last = chosen
     waiting = iter(first)
     for name, form in fills(b):
         with copy(name):
             if isinstance(form, Reduction):
-                b = b.with_fill(name, tile_reduction(Block.of(form), next(waiting), shares))
+                b = b.with_fill(name, tile_reduction(Block.of(form), next(waiting), stage.target, is_near(b)))
             else:
                 b = b.with_fill(name, _vectors(stage.inner(form, serial=is_near(b))))
-    return tile_reduction(b, last, shares)
+    return tile_reduction(b, last, stage.target, is_near(b))
 
 
 def _vectors(stage: Stage) -> list[Block[Map]]:

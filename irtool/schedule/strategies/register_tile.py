@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from ...tir.expr import Var
 from ...tir.stmt import UNROLLED, Stmt, Store
+from ...tir.vector_target import VectorTarget
 from ..affine import coefficients, depends, loads, simplifier
 from ..block import Block
 from ..forms import Reduction
@@ -35,9 +36,13 @@ from ..sliding import WINDOW, choose_sliding
 from ..tile_choice import TileChoice, decided, is_padded
 from ..tile_stores import is_transposed
 from .base import Candidate, Stage, Strategy, strategy
+from .cold_operands import prefetch_next
 
 Segment = tuple[int, int, int, int]
 """A part of the vector axis: its first element, tiles, vectors of a tile, lanes of a vector."""
+
+Rows = tuple[int, int, int]
+"""A part of the row loop: its first step, tiles, steps of a tile."""
 
 
 @strategy("register_tile")
@@ -54,42 +59,69 @@ class RegisterTile(Strategy):
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None
-        parts = tile_reduction(Block.of(stage.reduction), candidate.plan, stage.target.parallel_updates)
-        return lower_all(parts, stage.target)
+        return lower_all(tile_reduction(Block.of(stage.reduction), candidate.plan, stage.target), stage.target)
 
 
-def tile_reduction(block: Block[Reduction], p: TileChoice, parallel_updates: float) -> list[Block[Reduction]]:
-    """A reduction in the tiles of a plan. Threads share those of so many updates."""
+def tile_reduction(
+    block: Block[Reduction], p: TileChoice, target: VectorTarget, serial: bool = False
+) -> list[Block[Reduction]]:
+    """A reduction in the tiles of a plan. Threads share it if it is large enough, unless it is `serial`."""
     r = block.form
-    v, x = r.loops[p.vector][0], r.loops[p.row][0] if p.row is not None else None
-    order = _order(r, p)
-    parts = []
+    v = r.loops[p.vector][0]
+    parts: list[Block[Reduction]] = []
     segments, row_segments = _vector_segments(r, p), _row_segments(r, p)
-    for first, tiles, vectors, lanes in segments:
-        for start, count, steps in row_segments:
-            with part(len(segments) * len(row_segments)):
-                (b,) = loop_partition(block, v, [(first, first + tiles * vectors * lanes)])
-                b = split(b, b.over(v)[0], [tiles, vectors, lanes], _names(v, "otv"))
-                rows: tuple[Var, ...] = ()
-                if x is not None:
-                    (b,) = loop_partition(b, x, [(start, start + count * steps)])
-                    b = split(b, b.over(x)[0], [count, steps], _names(x, "ot"))
-                    rows = b.over(x)[1:]
-                tile = (*rows, *b.over(v)[1:])
-                b = reorder(b, [*(b.over(axis)[0] for axis in order), *tile])
-                b = drop_unit_loops(cache_write(b, tile[0]))
-                for loop in tile[:-1]:
-                    b = unroll(b, loop) if b.has(loop) else b
-                b = vectorize(b, tile[-1]) if lanes > 1 else b
-                b = _share_reads(_decide_guards(b, r, p), r, p)
-                if is_transposed([b.seen().store(s) for s in r.stores], tile[-1], b.tile[:-1], b.seen().simplify):
-                    b = store_transposed(b)
-                if tiles == 1 and r.loops[p.vector][1] - first < vectors * lanes:
-                    b = store_tail(b, r.loops[p.vector][1] - first)
-                if r.work >= parallel_updates and b.outside:
-                    b = parallel(b, b.outside[0][0])
-                parts.append(b)
+    together = [len(row_segments) > 1 and tiles > 1 for _, tiles, _, _ in segments]
+    count = sum(1 if t else len(row_segments) for t in together)
+
+    def columns(segment: Segment) -> Block[Reduction]:
+        first, tiles, vectors, lanes = segment
+        (b,) = loop_partition(block, v, [(first, first + tiles * vectors * lanes)])
+        return split(b, b.over(v)[0], [tiles, vectors, lanes], _names(v, "otv"))
+
+    most = max(row_segments, key=lambda rows: rows[1])
+
+    def tiled(b: Block[Reduction], segment: Segment, rows: Rows) -> Block[Reduction]:
+        b = _tile(b, p, segment, rows)
+        b = prefetch_next(b, v, target) if rows is most else b
+        return parallel(b, b.outside[0][0]) if b.outside and not serial and r.work >= target.parallel_updates else b
+
+    for segment, shared in zip(segments, together):
+        if shared:  # all rows in one loop over the columns: what it reads of the vector operand is read once
+            with part(count):
+                b = columns(segment)
+                for rows in row_segments:
+                    with part(len(row_segments)):
+                        parts.append(tiled(b, segment, rows))
+            continue
+        for rows in row_segments:
+            with part(count):
+                parts.append(tiled(columns(segment), segment, rows))
     return parts
+
+
+def _tile(b: Block[Reduction], p: TileChoice, segment: Segment, rows: Rows) -> Block[Reduction]:
+    """The loops of one part of the rows; those of the columns are split."""
+    r = b.form
+    v, x = r.loops[p.vector][0], r.loops[p.row][0] if p.row is not None else None
+    first, tiles, vectors, lanes = segment
+    start, count, steps = rows
+    within: tuple[Var, ...] = ()
+    if x is not None:
+        (b,) = loop_partition(b, x, [(start, start + count * steps)])
+        b = split(b, b.over(x)[0], [count, steps], _names(x, "ot"))
+        within = b.over(x)[1:]
+    tile = (*within, *b.over(v)[1:])
+    b = reorder(b, [*(b.over(axis)[0] for axis in _order(r, p)), *tile])
+    b = drop_unit_loops(cache_write(b, tile[0]))
+    for loop in tile[:-1]:
+        b = unroll(b, loop) if b.has(loop) else b
+    b = vectorize(b, tile[-1]) if lanes > 1 else b
+    b = _share_reads(_decide_guards(b, r, p), r, p)
+    if is_transposed([b.seen().store(s) for s in r.stores], tile[-1], b.tile[:-1], b.seen().simplify):
+        b = store_transposed(b)
+    if tiles == 1 and r.loops[p.vector][1] - first < vectors * lanes:
+        b = store_tail(b, r.loops[p.vector][1] - first)
+    return b
 
 
 def _names(v: Var, suffixes: str) -> list[str]:
@@ -129,15 +161,15 @@ def _vector_segments(r: Reduction, p: TileChoice) -> list[Segment]:
     return segments
 
 
-def _row_segments(r: Reduction, p: TileChoice) -> list[tuple[int, int, int]]:
-    """The row loop in parts (first step, tiles, steps of a tile), so that guards hold throughout or are those of a single
+def _row_segments(r: Reduction, p: TileChoice) -> list[Rows]:
+    """The row loop in parts, so that guards hold throughout or are those of a single
     tile."""
     if p.row is None:
         return [(0, 1, 1)]
     x, n = r.loops[p.row]
     size = min(p.tile.rows, n)
     first, last = free_range(simplifier(r.loops, r.inner), list(r.guards), x, n)
-    found: list[tuple[int, int, int]] = []
+    found: list[Rows] = []
     at = 0
     while at < n:
         count, steps = 1, min(size, n - at)

@@ -1,0 +1,60 @@
+"""The statements of `primitives.prefetch`: which lines of memory a step of a reduction asks for.
+
+A tile reads whole vectors of one operand, side by side. The same step of the reduction, in the next step of an outer loop, reads
+others: these are asked for, one by one, each line once. The steps of a loop that reads the same vectors again share them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..tir import dtypes
+from ..tir.expr import Binary, Expr, Load, Var, const, rewrite
+from ..tir.stmt import Prefetch
+from .affine import depends
+from .block import Ahead, Block
+from .forms import Loop
+
+_LINE = 64
+"""Bytes of a cache line."""
+
+
+def prefetches_of(b: Block[Any]) -> list[Prefetch]:
+    """What one step of the reduction asks for."""
+    return [p for a in b.prefetches for p in _lines(b, a)]
+
+
+def vector_loops(b: Block[Any], operand: Load) -> list[Loop]:
+    """The loops of the tile with which an operand moves, outermost first."""
+    view = b.seen()
+    return [x for x in b.inside if any(depends(view(i), x[0]) for i in operand.indices)]
+
+
+def _lines(b: Block[Any], a: Ahead) -> list[Prefetch]:
+    moving = vector_loops(b, a.operand)
+    width = math.prod(n for _, n in moving)
+    each = _LINE // dtypes.itemsize(a.operand.dtype)
+    lines = -(-width // each)
+    over, shares = a.over or (None, 1)
+    own = -(-lines // shares)
+    return [_line(b, a, moving, _element(over, shares, own, n, lines) * each) for n in range(own)]
+
+
+def _element(over: Var | None, shares: int, own: int, n: int, lines: int) -> Expr:
+    """The number of a line, of all that the tile reads in a step: beyond the last it is the last again."""
+    if over is None or shares == 1:
+        return const(min(n, lines - 1))
+    at = over * own + n
+    return at if (shares - 1) * own + n < lines else Binary("min", at, const(lines - 1), "int32")
+
+
+def _line(b: Block[Any], a: Ahead, moving: list[Loop], element: Expr) -> Prefetch:
+    view = b.seen()
+    v, steps = a.loop
+    here: dict[Expr, Expr] = {v: Binary("min", v + 1, const(steps - 1), "int32")}
+    for x, n in reversed(moving):
+        here[x] = element % n if x is not moving[0][0] else element
+        element = element // n
+    indices = [view.simplify(rewrite(view(i), lambda e: e, dict(here))) for i in a.operand.indices]
+    return Prefetch(Load(a.operand.source, tuple(indices)))

@@ -1,0 +1,63 @@
+"""Weights from memory: the next columns are asked for, and all rows use those at hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.diagnostics import UsageError
+from irtool.tir.stmt import Prefetch, PrimFunc, pre_order
+
+from .test_handmade import check, lowered_dense
+
+DENSE = """#[version = "0.0.5"]
+def @main(%x: Tensor[(39, 64), float32], %w: Tensor[(1024, 64), float32]) { nn.dense(%x, %w, units=1024) }
+"""
+
+
+@pytest.mark.promise("prefetch")
+def test_all_rows_share_a_loop_over_the_columns_that_asks_for_the_next(tmp_path: Path) -> None:
+    module = irtool.parse(DENSE)
+    chance = np.random.default_rng(0)
+    x, w = (chance.uniform(-1, 1, s).astype("float32") for s in ((39, 64), (1024, 64)))
+    artifact = irtool.build(module, {"w": w}, mcpu="x86-64", out_dir=tmp_path)
+    np.testing.assert_allclose(artifact.run([x]), x @ w.T, rtol=1e-5, atol=1e-5)
+    source = next(tmp_path.glob("*.c")).read_text()
+    assert source.count("  irt_prefetch(") >= 1
+    vectors = source.partition("#if IRT_VECTOR\n#ifdef")[2].partition("#else")[0]
+    assert vectors.count("for (int32_t ax1_o") == 1, "the columns are read once for whole tiles and for the rest"
+
+
+@pytest.mark.promise("prefetch")
+def test_a_prefetch_by_hand_changes_no_value() -> None:
+    lowered, inputs = lowered_dense()
+    s = irtool.create_schedule(lowered, "dense")
+    stage = s[lowered.outputs[0]]
+    rows, columns = (n for n, _ in stage.loops[:2])
+    stage.split(rows, [3, 2], ["i", "ii"]).split(columns, [4, 4], ["j", "jj"]).reorder(["j", "i", "ii", "jj"])
+    with pytest.raises(UsageError, match="no tile"):
+        stage.prefetch("placeholder_1", ahead="j")
+    stage.cache_write("ii").unroll("ii").vectorize("jj")
+    operand = stage.parts[0].form.update.b.b.source.name
+    with pytest.raises(UsageError, match="does not move with i"):
+        stage.prefetch(operand, ahead="i")
+    with pytest.raises(UsageError, match="moves with j"):
+        stage.prefetch(operand, ahead="j", over="j")
+    stage.prefetch(operand, ahead="j", over="i")
+    nest = s.lower()
+    assert f"prefetch({operand}, [" in irtool.to_text(lowered.module(nest))
+    check(lowered, nest, inputs)
+
+
+def test_a_prefetch_is_read_of_one_element() -> None:
+    lowered, _ = lowered_dense()
+    s = irtool.create_schedule(lowered, "dense")
+    text = irtool.to_text(lowered.module(s.lower()))
+    name = next(line for line in text.splitlines() if "Buffer(" in line).partition("{")[2].partition(":")[0]
+    first = next(line for line in text.splitlines() if "for (" in line)
+    with_one = text.replace(first, f"  prefetch({name}, [3:4])\n{first}", 1)
+    read = [x for f in irtool.parse(with_one).functions.values() if isinstance(f, PrimFunc) for x in pre_order(f.body)]
+    assert [x.place.source.name for x in read if isinstance(x, Prefetch)] == [name]
+    kept = irtool.parse(with_one.replace("[3:4]", "[3:5]"))  # as text, like all that nests here have not
+    assert not any(isinstance(f, PrimFunc) for f in kept.functions.values())
