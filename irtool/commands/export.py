@@ -46,6 +46,12 @@ if TYPE_CHECKING:
     default=None,
     help="Keep weights of more than 1 KB of an ONNX model in a file beside it.",
 )
+@click.option(
+    "--quantized",
+    type=click.Choice(["exact", "qdq"]),
+    default=None,
+    help="Operators of qnn in ONNX: exact integer nodes (default), or floats between QuantizeLinear and DequantizeLinear.",
+)
 @type_options(ARRAYS)
 @entry_option
 @loads_files

@@ -109,3 +109,26 @@ def _tool() -> Any:
     finally:
         sys.path.pop(0)
     return zoo
+
+
+@pytest.mark.promise("quantized operators as QDQ")
+@pytest.mark.parametrize("quantized", ["exact", "qdq"])
+def test_quantized_layers(quantized: str, tmp_path: Path) -> None:
+    """Exact nodes give irtool's integers; of the others the runtime makes its integer kernels, which round once."""
+    import onnx
+    import onnxruntime
+
+    from tests.exports.test_qdq import exported, layers
+
+    module, weights = layers()
+    x = np.random.default_rng(1).standard_normal((1, 3, 8, 8)).astype("float32")
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    model = exported(module, weights, quantized=quantized)
+    found = onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, {"x": x})
+    allowed = (0, 0, 1e-4) if quantized == "exact" else (1, 2, 30.0)
+    for got, want, step in zip(found, evaluate(module, {"x": x, **weights}), allowed, strict=True):
+        assert np.abs(got.astype("float64") - want).max() <= step
+    kinds = {n.op_type for n in onnx.load(tmp_path / "optimized.onnx").graph.node}
+    assert ({"QLinearConv", "QLinearAdd", "QGemm"} <= kinds) == (quantized == "qdq")

@@ -10,11 +10,13 @@ from ...ir import Function, Module, TensorType, Type
 from ...passes.mistakes import WrongPassOption
 from ..base import Export, File, Request, export
 from ..unsupported import Unsupported
+from .biases import join_biases
 from .emit import Emitter
 from .form import NoForm
 from .graph import Graph, Initializers, Names, Value
 from .model import External, build_model, skeleton, total_bytes
 from .prepare import expand, first_order, has_data, prepare, with_quantities
+from .qdq import fake_quantized, is_linear
 from .site import element_type
 from .values import flatten, leaves_of, nested
 
@@ -36,7 +38,9 @@ class Onnx(Export):
 
     Parameters with values become initializers, others inputs. `opset` is the version of ONNX's operators, 18 or later. Weights
     of more than 2 GB in sum are written to NAME.data, as with `external_data` in any case. `text` writes the model as the text
-    that `onnx.parser` reads, to look at.
+    that `onnx.parser` reads, to look at. `quantized` is the form of the operators of `qnn`: `exact` for integer nodes with
+    the values that irtool computes, `qdq` for operators on floats between QuantizeLinear and DequantizeLinear, of which engines make
+    integer kernels; an 8-bit result may then differ by a unit, a sum by two.
     """
 
     ending: ClassVar[str] = ".onnx"
@@ -44,6 +48,7 @@ class Onnx(Export):
     opset: int = 20
     external_data: bool = False
     text: bool = False
+    quantized: str = "exact"
 
     def write(self, module: Module, request: Request) -> list[File]:
         model, external = self.model(module, request)
@@ -62,14 +67,18 @@ class Onnx(Export):
         Raises UsageError where the package is missing or does not have the opset; IrError for everything without a form.
         """
         require_package(self.opset)
+        if self.quantized not in ("exact", "qdq"):
+            raise UsageError(
+                f"option quantized of format onnx: {self.quantized} is neither exact nor qdq", code=WrongPassOption
+            )
         from ... import __version__
 
         missing = Unsupported("ONNX")
-        graph, constants = _written(prepare(module, request.entry), self.opset, request, missing)
+        graph, constants = _written(prepare(module, request.entry), self, request, missing)
         if missing and has_data(module):
             again = Unsupported("ONNX")
             plain = first_order(prepare(module, request.entry))
-            written = _written(plain, self.opset, request, again)
+            written = _written(plain, self, request, again)
             if not again:
                 (graph, constants), missing = written, again
         missing.check()
@@ -81,11 +90,15 @@ class Onnx(Export):
 
 
 def _written(
-    module: Module, opset: int, request: Request, missing: Unsupported
+    module: Module, form: Onnx, request: Request, missing: Unsupported
 ) -> tuple[Graph, dict[str, tuple[np.ndarray, str]]]:
     """The graph of `@main`, and its constants."""
     result = result_of(module)
-    module = expand(with_quantities(module, request.weights), missing)
+    module = with_quantities(module, request.weights)
+    if form.quantized == "qdq":
+        module = expand(fake_quantized(module), missing, is_linear)
+    else:
+        module = expand(module, missing)
     main = module.functions.get("main")
     if not isinstance(main, Function):
         raise IrError(f"there is no function @{request.entry} to export")
@@ -111,10 +124,12 @@ def _written(
                 leaves.append(Value(names.fresh(hint), t.dtype))
                 graph.inputs.append((leaves[-1], t))
         arguments.append(nested(leaves, p.checked_type))
-    emitter = Emitter(module, names, constants, opset, missing)
+    emitter = Emitter(module, names, constants, form.opset, missing)
     value = emitter.write(main, arguments, graph)
     if not missing:
         _finish(emitter, graph, flatten(value), leaves_of(result))
+        if form.quantized == "qdq":
+            join_biases(graph, constants)
     return graph, constants.arrays
 
 

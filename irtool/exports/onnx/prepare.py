@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...diagnostics import IrError
@@ -93,12 +93,15 @@ def with_quantities(module: Module, weights: Mapping[str, Any]) -> Module:
 _QUANTITIES = ("scale", "scales", "zero_point", "zero_points")
 
 
-def expand(module: Module, missing: Unsupported) -> Module:
-    """The typed module without calls that are written as other Relay (`form.Expansion`), in as many rounds as that takes."""
+def expand(module: Module, missing: Unsupported, stays: Callable[[Site], bool] = lambda s: False) -> Module:
+    """The typed module without calls that are written as other Relay (`form.Expansion`), in as many rounds as that takes.
+
+    A call that `stays` is written as a node all the same.
+    """
     for _ in range(_MOST_ROUNDS):
         functions = {}
         for n, f in module.relay_functions.items():
-            made_of = rewrite(f, lambda old, new: _expanded(old, new, missing))
+            made_of = rewrite(f, lambda old, new: _expanded(old, new, missing, stays))
             # An extent such as n + 1 - 1 may be written in another way afterwards: it is inferred anew.
             is_open = made_of is not f and f.ret_type is not None and not has_static_shapes(f.ret_type)
             functions[n] = without_return_type(made_of) if is_open else made_of
@@ -109,7 +112,7 @@ def expand(module: Module, missing: Unsupported) -> Module:
     return module
 
 
-def _expanded(old: Expr, new: Expr, missing: Unsupported) -> Expr:
+def _expanded(old: Expr, new: Expr, missing: Unsupported, stays: Callable[[Site], bool]) -> Expr:
     if not isinstance(new, Call) or not isinstance(new.op, Op) or not isinstance(old, Call):
         return new
     form = form_of(new.op.name)
@@ -120,7 +123,7 @@ def _expanded(old: Expr, new: Expr, missing: Unsupported) -> Expr:
         return new
     site = Site(new, tuple(t for t in types if t is not None), old.checked_type, None)
     try:
-        made = form.expand(site)
+        made = None if stays(site) else form.expand(site)
     except NoForm as reason:
         missing.add(new.op.name, str(reason), new.span)
         return new

@@ -40,6 +40,10 @@ def reference() -> str:
         f"'irtool[onnx]'`. `--opset` is {Onnx().opset} by default, and may be any from {OLDEST_OPSET} to the newest that the package has.",
         "Weights of more than 2 GB in sum are written to `net.onnx.data`, as with `--external-data` in any case.",
         "",
+        "Operators of `qnn` become integer nodes with exactly the values that irtool computes. `--quantized=qdq` writes them as operators",
+        "on floats between `QuantizeLinear` and `DequantizeLinear` instead, of which engines make integer kernels (`QLinearConv` and others): an",
+        "8-bit result may then differ by a unit, a sum by two. What has no such form (`qnn.softmax`, 16 bits) stays exact.",
+        "",
         "What has no form is reported, all of it in one run with counts and places, and nothing is written.",
         "",
         f"Of {len(forms)} operators, {len(direct)} have a counterpart, {len(forms) - len(direct) - len(absent)} are decomposed, "

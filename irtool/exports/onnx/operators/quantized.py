@@ -50,10 +50,14 @@ row(
 @form("qnn.quantize")
 @dataclass(frozen=True)
 class Quantize(Expansion):
-    """`Div`, rounding, `Add`, `Clip`, `Cast`: `QuantizeLinear` rounds halves to even, Relay away from zero"""
+    """`Div`, rounding, `Add`, `Clip`, `Cast`: `QuantizeLinear`, with `--quantized=qdq`, rounds halves to even, Relay away from zero"""
 
     def expand(self, s: RelaySite) -> Expr | None:
         return integer_arithmetic(s)
+
+    def emit(self, s: Site) -> Any:
+        scale, zero, axis = _parameters(s)
+        return s.node("QuantizeLinear", s.inputs[0], scale, _narrow(s, zero, s.out.dtype), dtype=s.out.dtype, axis=axis)
 
 
 def _zero(e: Expr, dtype: str) -> bool:
@@ -140,33 +144,42 @@ class Product(Expansion):
 @form("qnn.dequantize")
 @dataclass(frozen=True)
 class Dequantize(Expansion):
-    """`DequantizeLinear` of 8-bit integers with constant zero points (of 16 bits from opset 21), else `Sub`, `Mul`"""
+    """`DequantizeLinear` of 8-bit integers with constant zero points, of int32 with zero points 0, else `Sub`, `Mul`"""
 
     direct: ClassVar[bool] = True
 
     def expand(self, s: RelaySite) -> Expr | None:
         data = s.tensor(0)
         zero = s.args[2]
+        narrow = data.dtype in _BYTES
         exact = (
-            data.dtype in _BYTES
+            (narrow or data.dtype == "int32")
             and isinstance(s.type, TensorType)
             and s.type.dtype == "float32"
             and isinstance(zero, Constant)
             and isinstance(zero.data, np.ndarray)
             and s.tensor(1).shape == s.tensor(2).shape
             and bool((np.iinfo(data.dtype).min <= zero.data).all() and (zero.data <= np.iinfo(data.dtype).max).all())
+            and (narrow or not zero.data.any())
         )
         return None if exact else integer_arithmetic(s)
 
     def emit(self, s: Site) -> Any:
-        x, scale, zero = s.inputs
-        rank = len(s.tensor(0).shape)
-        axis = s.attrs.axis % rank if rank else 0
-        if s.dims(1) == (1,) and (not rank or s.dims(0)[axis] != 1):
-            scale = s.reshape(scale, [])
-            zero = s.constant(s.constants.arrays[zero.name][0].reshape(()), zero.dtype)
-        per_axis = axis if s.dims(1) else None
-        return s.node("DequantizeLinear", x, scale, _narrow(s, zero, x.dtype), dtype="float32", axis=per_axis)
+        x = s.inputs[0]
+        scale, zero, axis = _parameters(s)
+        narrow = _narrow(s, zero, x.dtype) if x.dtype in _BYTES else None
+        return s.node("DequantizeLinear", x, scale, narrow, dtype="float32", axis=axis)
+
+
+def _parameters(s: Site) -> tuple[Value, Value, int | None]:
+    """Scale and zero point of a call, scalars for all elements or vectors along an axis."""
+    _, scale, zero = s.inputs
+    rank = len(s.tensor(0).shape)
+    axis = s.attrs.axis % rank if rank else 0
+    if s.dims(1) == (1,) and (not rank or s.dims(0)[axis] != 1):
+        scale = s.reshape(scale, [])
+        zero = s.constant(s.constants.arrays[zero.name][0].reshape(()), zero.dtype)
+    return scale, zero, axis if s.dims(1) else None
 
 
 @decomposed("products and shifts in `int64`, halves rounded up", "fixed_point_multiply_per_axis")

@@ -1,0 +1,52 @@
+"""Biases as inputs of convolutions: `Add(Conv(x, w), Unsqueeze(b))` ⇒ `Conv(x, w, b)`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from .graph import Graph, Initializers, Node
+
+
+def join_biases(graph: Graph, constants: Initializers) -> None:
+    """Joins what only stands for a bias to its convolution, in a graph and those inside of it.
+
+    Engines recognise a quantized convolution by its three inputs.
+    """
+    made = {o: n for n in graph.nodes for o in n.outputs}
+    uses = _uses(graph)
+    gone: set[int] = set()
+    nodes: list[Node] = []
+    for n in graph.nodes:
+        for inner in n.attributes.values():
+            if isinstance(inner, Graph):
+                join_biases(inner, constants)
+        for a, b in (n.inputs, n.inputs[::-1]) if n.op == "Add" else ():
+            conv, spread = made.get(a), made.get(b)
+            if conv is not None and spread is not None and uses[a] == 1 and _is_bias(conv, spread, constants):
+                n = replace(conv, inputs=[*conv.inputs, spread.inputs[0]], outputs=n.outputs)
+                gone |= {id(conv), *([id(spread)] if uses[b] == 1 else [])}
+                break
+        nodes.append(n)
+    graph.nodes = [n for n in nodes if id(n) not in gone]
+
+
+def _uses(graph: Graph) -> Counter[str]:
+    """How often each name is read, by nodes inside of nodes, too, and by whoever takes the outputs."""
+    found: Counter[str] = Counter()
+    stack = [graph]
+    while stack:
+        g = stack.pop()
+        found.update(v.name for v, _ in g.outputs)
+        for n in g.nodes:
+            found.update(n.inputs)
+            stack += [a for a in n.attributes.values() if isinstance(a, Graph)]
+    return found
+
+
+def _is_bias(conv: Node, spread: Node, constants: Initializers) -> bool:
+    """True for a vector along the channels of a convolution that has no bias."""
+    if conv.op != "Conv" or len(conv.inputs) != 2 or spread.op != "Unsqueeze":
+        return False
+    axes, _ = constants.arrays.get(spread.inputs[1], (None, ""))
+    return axes is not None and axes.tolist() == list(range(1, len(conv.attributes["kernel_shape"]) + 1))
