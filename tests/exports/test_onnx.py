@@ -53,6 +53,11 @@ def test_nodes_have_the_names_of_variables_and_places() -> None:
 
 
 @pytest.mark.promise("ONNX out")
+def test_the_last_part_of_an_axis_goes_to_its_end_whatever_that_is() -> None:
+    runs_equal("def @main(%x: Tensor[(3, ?), float32]) { split(%x, indices_or_sections=[1, 3], axis=1) }", X)
+
+
+@pytest.mark.promise("ONNX out")
 def test_what_both_branches_share_stands_in_front_of_the_if() -> None:
     text = """
 def @main(%c: bool, %x: Tensor[(3, 4), float32]) {

@@ -119,3 +119,20 @@ def test_what_contradicts_itself_is_refused(nodes: str, message: str) -> None:
         irtool.from_onnx(parse(f"net (float[4, 4] x) => (float[N, M] y) {{ {nodes} }}", 21))
     assert message in str(caught.value)
     assert caught.value.diagnostics[0].code is not None
+
+
+@pytest.mark.promise("mathematics in ONNX")
+@pytest.mark.parametrize("opset", [17, 20])
+def test_a_fourier_transform_of_which_nothing_is_said_goes_forward(opset: int) -> None:
+    check("net (float[2, 6, 2] x) => (float[2, 6, 2] y) { y = DFT(x) }", opset)
+    check("net (float[2, 6, 1] x) => (float[2, 4, 2] y) { y = DFT<onesided = 1>(x) }", opset)
+    check("net (float[2, 6, 2] x) => (float[2, 6, 2] y) { y = DFT<inverse = 1>(x) }", opset)
+
+
+@pytest.mark.promise("mathematics in ONNX")
+def test_distinct_elements_of_a_constant_are_found_when_importing() -> None:
+    constant = "c = Constant <value_ints = [3, 1, 3, 2]> () y, f, w, n = Unique(c)"
+    kept = check(f"net (float[1] x) => (int64[M] y, int64[M] f, int64[4] w, int64[M] n) {{ {constant} }}")
+    assert "unique(" not in irtool.to_text(kept)
+    given = check("net (float[4] x) => (float[M] y, int64[M] f, int64[4] w, int64[M] n) { y, f, w, n = Unique(x) }")
+    assert "unique(" in irtool.to_text(given)

@@ -83,6 +83,23 @@ def test_zero_points_that_the_program_computes() -> None:
 
 
 @pytest.mark.promise("ONNX quantization")
+@pytest.mark.parametrize("left", ["7", "1, 7, 250, 0"])
+@pytest.mark.parametrize("right", ["3", "-5, 3"])
+@pytest.mark.parametrize("shape", [(6, 2), (3, 6, 2)])
+def test_zero_points_of_rows_and_columns(left: str, right: str, shape: tuple[int, ...]) -> None:
+    rows, columns = ([int(n) for n in t.split(",")] for t in (left, right))
+    zeros = f"uint8{'' if len(rows) == 1 else [4]} z = {{{listed(rows)}}}, int8{'' if len(columns) == 1 else [2]} u = {{{right}}}"
+    graph = (
+        f"""g (uint8[4, 6] a, int8{list(shape)} b) => (int32[N, M] y) <{zeros}> {{ y = MatMulInteger(a, b, z, u) }}"""
+    )
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(0, 256, (4, 6), "uint8"), rng.integers(-128, 128, shape, "int8")
+    wanted = (a.astype("int32") - np.array(rows).reshape(-1, 1)) @ (b.astype("int32") - np.array(columns))
+    module, params = import_text(graph)
+    assert np.array_equal(irtool.evaluate(module, {"a": a, "b": b, **params}), wanted)
+
+
+@pytest.mark.promise("ONNX quantization")
 def test_weights_of_four_bits_are_unpacked() -> None:
     packed = np.random.default_rng(2).integers(0, 256, (3, 2, 8), "uint8")
     scales = np.linspace(0.1, 0.6, 6).astype("float32")
