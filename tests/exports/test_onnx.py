@@ -58,6 +58,17 @@ def test_the_last_part_of_an_axis_goes_to_its_end_whatever_that_is() -> None:
 
 
 @pytest.mark.promise("ONNX out")
+@pytest.mark.parametrize("options", ["", ", center=False", ", scale=False", ", axis=2"])
+@pytest.mark.parametrize(
+    "norm", ["nn.instance_norm(%x, %w, %w", "nn.layer_norm(%x, %w, %w", "nn.group_norm(%x, %w, %w, num_groups=2"]
+)
+def test_norms_scale_and_shift_where_they_are_told_to(norm: str, options: str) -> None:
+    text = f"def @main(%x: Tensor[(2, 4, 4), float32], %w: Tensor[(4), float32]) {{ {norm}{options}) }}"
+    rng = np.random.default_rng(1)
+    runs_equal(text, rng.standard_normal((2, 4, 4)).astype("float32"), np.arange(1, 5, dtype="float32"))
+
+
+@pytest.mark.promise("ONNX out")
 def test_what_both_branches_share_stands_in_front_of_the_if() -> None:
     text = """
 def @main(%c: bool, %x: Tensor[(3, 4), float32]) {

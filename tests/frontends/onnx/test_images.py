@@ -43,6 +43,18 @@ def test_what_image_resize_computes_it_computes() -> None:
     assert "image.resize2d" in irtool.to_text(module)
 
 
+def test_what_is_less_than_a_pixel_beyond_the_last_is_beyond() -> None:
+    attributes = 'mode="linear", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=9.0'
+    graph = f"""net (float[1, 1, 1, 5] x) => (float[1, 1, 1, 4] y) {{
+        r = Constant<value = float[8] {{0, 0, 0, 0.5, 1, 1, 1, 1.1}}>()
+        s = Constant<value = int64[4] {{1, 1, 1, 4}}>()
+        y = Resize<{attributes}>(x, r, , s)
+    }}"""
+    x = np.arange(5, dtype="float32").reshape(1, 1, 1, 5)
+    (y,) = evaluated(parse(graph, 19), {"x": x})
+    np.testing.assert_allclose(y.ravel(), [2, 2.8, 3.6, 9], rtol=1e-5)
+
+
 def test_upsample_before_there_were_coordinates() -> None:
     graph = "net (float[1,1,2,2] x) => (float[a,b,c,d] y) { y = Upsample<scales=[1.0,1.0,2.0,3.0]>(x) }"
     x = np.arange(4, dtype="float32").reshape(1, 1, 2, 2)
