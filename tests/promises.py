@@ -14,6 +14,7 @@ PROMISES = {
     "epilogues": "a kernel that passes over the result of another is part of it, past reshapes and transposes, if vectors allow",
     "sizes": "cache sizes, latencies and amounts of work by which nests are sized are fields of the target, which can be set",
     "several processors in one library": "C for several levels of processors shares its weights, takes the highest level that the machine has, and is right at each",
+    "winograd": "3 x 3 convolutions are computed by Winograd's algorithm where that is faster, with errors below 1e-3 of the largest result",
     "codes": "diagnostics have codes, which `irtool explain` explains with an example that shows the mistake; plug-ins have their own",
     "goldens": "what is read, printed, inferred, lowered, written as C, refused and said is in golden files short enough to read",
     "selected functions": "`--func`, `func(…)` and `ApplyPassToFunction` change nothing but the functions they select",

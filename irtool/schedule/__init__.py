@@ -6,6 +6,7 @@ pipeline      the stages between a lowered program and one whose memory is plann
   subpixel            strided transposed convolutions   ⇒ a reduction for each phase, written where it belongs
   layouts             what kernels prefer (`layout_preference`) ⇒ a layout for every temporary and weight
   fuse_kernels        kernels that work row by row      ⇒ one kernel
+  winograd/           convolutions                      ⇒ transformed tiles, with transformed weights
   kernel              every stage of a kernel           ⇒ the nest of the strategy that wins it
   fuse_row_loops      stages that work row by row       ⇒ one loop over the rows
   threads             loops that threads share

@@ -17,6 +17,7 @@ from .kernel import schedule_kernel
 from .layouts import assign_layouts
 from .subpixel import decompose_subpixels
 from .threads import share_loops, shared_sizes
+from .winograd.stage import transform_convolutions
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "merges kernels of which the second passes over the result of the first, past reshapes and transposes; before layouts",
         fuse_epilogues,
         vectors=True,
+        once=True,
     ),
     ProgramStage(
         "DecomposePhases",
@@ -100,6 +102,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "NoteFiniteWeights",
         "marks kernels with finite weights, for which strategies may skip padding (zero times finite is zero)",
         _note_finite_weights,
+        once=True,
+    ),
+    ProgramStage(
+        "TransformConvolutions",
+        "3 x 3 convolutions for which it pays are computed from transformed tiles; the weights are transformed here",
+        transform_convolutions,
+        vectors=True,
         once=True,
     ),
     ProgramStage(

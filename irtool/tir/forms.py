@@ -175,7 +175,7 @@ def with_buffers(form: AnyForm, replaced: Mapping[Buffer, Buffer]) -> AnyForm:
         return Store(replaced.get(s.buffer, s.buffer), [change(i) for i in s.indices], change(s.value))
 
     if isinstance(form, Steps):
-        return Steps(replace_buffers(form.body, replaced))
+        return replace(form, body=replace_buffers(form.body, replaced))
     stores = tuple(store(s) for s in form.stores)
     if isinstance(form, Map):
         return Map(form.loops, stores)

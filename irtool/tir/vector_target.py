@@ -37,6 +37,11 @@ class VectorTarget:
     streamed_bytes: int = size(
         1 << 21, "bytes", "most data for processing several rows at once; above it, a single stream is fastest"
     )
+    tiles_bytes: int = size(
+        1 << 17,
+        "bytes",
+        "largest tiles of a transformed convolution on the stack of a thread (to stay in the L2 cache)",
+    )
     parallel_updates: int = size(1 << 18, "updates", "smallest reduction shared among threads")
     parallel_elements: int = size(1 << 15, "elements", "smallest map, or sum of rows, shared among threads")
     most_parts: int = size(32, "parts", "most parts of a loop shared among threads: several per core")
@@ -60,6 +65,9 @@ class VectorTarget:
     copied_reads: float = size(1.5, "reads", "fewest reads of each element that make a copy worthwhile")
     guarded_reads: int = size(10, "reads", "most guarded reads of each padded element; above it, a padded copy is made")
     recomputed_cost: int = size(12, "operations", "most extra work per element for recomputing it in each reader")
+    winograd: str = "auto"
+    """Which 3 x 3 convolutions are transformed: `auto`, those that get faster; `off`, none; `2`, `4`: all that can be, with tiles of
+    so many results along an axis."""
 
     def lanes_of(self, dtype: str) -> int:
         """Lanes per vector; 16-bit floats count as float32, in which they are computed."""
@@ -81,8 +89,8 @@ class VectorTarget:
 USUAL = VectorTarget()
 """A core with unknown properties."""
 
-SIZES = {f.name: f for f in fields(VectorTarget) if f.name != "vector_bytes"}
-"""The fields that a target may set, by name; the width of vectors follows from the processor. `metadata` has `unit` and `meaning`."""
+SIZES = {f.name: f for f in fields(VectorTarget) if f.name not in ("vector_bytes", "winograd")}
+"""The fields that a target may set, by name; the width of vectors follows from the processor, and `winograd` from a flag. `metadata` has `unit` and `meaning`."""
 
 
 def _read(name: str, value: Any) -> int | float:

@@ -103,7 +103,7 @@ def test_short_products_have_blocks_where_a_copy_does_not_pay() -> None:
 
 
 def test_every_size_is_tested() -> None:
-    assert {*EFFECTS, "multiply_adds", "loads", "blocked_updates", "copied_steps"} == set(SIZES)
+    assert {*EFFECTS, "multiply_adds", "loads", "blocked_updates", "copied_steps", "tiles_bytes"} == set(SIZES)
     assert all(f.metadata["unit"] and f.metadata["meaning"] for f in SIZES.values())
 
 

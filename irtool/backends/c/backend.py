@@ -13,6 +13,7 @@ from ... import __version__
 from ...diagnostics import UsageError
 from ...tir.program import Program
 from ..base import Backend, Built, Request, Sources, VectorTarget, backend, flag
+from ..convolutions import WAYS, WINOGRAD, check_convolutions, with_convolutions
 from ..interface.names import Names
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, split_words
 from ..toolchain.levels import PORTABLE, Level, find_levels
@@ -56,6 +57,7 @@ class C(Backend):
         "processor, by the compiler's name; `none`: the compiler's default; `portable`, or levels such as "
         "x86-64-v2,x86-64-v3: code for each, chosen where it runs; default: native, of emit=c portable",
     )
+    winograd: str = flag("auto", WINOGRAD, WAYS)
     openmp: bool = flag(False, "compile with OpenMP threads")
     api: str = flag("flat", "NAME_run(x, out), or also TVM's tvmgen_NAME_run(inputs, outputs)", ("flat", "tvm"))
     weights: str = flag(
@@ -79,6 +81,7 @@ class C(Backend):
         if self.api == "tvm" and len(entries) > 1:
             raise UsageError("TVM's interface has one function: name one entry only, or use api=flat")
         split_words(self.cflags, "the compiler's flags")
+        check_convolutions(self.winograd, self.math)
 
     @property
     def runs_program(self) -> bool:
@@ -125,10 +128,11 @@ class C(Backend):
         if self.vector != "auto":
             return VectorTarget(0)
         levels = self.levels
-        return levels[-1].machine if levels else self.compiler.machine()
+        machine = levels[-1].machine if levels else self.compiler.machine()
+        return with_convolutions(machine, self.winograd, self.math)
 
     def lesser_machines(self) -> Sequence[VectorTarget]:
-        return [level.machine for level in reversed(self.levels[:-1])]
+        return [with_convolutions(level.machine, self.winograd, self.math) for level in reversed(self.levels[:-1])]
 
     def translate(self, program: Program, name: str) -> CText:
         """The program as C text."""

@@ -25,6 +25,7 @@ from ..guards import take_guards
 from ..primitives.base import is_traced, remark, tracing
 from ..row_choice import choose_row_axis
 from ..tile_choice import TileChoice, choose_register_tile
+from ..winograd.form import TransformedTiles
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class Stage:
         """Updates, or elements."""
         if isinstance(self.form, Reduction):
             return self.form.work
+        if isinstance(self.form, TransformedTiles):
+            return self.form.updates
         return math.prod(n for _, n in self.form.loops) if isinstance(self.form, Map) else 0
 
     @property

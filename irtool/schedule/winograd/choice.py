@@ -1,0 +1,181 @@
+"""Whether a convolution is transformed, and in which tiles: an estimate of cycles, beside that of the convolution as it is.
+
+Constants are those measured on a core with vectors of 64 bytes. Products of small tiles of results hardly differ between
+processors; what does are the lanes, the registers and the multiply-adds a cycle, which the target has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ...tir.expr import Expr, Load, Var, substitute
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer
+from ...tir.vector_target import VectorTarget
+from ..affine import loads, stride
+from ..tiles import choose_tile
+from .convolution import TAPS, Convolution
+from .cook_toom import sums, transforms
+from .tiling import Tiling
+
+SIZES = (2, 4)
+"""Results of a tile along an axis."""
+
+_FLOAT = 4
+_MOST_TILES = 16
+"""Tiles of a block: as many rows as two tiles of registers."""
+
+_SPILLS = 1.3
+"""Cycles of a transform over those of its instructions: a tile of the data is more than the registers."""
+
+_NEAR = 0.92
+"""Share of its peak that the convolution as it is reaches in the caches."""
+
+_STREAM = 13.0
+"""Bytes of weights a cycle that come from beyond the second cache while products are made."""
+
+_NEXT = 64.0
+"""Bytes of weights a cycle that come from the second cache."""
+
+_BEGUN = 12
+"""Cycles to begin and end a tile of registers."""
+
+_GAIN = 0.9
+"""A transformed convolution must take at most so much of the time of the other."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A plan, its cost in cycles for each update of the convolution as it was written, and the reason for it."""
+
+    tiling: Tiling
+    cost: float
+    reason: str
+
+
+def choose_tiling(c: Convolution, target: VectorTarget) -> Choice | None:
+    """How to transform a convolution; None where it stays as it is, for the sake of speed or of the target's `winograd`."""
+    if target.winograd == "off" or (target.winograd == "auto" and c.updates < target.parallel_updates):
+        return None
+    lanes = _lanes(c, target)
+    if not lanes:
+        return None
+    sizes = SIZES if target.winograd == "auto" else (int(target.winograd),)
+    best: tuple[float, Tiling] | None = None
+    for tiling in (t for size in sizes for t in _tilings(c, size, lanes, target)):
+        cycles = _cycles(c, tiling, target)
+        if best is None or cycles < best[0]:
+            best = cycles, tiling
+    if best is None:
+        return None
+    cycles, tiling = best
+    direct = _direct(c, target)
+    if target.winograd == "auto" and cycles > _GAIN * direct:
+        return None
+    m = tiling.size
+    where = f"{tiling.tiles} of {tiling.count} tiles at a time, {tiling.filters} channels"
+    reason = f"F({m} x {m}, {TAPS} x {TAPS}), {where}, {cycles / direct:.2f} of the estimated cycles without"
+    return Choice(tiling, cycles / c.updates, reason)
+
+
+def refit(t: Tiling, c: Convolution, target: VectorTarget) -> Tiling:
+    """A plan for another processor that takes the same weights: the best one with tiles of that size and blocks of as many
+    filters."""
+    lanes = min(t.lanes, target.lanes(_FLOAT))
+    plans = list(_tilings(c, t.size, lanes, target, t.filters))
+    return min(plans, key=lambda x: _cycles(c, x, target), default=replace(t, lanes=lanes))
+
+
+def _lanes(c: Convolution, target: VectorTarget) -> int:
+    """Channels that lie side by side in all that is read and written, and fill a vector; 0 if there are none."""
+    lanes = target.lanes(_FLOAT)
+    while lanes >= 4:
+        if c.channel[1] % lanes == 0 and c.filters[1] % lanes == 0:
+            written = [Load(s.buffer, s.indices) for s in c.form.stores]
+            read = [e for s in c.form.stores for e in loads(s.value) if e.source is not c.form.acc]
+            if (
+                _step(c.data, c.channel, lanes) == 1
+                and all(_step(e, c.filters, lanes) == 1 for e in written)
+                and all(_step(e, c.filters, lanes) in (0, 1) for e in read)
+            ):
+                return lanes
+        lanes //= 2
+    return 0
+
+
+def _step(e: Load, axis: tuple[Var, int], lanes: int) -> int | None:
+    """By how much the place of an element moves with the lane of a vector along the axis; None where not evenly."""
+    group, lane = Var("group"), Var("lane")
+    simplify = Simplifier({group: (0, axis[1] // lanes - 1), lane: (0, lanes - 1)})
+    values: dict[Expr, Expr] = {axis[0]: group * lanes + lane}
+    assert isinstance(e.source, Buffer)
+    return stride(simplify, simplify(substitute(e.source.offset(e.indices), values)), lane)
+
+
+def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted: int = 0) -> Iterator[Tiling]:
+    """Plans for tiles of one size; with blocks of so many filters, where that is said."""
+    rows, columns = -(-c.rows.extent // size), -(-c.columns.extent // size)
+    count = c.images * rows * columns
+    products = (size + TAPS - 1) ** 2
+    for filters in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
+        if c.filters[1] % filters:
+            continue
+        for tiles in range(min(4, count), min(_MOST_TILES, count) + 1):
+            results = tiles * products * filters * _FLOAT
+            data = tiles * products * c.channel[1] * _FLOAT
+            blocks = -(-count // tiles)
+            near = results + data <= target.tiles_bytes and _bytes(c, products) * 2 <= target.streamed_bytes
+            if near:
+                yield Tiling(size, c.images, rows, columns, tiles, blocks, 0, filters, lanes)
+            elif results <= target.tiles_bytes:
+                bands = min(blocks, -(-(blocks * data * 2) // target.streamed_bytes))
+                yield Tiling(size, c.images, rows, columns, tiles, -(-blocks // bands), bands, filters, lanes)
+
+
+def _bytes(c: Convolution, products: int) -> int:
+    """Bytes of weights."""
+    return products * c.channel[1] * c.filters[1] * _FLOAT
+
+
+def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
+    """Cycles of a transformed convolution: its transforms, its products, and its weights where they come from far away."""
+    channels, filters = c.channel[1], c.filters[1]
+    m = transforms(t.size)
+    window, kinds = t.window, t.products
+    taken = t.tiles * t.blocks * max(1, t.bands)
+    data = 2 * kinds + 2 * window * sums(m.data).operations
+    results = kinds + t.size**2 + (window + t.size) * sums(m.inverse).operations
+    moved = _SPILLS / target.multiply_adds * (taken * channels * data + t.count * filters * results) / t.lanes
+    width = target.lanes(_FLOAT)
+    vectors = -(-t.filters // width)
+    tile = choose_tile(t.tiles, vectors, target)
+    a, b = divmod(t.tiles, tile.rows), divmod(vectors, tile.vectors)
+    panel = channels * t.filters * _FLOAT
+    passes = -(-t.tiles // tile.rows) if panel > target.stack_bytes else 1
+    cycles = passes * panel / _NEXT
+    for x, times in ((tile.rows, a[0]), (a[1], 1)):
+        for y, again in ((tile.vectors, b[0]), (b[1], 1)):
+            if x and y:
+                cycles += times * again * _tile_cycles(x, y, channels, target)
+    blocks = taken // t.tiles
+    multiplied = cycles * kinds * blocks * (filters // t.filters)
+    weights = _bytes(c, kinds)
+    if weights * 2 > target.streamed_bytes:
+        panel = weights * t.filters // filters
+        multiplied += weights * (max(1, t.bands) if panel * 2 <= target.streamed_bytes else blocks) / _STREAM
+    return moved + multiplied
+
+
+def _tile_cycles(rows: int, vectors: int, steps: int, target: VectorTarget) -> float:
+    """Cycles of a tile of registers."""
+    n = rows * vectors
+    waits = target.latency if n < target.latency * target.multiply_adds else 0
+    return steps * max(n / target.multiply_adds, (rows + vectors) / target.loads, waits) + n + _BEGUN
+
+
+def _direct(c: Convolution, target: VectorTarget) -> float:
+    """Cycles of the convolution as it is."""
+    cycles = c.updates / (target.lanes(_FLOAT) * target.multiply_adds * _NEAR)
+    weights = _bytes(c, TAPS * TAPS)
+    return cycles + (weights / _STREAM if weights * 2 > target.streamed_bytes else 0)

@@ -1,0 +1,280 @@
+"""The loops of a transformed convolution.
+
+A tile of results needs a window of the data, tiles overlapping. With b tiles in a block::
+
+    for blocks of tiles (threads share these):
+      for the block's tiles, blocks of input channels:  data[tile, p, c] = B^T window B
+      for blocks of output channels:
+        for p, tiles, channels, c:                       product[tile, p, o] += data[tile, p, c] * weights[p, c, o]
+        for tiles, channels:                             out[…] = f(A^T product A)
+
+The products are those of matrices, and get tiles of registers like others. Where few tiles read many weights, the data of a band
+of blocks is transformed first, to the workspace, and threads share the blocks of output channels, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...tir.expr import Expr, Load, Var, all_of, const, if_then_else, less, minimum, rewrite, substitute
+from ...tir.forms import Reduction
+from ...tir.simplify import Simplifier
+from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
+from ...tir.vector_target import VectorTarget
+from ..block import Block
+from ..nest import lower_all
+from ..strategies.register_tile import tile_reduction
+from ..tile_choice import choose_register_tile
+from .convolution import Axis, Convolution
+from .cook_toom import transforms
+from .registers import Registers, over_lanes, shared_sums, transformed
+from .tiling import Tiling
+
+
+def lower_tiles(c: Convolution, tiling: Tiling, weights: Buffer, target: VectorTarget) -> Stmt:
+    """The nest of a convolution with transformed `weights`, stored as (blocks of filters, products, channels, filters)."""
+    return _Nest(c, tiling, weights, target).build()
+
+
+@dataclass
+class _Nest:
+    conv: Convolution
+    tiling: Tiling
+    weights: Buffer
+    target: VectorTarget
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of a vector of channels."""
+        return self.tiling.lanes
+
+    def build(self) -> Stmt:
+        """The whole nest."""
+        t = self.tiling
+        block = Var("block")
+        filters = Var("filters")
+        data = Buffer(
+            "data",
+            (t.tiles * (t.blocks if t.bands else 1), t.products, self.conv.channel[1]),
+            "float32",
+            Scope.GLOBAL if t.bands else Scope.LOCAL,
+        )
+        groups = self.conv.filters[1] // t.filters
+        if not t.bands:
+            first = block * t.tiles
+            inside = seq(
+                [
+                    self._transform(data, first, t.tiles),
+                    For(filters, groups, self._multiply(data, const(0), first, filters)),
+                ]
+            )
+            return For(block, t.blocks, Allocate(data, inside), PARALLEL)
+        band = Var("band")
+        start = band * (t.tiles * t.blocks) if t.bands > 1 else const(0)
+        own = block * t.tiles
+        body = seq(
+            [
+                self._transform(data, start, t.tiles * t.blocks, PARALLEL),
+                For(
+                    filters,
+                    groups,
+                    For(block, t.blocks, self._multiply(data, own, start + own, filters), PARALLEL),
+                    PARALLEL,
+                ),
+            ]
+        )
+        return Allocate(data, For(band, t.bands, body) if t.bands > 1 else body)
+
+    # -- tiles ---------------------------------------------------------------------------------------------------------
+
+    def _located(self, tile: Expr, body: Callable[[Expr, Expr, Expr], Stmt]) -> Stmt:
+        """Statements for a tile, with its image and the first row and column of its results."""
+        t = self.tiling
+        simplify = Simplifier({})
+        image, row, column = Var("image"), Var("row"), Var("column")
+        n: Expr = image if t.images > 1 else const(0)
+        made = body(n, row, column)
+        within = tile % (t.rows * t.columns) if t.images > 1 else tile
+        made = Let(column, simplify(within % t.columns * t.size), made)
+        made = Let(row, simplify(within // t.columns * t.size), made)
+        return Let(image, simplify(tile // (t.rows * t.columns)), made) if t.images > 1 else made
+
+    def _transform(self, data: Buffer, first: Expr, count: int, kind: str = SERIAL) -> Stmt:
+        """The windows of `count` tiles from `first` on, transformed. Behind the last tile, that one is taken again."""
+        tile = Var("tile")
+        which: Expr = first + tile
+        if self.tiling.count % (self.tiling.tiles * max(1, self.tiling.blocks * max(1, self.tiling.bands))):
+            which = minimum(which, self.tiling.count - 1)
+        body = self._located(which, lambda n, row, column: self._window(data, tile, n, row, column))
+        return For(tile, count, body, kind)
+
+    def _window(self, data: Buffer, tile: Var, image: Expr, row: Expr, column: Expr) -> Stmt:
+        c, lanes, size = self.conv, self.lanes, self.tiling.window
+        group = Var("group")
+
+        def element(y: Expr, x: Expr, lane: Var) -> Load:
+            places: dict[Expr, Expr] = {c.channel[0]: group * lanes + lane, c.rows.of: y, c.columns.of: x}
+            if c.image is not None:
+                places[c.image[0]] = image
+            found = substitute(c.data, places)
+            assert isinstance(found, Load)
+            return found
+
+        top, left = row + c.rows.shift, column + c.columns.shift
+
+        def inside(y: int, x: int, lane: Var) -> Expr:
+            return element(top + y, left + x, lane)
+
+        free = [*self._free(c.rows, row, self.tiling.rows), *self._free(c.columns, column, self.tiling.columns)]
+        made = self._transform_window(data, tile, group, inside)
+        if free:
+            patch = Buffer("patch", (size, size, lanes), "float32", Scope.LOCAL)
+            y, x = Var("y"), Var("x")
+            exists = all_of([*_exists(c.rows, row, top + y), *_exists(c.columns, column, left + x)])
+            copy = over_lanes(
+                lanes,
+                lambda v: Store(
+                    patch, (y, x, v), if_then_else(exists, element(top + y, left + x, v), const(0.0, "float32"))
+                ),
+            )
+            copied = For(y, size, For(x, size, copy))
+            border = self._transform_window(
+                data, tile, group, lambda y, x, lane: Load(patch, (const(y), const(x), lane))
+            )
+            made = If(all_of(free), made, Allocate(patch, seq([copied, border])))
+        return For(group, c.channel[1] // lanes, made)
+
+    def _free(self, axis: Axis, place: Expr, tiles: int) -> list[Expr]:
+        """Conditions under which a window has all its elements."""
+        low = axis.shift
+        high = (tiles - 1) * self.tiling.size + axis.shift + self.tiling.window - 1
+        found = []
+        if low < axis.first:
+            found.append(less(axis.first - axis.shift - 1, place))
+        if high > axis.last:
+            found.append(less(place, axis.last - axis.shift - self.tiling.window + 2))
+        return found
+
+    def _transform_window(self, data: Buffer, tile: Var, group: Var, read: Callable[[int, int, Var], Expr]) -> Stmt:
+        """`data[tile, :, group] = B^T d B`: along columns into registers, then along rows."""
+        lanes, size, matrix = self.lanes, self.tiling.window, transforms(self.tiling.size).data
+        half, shared = Registers("half", (size, size), lanes), Registers("part", (shared_sums(matrix),), lanes)
+
+        def both(v: Var) -> Stmt:
+            across = transformed(
+                matrix, size, lambda y, x: read(y, x, v), lambda y, x, e: half.write(v, e, y, x), shared, v
+            )
+            down = transformed(
+                matrix,
+                size,
+                lambda x, y: half.read(v, y, x),
+                lambda x, y, e: Store(data, (tile, const(y * size + x), group * lanes + v), e),
+                shared,
+                v,
+            )
+            return seq([across, down])
+
+        return Allocate(half.buffer, Allocate(shared.buffer, over_lanes(lanes, both)))
+
+    # -- products and results ------------------------------------------------------------------------------------------
+
+    def _multiply(self, data: Buffer, own: Expr, first: Expr, filters: Var) -> Stmt:
+        """The products of a block of tiles, which begin at `own` in the data, with a block of filters, and the results."""
+        t = self.tiling
+        product = Buffer("product", (t.tiles, t.products, t.filters), "float32", Scope.LOCAL)
+        tile = Var("tile")
+        results = For(
+            tile,
+            t.tiles,
+            self._guarded(
+                first + tile,
+                self._located(
+                    first + tile, lambda n, row, column: self._results(product, tile, filters, n, row, column)
+                ),
+            ),
+        )
+        return Allocate(product, seq([self._products(data, own, product, filters), results]))
+
+    def _guarded(self, tile: Expr, body: Stmt) -> Stmt:
+        """The statements, for tiles that exist only."""
+        t = self.tiling
+        whole = t.count % (t.tiles * t.blocks * max(1, t.bands)) == 0
+        return body if whole else If(less(tile, t.count), body)
+
+    def _products(self, data: Buffer, own: Expr, product: Buffer, filters: Var) -> Stmt:
+        t = self.tiling
+        p, tile, o, k = Var("p"), Var("tile"), Var("o"), Var("c")
+        acc = Buffer("acc", (), "float32", Scope.LOCAL)
+        form = Reduction(
+            ((p, t.products), (tile, t.tiles), (o, t.filters)),
+            acc,
+            const(0.0, "float32"),
+            ((k, self.conv.channel[1]),),
+            acc.element() + Load(data, (own + tile, p, k)) * Load(self.weights, (filters, p, k, o)),
+            (Store(product, (tile, p, o), acc.element()),),
+        )
+        choice = choose_register_tile(form, self.target, again=True)
+        assert choice is not None, "filters of whole vectors lie side by side"
+        return lower_all(tile_reduction(Block.of(form), choice, self.target, serial=True), self.target)
+
+    def _results(self, product: Buffer, tile: Var, filters: Var, image: Expr, row: Expr, column: Expr) -> Stmt:
+        c, t, lanes = self.conv, self.tiling, self.lanes
+        size, window, matrix = t.size, t.window, transforms(t.size).inverse
+        group = Var("group")
+        half, done = Registers("half", (size, window), lanes), Registers("result", (size, size), lanes)
+        shared = Registers("part", (shared_sums(matrix),), lanes)
+
+        def both(v: Var) -> Stmt:
+            down = transformed(
+                matrix,
+                window,
+                lambda x, y: Load(product, (tile, const(y * window + x), group * lanes + v)),
+                lambda x, y, e: half.write(v, e, y, x),
+                shared,
+                v,
+            )
+            across = transformed(
+                matrix, size, lambda y, x: half.read(v, y, x), lambda y, x, e: done.write(v, e, y, x), shared, v
+            )
+            return seq([down, across])
+
+        def stored(y: int, x: int) -> Stmt:
+            return over_lanes(
+                lanes,
+                lambda v: self._stored(
+                    done.read(v, y, x), filters * t.filters + group * lanes + v, image, row + y, column + x
+                ),
+            )
+
+        stores = []
+        for y in range(size):
+            line = [self._where(c.columns, column, x, t.columns, stored(y, x)) for x in range(size)]
+            stores.append(self._where(c.rows, row, y, t.rows, seq(line)))
+        made = seq([over_lanes(lanes, both), *stores])
+        for registers in (half, shared, done):
+            made = Allocate(registers.buffer, made)
+        return For(group, t.filters // lanes, made)
+
+    def _where(self, axis: Axis, place: Expr, step: int, tiles: int, body: Stmt) -> Stmt:
+        """The statements, where the last tile has a result there."""
+        if (tiles - 1) * self.tiling.size + step < axis.extent:
+            return body
+        return If(less(place + step, axis.extent), body)
+
+    def _stored(self, result: Expr, channel: Expr, image: Expr, row: Expr, column: Expr) -> Stmt:
+        """What the convolution stores for one result, of which the sum is given."""
+        c = self.conv
+        places: dict[Expr, Expr] = {c.filters[0]: channel, c.rows.of: row, c.columns.of: column}
+        if c.image is not None:
+            places[c.image[0]] = image
+
+        def change(e: Expr) -> Expr:
+            return rewrite(e, lambda x: result if isinstance(x, Load) and x.source is c.form.acc else x, dict(places))
+
+        return seq([Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in c.form.stores])
+
+
+def _exists(axis: Axis, place: Expr, at: Expr) -> list[Expr]:
+    """Conditions under which an element of the data exists along an axis."""
+    return [less(axis.first - 1, at), less(at, axis.last + 1)]

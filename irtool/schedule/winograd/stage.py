@@ -1,0 +1,92 @@
+"""Replaces convolutions by transformed ones, in a program whose layouts are chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...tir.forms import AnyForm, buffers_read
+from ...tir.kernel import Kernel
+from ...tir.program import CONSTANT, Program, RunKernel, Slot, steps
+from ...tir.stmt import Buffer
+from ...tir.vector_target import VectorTarget
+from ..script import entry_for
+from ..strategies.base import Stage
+from .choice import Choice, choose_tiling
+from .convolution import Convolution, find_convolution
+from .form import TransformedTiles
+from .nest import lower_tiles
+from .weights import transform_weights, unpack
+
+
+def transform_convolutions(program: Program, target: VectorTarget) -> None:
+    """Every convolution for which it pays, in kernels whose weights are constants in all calls."""
+    runs: dict[int, list[RunKernel]] = {}
+    for f in program.functions.values():
+        for s in steps(f.body):
+            if isinstance(s, RunKernel):
+                runs.setdefault(id(s.kernel), []).append(s)
+    made: dict[tuple[Any, ...], Slot] = {}
+    kernels: list[Kernel] = []
+    for k in program.kernels:
+        found = None if k.finished else _found(k, runs.get(id(k), []), target)
+        kernels.append(k if found is None else _replaced(k, *found, runs[id(k)], target, made))
+    program.kernels = kernels
+    program.constants = [*program.constants, *made.values()]
+
+
+def _found(k: Kernel, runs: list[RunKernel], target: VectorTarget) -> tuple[int, Convolution, Choice] | None:
+    """The number of a stage, what it computes, and how it is done; None if there is none. Weights that are infinite or NaN make
+    that of the results which they are multiplied for: these are left alone."""
+    constant = [
+        b
+        for n, b in enumerate(k.inputs)
+        if runs
+        and all(s.inputs[n].resolve().kind == CONSTANT for s in runs)
+        and all(s.inputs[n].resolve().shape == b.shape for s in runs)
+    ]
+    main = max(range(len(k.stages)), key=lambda n: Stage(k.stages[n], target).work, default=0)
+    for at in range(len(k.stages)):
+        c = find_convolution(k.stages, at, constant)
+        if c is None or not c.weights.finite or sum(c.weights in buffers_read(f) for f in k.stages) != 1:
+            continue
+        if entry_for(k.name, -1, at == main) is not None:
+            continue  # the schedule by hand is one for the reduction as it is
+        choice = choose_tiling(c, target)
+        if choice is not None:
+            return at, c, choice
+    return None
+
+
+def _replaced(
+    k: Kernel,
+    at: int,
+    c: Convolution,
+    choice: Choice,
+    runs: list[RunKernel],
+    target: VectorTarget,
+    made: dict[tuple[Any, ...], Slot],
+) -> Kernel:
+    """The kernel with one stage transformed; its calls get transformed weights."""
+    t = choice.tiling
+    number = k.inputs.index(c.weights)
+    shape = (c.filters[1] // t.filters, t.products, c.channel[1], t.filters)
+    weights = Buffer(c.weights.name, shape, "float32", c.weights.scope, finite=c.weights.finite)
+    body = lower_tiles(c, t, weights, target)
+    form = TransformedTiles(body, c, t, weights, target, choice.cost, choice.reason)
+    stages: list[AnyForm] = [*k.stages[: at - c.copy], form, *k.stages[at + 1 :]]
+    params = [weights if b is c.weights else b for b in k.params]
+    used = buffers_read(*stages)
+    temporaries = [b for b in k.temporaries if b in used]
+    windows = k.inputs.index(c.data.source) if c.data.source in k.inputs else -1
+    in_place = [(i, o) for i, o in k.in_place if i not in (number, windows)]
+    changed = k.replace(params=params, stages=stages, temporaries=temporaries, in_place=in_place)
+    for s in runs:
+        slot = s.inputs[number].resolve()
+        key = (id(slot), c.weights.layout, c.order, t.size, t.filters)
+        if key not in made:
+            data = transform_weights(unpack(slot.data, c.weights.layout), c.order, t.size, t.filters)
+            name = f"{slot.name.removesuffix('_packed')}_transformed"
+            made[key] = Slot(name, shape, "float32", CONSTANT, data)
+        s.inputs[number] = made[key]
+        s.kernel = changed
+    return changed

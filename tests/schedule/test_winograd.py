@@ -1,0 +1,177 @@
+"""Convolutions by Winograd's algorithm: its matrices, where it is taken, and what it computes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.driver.prepare import prepare
+from irtool.lower import lower_module
+from irtool.passes.bind import bind_params
+from irtool.schedule import VectorTarget, schedule_program
+from irtool.schedule.script import scripted
+from irtool.schedule.winograd.cook_toom import POINTS, Matrix, sums, transforms
+from irtool.tir.program import Program
+
+V = '#[version = "0.0.5"]\n'
+
+
+def product(matrix: Matrix, vector: list[Fraction]) -> list[Fraction]:
+    return [sum((a * b for a, b in zip(row, vector, strict=True)), Fraction(0)) for row in matrix]
+
+
+@pytest.mark.promise("winograd")
+@pytest.mark.parametrize(("results", "taps"), [(2, 3), (4, 3), (3, 2), (1, 3), (6, 3)])
+def test_matrices_filter(results: int, taps: int) -> None:
+    """`A^T ((G g) * (B^T d))` is the filter, exactly, and so it is as sums that share parts."""
+    m = transforms(results, taps, (*POINTS, Fraction(1, 2), Fraction(-1, 2)))
+    numbers = [Fraction(7 * n * n - 3 * n + 1, n + 2) for n in range(m.size + taps)]
+    d, g = numbers[: m.size], numbers[m.size :]
+    products = [a * b for a, b in zip(product(m.weights, g), product(m.data, d), strict=True)]
+    assert product(m.inverse, products) == [sum(d[i + k] * g[k] for k in range(taps)) for i in range(results)]
+    for matrix, vector in ((m.data, d), (m.inverse, products)):
+        how, values = sums(matrix), list(vector)
+        values += [sum((c * values[n] for c, n in s), Fraction(0)) for s in how.shared]
+        assert [sum((c * values[n] for c, n in s), Fraction(0)) for s in how.results] == product(matrix, vector)
+
+
+def test_points_differ() -> None:
+    with pytest.raises(ValueError, match="needs 5 different points"):
+        transforms(4, 3, (0, 1, -1, 1, 2))
+    with pytest.raises(ValueError, match="needs 7 different points"):
+        transforms(6)
+
+
+def test_pairs_of_points_share_sums() -> None:
+    assert [sums(transforms(m).data).operations for m in (2, 4)] == [4, 12]
+    assert sums(transforms(4).inverse).operations == 10
+
+
+def network(
+    channels: int = 8,
+    filters: int = 8,
+    image: tuple[int, int] = (9, 11),
+    batch: int = 1,
+    padding: str = "1, 1, 1, 1",
+    rest: str = "nn.relu(nn.bias_add(%1, %b))",
+    more: str = "",
+) -> irtool.Module:
+    """A 3 x 3 convolution between two others, as blocked layouts are for what lies between."""
+    h, w = image
+    return irtool.infer_types(
+        irtool.parse(
+            f"""{V}def @main(%x: Tensor[({batch}, 8, {h}, {w}), float32], %u: Tensor[({channels}, 8, 1, 1), float32],
+  %w: Tensor[({filters}, {channels}, 3, 3), float32], %b: Tensor[({filters}), float32], %v: Tensor[(8, {filters}, 1, 1), float32]) {{
+  %0 = nn.relu(nn.conv2d(%x, %u));
+  %1 = nn.conv2d(%0, %w, padding=[{padding}]{more});
+  %2 = {rest};
+  nn.conv2d(%2, %v)
+}}
+"""
+        )
+    )
+
+
+def values(module: irtool.Module) -> dict[str, Any]:
+    generator = np.random.default_rng(5)
+    shapes = {p.name: tuple(int(d) for d in p.checked_type.shape) for p in module["main"].params}
+    return {n: generator.standard_normal(s).astype("float32") for n, s in shapes.items()}
+
+
+def error(module: irtool.Module, target: str) -> float:
+    """Of the C program, relative to the largest result."""
+    given = values(module)
+    x = given.pop("x")
+    expected = np.asarray(irtool.evaluate(module, [x, *given.values()]))
+    made = irtool.build(module, params=given, inputs=["x"], target=target).run([x])
+    return float(np.abs(made - expected).max() / np.abs(expected).max())
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "odd sizes": {"channels": 24, "filters": 40},
+    "no padding": {"padding": "0, 0, 0, 0", "image": (8, 6), "batch": 2},
+    "more on one side": {"padding": "0, 2, 3, 1", "image": (6, 13), "filters": 32},
+    "residual": {"rest": "nn.relu(add(%1, %0))", "image": (5, 4), "batch": 3},
+    "pooled": {"rest": "nn.max_pool2d(nn.relu(%1), pool_size=[2, 2], strides=[2, 2])", "image": (10, 12)},
+}
+
+
+@pytest.mark.promise("winograd")
+@pytest.mark.parametrize("case", CASES)
+def test_results(case: str) -> None:
+    flags = [
+        "winograd=4",
+        "winograd=2,openmp=true",
+        "winograd=4,mcpu=x86-64-v3",
+        "winograd=4,vector=none",
+        "winograd=4",
+    ]
+    module = network(**CASES[case])
+    flag = flags[list(CASES).index(case)]
+    assert error(module, f"c{{{flag}}}") < 1e-5
+
+
+def test_bands_of_many_channels() -> None:
+    """Weights beyond the second cache: the data of several bands is transformed to the workspace, one after the other."""
+    module = network(channels=32, filters=32, image=(21, 10))
+    assert error(module, "c{winograd=4,streamed_bytes=200000,tiles_bytes=40000}") < 1e-5
+
+
+def scheduled(module: irtool.Module, target: VectorTarget) -> Program:
+    program = lower_module(prepare(bind_params(module, {n: a for n, a in values(module).items() if n != "x"})))
+    schedule_program(program, target)
+    return program
+
+
+def strategies(module: irtool.Module, target: VectorTarget) -> list[str]:
+    return [k.choice.strategy for k in scheduled(module, target).kernels]
+
+
+@pytest.mark.promise("winograd")
+def test_where_it_is_taken() -> None:
+    large, small = network(64, 64, (28, 28)), network()
+    assert strategies(large, VectorTarget(64, 32)) == ["register_tile", "winograd", "register_tile"]
+    assert strategies(large, VectorTarget(16, 16)) == ["register_tile", "winograd", "register_tile"]
+    assert "winograd" not in strategies(small, VectorTarget(32, 16))
+    assert "winograd" in strategies(small, VectorTarget(32, 16, winograd="2"))
+    assert "winograd" not in strategies(large, VectorTarget(64, 32, winograd="off"))
+    assert "winograd" not in strategies(large, VectorTarget(0))
+
+
+def test_a_schedule_by_hand_is_for_the_convolution_as_it_is() -> None:
+    forced = VectorTarget(32, 16, winograd="4")
+    with scripted(".*conv2d_add_nn_relu:\n  unroll(k1)\n"):
+        assert strategies(network(), forced)[1] == "by_hand"
+    with scripted(".*conv2d_nn_relu:\n  unroll(rc)\n"):
+        assert strategies(network(), forced)[:2] == ["by_hand", "winograd"]
+
+
+def test_what_is_left_alone() -> None:
+    """Strides, dilated windows, and weights that are no constants, or not finite."""
+    every = VectorTarget(32, 16, winograd="4")
+    for more in (", strides=[2, 2]", ", dilation=[2, 2]"):
+        assert "winograd" not in strategies(network(more=more), every)
+    module = network()
+    program = lower_module(prepare(module))
+    schedule_program(program, every)
+    assert "winograd" not in [k.choice.strategy for k in program.kernels]
+    given = {n: a for n, a in values(module).items() if n != "x"}
+    given["w"][3, 4, 1, 2] = np.inf
+    program = lower_module(prepare(bind_params(module, given)))
+    schedule_program(program, every)
+    assert "winograd" not in [k.choice.strategy for k in program.kernels]
+
+
+@pytest.mark.promise("winograd")
+def test_strict_sums_are_as_written() -> None:
+    from irtool.backends.c import C
+    from irtool.diagnostics import UsageError
+
+    assert C(math="strict").machine().winograd == "off"
+    assert C().machine().winograd == "auto"
+    with pytest.raises(UsageError, match="winograd=4 has no meaning"):
+        C(math="strict", winograd="4").check(["main"], "so")
