@@ -7,6 +7,7 @@ import dataclasses
 from ..diagnostics import UsageError, nearest
 from ..driver.prepare import LEFT_OUT
 from ..passes import Pass, passes
+from ..passes.absent import REASONS, explain_absence
 from ..passes.config_option import ConfigOption, config_options
 from ..passes.instruments import instrument_options, instruments
 from ..passes.mistakes import UnknownPass
@@ -124,7 +125,8 @@ def explain_pass(name: str) -> str:
         raise UsageError(f"unknown pipeline {title}", help=nearest(title, PIPELINES), code=UnknownPass)
     cls = passes.find(name)
     if cls is None:
-        raise UsageError(f"unknown pass {name}", help=nearest(name, [*passes.names(), *PIPELINES]), code=UnknownPass)
+        help = explain_absence(name) or nearest(name, [*passes.names(), *PIPELINES])
+        raise UsageError(f"unknown pass {name}", help=help, code=UnknownPass)
     head = [f"{_signature(cls)}  ({_facts(cls)})"]
     if origin := passes.origin_of(cls):
         head.append(origin)
@@ -214,4 +216,7 @@ def tir_reference() -> str:
     ]
     for cls in distinct_passes(tir=True):
         out += _section(cls)
+    out += ["", "## Passes of TVM that are not here", ""]
+    out += ["The other passes of TVM 0.10's `tir.transform` have nothing to do in the loop nests of processors.", ""]
+    out += [f"- {', '.join(f'`{n}`' for n in names)}: {why}." for why, names in REASONS.items()]
     return "\n".join(out) + "\n"

@@ -100,8 +100,10 @@ class _Reader:
             span = Span(self.source, start, start + len(name))
             if name in PIPELINES:
                 raise UsageError(f"the pipeline {name} needs a level", span, help=f"write {name}<O3>")
+            from .absent import explain_absence
+
             levelled = [f"{n}<O3>" for n in PIPELINES]
-            help = nearest(name, [*passes.names(), *levelled])
+            help = explain_absence(name) or nearest(name, [*passes.names(), *levelled])
             if self.token == "=" and (before := pass_before_option(name)):
                 help = quote_braces(before, name[len(before) :])
             raise UsageError(f"unknown pass {name}", span, help=help, code=UnknownPass)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..ir import Constant, TensorType
 from ..ir.meta import MetaNode
-from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var
+from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, const
 from ..tir.kernel import Kernel
 from ..tir.stmt import (
     Allocate,
@@ -155,9 +155,9 @@ class LoopNestPrinter:
                 f"prefetch({self._buffer(s.place.source)}, [{', '.join(f'{i}:({i} + 1)' for i in map(text, s.place.indices))}])"
             ]
         if isinstance(s, For):
-            extent = text(s.extent)
+            begin, extent = text(const(0, s.var.dtype)), text(s.extent)
             kind = "" if s.kind == "serial" else f' "{s.kind}"'
-            return [f"for ({self._declare(s.var)}, 0, {extent}){kind}", _Block(s.body)]
+            return [f"for ({self._declare(s.var)}, {begin}, {extent}){kind}", _Block(s.body)]
         if isinstance(s, If):
             rest: list[Any] = [] if s.other is None else [" else", _Block(s.other)]
             return [f"if {text(s.cond)}", _Block(s.then), *rest]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .expr import Expr, Load, post_order
+from .expr import Const, Expr, Load, post_order
 from .simplify import Simplifier
 from .stmt import Buffer, For, PrimFunc, Seq, Stmt, Store, expressions, pre_order
 
 
-def loop_bounds(f: PrimFunc) -> dict[Expr, tuple[float, float]]:
+def loop_bounds(root: PrimFunc | Stmt) -> dict[Expr, tuple[float, float]]:
     """The ranges (inclusive) of the variables of loops with constant extents."""
     return {
-        s.var: (0, int(s.extent.value) - 1)
-        for s in pre_order(f.body)
-        if isinstance(s, For) and hasattr(s.extent, "value")
+        s.var: (0, max(int(s.extent.value) - 1, 0))
+        for s in pre_order(root.body if isinstance(root, PrimFunc) else root)
+        if isinstance(s, For) and isinstance(s.extent, Const)
     }
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import irtool
+from irtool.diagnostics import UsageError
 from irtool.passes import PassContext, passes
+from irtool.passes.absent import REASONS
 from irtool.passes.instruments.verifying import Verifying
 from irtool.passes.prim_func_pass import PrimFuncPass
 from irtool.plugin.mistakes import PluginError
@@ -14,6 +16,7 @@ from irtool.printer.text import VERSION
 from irtool.tir.expr import Var, const
 from irtool.tir.stmt import Buffer, For, PrimFunc, Store, pre_order, seq
 from irtool.tir.verify import find_problems
+from tests.command_line import irtool as command
 from tests.lower.test_lowered_modules import PROGRAMS, agree, modules
 
 GOLDENS = Path(__file__).parents[1] / "golden" / "tir"
@@ -30,6 +33,9 @@ VARIANTS = {
     ],
     "tir.VectorizeLoop": ["", "{enable_vectorize=False}"],
     "tir.CommonSubexprElimTIR": ["", "{identify_equiv_terms=True}"],
+    "tir.HoistExpression": ["", "{hoisted_conditionals=3 hoisted_let_bindings=1}"],
+    "tir.NarrowDataType": ["{target_bits=16}"],
+    "tir.BindTarget": ['{target="c"}'],
 }
 TEXTS = [name + options for name in NAMES for options in VARIANTS.get(name, [""])]
 TOGETHER = (
@@ -67,9 +73,22 @@ def test_what_passes_made_is_built(name: str) -> None:
 
 
 def test_each_has_goldens() -> None:
-    assert len(NAMES) >= 14
+    assert len(NAMES) >= 19
     for name in NAMES:
         assert list((GOLDENS / name.removeprefix("tir.")).glob("*.expected")), name
+
+
+@pytest.mark.promise("lowered text")
+def test_passes_of_tvm_that_are_not_here_are_explained() -> None:
+    for names in REASONS.values():
+        for name in names:
+            assert name not in passes and f"tir.{name}" not in passes
+    module, _, _ = modules("convolution")
+    for name in ("tir.ThreadSync", "ThreadSync"):
+        with pytest.raises(UsageError, match=r"unknown pass .*ThreadSync") as failure:
+            irtool.run_passes(module, name)
+        assert "thread axes" in failure.value.diagnostics[0].help
+        assert "thread axes" in command("passes", name)[2]
 
 
 def test_they_are_kept_apart() -> None:

@@ -39,24 +39,17 @@ def partition_loops(f: PrimFunc, no_unroll_loop_with_extent_one: bool = False) -
 def _part(s: For, begin: int, end: int, ranges: Ranges, keep: bool) -> Stmt:
     if end - begin == 1 and not keep:
         body = fresh_copy(s.body, {s.var: Const(begin, s.var.dtype)})
-        return simplify_statement(body, _known(ranges, body))
+        return simplify_statement(body, {**ranges, **loop_bounds(body)})
     v = Var(s.var.name, s.var.dtype)
     body = fresh_copy(s.body, {s.var: v + begin})
-    return For(v, end - begin, simplify_statement(body, {**_known(ranges, body), v: (0, end - begin - 1)}), s.kind)
-
-
-def _known(ranges: Ranges, body: Stmt) -> Ranges:
-    """Ranges of the variables outside of a part, and of its loops."""
-    inside: Ranges = {}
-    for s in pre_order(body):
-        if isinstance(s, For) and isinstance(s.extent, Const):
-            inside[s.var] = (0, max(int(s.extent.value) - 1, 0))
-    return {**ranges, **inside}
+    return For(
+        v, end - begin, simplify_statement(body, {**ranges, **loop_bounds(body), v: (0, end - begin - 1)}), s.kind
+    )
 
 
 def _middle(loop: For, extent: int, ranges: Ranges) -> tuple[int, int]:
     """The steps in which every condition on the loop's variable surely holds that does so in some step."""
-    simplify = Simplifier({**_known(ranges, loop.body), loop.var: (0, extent - 1)})
+    simplify = Simplifier({**ranges, **loop_bounds(loop.body), loop.var: (0, extent - 1)})
     begin, end = 0, extent
     for cond in _conditions(loop.body):
         found = _steps(cond, loop.var, extent, simplify)

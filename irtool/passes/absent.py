@@ -1,0 +1,69 @@
+"""Passes of TVM's `tir.transform` that have no counterpart here, and why: what they transform does not occur in loop nests."""
+
+from __future__ import annotations
+
+_THREADS = "nests are for processors: they have no thread axes, and no memory that threads share"
+_BLOCKS = "nests have no TVMScript blocks: they are loops and statements from the start"
+_RUNTIME = (
+    "it adapts functions to TVM's runtime, and the code that irtool writes needs none: a backend makes its interface"
+)
+_DEVICES = "it is for accelerators with pragmas or scopes of their own, which nests do not have"
+_MARKS = "nests do not have the annotations that it looks for"
+
+REASONS: dict[str, tuple[str, ...]] = {
+    _THREADS: (
+        "DecorateDeviceScope",
+        "InferFragment",
+        "InjectPTXAsyncCopy",
+        "InjectVirtualThread",
+        "LowerCrossThreadReduction",
+        "LowerThreadAllreduce",
+        "LowerWarpMemory",
+        "ManifestSharedMemoryLocalStage",
+        "MergeDynamicSharedMemoryAllocations",
+        "SplitHostDevice",
+        "ThreadSync",
+        "UnifyThreadBinding",
+        "VerifyMemory",
+    ),
+    _BLOCKS: (
+        "ApplyLayoutTransforms",
+        "ConvertBlocksToOpaque",
+        "InjectSoftwarePipeline",
+        "LowerInitBlock",
+        "LowerMatchBuffer",
+        "LowerOpaqueBlock",
+        "RemoveWeightLayoutRewriteBlock",
+        "RenormalizeSplitPattern",
+    ),
+    _RUNTIME: (
+        "AnnotateEntryFunc",
+        "CombineContextCall",
+        "LegalizePackedCalls",
+        "LowerTVMBuiltin",
+        "MakePackedAPI",
+        "MakeUnpackedAPI",
+    ),
+    _DEVICES: ("CoProcSync", "InjectCopyIntrin", "LiftAttrScope", "LowerDeviceStorageAccessInfo", "TextureFlatten"),
+    _MARKS: (
+        "InjectDoubleBuffer",
+        "InjectPrefetch",
+        "InjectRollingBuffer",
+        "RemoveAssume",
+        "RemoveStoreUndef",
+        "SkipAssert",
+    ),
+    "tir.BF16Legalize does all of its work": ("BF16CastElimination", "BF16Promote", "BF16TypeLowering"),
+    "tir.FlattenBuffer flattens the buffers of nests": ("StorageFlatten",),
+    "indices are checked when nests are read and after each pass, not while they run": ("InstrumentBoundCheckers",),
+    "dtypes of one's own (custom[…]) are read and printed, but not computed with": ("LowerCustomDatatypes",),
+    "a class derived from PrimFuncPass applies a function to nests": ("Apply",),
+    "--func, or func(…) in a pipeline, selects functions": ("Filter",),
+}
+"""Names, without the prefix `tir.`, by the reason why there is no such pass."""
+
+
+def explain_absence(name: str) -> str:
+    """A sentence on a pass of TVM that irtool does not have; empty for any other name."""
+    bare = name.removeprefix("tir.")
+    return next((f"TVM's tir.{bare} is not here: {why}" for why, names in REASONS.items() if bare in names), "")
