@@ -85,7 +85,7 @@ class _Fuser:
         return (both, n, second) if both is not None else None
 
     def _joined(self, a: RunKernel, b: RunKernel, slot: Slot, mentions: dict[Slot, set[int]]) -> RunKernel | None:
-        if b.kernel.finished or len(b.outputs) != 1 or len(b.kernel.stages) != 1:
+        if b.kernel.finished or len(b.outputs) != 1:
             return None
         if sum(x.resolve() is slot for x in b.inputs) != 1:
             return None
@@ -127,9 +127,9 @@ class _Fuser:
         made = Kernel(
             name_of_both(a, b),
             [*params.values(), out],
-            [with_buffers(f, replaced) for f in (*a.stages[:-1], last)],
+            [with_buffers(f, replaced) for f in (*b.stages[:-1], *a.stages[:-1], last)],
             1,
-            temporaries=a.temporaries,
+            temporaries=(*b.temporaries, *a.temporaries),
             operators=a.operators + b.operators,
             calls=a.calls + b.calls,
         )
@@ -159,12 +159,12 @@ def _written(between: Sequence[RunKernel], slot: Slot) -> bool:
 
 
 def _join_forms(a: Kernel, b: Kernel, read: Buffer) -> tuple[Map | Reduction, CommonAxes] | None:
-    """The last stage of the first kernel with the only one of the second as its epilogue, and the axes of both; None where the
-    second one does not read each element of the result just once."""
+    """The last stage of the first kernel with that of the second as its epilogue, and the axes of both; None where that one, and
+    no other, does not read each element of the result just once."""
     result = a.outputs[0]
-    if not a.stages:
+    if not a.stages or not b.stages:
         return None
-    last, second = a.stages[-1], b.stages[0]
+    last, second = a.stages[-1], b.stages[-1]
     if not isinstance(last, Map | Reduction) or not isinstance(second, Map):
         return None
     if len(last.stores) != 1 or len(second.stores) != 1 or last.stores[0].buffer is not result:
@@ -172,6 +172,8 @@ def _join_forms(a: Kernel, b: Kernel, read: Buffer) -> tuple[Map | Reduction, Co
     if isinstance(last, Reduction) and last.guards:
         return None
     if any(result in buffers_read(f) for f in a.stages) or _writes(a.stages[:-1], result):
+        return None
+    if read in buffers_read(*b.stages[:-1]) or _writes(b.stages[:-1], b.outputs[0]):
         return None
     store, then = last.stores[0], second.stores[0]
     if store.value.dtype != read.dtype:
