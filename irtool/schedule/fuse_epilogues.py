@@ -112,24 +112,35 @@ class _Fuser:
     def _one_kernel(
         self, a: Kernel, b: Kernel, read: Buffer, order: Sequence[int], constants: frozenset[Buffer], blocks: bool
     ) -> Kernel | None:
-        joined = _join_forms(a, b, read)
+        # Both may be one kernel, so each gets buffers of its own.
+        params: dict[int, Buffer] = {}
+        own: dict[Buffer, Buffer] = {b: Buffer(b.name, b.shape, b.dtype, b.scope, b.layout) for b in a.temporaries}
+        others: dict[Buffer, Buffer] = {b: Buffer(b.name, b.shape, b.dtype, b.scope, b.layout) for b in b.temporaries}
+        numbers = iter(order)
+        for kernel, replaced in ((a, own), (b, others)):
+            for old in kernel.inputs:
+                n = next(numbers)
+                if kernel is b and old is read and replaced is others:
+                    continue
+                replaced[old] = params.setdefault(n, Buffer(f"p{len(params)}", old.shape, old.dtype, Scope.PARAM))
+        result = own[a.outputs[0]] = Buffer("value", a.outputs[0].shape, a.outputs[0].dtype, Scope.PARAM)
+        taken = others[read] = Buffer("taken", read.shape, read.dtype, Scope.PARAM)
+        out = others[b.outputs[0]] = Buffer("out", b.outputs[0].shape, b.outputs[0].dtype, Scope.PARAM)
+        first = [with_buffers(f, own) for f in a.stages]
+        second = [with_buffers(f, others) for f in b.stages]
+        joined = _join_forms(first, result, second, taken, out)
         if joined is None:
             return None
         last, axes = joined
-        if not _keeps_vectors(a.stages[-1], last, axes, constants, blocks, self.target):
+        packed = frozenset(own[c] for c in constants)
+        if not _keeps_vectors(first[-1], last, axes, packed, blocks, self.target):
             return None
-        params: dict[int, Buffer] = {}
-        replaced: dict[Buffer, Buffer] = {}
-        for old, n in zip((*a.inputs, *b.inputs), order, strict=True):
-            if old is not read:
-                replaced[old] = params.setdefault(n, Buffer(f"p{len(params)}", old.shape, old.dtype, Scope.PARAM))
-        out = replaced[b.outputs[0]] = Buffer("out", b.outputs[0].shape, b.outputs[0].dtype, Scope.PARAM)
         made = Kernel(
             name_of_both(a, b),
             [*params.values(), out],
-            [with_buffers(f, replaced) for f in (*b.stages[:-1], *a.stages[:-1], last)],
+            [*second[:-1], *first[:-1], last],
             1,
-            temporaries=(*b.temporaries, *a.temporaries),
+            temporaries=[*(others[t] for t in b.temporaries), *(own[t] for t in a.temporaries)],
             operators=a.operators + b.operators,
             calls=a.calls + b.calls,
         )
@@ -158,22 +169,23 @@ def _written(between: Sequence[RunKernel], slot: Slot) -> bool:
     return any(x.resolve() is slot.resolve() for s in between for x in s.outputs)
 
 
-def _join_forms(a: Kernel, b: Kernel, read: Buffer) -> tuple[Map | Reduction, CommonAxes] | None:
+def _join_forms(
+    first: Sequence[AnyForm], result: Buffer, after: Sequence[AnyForm], read: Buffer, out: Buffer
+) -> tuple[Map | Reduction, CommonAxes] | None:
     """The last stage of the first kernel with that of the second as its epilogue, and the axes of both; None where that one, and
-    no other, does not read each element of the result just once."""
-    result = a.outputs[0]
-    if not a.stages or not b.stages:
+    no other, does not read each element of the result just once. The result is `read` in the second one."""
+    if not first or not after:
         return None
-    last, second = a.stages[-1], b.stages[-1]
+    last, second = first[-1], after[-1]
     if not isinstance(last, Map | Reduction) or not isinstance(second, Map):
         return None
     if len(last.stores) != 1 or len(second.stores) != 1 or last.stores[0].buffer is not result:
         return None
     if isinstance(last, Reduction) and last.guards:
         return None
-    if any(result in buffers_read(f) for f in a.stages) or _writes(a.stages[:-1], result):
+    if result in buffers_read(*first) or _writes(first[:-1], result):
         return None
-    if read in buffers_read(*b.stages[:-1]) or _writes(b.stages[:-1], b.outputs[0]):
+    if read in buffers_read(*after[:-1]) or _writes(after[:-1], out):
         return None
     store, then = last.stores[0], second.stores[0]
     if store.value.dtype != read.dtype:
@@ -183,6 +195,8 @@ def _join_forms(a: Kernel, b: Kernel, read: Buffer) -> tuple[Map | Reduction, Co
     simplified = {bounds(p) for p in places}
     if len(simplified) != 1:
         return None
+    if result.shape == read.shape == out.shape and bounds(out.offset(then.indices)) in simplified:
+        return None  # nothing lies between them: whether they are one kernel has been decided by what they are
     axes = find_common_axes(last.loops, result.offset(store.indices), second.loops, next(iter(simplified)), result.size)
     if axes is None:
         return None

@@ -13,6 +13,7 @@ from .bands import Banded, choose_rows
 from .primitives import compute_in_bands, tracing
 from .row_choice import row_count
 from .script import entry_for
+from .separate_formulas import is_separated
 from .strategies.base import Stage, choose_strategy
 
 
@@ -47,7 +48,8 @@ class _Scheduler:
 
     def run(self, forms: Sequence[AnyForm]) -> list[Stmt]:
         """The nests of the stages, in order."""
-        self.rows = max(0, row_count(forms, self.target)) if self.target.vector_bytes else 0
+        by_rows = self.target.vector_bytes and not is_separated(tuple(forms))
+        self.rows = max(0, row_count(forms, self.target)) if by_rows else 0
         self.main = max(range(len(forms)), key=lambda n: Stage(forms[n], self.target).work, default=0)
         made: list[Stmt] = []
         at = 0

@@ -15,6 +15,7 @@ from .fuse_kernels import fuse_kernels
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .layouts import assign_layouts
+from .separate_formulas import separate_formulas
 from .subpixel import decompose_subpixels
 from .threads import share_loops, shared_sizes
 from .winograd.stage import transform_convolutions
@@ -46,6 +47,10 @@ def _decompose_phases(program: Program, target: VectorTarget) -> None:
 def _note_finite_weights(program: Program, target: VectorTarget) -> None:
     finite = finite_inputs(program)
     _replace_kernels(program, lambda k: mark_finite(k, finite.get(id(k), ())))
+
+
+def _separate_formulas(program: Program, target: VectorTarget) -> None:
+    _replace_kernels(program, lambda k: separate_formulas(k, target))
 
 
 def _schedule_kernels(program: Program, target: VectorTarget) -> None:
@@ -110,6 +115,12 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         transform_convolutions,
         vectors=True,
         once=True,
+    ),
+    ProgramStage(
+        "SeparateFormulas",
+        "functions of sums that are made one by one become a stage of their own, in vectors; kernels are merged by now",
+        _separate_formulas,
+        vectors=True,
     ),
     ProgramStage(
         "ScheduleKernels",

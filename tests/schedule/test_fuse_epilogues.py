@@ -29,8 +29,13 @@ SCORES = """def @main(%x: Tensor[(1, 64, 32), float32], %y: Tensor[(1, 32, 32), 
   nn.batch_matmul(%x, %0, transpose_b=False)
 }"""
 
+TWICE = """def @main(%x: Tensor[(8, 16), float32]) {
+  let %f = fn (%a: Tensor[(8, 16), float32]) -> Tensor[(16, 8), float32] { reshape(multiply(%a, 2f), newshape=[16, 8]) };
+  %f(reshape(%f(%x), newshape=[8, 16]))
+}"""
 
-@pytest.mark.parametrize(("text", "kernels"), [(GELU, 1), (IMAGES, 3), (HEADS, 1), (SCORES, 3)])
+
+@pytest.mark.parametrize(("text", "kernels"), [(GELU, 1), (IMAGES, 3), (HEADS, 1), (SCORES, 3), (TWICE, 1)])
 def test_one_kernel_and_the_same_results(text: str, kernels: int) -> None:
     """The transposed operand of a product of two computed matrices stays as it is: blocks of it would be slower to read."""
     module = irtool.parse('#[version = "0.0.5"]\n' + text)
