@@ -75,6 +75,7 @@ PROMISES = {
     "narrow elements": "elements of 2 and 4 bits and of float8 in ONNX are held in wider types, with the values and the rounding of their own",
     "networks in ONNX": "operators of neural networks in ONNX become the operators that Relay has, with the results of ONNX's own evaluator",
     "onnx shapes": "shape arithmetic of ONNX models is done while importing: extents that are known, or follow from known ones, are in the types",
+    "attention": "a softmax of a product times a matrix is one kernel, which keeps some rows in cache, whatever reshapes, masks and scales stand between",
     "full vectors": "an axis of any extent is in full vectors, the last of which reaches back or is padded; what must be made once ends in narrower ones",
     "equal constants": "equal constants are stored once in every build: in whatever shape, and where layouts made them equal",
     "onnx functions": "functions of ONNX models are expanded: nested, overloaded, with attributes, defaults and graphs inside",

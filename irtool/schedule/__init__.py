@@ -4,6 +4,7 @@ They see nothing but nests and the processor: what has the shape of a matrix pro
 
 pipeline      the stages between a lowered program and one whose memory is planned, each with the reason for its place:
   subpixel            strided transposed convolutions   ⇒ a reduction for each phase, written where it belongs
+  attention/          products of a softmax of products ⇒ one kernel, a tile of rows at a time
   layouts             what kernels prefer (`layout_preference`) ⇒ a layout for every temporary and weight
   fuse_kernels        kernels that work row by row      ⇒ one kernel
   winograd/           convolutions                      ⇒ transformed tiles, with transformed weights

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..tir.kernel import Kernel
 from ..tir.program import Program, RunKernel, constants_in_use, steps
 from ..tir.vector_target import VectorTarget
+from .attention import fuse_attention
 from .equal_constants import share_equal_constants
 from .finite_weights import finite_inputs, mark_finite
 from .fuse_epilogues import fuse_epilogues
@@ -88,6 +89,12 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "each strided transposed convolution becomes one dense reduction per phase, which layouts and strategies support",
         _decompose_phases,
         once=True,
+    ),
+    ProgramStage(
+        "FuseAttention",
+        "the softmax of a product and the product with it are made for some rows at a time; before layouts block what is between",
+        fuse_attention,
+        vectors=True,
     ),
     ProgramStage(
         "ChooseLayouts",

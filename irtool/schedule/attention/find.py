@@ -1,0 +1,125 @@
+"""Attention in a program: a product, kernels that work on its rows, and a product of what they give.
+
+    s = q · kᵀ          (a kernel)
+    s' = s / 8 + mask   (a kernel)         ⇒      for tiles of rows: s' = …; p' = …; out = p' · v
+    p = softmax(s')     (a kernel)
+    out = p · v         (a kernel)
+
+What passes between them is as long as all queries times all keys. If nothing else reads it, a tile of its rows in the
+cache is enough (Dao et al. 2022, FlashAttention).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...tir.forms import Map, Reduction
+from ...tir.kernel import Kernel
+from ...tir.program import TEMP, Program, RunKernel, Slot, steps
+from ...tir.vector_target import VectorTarget
+from ..fuse_kernels import mentions_of, straight_bodies
+from .nest import make_kernel
+from .tiled import is_product
+
+_MOST_BETWEEN = 6
+"""Kernels between the two products."""
+
+
+def fuse_attention(program: Program, target: VectorTarget) -> None:
+    """Makes one kernel of each attention in the program."""
+    made: dict[tuple, Kernel | None] = {}
+    names = {k.name for k in program.kernels}
+    for f in program.functions.values():
+        mentions = mentions_of(f)
+        for body in straight_bodies(f):
+            _fuse_in(body, mentions, target, made, names)
+    used = {s.kernel: None for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
+    program.kernels = list(used)
+
+
+def _fuse_in(
+    body: list,
+    mentions: Mapping[Slot, set[int]],
+    target: VectorTarget,
+    made: dict[tuple, Kernel | None],
+    names: set[str],
+) -> None:
+    writers: dict[Slot, tuple[int, RunKernel]] = {}
+    for at, s in enumerate(body):
+        if isinstance(s, RunKernel) and len(s.outputs) == 1:
+            writers[s.outputs[0].resolve()] = (at, s)
+    gone: set[int] = set()
+    for at, s in enumerate(body):
+        chain = _chain(s, writers, mentions) if isinstance(s, RunKernel) else None
+        if chain is None or not _is_undisturbed(body, writers[chain[0].outputs[0].resolve()][0], at, chain):
+            continue
+        fused = _fused(chain, target, made, names)
+        if fused is not None:
+            body[at] = fused
+            gone.update(id(x) for x in chain[:-1])
+    body[:] = [s for s in body if id(s) not in gone]
+
+
+def _chain(
+    last: RunKernel, writers: Mapping[Slot, tuple[int, RunKernel]], mentions: Mapping[Slot, set[int]]
+) -> list[RunKernel] | None:
+    """The kernels from one product to another, `last`, in which every result is read by the next one alone."""
+    if last.kernel.finished or len(last.kernel.stages) != 1 or not is_product(last.kernel.stages[0]):
+        return None
+    waiting: list[list[RunKernel]] = [[last]]
+    while waiting:
+        chain = waiting.pop()
+        for slot in reversed(chain[0].inputs):
+            slot = slot.resolve()
+            _, writer = writers.get(slot, (0, None))
+            if writer is None or slot.kind != TEMP or mentions[slot] != {id(writer), id(chain[0])}:
+                continue
+            stages = writer.kernel.stages
+            if writer.kernel.finished or not all(isinstance(x, Map | Reduction) for x in stages):
+                continue
+            if is_product(stages[0]):
+                if len(chain) > 1 and all(isinstance(x, Map) for x in stages[1:]):
+                    return [writer, *chain]
+            elif len(chain) <= _MOST_BETWEEN and not any(map(is_product, stages)):
+                waiting.append([writer, *chain])
+    return None
+
+
+def _is_undisturbed(body: Sequence, first: int, last: int, chain: Sequence[RunKernel]) -> bool:
+    """True if what the chain reads is the same at its end as it is at its beginning."""
+    read = {x.resolve() for s in chain for x in s.inputs}
+    between = [s for s in body[first:last] if not isinstance(s, RunKernel)]  # kernels make what they write once
+    return not any(x.resolve() in read for s in between for x in s.writes)
+
+
+def _fused(
+    chain: Sequence[RunKernel], target: VectorTarget, made: dict[tuple, Kernel | None], names: set[str]
+) -> RunKernel | None:
+    inner = {s.outputs[0].resolve(): n for n, s in enumerate(chain[:-1])}
+    inputs: list[Slot] = []
+    wiring: list[tuple[int, ...]] = []
+    for s in chain:
+        found = []
+        for slot in s.inputs:
+            slot = slot.resolve()
+            if slot in inner:
+                found.append(-1 - inner[slot])
+                continue
+            inputs.append(slot)
+            found.append(len(inputs) - 1)
+        wiring.append(tuple(found))
+    key = (*(s.kernel for s in chain), *wiring)
+    if key not in made:
+        kernel = make_kernel([s.kernel for s in chain], wiring, target)
+        if kernel is not None:
+            name, n = kernel.name, 1
+            while kernel.name in names:
+                kernel = kernel.replace(name=f"{name}_{n}")
+                n += 1
+            names.add(kernel.name)
+        made[key] = kernel
+    kernel = made[key]
+    if kernel is None:
+        return None
+    places = tuple(p for s in chain for p in s.places)
+    return RunKernel(kernel, inputs, [chain[-1].outputs[0].resolve()], places=places)

@@ -1,0 +1,81 @@
+"""Attention is one kernel, whatever stands between its products, and gives what the interpreter gives."""
+
+import numpy as np
+import pytest
+
+import irtool
+
+pytestmark = pytest.mark.promise("attention")
+
+
+@pytest.fixture(autouse=True)
+def quick_compiles(monkeypatch):
+    monkeypatch.setenv("CFLAGS", "-O1")
+
+
+def run(text: str, params: dict, change=None, **options):
+    """The build of a module, whose results are those of the interpreter."""
+    declared = ", ".join(f"%{n}: Tensor[({', '.join(map(str, s))}), float32]" for n, s in params.items())
+    module = irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({declared}) {{\n{text}\n}}\n'))
+    generator = np.random.RandomState(3)
+    inputs = {n: generator.randn(*s).astype("float32") for n, s in params.items()}
+    if change is not None:
+        change(inputs)
+    artifact = irtool.build(module, **options)
+    want, got = irtool.evaluate(module, inputs), artifact.run(inputs)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+    return artifact, got
+
+
+def strategies(artifact) -> list[str]:
+    return [k["strategy"] for k in artifact.report["kernels"]]
+
+
+MASKED = """
+  %0 = nn.batch_matmul(%q, %k, transpose_b=True);
+  %1 = add(divide(reshape(%0, newshape=[2, 3, 33, 70]), 8f), %m);
+  %2 = reshape(nn.softmax(%1), newshape=[6, 33, 70]);
+  nn.batch_matmul(%2, %v, transpose_b=False)"""
+SHAPES = {"q": (6, 33, 24), "k": (6, 70, 24), "v": (6, 70, 20), "m": (2, 1, 33, 70)}
+
+
+@pytest.mark.parametrize("options", [{"mcpu": "x86-64-v3"}, {"openmp": True}], ids=["avx2", "threads"])
+def test_scaled_and_masked(options):
+    artifact, _ = run(MASKED, SHAPES, **options)
+    assert strategies(artifact) == ["attention"]
+    assert artifact.arena_bytes < 4 * 6 * 33 * 70, "scores are never stored whole"
+
+
+def test_rows_without_a_key_and_nan():
+    def mask(inputs):
+        inputs["m"][0, 0, 5] = -np.inf  # no key at all
+        inputs["m"][1, 0, 7, 3:] = -np.inf
+        inputs["k"][4, 11, 2] = np.nan
+
+    artifact, got = run(MASKED, SHAPES, mask)
+    assert strategies(artifact) == ["attention"]
+    assert np.isnan(got[0:3, 5]).all() and np.isnan(got[4]).all() and not np.isnan(got[5]).any()
+
+
+def test_a_single_head_shares_tiles_among_threads():
+    text = "  nn.batch_matmul(nn.softmax(nn.batch_matmul(%q, %k, transpose_b=False)), %v, transpose_b=False)"
+    artifact, _ = run(text, {"q": (1, 256, 32), "k": (1, 32, 64), "v": (1, 64, 32)}, openmp=True)
+    assert strategies(artifact) == ["attention"] and artifact.arena_bytes == 0
+
+
+def test_long_rows_lie_in_the_workspace():
+    text = "  nn.batch_matmul(nn.softmax(nn.batch_matmul(%q, %k, transpose_b=False)), %v, transpose_b=True)"
+    artifact, _ = run(text, {"q": (3, 50, 16), "k": (3, 16, 1501), "v": (3, 17, 1501)})
+    assert strategies(artifact) == ["attention"]
+    assert "packed values" in artifact.report["kernels"][0]["reason"]
+    assert artifact.arena_bytes < 4 * 3 * 50 * 1501
+
+
+def test_scores_that_others_read_are_kept():
+    text = """
+  %0 = nn.batch_matmul(%q, %k, transpose_b=True);
+  (nn.batch_matmul(nn.softmax(%0), %v, transpose_b=False), %0)"""
+    params = {"q": (4, 32, 32), "k": (4, 64, 32), "v": (4, 64, 32)}
+    declared = ", ".join(f"%{n}: Tensor[{s}, float32]" for n, s in params.items())
+    module = irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({declared}) {{\n{text}\n}}\n'))
+    assert "attention" not in strategies(irtool.build(module))
