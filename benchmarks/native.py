@@ -9,6 +9,7 @@ One core is timed by the time that its thread has run, several by the clock on t
 from __future__ import annotations
 
 import ctypes
+import re
 import statistics
 import tempfile
 from collections.abc import Sequence
@@ -98,7 +99,7 @@ class Compiled:
         assert not any(isinstance(s, CallFunction) for f in program.functions.values() for s in steps(f.body))
         self.flops = 2 * sum(k.macs for k in self.calls)
         entry = written.entries[0]
-        wrappers = [_wrapper(n, written.kernel_names[k.name], k) for n, k in enumerate(self.kernels)]
+        wrappers = [_wrapper(n, written.kernel_names[k.name], k, written.source) for n, k in enumerate(self.kernels)]
         own = len([*entry.inputs, *entry.outputs])
         run = f"static void bench_whole(void **p) {{ (void){entry.run}({_arguments(own)}); }}\n"
         table = ", ".join([*(f"bench_{n}" for n in range(len(wrappers))), "bench_whole"])
@@ -202,9 +203,12 @@ def traffic(k: PrimFunc) -> int:
     return sum(b.nbytes for b in k.params)
 
 
-def _wrapper(n: int, name: str, k: PrimFunc) -> str:
-    count = len(k.params) + k.has_workspace
-    return f"static void bench_{n}(void **p) {{ {name}({_arguments(count)}); }}"
+def _wrapper(n: int, name: str, k: PrimFunc, source: str) -> str:
+    """The kernel, called alone: one that a team of threads shares is run by one."""
+    arguments = _arguments(len(k.params) + k.has_workspace)
+    if re.search(rf"\b{name}\([^)]*irt_worker", source):
+        return f"static void bench_{n}(void **p) {{ irt_worker w = {{NULL, 0, 1, 0, 0}}; {name}({arguments}, &w); }}"
+    return f"static void bench_{n}(void **p) {{ {name}({arguments}); }}"
 
 
 def _arguments(count: int) -> str:

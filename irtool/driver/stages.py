@@ -11,6 +11,7 @@ from ..lower import lower_module
 from ..lower.memory import plan_memory
 from ..passes.context import PassContext
 from ..schedule import SCHEDULE, ProgramStage, VectorTarget
+from ..schedule.equal_constants import share_equal_constants
 from ..tir.program import Program
 from ..tir.program_copy import copy_program
 from .refusals import refuse_oversized
@@ -70,7 +71,16 @@ def run_stages(
                 verify(kernel)
         for instrument in watching:
             instrument.run_after_stage(program, stage.name)
+    if program.lesser:
+        _join_constants(program)
     return program
+
+
+def _join_constants(program: Program) -> None:
+    """Makes the constants of the program those of all processors: what a stage made for each is stored once where it is equal."""
+    program.constants = list(dict.fromkeys(c for p in (program, *program.lesser) for c in p.constants))
+    share_equal_constants(program)
+    program.constants = [c for c in program.constants if c.forward is None]
 
 
 _VERIFIED = "ShareLoops"

@@ -149,6 +149,7 @@ class C(Backend):
             origin=origin,
             verify_weights=self.verify_weights,
             levels=levels,
+            threads=self.openmp,
         )
 
     def emit(self, program: Program, request: Request) -> CSources:

@@ -22,6 +22,7 @@ from ...tir.program import (
 )
 from ..c_types import stored_type
 from ..interface.names import Names
+from .team import WORKER
 
 
 class HostWriter:
@@ -38,13 +39,17 @@ class HostWriter:
         kernels: Callable[[Any], tuple[str, bool]],
         constant: Callable[[Slot], str],
         checks_frame: bool,
+        in_team: bool = False,
+        is_shared: Callable[[Any], bool] = lambda kernel: False,
     ) -> None:
         self.function = function
         self.functions = functions
         self.kernels = kernels
         self.constant = constant
         self.checks_frame = checks_frame
-        self.names = names.inner("arena", "arena_end")
+        self.in_team = in_team
+        self.is_shared = is_shared
+        self.names = names.inner("arena", "arena_end", WORKER)
         self.places: dict[Slot, str] = {s: self.names.fresh(s.name) for s in function.params}
         self.places.update({s: self.names.fresh(s.name) for s in function.results})
         found = steps(function.body)
@@ -53,6 +58,7 @@ class HostWriter:
         self.declared: list[str] = [f"  int {self.error};"] if self.error else []
         self.declared += [f"  int {self.turn} = 0;"] if self.turn else []
         self.used: set[str] = set()
+        self.order = _Order() if in_team else None
 
     @property
     def signature(self) -> str:
@@ -61,6 +67,7 @@ class HostWriter:
         params = [f"const {stored_type(s.dtype)} *{self.places[s]}" for s in f.params]
         params += [f"{stored_type(s.dtype)} *{self.places[s]}" for s in f.results]
         params += ["unsigned char *arena", "unsigned char *arena_end"]
+        params += [f"irt_worker *{WORKER}"] if self.in_team else []
         return f"static int {self.functions[f.name]}({', '.join(params)})"
 
     def write(self) -> str:
@@ -73,6 +80,7 @@ class HostWriter:
             self.used |= {"arena", "arena_end"}
         handed = [*(self.places[s] for s in (*f.params, *f.results)), "arena", "arena_end"]
         lines += [f"  (void){n};" for n in handed if n not in self.used]
+        lines += [f"  (void){WORKER};"] if self.in_team else []
         return "\n".join([*lines, *body, "  return 0;", "}", ""])
 
     def _steps(self) -> list[str]:
@@ -84,6 +92,8 @@ class HostWriter:
         while stack:
             s, depth = stack.pop()
             pad = "  " * depth
+            if self.order is not None:
+                pad += self.order.before(s, depth, lines, isinstance(s, RunKernel) and self.is_shared(s.kernel))
             if isinstance(s, str):
                 lines.append(pad + s)
             elif isinstance(s, RunKernel):
@@ -92,10 +102,13 @@ class HostWriter:
                 if scratch:
                     self.used.add("arena")
                     args.append(f"arena + {s.workspace}" if s.workspace else "arena")
+                if self.is_shared(s.kernel):
+                    args.append(WORKER)
                 lines.append(f"{pad}{name}({', '.join(args)});")
             elif isinstance(s, CallFunction):
                 self.used |= {"arena", "arena_end"}
                 args = [*self._arguments(s), f"arena + {s.frame}" if s.frame else "arena", "arena_end"]
+                args += [WORKER] if self.in_team else []
                 lines.append(
                     f"{pad}if (({self.error} = {self.functions[s.function]}({', '.join(args)})) != 0) return {self.error};"
                 )
@@ -103,7 +116,13 @@ class HostWriter:
                 if s.target.nbytes and not _is_in_place(s):
                     lines.append(f"{pad}memcpy({self._place(s.target)}, {self._place(s.source)}, {s.target.nbytes}u);")
             elif isinstance(s, Branch):
-                lines.append(f"{pad}if (*{self._place(s.cond)}) {{")
+                cond = f"*{self._place(s.cond)}"
+                if self.in_team:
+                    # What is behind the condition may take its memory: no thread may come there before all have read it.
+                    holds = self.names.fresh("holds")
+                    lines += [f"{pad}const int {holds} = {cond};", f"{pad}irt_wait({WORKER});"]
+                    cond = holds
+                lines.append(f"{pad}if ({cond}) {{")
                 stack += [("}", depth), *((x, depth + 1) for x in reversed(s.other))]
                 if s.other:
                     stack.append(("} else {", depth))
@@ -116,6 +135,8 @@ class HostWriter:
                 if bodies > 1:
                     lines.append(f"{pad}{self.turn} = {s.body};")
                 lines.append(f"{pad}continue;")
+        if self.order is not None:
+            self.order.before("", 1, lines, False)
         return lines
 
     def _arguments(self, s: RunKernel | CallFunction) -> list[str]:
@@ -137,6 +158,37 @@ class HostWriter:
             self.declared.append(f"  {t} *const {found} = ({t} *)(void *)({at}); /* [{shape}] */")
         self.used.add(found)
         return found
+
+
+class _Order:
+    """Where threads of a team wait for each other: before what reads or overwrites what others may still work on.
+
+    Steps that are not shared are run by the first thread, several of them without waiting.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        """Of the block of the first thread, if it is open."""
+        self.waits = False
+        """Some thread may still be at an earlier step."""
+
+    def before(self, step: Any, depth: int, lines: list[str], shared: bool) -> str:
+        """Writes what has to be in front of a step, or of a line such as `}`; by how much more the step is indented."""
+        single = isinstance(step, RunKernel | CopySlot) and not shared
+        if single and self.depth == depth:
+            return "  "
+        at = depth + isinstance(step, str) if not self.depth else self.depth
+        if self.depth:
+            lines.append("  " * self.depth + "}")
+            self.depth = 0
+        if self.waits:
+            lines.append("  " * at + f"irt_wait({WORKER});")
+        self.waits = single or shared
+        if single:
+            lines.append("  " * depth + f"if (!{WORKER}->number) {{")
+            self.depth = depth
+            return "  "
+        return ""
 
 
 def _is_in_place(s: CopySlot) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from math import prod
 
 from ...schedule.threads import shared_loops
 from ...tir.expr import Expr, Load, Select, post_order
@@ -38,6 +40,7 @@ from ..vectors.lower import constant_indices, lower_loop, stores_of
 from ..vectors.types import HALVES, Scalar, held, width_for
 from .code import Code, print_code
 from .expression import Writer
+from .team import WORKER, Division, divide, is_shared
 from .vectors import VectorPrinter
 
 _INDEX_LIMIT = 1 << 31
@@ -73,14 +76,24 @@ class KernelWriter:
     """Writes one kernel: `write()` gives its text."""
 
     def __init__(
-        self, kernel: Kernel, name: str, support: dict[str, None], strict: bool = False, has_twin: bool = True
+        self,
+        kernel: Kernel,
+        name: str,
+        support: dict[str, None],
+        strict: bool = False,
+        has_twin: bool = True,
+        in_team: bool = False,
     ) -> None:
         self.kernel = kernel
         self.name = name
         self.strict = strict
         self.has_twin = has_twin
         """Vectorized loops are there as plain ones as well, for compilers without vectors."""
-        self.names = Names(name, "ws")
+        self.in_team = in_team and is_shared(kernel)
+        """All threads of a team run it, see `team`."""
+        self.division: Division | None = None
+        self.waits = False
+        self.names = Names(name, "ws", WORKER)
         wide = any(b.size >= _INDEX_LIMIT for b in all_buffers(kernel))
         self.index_type = "int64_t" if wide else "int32_t"
         self.simplify = Simplifier(loop_bounds(kernel))
@@ -115,6 +128,8 @@ class KernelWriter:
             params.append(f"{stored_type(b.dtype)} *{alone}{self.places[b]}")
         if self.has_workspace:
             params.append("unsigned char *restrict ws")
+        if self.in_team:
+            params.append(f"irt_worker *{WORKER}")
         return f"void {self.name}({', '.join(params) or 'void'})"
 
     def write(self) -> KernelText:
@@ -145,6 +160,8 @@ class KernelWriter:
         """Statements by an explicit stack; what is to be done after a part is a function on it."""
         code = self.code
         stack: list[Stmt | Callable[[], None]] = []
+        self.division = divide(root) if self.in_team else None
+        self.waits = False
         for top in reversed(root.stmts) if isinstance(root, Seq) else (root,):
             pair = keeps_in_place(top, self.updated) if self.updated else None
             if pair is None:
@@ -155,6 +172,12 @@ class KernelWriter:
             s = stack.pop()
             if not isinstance(s, Stmt):
                 s()
+            elif self.division and (s in self.division.alone or s in self.division.each):
+                self._wait()
+                code.open(f"if (!{WORKER}->number)" if s in self.division.alone else "")
+                self.waits = True
+                stack += [partial(self._end_alone, self.division), s]
+                self.division = None
             elif isinstance(s, Seq):
                 stack.extend(reversed(s.stmts))
             elif isinstance(s, Store):
@@ -163,6 +186,15 @@ class KernelWriter:
                 self._prefetch(s)
             elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
                 self._vectorized(s)
+            elif self.division and isinstance(s, For) and s in self.division.shared:
+                self._wait()
+                opened, inner = self._parts(s)
+                self.waits = True
+                stack += [*[code.close] * opened, inner]
+            elif self.division and isinstance(s, For) and s in self.division.common:
+                self._wait()
+                stack += [code.close, self._wait, s.body]
+                self._for(s)
             elif isinstance(s, For):
                 stack += [code.close, s.body]
                 self._for(s)
@@ -209,11 +241,48 @@ class KernelWriter:
         extent = self._value(s.extent)
         v = self.expressions.declare(s.var)
         t = "int64_t" if s.var.dtype == "int64" else self.index_type
-        if s.kind == PARALLEL and s not in self.shared:
+        if s.kind == PARALLEL and s not in self.shared and not self.in_team:
             loops = shared_loops(s)
             self.shared.update(dict.fromkeys(loops))
             self.code.lines(["#ifdef _OPENMP", _pragma(loops, self.kernel.shares.get(s.var)), "#endif"])
         self.code.open(f"for ({t} {v} = 0; {v} < {extent}; ++{v})")
+
+    def _wait(self) -> None:
+        """Threads wait for each other if some may still be at what is above."""
+        if self.waits:
+            self.code.line(f"irt_wait({WORKER});")
+        self.waits = False
+
+    def _end_alone(self, division: Division) -> None:
+        self.code.close()
+        self.division = division
+
+    def _parts(self, outer: For) -> tuple[int, Stmt]:
+        """The head of a loop that the threads of a team share, part by part: how many blocks it opens, and what is inside."""
+        loops = shared_loops(outer)
+        extents = [int(s.extent.value) for s in loops]  # type: ignore[attr-defined]  # see `fits_team`
+        total, share = prod(extents), max(1, self.kernel.shares.get(outer.var, 1))
+        parts, t = -(-total // share), self.index_type
+        part = self.names.fresh("part")
+        code = self.code
+        code.open(f"for (int {part} = irt_first({WORKER}, {parts}); {part} < {parts}; {part} = irt_next({WORKER}))")
+        index = self.names.fresh("i") if len(loops) > 1 else self.expressions.declare(outer.var)
+        if share == 1:
+            code.line(f"const {t} {index} = {part};")
+            opened = 1
+        else:
+            end = f"{part} < {parts - 1} ? {index} + {share} : {total}" if total % share else f"{index} + {share}"
+            first, last = self.names.fresh("first"), self.names.fresh("last")
+            code.line(f"const {t} {first} = ({t}){part} * {share}, {last} = {end.replace(index, first)};")
+            code.open(f"for ({t} {index} = {first}; {index} < {last}; ++{index})")
+            opened = 2
+        below = total
+        for s, extent in zip(loops, extents) if len(loops) > 1 else ():
+            below //= extent
+            within = f" % {extent}" if s is not outer else ""
+            value = f"{index} / {below}" if below > 1 else index
+            code.line(f"const {t} {self.expressions.declare(s.var)} = {value}{within};")
+        return opened, loops[-1].body
 
     def _allocate(self, b: Buffer) -> bool:
         """Declares a buffer; True if a block was opened for it."""

@@ -21,6 +21,7 @@ from . import room, weights
 from .banner import Origin
 from .hosting import HostWriter
 from .nest import KernelWriter
+from .team import REGION_WORK, TEXT, count_threads, run_together, runs_in_teams, shared_work
 from .variant import Variant, section
 
 
@@ -70,6 +71,7 @@ def write_program(
     origin: Origin | None = None,
     verify_weights: bool = True,
     levels: Sequence[Level] = (),
+    threads: bool = False,
 ) -> CText:
     """The C of a program.
 
@@ -84,8 +86,9 @@ def write_program(
         verify_weights: weights that are loaded from a file are checked against their digest.
         origin: what the comment at the beginning of each file says.
         levels: of processors, lowest first: what `program.lesser`, last first, and the program itself are made for.
+        threads: it will be compiled with OpenMP: a run is one parallel region, where its loops allow that.
     """
-    return _Writer(program, name, keep, stack_frames, math, pieces, origin, verify_weights, levels).write()
+    return _Writer(program, name, keep, stack_frames, math, pieces, origin, verify_weights, levels, threads).write()
 
 
 class _Writer:
@@ -100,7 +103,9 @@ class _Writer:
         origin: Origin | None,
         verify_weights: bool,
         levels: Sequence[Level],
+        threads: bool,
     ) -> None:
+        self.in_team = threads and all(map(runs_in_teams, (program, *program.lesser)))
         self.origin = origin
         self.verify_weights = verify_weights
         self.program = program
@@ -109,7 +114,17 @@ class _Writer:
         self.math = math
         self.pieces = pieces
         self.keep = weights_file.choose(program.constants, keep)
-        own = ("run", "run_with", "set_weights", "load_weights", "weights", "storage", *weights_file.INTERNAL, *_LEVELS)
+        own = (
+            "run",
+            "run_with",
+            "set_weights",
+            "load_weights",
+            "weights",
+            "storage",
+            *weights_file.INTERNAL,
+            *_LEVELS,
+            "threads",
+        )
         self.names = Names("arena", "arena_end", *(f"{name}_{x}" for x in own))
         self.support: dict[str, None] = {}
         self.constants: dict[Slot, str] = {}
@@ -138,9 +153,10 @@ class _Writer:
                 *definitions(self.support),
             ]
         )
-        tools = [*INLINE, helpers, ""] if helpers else []
+        tools = [*(() if self.in_team else INLINE), helpers, ""] if helpers else []
         mapped = [f"#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200809L {_WHY_POSIX}\n#endif"] if stored else []
         top = [*mapped, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
+        top += [*INLINE, TEXT] if self.in_team else []
         choice = [choose_level(self.name, self.levels)] if higher else []
         body = [*constants.inside, host, *choice, *room.storage(self.name, self.upper, self.arena_bytes)[0], runs]
         kernels = [line for v in self.variants for line in section(v, v.kernels)]
@@ -217,7 +233,7 @@ class _Writer:
             if called.startswith(GENERIC_PREFIX):
                 called = f"tvmgen_{self.name}_{called[len(GENERIC_PREFIX) :]}"
             name = self.names.fresh(f"{called}{suffix}")
-            writer = KernelWriter(k, name, self.support, self.math == "strict", not suffix)
+            writer = KernelWriter(k, name, self.support, self.math == "strict", not suffix, self.in_team)
             made.add(k, writer, "\n".join(comment(describe(k, uses.get(k, [])))))
         return made
 
@@ -288,14 +304,26 @@ class _Writer:
         for v in self.variants:
             writers = [
                 HostWriter(
-                    f, self.names, v.functions, v.kernel, self.constants.__getitem__, f.deep or f.name in entries
+                    f,
+                    self.names,
+                    v.functions,
+                    v.kernel,
+                    self.constants.__getitem__,
+                    f.deep or f.name in entries,
+                    self.in_team,
+                    v.is_shared,
                 )
                 for f in v.program.functions.values()
             ]
             prototypes = [f"{w.signature};" for w in writers] if len(writers) > 1 else []
             lines = [*prototypes, *([""] if prototypes else []), *(w.write() for w in writers)]
             made += ["#if IRT_LEVELS", *lines, "#endif", ""] if v.suffix else lines
-        return made
+        return [*made, *([count_threads(self.name)] if self.in_team and self._pays else [])]
+
+    @property
+    def _pays(self) -> bool:
+        """Whether a run in several threads is faster than in one."""
+        return shared_work(self.program) >= REGION_WORK
 
     def _run(self, e: EntryPoint) -> str:
         separator = ", " if e.tensors else ""
@@ -308,14 +336,23 @@ class _Writer:
             for n, v in reversed(list(enumerate(higher, 1)))
         )
         levels = f"#if IRT_LEVELS\n{levels}#endif\n" if levels else ""
+        last = f"{levels}  return {base.functions[e.function.name]}({arguments});\n"
+        before = ""
+        if self.in_team:
+            each = f"{e.run}_each"
+            declared = ", ".join(
+                x for x in (e.declarations, "unsigned char *base", "unsigned char *end", "irt_worker *worker") if x
+            )
+            before = f"static int {each}({declared}) {{\n{last.replace(arguments, f'{arguments}, worker')}}}\n\n"
+            last = run_together(self.name, f"{each}({arguments}, %s)", self._pays)
         return (
-            f"int {e.run_with}(void *arena, size_t size{separator}{e.declarations}) {{\n"
+            f"{before}int {e.run_with}(void *arena, size_t size{separator}{e.declarations}) {{\n"
             f"  unsigned char *base = (unsigned char *)arena, *end;\n"
             f"{check}"
             f"  if (!arena || size < {self.upper}_ARENA_SIZE) return 1;\n"
             f"  end = base + size;\n"
             f"  base += ({ALIGNMENT}u - (uintptr_t)base % {ALIGNMENT}u) % {ALIGNMENT}u;\n"
-            f"{levels}  return {base.functions[e.function.name]}({arguments});\n}}\n\n"
+            f"{last}}}\n\n"
             f"int {e.run}({e.declarations or 'void'}) {{\n{first}"
             f"  return {e.run_with}({self.name}_storage, {self.upper}_ARENA_SIZE{separator}{e.arguments});\n}}\n"
         )

@@ -53,6 +53,10 @@ class Variant:
         writer = self.writers[kernel]
         return writer.name, writer.has_workspace
 
+    def is_shared(self, kernel: Kernel) -> bool:
+        """True if all threads of a team run the kernel."""
+        return self.writers[kernel].in_team
+
     @property
     def vector_types(self) -> dict[tuple[str, int], None]:
         """The vector types that the kernels use."""

@@ -1,0 +1,152 @@
+"""Threads: one parallel region for a run, threads that meet between kernels, and results that are those of one thread."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.backends.c import program
+from irtool.backends.library import Library
+
+pytestmark = [
+    pytest.mark.promise("threads in teams"),
+    pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc"),
+]
+
+TEXT = """#[version = "0.0.5"]
+def @twice(%n: int32, %v: Tensor[(130, 192), float32], %w: Tensor[(192, 192), float32]) -> Tensor[(130, 192), float32] {
+  if (%n > 0) { @twice(%n - 1, tanh(nn.dense(%v, %w, units=192)), %w) } else { %v }
+}
+def @main(%x: Tensor[(130, 512), float32], %k: Tensor[(192, 512), float32], %w: Tensor[(192, 192), float32]) {
+  let %y = nn.softmax(tanh(nn.dense(%x, %k, units=192)));
+  let %m = if (sum(%y) > 0f) { @twice(3, %y, %w) } else { multiply(%y, 2f) };
+  (%m, sum(%m, axis=[1]), nn.dense(%m, %y, units=130))
+}
+"""
+GENERATOR = np.random.default_rng(0)
+INPUTS = [
+    GENERATOR.standard_normal(s).astype("float32") * scale
+    for s, scale in (((130, 512), 1), ((192, 512), 0.1), ((192, 192), 0.1))
+]
+SHAPES = [(130, 192), (130,), (130, 130)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("teams")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program, "REGION_WORK", 0)
+        irtool.build(irtool.parse(TEXT), name="net", openmp=True, cc="gcc", out_dir=made)
+    return made
+
+
+def outputs() -> list[np.ndarray]:
+    return [np.empty(s, "float32") for s in SHAPES]
+
+
+def set_threads(library: Library, count: int) -> None:
+    library._library.omp_set_num_threads(count)
+
+
+def test_any_number_of_threads_gives_the_bits_of_one(folder: Path) -> None:
+    library = Library(folder / "net.so", "net")
+    want = [np.asarray(v) for v in irtool.evaluate(irtool.parse(TEXT), INPUTS)]
+    one: list[np.ndarray] = []
+    for count in (1, 2, 3, 7, 100, 1):  # changed while it is loaded; more than there are cores, or parts
+        set_threads(library, count)
+        for _ in range(3):
+            got = outputs()
+            library.run(INPUTS, got)
+            one = one or got
+            for a, b, c in zip(got, one, want):
+                np.testing.assert_array_equal(a, b)
+                np.testing.assert_allclose(a, c, rtol=1e-3, atol=1e-4)
+
+
+def test_a_run_is_one_region_and_less_work_than_a_region_costs_has_none(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (folder / "net.c").read_text()
+    assert text.count("#pragma omp") == 1 and "irt_wait(worker);" in text
+    monkeypatch.setattr(program, "REGION_WORK", 1 << 40)
+    irtool.build(irtool.parse(TEXT), name="net", openmp=True, cc="gcc", out_dir=tmp_path, emit="c")
+    text = (tmp_path / "net.c").read_text()
+    assert "#pragma omp" not in text and "irt_first(worker, " in text
+    for flags in (["-fopenmp"], [], ["-std=c99", "-pedantic"]):
+        line = ["gcc", "-O1", "-Wall", "-Wextra", "-Werror", *flags, "-c", "net.c"]
+        for place in (folder, tmp_path):
+            done = subprocess.run(
+                [*line, "-DIRT_NO_NOTICE", "-o", "net.o"], cwd=place, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+
+
+def test_several_threads_of_the_user_may_run_it_at_once(folder: Path) -> None:
+    library = Library(folder / "net.so", "net")
+    size = 1 << 23
+    got = [outputs() for _ in range(4)]
+
+    def run(into: list[np.ndarray]) -> None:
+        set_threads(library, 3)  # for this thread
+        arena = np.empty(size, "uint8")
+        pointers = [ctypes.c_void_p(a.ctypes.data) for a in (arena, *INPUTS, *into)]
+        for _ in range(5):
+            code = library._library.net_run_with(pointers[0], ctypes.c_size_t(size), *pointers[1:])
+            assert code == 0
+
+    running = [threading.Thread(target=run, args=(o,)) for o in got]
+    for t in running:
+        t.start()
+    for t in running:
+        t.join()
+    for o in got:
+        for a, b in zip(o, got[0]):
+            np.testing.assert_array_equal(a, b)
+
+
+AFTER_FORK = """
+import os, signal, sys
+import tests.backends.test_teams as t
+from pathlib import Path
+library = t.Library(Path(sys.argv[1]) / "net.so", "net")
+t.set_threads(library, 2)
+one, two = t.outputs(), t.outputs()
+library.run(t.INPUTS, one)
+child = os.fork()
+if not child:
+    signal.alarm(60)
+    library.run(t.INPUTS, two)
+    os._exit(0 if all((a == b).all() for a, b in zip(one, two)) else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or not hasattr(signal, "alarm"), reason="no fork")
+def test_a_forked_process_runs_it_too(folder: Path) -> None:
+    """The threads of the process that was forked are not in the new one: it would wait for them for ever."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER_FORK, folder], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_nobody_turns_when_nothing_runs(folder: Path) -> None:
+    library = Library(folder / "net.so", "net")
+    set_threads(library, 2)
+    library.run(INPUTS, outputs())
+    time.sleep(0.05)
+    began = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - began < 0.1
