@@ -42,6 +42,18 @@ PAIRS = {
         "y = com.microsoft.MultiHeadAttention<num_heads=3>(q, k, v)",
         "y = Attention<q_num_heads=3, kv_num_heads=3>(q, k, v)",
     ),
+    "attention of packed queries, keys and values": (
+        "float[2,4,3,3,4] p",
+        "y = com.microsoft.MultiHeadAttention<num_heads=3>(p)",
+        "a, b, c = Split<axis=3, num_outputs=3>(p) s = Constant<value_ints=[2,4,12]>() q = Reshape(a, s) k = Reshape(b, s) "
+        "v = Reshape(c, s) y = Attention<q_num_heads=3, kv_num_heads=3>(q, k, v)",
+    ),
+    "grouped attention": (
+        "float[2,4,12] q, float[2,4,6] k, float[2,4,6] v",
+        "l = Constant<value_ints=[3,3]>() n = Cast<to=6>(l) "
+        "y = com.microsoft.GroupQueryAttention<num_heads=4, kv_num_heads=2>(q, k, v, , , n)",
+        "y = Attention<q_num_heads=4, kv_num_heads=2, is_causal=1>(q, k, v)",
+    ),
 }
 
 

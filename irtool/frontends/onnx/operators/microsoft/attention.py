@@ -9,7 +9,7 @@ from .....diagnostics import IrError
 from .....ir import Dim
 from ...arithmetic import add, cast, multiply, subtract
 from ...dot_product import attention, causal, join_heads, split_heads, total
-from ...mistakes import UnsupportedNode
+from ...mistakes import DamagedModel, UnsupportedNode
 from ...operator import OnnxOperator, Result, onnx_operator, since
 from ...tuples import concatenate
 from ...value import Value
@@ -88,9 +88,20 @@ class Attention(OnnxOperator):
         return [join_heads(found), present]
 
 
+def _unpacked(x: Value, count: int) -> list[Value]:
+    """Tensors `(N, heads, length, size)` of one `(N, length, heads, count, size)`."""
+    if x.rank != 5 or x.shape[3] != count:
+        raise IrError(f"{count} packed tensors are expected, not {x.tensor}", code=DamagedModel)
+    parts = [x.call("take", Value.constant(np.asarray(i, "int32")), axis=3) for i in range(count)]
+    return [p.call("transpose", axes=[0, 2, 1, 3]) for p in parts]
+
+
 @onnx_operator("com.microsoft.MultiHeadAttention")
 class MultiHeadAttention(OnnxOperator):
-    """Multi-head attention of queries `(N, length, hidden)`, keys and values, which may be `(N, heads, keys, size)`."""
+    """Multi-head attention of queries `(N, length, hidden)`, keys and values, which may be `(N, heads, keys, size)`.
+
+    Packed, all three are `(N, length, heads, 3, size)`, or keys and values `(N, keys, heads, 2, size)`.
+    """
 
     @since(1)
     def cross_attention(
@@ -109,9 +120,10 @@ class MultiHeadAttention(OnnxOperator):
         scale: float = 0.0,
         unidirectional: int = 0,
     ) -> Result:
-        if key is None or value is None:
-            raise IrError("packed queries, keys and values have no form in Relay", code=UnsupportedNode)
-        inputs = [query, key, value]
+        if key is not None and value is not None:
+            inputs = [query, key, value]
+        else:
+            inputs = _unpacked(query, 3) if key is None else [query, *_unpacked(key, 2)]
         if bias is not None:
             inputs = self._with_bias(inputs, bias)
         q, k, v = (split_heads(t, num_heads) if t.rank == 3 else t for t in inputs)
