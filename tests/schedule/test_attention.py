@@ -79,3 +79,9 @@ def test_scores_that_others_read_are_kept():
     declared = ", ".join(f"%{n}: Tensor[{s}, float32]" for n, s in params.items())
     module = irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({declared}) {{\n{text}\n}}\n'))
     assert "attention" not in strategies(irtool.build(module))
+
+
+def test_layers_with_a_function_between_are_no_attention():
+    text = "  nn.dense(nn.relu(nn.dense(%q, %k, units=64)), %v, units=48)"
+    artifact, _ = run(text, {"q": (96, 48), "k": (64, 48), "v": (48, 64)})
+    assert "attention" not in strategies(artifact)

@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 
 from ...tir.forms import Map, Reduction
 from ...tir.kernel import Kernel
-from ...tir.program import TEMP, Program, RunKernel, Slot, steps
+from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot, steps
 from ...tir.vector_target import VectorTarget
 from ..fuse_kernels import mentions_of, straight_bodies
 from .nest import make_kernel
-from .tiled import is_product
+from .tiled import is_product, operands
 
 _MOST_BETWEEN = 6
 """Kernels between the two products."""
@@ -64,7 +64,7 @@ def _chain(
     last: RunKernel, writers: Mapping[Slot, tuple[int, RunKernel]], mentions: Mapping[Slot, set[int]]
 ) -> list[RunKernel] | None:
     """The kernels from one product to another, `last`, in which every result is read by the next one alone."""
-    if last.kernel.finished or len(last.kernel.stages) != 1 or not is_product(last.kernel.stages[0]):
+    if last.kernel.finished or len(last.kernel.stages) != 1 or not _is_of_values(last):
         return None
     waiting: list[list[RunKernel]] = [[last]]
     while waiting:
@@ -78,11 +78,21 @@ def _chain(
             if writer.kernel.finished or not all(isinstance(x, Map | Reduction) for x in stages):
                 continue
             if is_product(stages[0]):
-                if len(chain) > 1 and all(isinstance(x, Map) for x in stages[1:]):
+                sums = any(isinstance(x, Reduction) for s in chain[:-1] for x in s.kernel.stages)
+                if sums and _is_of_values(writer) and all(isinstance(x, Map) for x in stages[1:]):
                     return [writer, *chain]
             elif len(chain) <= _MOST_BETWEEN and not any(map(is_product, stages)):
                 waiting.append([writer, *chain])
     return None
+
+
+def _is_of_values(s: RunKernel) -> bool:
+    """True if a kernel begins with a product, and not with weights, which are packed when the program is built."""
+    product = s.kernel.stages[0]
+    if not isinstance(product, Reduction) or not is_product(product):
+        return False
+    weights = {b for slot, b in zip(s.inputs, s.kernel.inputs) if slot.resolve().kind == CONSTANT}
+    return not any(e.source in weights for e in operands(product))
 
 
 def _is_undisturbed(body: Sequence, first: int, last: int, chain: Sequence[RunKernel]) -> bool:
