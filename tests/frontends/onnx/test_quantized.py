@@ -181,3 +181,23 @@ def test_means_of_quantized_tensors_are_rounded_once() -> None:
     data = np.pad((x.astype(float) + 13) * 0.0371, ((0, 0), (0, 0), (2, 2), (2, 2)))
     means = np.lib.stride_tricks.sliding_window_view(data, (3, 3), axis=(2, 3))[:, :, ::2, ::2].mean((-1, -2))
     assert np.array_equal(both(graph, x=x), np.clip(np.rint(means / 0.0253) + 9, -128, 127))
+
+
+@pytest.mark.promise("ONNX quantization")
+@pytest.mark.parametrize(
+    ("call", "function"),
+    [
+        ("QLinearAdd(x, s, z, y, t, u, o, p)", lambda a, b: a + b),
+        ("QLinearMul(x, s, z, y, t, u, o, p)", lambda a, b: a * b),
+        ("QLinearSigmoid(x, s, z, o, p)", lambda a, b: 1 / (1 + np.exp(-a))),
+        ("QLinearLeakyRelu<alpha = 0.2>(x, s, z, o, p)", lambda a, b: np.where(a < 0, 0.2 * a, a)),
+    ],
+)
+def test_functions_of_quantized_tensors_are_rounded_once(call: str, function: Any) -> None:
+    graph = f"""g (uint8[8, 8] x, uint8[8, 8] y) => (uint8[8, 8] r) <float s = {{0.0371}}, uint8 z = {{113}},
+        float t = {{0.0212}}, uint8 u = {{140}}, float o = {{0.0517}}, uint8 p = {{120}}> {{ r = com.microsoft.{call} }}"""
+    x, y = np.random.default_rng(6).integers(0, 256, (2, 8, 8), "uint8")
+    wanted = function((x.astype(float) - 113) * 0.0371, (y.astype(float) - 140) * 0.0212)
+    module, params = import_text(graph)
+    found = irtool.evaluate(module, {"x": x, "y": y, **params})
+    assert np.array_equal(found, np.clip(np.rint(wanted / 0.0517) + 120, 0, 255))
