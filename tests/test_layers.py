@@ -24,6 +24,7 @@ LAYERS = [
     ("schedule",),
     ("backends",),
     ("driver",),
+    ("tune",),
     ("exports",),
     ("relay",),
     ("frontends", "exports"),

@@ -29,6 +29,7 @@ from ..tir.program import Program
 from ..tir.vector_target import SIZES, VectorTarget
 from .flags import flag, merge_flags, read_flag, show_flag
 from .sources import Built, EntryPoint, Parameter, Request, Sources, entry_points
+from .timing import TimingConditions, TimingJob
 
 __all__ = [
     "Backend",
@@ -38,6 +39,8 @@ __all__ = [
     "Request",
     "Runnable",
     "Sources",
+    "TimingConditions",
+    "TimingJob",
     "VectorTarget",
     "backend",
     "backends",
@@ -150,6 +153,10 @@ class Backend(Plugin):
         """The backend with the defaults that depend on how far a build goes."""
         return self
 
+    def processor(self) -> str:
+        """What measurements are filed under: the processor that code is made for, by its maker's name where it is this one."""
+        return ""
+
     def supports(self, program: Program) -> list[Diagnostic]:
         """What of a program, scheduled or not yet, this backend has no code for; empty if there is code for all of it."""
         return []
@@ -161,6 +168,10 @@ class Backend(Plugin):
     def build(self, sources: Sources, request: Request, folder: Path) -> Built:
         """Compiles what `emit` gave, in an empty folder, as far as the request says. Raises ToolError."""
         return Built()
+
+    def timing(self, program: Program, conditions: TimingConditions) -> TimingJob | None:
+        """What measures the entry of a program; None where this backend has no such thing, and nothing can be tuned for it."""
+        return None
 
     @classmethod
     def load(cls, library: Path, name: str, weights: Path | None) -> Runnable:

@@ -168,6 +168,13 @@ if TYPE_CHECKING:
     help="Read hand-written schedules, in the syntax of --explain; see docs/schedules.md.",
 )
 @click.option(
+    "--tuned",
+    type=kinds.READ,
+    metavar="FILE.json",
+    default=None,
+    help="Use the measurements of `irtool tune`, where there are any for this machine.",
+)
+@click.option(
     "--report", "report_file", type=kinds.WRITTEN, metavar="FILE.json", default=None, help="Write the build report."
 )
 @click.option(
@@ -256,7 +263,7 @@ def command(
 
     def module() -> Any:
         nonlocal given
-        found, given = _module(subject, asked, entries[0], missing_constants, said)
+        found, given = module_to_build(subject, asked, entries[0], missing_constants, said)
         return found
 
     start = time.perf_counter()
@@ -299,9 +306,10 @@ def command(
             click.echo(f"compile it, in {folder}, with: {artifact.report['compile']}")
 
 
-def _module(
+def module_to_build(
     subject: Subject, given: Given, entry: str, missing_constants: str, said: list[str]
 ) -> tuple[Module, Given]:
+    """The module as it is compiled, constants filled in, and what is known of its parameters; `said` gets what was said."""
     from ..diagnostics import render
     from ..passes.bind import fill_missing_constants
     from .subject import module_of

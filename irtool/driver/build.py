@@ -19,6 +19,7 @@ from ..passes.resolve import resolve
 from .artifact import Artifact
 from .options import TIR, Options, choose_backend
 from .outputs import Content, Emission, write_files
+from .tuned_table import Table, with_table
 
 
 def build(
@@ -52,6 +53,7 @@ def build(
     disabled_pass: Iterable[str] | None = None,
     config: Mapping[str, Any] | None = None,
     schedule: str = "",
+    tuned: str | os.PathLike[str] | None = None,
     instruments: Iterable[Any] | None = None,
     also: Callable[[Emission], Mapping[str, str]] | None = None,
     warnings: Sequence[str] = (),
@@ -102,6 +104,8 @@ def build(
         config: options of single passes, `{"relay.FuseOps.max_depth": 8}`.
         schedule: primitives for chosen stages of kernels, in place of irtool's strategies: text such as `build --explain`
             prints; see `irtool.schedule.script`.
+        tuned: a file that `irtool tune` wrote: kernels that were measured on this machine get the choice that was fastest.
+            Where it has none for this machine, a warning says so.
         instruments: instruments for the passes. The cache knows nothing of them: a build that it has runs no pass.
         also: gives further text files by path, of what the build made; they are written with the others, or nothing is.
         warnings: what was said when `module` was called; kept in the report, and so in the cache.
@@ -152,6 +156,9 @@ def build(
         config=tuple(sorted(context.config.items())),
         schedule=schedule,
     )
+    unmeasured: list[str] = []
+    if tuned is not None:
+        options, unmeasured = with_table(options, Table.read(tuned), os.fspath(tuned))
     instruments = tuple(instruments) if instruments is not None else None
     if passes:
         resolve(passes)  # an unknown pass is said before anything is read or made
@@ -192,6 +199,7 @@ def build(
             made.report["warnings"] = [*warnings, *made.notes]
             if key and made.failure is None and not any(f.gives_data for f in made.entries.values()):
                 _keep(key, made)
+        made.report["warnings"] = [*made.report["warnings"], *unmeasured]
         return _deliver(made, options, out_dir, also)
 
 

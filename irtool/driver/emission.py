@@ -13,6 +13,7 @@ from ..diagnostics import IrError, ToolError
 from ..ir import Module
 from ..lower.function_info import storage_report
 from ..schedule.script import scripted
+from ..schedule.tuned import tuned
 from ..tir.program import HostFunction
 from .options import TIR, Options
 from .outputs import Emission
@@ -39,7 +40,7 @@ def emit_files(
     """
     start = time.perf_counter()
     backend, name = options.backend, options.name
-    with scripted(options.schedule):
+    with scripted(options.schedule), tuned(dict(options.tuned)):
         machine = backend.machine().resized(dict(options.sizes))
         lesser = [m.resized(dict(options.sizes)) for m in backend.lesser_machines()]
         program = run_stages(prepared, options.entries, machine, instruments, lesser if options.emit != TIR else ())

@@ -23,7 +23,8 @@ class Options:
 
     `backend` has its own flags; `target` is what passes are told; `sizes` are what the processor is said to have, see
     `irtool.tir.vector_target.SIZES`. `config` has the keys and values of the pass context,
-    sorted by key. `schedule` is a text of schedules made by hand, see `irtool.schedule.script`.
+    sorted by key. `schedule` is a text of schedules made by hand, see `irtool.schedule.script`. `tuned` has choices that were
+    measured, by stage, see `irtool.schedule.tuned`.
     """
 
     backend: Backend = field(default_factory=lambda: find_backend("c").make())
@@ -37,6 +38,7 @@ class Options:
     disabled_pass: tuple[str, ...] = ()
     config: tuple[tuple[str, Any], ...] = ()
     schedule: str = ""
+    tuned: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         backend = self.backend

@@ -49,11 +49,34 @@ def run_stages(
     with `once` chose for `machine` holds for all, layouts of weights among it; instruments see nothing of these.
     """
     watching = PassContext.current().instruments if instruments is None else instruments
-    program = lower_module(prepared, list(entries), machine)
-    refuse_oversized(program, prepared)
+    program = _lowered(prepared, entries, machine)
     for instrument in watching:
         instrument.run_after_stage(program, LOWER.name)
-    for stage in STAGES[1:]:
+    run_rest(program, machine, STAGES[1:], watching, lesser)
+    return program
+
+
+def run_up_to(prepared: Module, entries: Sequence[str], machine: VectorTarget, name: str) -> Program:
+    """The program as that stage finds it. Nothing watches."""
+    program = _lowered(prepared, entries, machine)
+    run_rest(program, machine, STAGES[1 : -len(stages_from(name))])
+    return program
+
+
+def stages_from(name: str) -> tuple[ProgramStage, ...]:
+    """That stage and those behind it."""
+    return STAGES[[s.name for s in STAGES].index(name) :]
+
+
+def run_rest(
+    program: Program,
+    machine: VectorTarget,
+    stages: Sequence[ProgramStage],
+    watching: Sequence[Any] = (),
+    lesser: Sequence[VectorTarget] = (),
+) -> None:
+    """Runs some of the stages, in order, as far as they apply; see `run_stages`."""
+    for stage in stages:
         if not stage.once and not program.lesser:
             program.lesser = [copy_program(program) for _ in lesser]
         for other, less in zip(program.lesser, lesser):
@@ -73,6 +96,11 @@ def run_stages(
             instrument.run_after_stage(program, stage.name)
     if program.lesser:
         _join_constants(program)
+
+
+def _lowered(prepared: Module, entries: Sequence[str], machine: VectorTarget) -> Program:
+    program = lower_module(prepared, list(entries), machine)
+    refuse_oversized(program, prepared)
     return program
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from ..tir.expr import Expr, Select, Var, post_order
 from ..tir.simplify import Simplifier
@@ -93,8 +94,32 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
         inner_steps *= m
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
     cost += scattered * 2 / max(1, inner_steps) + apart
-    reason = f"vector axis {v.name} of {extent}, tile {tile.rows} x {tile.vectors} x {lanes}"
-    return cost, TileChoice(n, lanes, row, tile, reason, shared, again)
+    return cost, TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), shared, again)
+
+
+def other_tiles(r: Reduction, chosen: TileChoice, target: VectorTarget) -> Iterator[TileChoice]:
+    """A choice, then the same vector axis with other tiles that its registers hold, nearest in size first."""
+    yield chosen
+    rows = r.loops[chosen.row][1] if chosen.row is not None else 1
+    vectors = max(1, r.loops[chosen.vector][1] // chosen.lanes)
+    block = _block(r, r.loops[chosen.vector][0]) // chosen.lanes
+    tiles = [
+        Tile(a, b)
+        for a in range(1, min(rows, 28) + 1)
+        for b in range(1, min(vectors, 8) + 1)
+        if a * b + b <= target.registers and not (block and block % b)
+    ]
+    seen = {chosen.tile}
+    for tile in sorted(tiles, key=lambda t: (abs(t.points - chosen.tile.points), t.rows)):
+        fitted = _bounded(r, chosen.row, tile, target.unrolled_updates) if chosen.row is not None else tile
+        if fitted not in seen:
+            seen.add(fitted)
+            yield replace(chosen, tile=fitted, reason=_reason(r, chosen.vector, chosen.lanes, fitted))
+
+
+def _reason(r: Reduction, n: int, lanes: int, tile: Tile) -> str:
+    v, extent = r.loops[n]
+    return f"vector axis {v.name} of {extent}, tile {tile.rows} x {tile.vectors} x {lanes}"
 
 
 def is_padded(r: Reduction, v: Var, extent: int) -> bool:

@@ -15,17 +15,24 @@ from ...tir.program import Program
 from ..base import Backend, Built, Request, Sources, VectorTarget, backend, flag
 from ..convolutions import WAYS, WINOGRAD, check_convolutions, with_convolutions
 from ..interface.names import Names
+from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, split_words
 from ..toolchain.levels import PORTABLE, Level, find_levels
+from ..toolchain.processor import processor_name, thread_count
 from .banner import Origin
 from .build_file import KINDS, write_build_file
 from .executable import write_main
 from .program import CText, write_program
 from .testbench import fixed_input, write_testbench
+from .timer import write_timer
 from .tvm_interface import interface_stem, write_tvm_interface
 
 SANITIZERS = ("address", "undefined", "leak", "thread", "memory")
 """What `sanitize` may name; a compiler need not have all of them."""
+
+
+_TIMED = "kernel"
+"""The name of what is timed."""
 
 
 @dataclass
@@ -134,6 +141,13 @@ class C(Backend):
     def lesser_machines(self) -> Sequence[VectorTarget]:
         return [with_convolutions(level.machine, self.winograd, self.math) for level in reversed(self.levels[:-1])]
 
+    def processor(self) -> str:
+        if self.mcpu == "native":
+            name = processor_name()
+        else:
+            name = self.mcpu if self.mcpu not in ("", "none") else self.compiler.processor
+        return f"{name}, {thread_count()} threads" if self.openmp else name
+
     def translate(self, program: Program, name: str) -> CText:
         """The program as C text."""
         beside = [f"{interface_stem(name)}.c"] if self.api == "tvm" else []
@@ -194,6 +208,17 @@ class C(Backend):
             tuple(beside),
             main,
         )
+
+    def timing(self, program: Program, conditions: TimingConditions) -> TimingJob:
+        text = replace(self, weights="inline", api="flat", testbench=False).translate(program, _TIMED)
+        files = {
+            f"{_TIMED}.h": text.header,
+            f"{_TIMED}.c": text.source,
+            "main.c": write_timer(_TIMED, text.entries[0], conditions),
+        }
+        compiler = self.compiler
+        command = [*compiler.command, *compiler.flags, "-o", "timer", "main.c", f"{_TIMED}.c", "-lm"]
+        return TimingJob({n: t.encode() for n, t in files.items()}, (tuple(command),), "timer")
 
     def build(self, sources: Sources, request: Request, folder: Path) -> Built:
         assert isinstance(sources, CSources)

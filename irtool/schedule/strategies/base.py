@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -25,6 +25,7 @@ from ..guards import take_guards
 from ..primitives.base import is_traced, remark, tracing
 from ..row_choice import choose_row_axis
 from ..tile_choice import TileChoice, choose_register_tile
+from ..tuned import note_stage
 from ..winograd.form import TransformedTiles
 
 
@@ -36,11 +37,13 @@ class Candidate:
         cost: processor cycles per update of a reduction, or per element of a map.
         reason: why it is so, in a few words, for people.
         plan: what `apply` needs to know.
+        label: what tells it from the strategy's other offers for the stage, without names of loops; the reason if empty.
     """
 
     cost: float
     reason: str
     plan: Any = None
+    label: str = ""
 
 
 @dataclass
@@ -176,6 +179,12 @@ class Strategy(ABC):
     def choose(self, stage: Stage) -> Candidate | None:
         """What it would cost, and why; None if the strategy is not for this stage."""
 
+    def variants(self, stage: Stage) -> Iterator[Candidate]:
+        """What may be worth a measurement: `choose`'s own offer first, then others, each with a label of its own."""
+        offer = self.choose(stage)
+        if offer is not None:
+            yield offer
+
     @abstractmethod
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         """The nest. Buffers of scope `GLOBAL` that are allocated outermost get a place in the kernel's workspace."""
@@ -192,9 +201,27 @@ def strategy(name: str, override: bool = False) -> Callable[[type[Strategy]], ty
 
 def choose_strategy(stage: Stage) -> tuple[Strategy, Candidate]:
     """The strategy that gets a stage, with what it offers. Every stage has one."""
+    note_stage(stage)
     every = sorted((cls() for cls in strategies), key=lambda s: (-s.plevel, s.name))
     for _, level in groupby(every, key=lambda s: s.plevel):
         offers = [(s, offer) for s in level if (offer := s.choose(stage)) is not None]
         if offers:
             return min(offers, key=lambda o: o[1].cost)
     raise AssertionError("loops are for every stage")
+
+
+def label_of(strategy: Strategy, candidate: Candidate) -> str:
+    """What tells an offer from the others for the same stage: `register_tile: axis 1, tile 8 x 2 x 16`."""
+    return f"{strategy.name}: {candidate.label or candidate.reason}"
+
+
+def stage_variants(stage: Stage) -> Iterator[tuple[Strategy, Candidate]]:
+    """Every offer for a stage that a measurement may compare: those of strategies of the usual level, sorted by name."""
+    for s in sorted((cls() for cls in strategies), key=lambda s: s.name):
+        if s.plevel == Strategy.plevel:
+            yield from ((s, offer) for offer in s.variants(stage))
+
+
+def find_variant(stage: Stage, label: str) -> tuple[Strategy, Candidate] | None:
+    """The offer with that label; None where no strategy makes it."""
+    return next((found for found in stage_variants(stage) if label_of(*found) == label), None)

@@ -13,7 +13,9 @@ small enough for the nearest cache, or at least the next.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from ...tir.expr import Load, Var
 from ...tir.simplify import Simplifier
@@ -25,6 +27,7 @@ from ..forms import Reduction
 from ..nest import lower_all
 from ..packing import Limits, Packing, find_limits
 from ..primitives import compute_at, pack, part
+from ..tile_choice import TileChoice, other_tiles
 from .base import Candidate, Stage, Strategy, strategy
 from .parts import Band, bands, cut_band, explained, reuse, schedule_band, share, tiles
 from .row_reduction import is_preferred
@@ -42,15 +45,23 @@ class PackedTile(Strategy):
         if tile is not None and not is_preferred(stage):
             return None
         plan = choose_packing(r, stage.target)
-        if plan is None:
-            return None
-        parts = [_packed(stage, plan, band) for band in plan.bands()]
-        reads = reuse(r, parts)
-        chosen = [tiles(b, stage) for b in parts] if reads >= stage.target.copied_reads else [None]
-        if chosen[0] is None or None in chosen:
-            return None
-        cost = stage.target.copy_cost / reads / stage.target.lanes(4)
-        return Candidate(cost, explained(parts[0], chosen[0]), (plan, chosen))
+        return _offer(stage, r, plan) if plan is not None else None
+
+    def variants(self, stage: Stage) -> Iterator[Candidate]:
+        offer = self.choose(stage)
+        r = stage.padded
+        if offer is None or r is None:
+            return
+        yield offer
+        plan, chosen = offer.plan
+        for cut in _other_cuts(plan):
+            other = _offer(stage, r, replace(plan, cut=cut))
+            if other is not None:
+                yield other
+        if len(chosen) == 1:
+            form = _packed(stage, plan, plan.bands()[0]).form
+            for tile in islice(other_tiles(form, chosen[0][-1], stage.target), 1, None):
+                yield Candidate(offer.cost, tile.reason, (plan, [[*chosen[0][:-1], tile]]), _label(plan, tile))
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         plan, chosen = candidate.plan
@@ -59,6 +70,34 @@ class PackedTile(Strategy):
             with part(len(chosen)):
                 parts += schedule_band(_packed(stage, plan, band), own, stage)
         return lower_all(parts, stage.target)
+
+
+def _offer(stage: Stage, r: Reduction, plan: PackingPlan) -> Candidate | None:
+    """The candidate of a plan; None where a copy is not read often enough, or what reads it has no tile."""
+    parts = [_packed(stage, plan, band) for band in plan.bands()]
+    reads = reuse(r, parts)
+    chosen = [tiles(b, stage) for b in parts] if reads >= stage.target.copied_reads else [None]
+    if chosen[0] is None or None in chosen:
+        return None
+    cost = stage.target.copy_cost / reads / stage.target.lanes(4)
+    return Candidate(cost, explained(parts[0], chosen[0]), (plan, chosen), _label(plan, chosen[0][-1]))
+
+
+def _label(plan: PackingPlan, tile: TileChoice) -> str:
+    """What tells a plan and a tile from others, without names of loops."""
+    cut = f", bands of {plan.cut[1]}" if plan.cut is not None else ""
+    return f"axis {tile.vector}{cut}, tile {tile.tile.rows} x {tile.tile.vectors} x {tile.lanes}"
+
+
+def _other_cuts(plan: PackingPlan) -> list[tuple[Var, int]]:
+    """The loop that is cut, in bands of half the size and of twice the size, if their copies have room."""
+    if plan.cut is None:
+        return []
+    loop, size = plan.cut
+    extent = dict(plan.r.loops)[loop]
+    step = plan.lanes if loop is plan.along else 1
+    sizes = (size // 2 // step * step, min(2 * size, extent))
+    return [(loop, n) for n in sizes if 0 < n != size and plan.nbytes((loop, n)) <= plan.target.packed_bytes]
 
 
 def _packed(stage: Stage, plan: PackingPlan, band: Band | None) -> Block[Reduction]:

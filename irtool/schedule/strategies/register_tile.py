@@ -10,6 +10,8 @@ The vector axis is a spatial loop along which every operand is contiguous or con
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...tir.expr import Var
 from ...tir.stmt import UNROLLED, Stmt, Store
 from ...tir.vector_target import VectorTarget
@@ -33,7 +35,7 @@ from ..primitives import (
     vectorize,
 )
 from ..sliding import WINDOW, choose_sliding
-from ..tile_choice import TileChoice, decided, is_padded
+from ..tile_choice import TileChoice, decided, is_padded, other_tiles
 from ..tile_stores import is_transposed
 from .base import Candidate, Stage, Strategy, strategy
 from .cold_operands import prefetch_next
@@ -53,13 +55,20 @@ class RegisterTile(Strategy):
         if stage.tile is None:
             return None
         # With few accumulators an update waits for the one before.
-        return Candidate(
-            stage.target.latency / (stage.tile.tile.points * stage.tile.lanes), stage.tile.reason, stage.tile
-        )
+        return _offer(stage, stage.tile)
+
+    def variants(self, stage: Stage) -> Iterator[Candidate]:
+        if stage.reduction is not None and stage.tile is not None:
+            yield from (_offer(stage, p) for p in other_tiles(stage.reduction, stage.tile, stage.target))
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None
         return lower_all(tile_reduction(Block.of(stage.reduction), candidate.plan, stage.target), stage.target)
+
+
+def _offer(stage: Stage, p: TileChoice) -> Candidate:
+    label = f"axis {p.vector}, tile {p.tile.rows} x {p.tile.vectors} x {p.lanes}"
+    return Candidate(stage.target.latency / (p.tile.points * p.lanes), p.reason, p, label)
 
 
 def tile_reduction(

@@ -1,0 +1,83 @@
+"""A program that measures: files, the commands that compile them, and what to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..diagnostics import ToolError
+from ..files import temporary_folder
+
+_SHOWN = 4000
+_MOST_BYTES = 1 << 26
+_MOST_COPIES = 32
+
+
+@dataclass(frozen=True)
+class TimingConditions:
+    """How a kernel is timed.
+
+    Attributes:
+        seconds: how long it runs, again and again.
+        cold: numbers of the inputs that a network has in memory rather than in a cache: its weights.
+        weights: bytes of all weights of the network, which is what goes through the caches between two uses of one.
+    """
+
+    seconds: float = 0.1
+    cold: tuple[int, ...] = ()
+    weights: int = 0
+
+    def copies(self, nbytes: int) -> int:
+        """How many copies of a cold input take turns: as many as all weights have room for, 64 MB and 32 copies at most."""
+        return max(1, min(_MOST_COPIES, min(self.weights, _MOST_BYTES) // max(1, nbytes)))
+
+
+@dataclass(frozen=True)
+class TimingJob:
+    """What another process, or another machine, needs to measure a kernel. All of it can be pickled.
+
+    Attributes:
+        files: contents by name.
+        commands: run in the folder of the files, in order; they compile.
+        program: the file that is run then. It prints the seconds of one run of the kernel, the best of several, as a number.
+    """
+
+    files: Mapping[str, bytes]
+    commands: Sequence[Sequence[str]]
+    program: str
+
+    def run(self, runner: Sequence[str] = (), patience: float = 60) -> float:
+        """Seconds of one run. `runner` is put before the program: an emulator, or what takes it to a device.
+
+        Raises ToolError where a command fails, the program prints no number, or one of them takes longer than `patience`.
+        """
+        with temporary_folder() as work:
+            folder = Path(work)
+            for name, content in self.files.items():
+                (folder / name).write_bytes(content)
+            for command in self.commands:
+                _said(command, folder, patience)
+            said = _said([*runner, str(folder / self.program)], folder, patience)
+        try:
+            return float(said)
+        except ValueError:
+            raise ToolError(f"the measuring program printed {said[:80]!r}, which is no number of seconds") from None
+
+
+def _said(command: Sequence[str], folder: Path, patience: float) -> str:
+    import shlex
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=patience, check=False
+        )
+    except OSError as error:
+        raise ToolError(f"{command[0]} could not be run: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise ToolError(f"{command[0]} was not done after {patience:g} s") from None
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip())[:_SHOWN] or f"exit code {done.returncode}"
+        raise ToolError(f"{command[0]} failed: {said}", notes=(shlex.join(command),))
+    return done.stdout.strip()

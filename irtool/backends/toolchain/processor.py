@@ -1,0 +1,29 @@
+"""The name of this machine's processor."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from contextlib import suppress
+from pathlib import Path
+
+_CPUINFO = Path("/proc/cpuinfo")
+_NAMES = re.compile(r"^(?:model name|Model|cpu model|uarch)\s*:\s*(\S.*)$", re.MULTILINE)
+
+
+def processor_name() -> str:
+    """As its maker calls it, where Linux says so; else what Python knows, the architecture at least."""
+    with suppress(OSError):
+        found = _NAMES.search(_CPUINFO.read_text(errors="replace"))
+        if found is not None:
+            return " ".join(found[1].split())
+    return platform.processor() or platform.machine()
+
+
+def thread_count() -> int:
+    """How many threads OpenMP takes here unless the program says."""
+    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if first.isdigit() and int(first):
+        return int(first)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,208 @@
+"""`irtool tune`: measures what may be chosen for the kernels of a module."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import kinds
+from .compiler_options import cflags_option
+from .known_types import ARRAYS, Given, type_options
+from .notes import conversions_as_notes
+from .progress import progress_bar
+from .wrong_usage import Command
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from ..tune import Outcome
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _seconds(ctx: click.Context, option: click.Parameter, value: str | None) -> float:
+    if value is None:
+        return float("inf")
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)([smh]?)", value.strip())
+    if match is None or not float(match[1]):
+        raise click.BadParameter(f"{value!r} is no time such as 90s, 5m or 1h", ctx, option)
+    return float(match[1]) * _UNITS[match[2]]
+
+
+@click.command(name="tune", cls=Command, short_help="Measure schedules of a module's kernels for `build --tuned`.")
+@click.argument("file", type=kinds.MODULE)
+@click.option(
+    "-o",
+    "output",
+    type=kinds.WRITTEN,
+    metavar="FILE.json",
+    required=True,
+    help="The table. What it has already is kept, and not measured again.",
+)
+@click.option(
+    "--trials", type=click.IntRange(1), default=1000, show_default=True, metavar="N", help="Measurements at most."
+)
+@click.option(
+    "--time",
+    "limit",
+    callback=_seconds,
+    metavar="TIME",
+    default=None,
+    help="Stop after 90s, 5m, 1h. Default: no limit.",
+)
+@click.option(
+    "--each",
+    type=click.FloatRange(0.001, 60),
+    default=0.1,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a kernel runs in one measurement.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=None,
+    metavar="N",
+    help="Measurements at once. Default: half of the processors, one with --openmp, one per worker with --scheduler.",
+)
+@click.option(
+    "--runner", default="", metavar="COMMAND", help="Runs the measuring program: an emulator, or a script for a device."
+)
+@click.option(
+    "--scheduler",
+    default=None,
+    metavar="ADDRESS",
+    help="Measure on the workers of a Dask scheduler, tcp://host:8786. They need irtool, the compiler and one kind of processor.",
+)
+@click.option(
+    "--target", type=kinds.BACKEND, metavar="BACKEND", default="c", show_default=True, help="As for `irtool build`."
+)
+@click.option(
+    "-O", "level", type=click.IntRange(0, 4), default=3, show_default=True, help="Level of the build pipeline."
+)
+@click.option("--entry", type=kinds.FUNCTION, default="main", show_default=True, metavar="FUNCTION", help="The entry.")
+@type_options(ARRAYS)
+@click.option(
+    "--missing-constants",
+    type=click.Choice(["error", "zeros", "random", "param"]),
+    default="error",
+    show_default=True,
+    help="Values for constants with missing metadata; `param` turns them into parameters.",
+)
+@click.option("--mcpu", default=None, show_default="native", metavar="CPU", help="Target processor.")
+@click.option("--cc", default=None, metavar="COMMAND", help="C compiler. Default: $CC, or cc.")
+@cflags_option
+@click.option(
+    "--math", type=click.Choice(["fast", "strict"]), default=None, show_default="fast", help="As for `build`."
+)
+@click.option("--openmp/--no-openmp", default=None, show_default="no", help="Compile with OpenMP threads.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
+def command(
+    file: str,
+    output: str,
+    trials: int,
+    limit: float,
+    each: float,
+    jobs: int | None,
+    runner: str,
+    scheduler: str | None,
+    target: str,
+    level: int,
+    entry: str,
+    given: Given,
+    missing_constants: str,
+    quiet: bool,
+    **flags: Any,
+) -> None:
+    """Measure the choices that schedules offer for each distinct kernel, and keep the fastest of each in a table.
+
+    The kernels that take the most time come first. A later run goes on where this one stopped; an interrupted one loses a few
+    measurements. `irtool build --tuned FILE.json` uses the table; its options must be those of the build. Weights matter:
+    give the --params that the build gets.
+
+    \b
+    irtool tune net.relay --params weights.npz -o tuned.json --time 5m
+    irtool build net.relay --params weights.npz --tuned tuned.json
+    irtool tune net.relay -o tuned.json --cc aarch64-linux-gnu-gcc --mcpu cortex-a72 --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
+    """
+    from ..backends.base import merge_flags
+    from ..diagnostics import UsageError
+    from ..driver.options import Options, choose_backend
+    from ..driver.parameters import bind_weights
+    from ..driver.prepare import prepare_entries
+    from ..driver.tuned_table import Table
+    from ..infer import require_types
+    from ..tune import Budget, tune
+    from .build import module_to_build
+    from .subject import read_subject
+
+    backend, named, sizes = choose_backend(target, merge_flags({}, {k: v for k, v in flags.items() if v != ""}))
+    options = Options(backend=backend, target=named, sizes=sizes, opt_level=level, entries=(entry,))
+    if options.backend.lesser_machines():
+        raise UsageError("kernels are measured for one processor; --mcpu names several")
+    if output == "-":
+        raise UsageError("-o names a file: the table is read and written")
+    table = Table.read(output) if os.path.exists(output) else Table()
+    said: list[str] = []
+    with conversions_as_notes(said):
+        module, given = module_to_build(read_subject(file), given, entry, missing_constants, said)
+        source = bind_weights(module, given.weights if given.params or given.bound is not None else {}, (entry,), None)
+        prepared = prepare_entries(require_types(source, (entry,)), options, ())
+    alone = bool(getattr(backend, "openmp", False))
+    with _executor(scheduler, jobs, alone) as (executor, count), progress_bar("measuring") as progress:
+        outcome = tune(
+            prepared,
+            options,
+            table,
+            executor,
+            count,
+            Budget(trials, limit, each),
+            shlex.split(runner),
+            progress,
+            lambda t: t.write(output),
+        )
+    table.write(output)
+    if not quiet:
+        _summary(outcome, output)
+
+
+@contextmanager
+def _executor(scheduler: str | None, jobs: int | None, alone: bool) -> Iterator[tuple[Executor, int]]:
+    """What runs measurements, and how many at once."""
+    if scheduler is not None:
+        from ..tune.workers import workers
+
+        with workers(scheduler) as (executor, count):
+            yield executor, jobs or count
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    count = jobs or (1 if alone else max(1, (os.cpu_count() or 1) // 2))
+    pool = ThreadPoolExecutor(count)
+    try:
+        yield pool, count
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _summary(outcome: Outcome, output: str) -> None:
+    for failure in outcome.failures[:3]:
+        print(f"warning: not measured: {failure}", file=sys.stderr)
+    if len(outcome.failures) > 3:
+        print(f"warning: {len(outcome.failures) - 3} further measurements failed", file=sys.stderr)
+    known = f", {outcome.known} known from before" if outcome.known else ""
+    click.echo(f"{outcome.machine}: {outcome.measured} measurements{known}, {outcome.improved} better choices")
+    if outcome.before:
+        percent = 100 * (1 - outcome.after / outcome.before)
+        click.echo(
+            f"the measured kernels take {outcome.after * 1e3:.3f} ms of a run in place of {outcome.before * 1e3:.3f} "
+            f"({percent:.1f} % less)"
+        )
+    click.echo(f"wrote {output}")

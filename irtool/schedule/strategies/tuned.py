@@ -1,0 +1,28 @@
+"""Stages whose choice was measured; see `schedule.tuned`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...tir.stmt import Stmt
+from ..tuned import measured_choice
+from .base import Candidate, Stage, Strategy, find_variant, strategy
+
+
+@strategy("tuned")
+class Tuned(Strategy):
+    """What a table of measurements says, where the strategy still offers it."""
+
+    plevel = 900
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        label = measured_choice(stage.form)
+        found = find_variant(stage, label) if label is not None else None
+        if found is None:
+            return None
+        return replace(found[1], reason=f"{label} (measured)", plan=found)
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        chosen, own = candidate.plan
+        result: Stmt = chosen.apply(stage, own)
+        return result

@@ -1,0 +1,127 @@
+"""The distinct kernels of a module, each as a program of its own, and what may be chosen for its stages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from ..backends.base import Backend, TimingConditions, TimingJob, VectorTarget
+from ..driver.options import Options
+from ..driver.stages import run_rest, run_up_to, stages_from
+from ..ir import Module
+from ..schedule.kernel import schedule_kernel
+from ..schedule.strategies.base import choose_strategy, label_of, stage_variants
+from ..schedule.tuned import noting, stage_key, tuned
+from ..tir.kernel import Kernel
+from ..tir.program import CONSTANT, PARAM, RESULT, HostFunction, Program, RunKernel, Slot, steps
+from ..tir.structure import structural_words
+
+SCHEDULING = "ScheduleKernels"
+"""The stage before which kernels are taken out of the program."""
+
+_MOST = 24
+"""Most offers that are considered for a stage."""
+
+_SHARE = 0.05
+"""The least part of a kernel's work that makes a stage worth measuring."""
+
+
+@dataclass
+class Offers:
+    """What may be chosen for a stage: labels, that of the choice without measurements first."""
+
+    key: str
+    labels: tuple[str, ...]
+
+
+@dataclass
+class Tunable:
+    """A kernel of a network.
+
+    Attributes:
+        kernel: not scheduled yet.
+        cold: numbers of its inputs that are weights.
+        calls: how often a run of the network calls it, or one that is equal.
+        stages: those for which there is something to choose.
+    """
+
+    kernel: Kernel
+    cold: tuple[int, ...]
+    calls: int = 1
+    stages: list[Offers] = field(default_factory=list)
+
+    @property
+    def work(self) -> int:
+        """Multiply-adds of all calls; elements of the results where there are none."""
+        return self.calls * (self.kernel.macs or sum(b.nbytes // 4 for b in self.kernel.outputs))
+
+    def job(
+        self, backend: Backend, target: VectorTarget, choices: Mapping[str, str], conditions: TimingConditions
+    ) -> TimingJob:
+        """What measures the kernel with some choices."""
+        program = _alone(self.kernel)
+        with tuned(choices):
+            run_rest(program, target, stages_from(SCHEDULING))
+        made = backend.timing(program, conditions)
+        assert made is not None
+        return made
+
+
+def find_tunables(prepared: Module, options: Options, target: VectorTarget) -> tuple[list[Tunable], int]:
+    """The kernels with something to choose, most work first, and the bytes of all weights.
+
+    `prepared` is what `driver.prepare` gives. Raises IrError for what cannot be lowered.
+    """
+    program = run_up_to(prepared, options.entries, target, SCHEDULING)
+    found: dict[str, Tunable] = {}
+    weights: set[Slot] = set()
+    for function in program.functions.values():
+        for step in steps(function.body):
+            if not isinstance(step, RunKernel) or step.kernel.finished:
+                continue
+            constants = [n for n, slot in enumerate(step.inputs) if slot.resolve().kind == CONSTANT]
+            weights.update(step.inputs[n].resolve() for n in constants)
+            key = f"{structural_words(step.kernel)} {constants}"
+            if key in found:
+                found[key].calls += 1
+            else:
+                found[key] = Tunable(step.kernel, tuple(constants))
+    for t in found.values():
+        t.stages = _offers(t.kernel, target)
+    kept = [t for t in found.values() if t.stages]
+    return sorted(kept, key=lambda t: -t.work), sum(s.nbytes for s in weights)
+
+
+def _offers(kernel: Kernel, target: VectorTarget) -> list[Offers]:
+    with noting() as stages:
+        schedule_kernel(kernel, target)
+    total = sum(s.work for s in stages)
+    made = []
+    for stage in stages:
+        if stage.work < _SHARE * total:
+            continue
+        strategy, offer = choose_strategy(stage)
+        first = label_of(strategy, offer)
+        others = (label_of(*v) for v in stage_variants(stage))
+        labels = tuple(dict.fromkeys((first, *islice(others, _MOST))))
+        if len(labels) > 1:
+            made.append(Offers(stage_key(stage.form), labels))
+    return made
+
+
+def _alone(kernel: Kernel) -> Program:
+    """A program that runs one kernel."""
+    inputs = [Slot(f"p{n}", b.shape, b.dtype, PARAM) for n, b in enumerate(kernel.inputs)]
+    outputs = [Slot(f"out{n}", b.shape, b.dtype, RESULT) for n, b in enumerate(kernel.outputs)]
+    structure = None if len(outputs) == 1 else (None,) * len(outputs)
+    main = HostFunction(
+        "main",
+        inputs,
+        outputs,
+        [RunKernel(kernel, inputs, outputs)],
+        structure,
+        [s.name for s in inputs],
+        [None] * len(inputs),
+    )
+    return Program({"main": main}, [kernel], [])

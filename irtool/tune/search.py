@@ -1,0 +1,261 @@
+"""Which choices are measured, in which order, and which of them is kept.
+
+Every kernel is measured first as it is without a table. Then the kernel that promises most is next, again and again: the one
+with the largest time in a run of the network, divided by the number of its measurements. Of a kernel's stages, those with the
+fewest measurements come first; their offers come in the order in which strategies make them. At the end, what was best is
+measured once more beside what it would take the place of, in turns, and kept only if it is faster beyond noise.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..backends.base import Backend, TimingConditions
+from ..diagnostics import ToolError, UsageError
+from ..driver.options import Options
+from ..driver.tuned_table import Table, machine_name
+from ..ir import Module
+from .kernels import Tunable, find_tunables
+
+_GAIN = 0.98
+"""The part of the time that is left where a choice is faster beyond noise."""
+
+_TURNS = 3
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to search: so many measurements at most, so many seconds. `each` is how long a kernel runs in one of them."""
+
+    trials: int = 1000
+    seconds: float = math.inf
+    each: float = 0.1
+
+
+@dataclass
+class Outcome:
+    """What a search found: seconds that the measured kernels take in one run, without and with the table, and how many
+    measurements were made, failed, or were known from before."""
+
+    machine: str
+    before: float = 0.0
+    after: float = 0.0
+    measured: int = 0
+    known: int = 0
+    improved: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+def tune(
+    prepared: Module,
+    options: Options,
+    table: Table,
+    executor: Executor,
+    jobs: int = 1,
+    budget: Budget = Budget(),
+    runner: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
+    keep: Callable[[Table], None] | None = None,
+) -> Outcome:
+    """Measures kernels of a module and files what is best in the table.
+
+    Args:
+        prepared: the module after the build pipeline, as `driver.prepare` gives it.
+        options: those of the build that will use the table: backend, its flags, the processor's sizes.
+        table: what is known already, which is not measured again, and what is learnt.
+        executor: runs measurements, `jobs` of them at once: threads here, or workers on other machines.
+        runner: words before the program that measures, such as an emulator's.
+        progress: is told of measurements that are done, and of all there may be.
+        keep: is handed the table after every few measurements.
+
+    Raises UsageError for a backend that measures nothing, ToolError where no kernel can be measured at all.
+    """
+    if type(options.backend).timing is Backend.timing:
+        raise UsageError(f"the backend {options.backend.name} measures no kernels")
+    machine = options.backend.machine().resized(dict(options.sizes))
+    search = _Search(options, table, machine_name(options.backend, machine), budget, tuple(runner))
+    search.prepare(prepared, machine)
+    search.run(executor, jobs, progress, keep)
+    search.confirm(executor)
+    return search.finish()
+
+
+@dataclass
+class _Kernel:
+    """A kernel in the search: seconds by choice, for each of its stages."""
+
+    tunable: Tunable
+    seconds: dict[str, dict[str, float]]
+    running: set[tuple[str, str]] = field(default_factory=set)
+    base: float = math.inf
+
+    @property
+    def trials(self) -> int:
+        return sum(len(found) for found in self.seconds.values()) + len(self.running)
+
+    def next(self) -> tuple[str, str] | None:
+        """The stage and the choice that should be measured next; None if all have been."""
+        for offers in sorted(self.tunable.stages, key=lambda o: len(self.seconds[o.key])):
+            for label in offers.labels:
+                if label not in self.seconds[offers.key] and (offers.key, label) not in self.running:
+                    return offers.key, label
+        return None
+
+
+class _Search:
+    def __init__(self, options: Options, table: Table, machine: str, budget: Budget, runner: tuple[str, ...]) -> None:
+        self.options = options
+        self.table = table
+        self.budget = budget
+        self.runner = runner
+        self.outcome = Outcome(machine)
+        self.kernels: list[_Kernel] = []
+
+    def prepare(self, prepared: Module, target: Any) -> None:
+        tunables, weights = find_tunables(prepared, self.options, target)
+        self.target, self.weights = target, weights
+        entries = self.table.stages(self.outcome.machine)
+        for t in tunables:
+            known = {o.key: dict(entries.get(o.key, {}).get("trials", {})) for o in t.stages}
+            seconds = {k: {label: us * 1e-6 for label, us in found.items()} for k, found in known.items()}
+            self.outcome.known += sum(map(len, seconds.values()))
+            kernel = _Kernel(t, seconds)
+            first = [seconds[o.key].get(o.labels[0], math.inf) for o in t.stages]
+            kernel.base = min(first)
+            self.kernels.append(kernel)
+
+    def run(
+        self,
+        executor: Executor,
+        jobs: int,
+        progress: Callable[[int, int], None] | None,
+        keep: Callable[[Table], None] | None,
+    ) -> None:
+        """Measures until everything is, or the budget is used up."""
+        end = time.monotonic() + self.budget.seconds
+        possible = sum(len(o.labels) for k in self.kernels for o in k.tunable.stages) - self.outcome.known
+        total = min(self.budget.trials, possible)
+        waiting: dict[Future[float], tuple[_Kernel, str, str]] = {}
+        started = 0
+        try:
+            while True:
+                while len(waiting) < jobs and started < total and time.monotonic() < end:
+                    chosen = self._next()
+                    if chosen is None:
+                        break
+                    kernel, key, label = chosen
+                    kernel.running.add((key, label))
+                    waiting[self._submit(executor, kernel, key, label)] = chosen
+                    started += 1
+                if not waiting:
+                    return
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    self._note(*waiting.pop(future), future)
+                if progress is not None:
+                    progress(self.outcome.measured + len(self.outcome.failures), total)
+                if keep is not None and self.outcome.measured % 20 == 0:
+                    self._file()
+                    keep(self.table)
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def confirm(self, executor: Executor) -> None:
+        """Measures what was best once more, in turns with what it would replace."""
+        for kernel in self.kernels:
+            for offers in kernel.tunable.stages:
+                found = kernel.seconds[offers.key]
+                first, best = offers.labels[0], self._best(kernel, offers.key, offers.labels[0])
+                if best == first:
+                    continue
+                for _ in range(_TURNS):
+                    for label in (first, best):
+                        future = self._submit(executor, kernel, offers.key, label)
+                        found[label] = min(found[label], future.result())
+
+    def finish(self) -> Outcome:
+        """Files everything and says what came of it."""
+        self._file()
+        for kernel in self.kernels:
+            if kernel.base == math.inf:
+                continue
+            calls = kernel.tunable.calls
+            self.outcome.before += calls * kernel.base
+            saved = 0.0
+            for offers in kernel.tunable.stages:
+                found = kernel.seconds[offers.key]
+                best = self._best(kernel, offers.key, offers.labels[0])
+                if best != offers.labels[0]:
+                    self.outcome.improved += 1
+                    saved += found[offers.labels[0]] - found[best]
+            self.outcome.after += calls * max(0.0, kernel.base - saved)
+        if not self.outcome.measured and not self.outcome.known and self.outcome.failures:
+            raise ToolError(f"no kernel could be measured: {self.outcome.failures[0]}")
+        return self.outcome
+
+    def _next(self) -> tuple[_Kernel, str, str] | None:
+        def promise(kernel: _Kernel) -> float:
+            if kernel.base == math.inf and not kernel.running:
+                return math.inf
+            return kernel.tunable.calls * min(kernel.base, 1.0) / (1 + kernel.trials)
+
+        for kernel in sorted(self.kernels, key=promise, reverse=True):
+            found = kernel.next()
+            if found is not None:
+                return kernel, *found
+        return None
+
+    def _submit(self, executor: Executor, kernel: _Kernel, key: str, label: str) -> Future[float]:
+        conditions = TimingConditions(self.budget.each, kernel.tunable.cold, self.weights)
+        job = kernel.tunable.job(self.options.backend, self.target, {key: label}, conditions)
+        return executor.submit(job.run, self.runner)
+
+    def _note(self, kernel: _Kernel, key: str, label: str, future: Future[float]) -> None:
+        kernel.running.discard((key, label))
+        try:
+            seconds = future.result()
+        except ToolError as error:
+            self.outcome.failures.append(f"{kernel.tunable.kernel.name}, {label}: {error.diagnostics[0].message}")
+            kernel.seconds[key][label] = math.inf
+            return
+        self.outcome.measured += 1
+        kernel.seconds[key][label] = seconds
+        first = {o.key: o.labels[0] for o in kernel.tunable.stages}
+        if label == first[key]:
+            kernel.base = min(kernel.base, seconds)
+
+    def _best(self, kernel: _Kernel, key: str, first: str) -> str:
+        found = kernel.seconds[key]
+        if first not in found:
+            return first
+        best = min(found, key=lambda label: (found[label], label))
+        return best if found[best] < _GAIN * found[first] else first
+
+    def _file(self) -> None:
+        entries = self.table.stages(self.outcome.machine)
+        for kernel in reversed(self.kernels):  # of equal stages, that of the kernel with the most work counts
+            for offers in kernel.tunable.stages:
+                found = {label: s for label, s in kernel.seconds[offers.key].items() if s < math.inf}
+                first = offers.labels[0]
+                if first not in found:
+                    continue
+                best = self._best(kernel, offers.key, first)
+                entries[offers.key] = {
+                    "kernel": kernel.tunable.kernel.name,
+                    "computes": list(kernel.tunable.kernel.calls),
+                    "choice": best,
+                    "microseconds": _microseconds(found[best]),
+                    "untuned": first,
+                    "untuned_microseconds": _microseconds(found[first]),
+                    "trials": {label: _microseconds(s) for label, s in sorted(found.items())},
+                }
+
+
+def _microseconds(seconds: float) -> float:
+    return round(seconds * 1e6, 3)
