@@ -160,6 +160,8 @@ def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
                 cycles += times * again * _tile_cycles(x, y, channels, target)
     blocks = taken // t.tiles
     multiplied = cycles * kinds * blocks * (filters // t.filters)
+    if t.bands:  # what is transformed is read again for every block of filters
+        multiplied += taken * kinds * channels * _FLOAT * (1 + filters // t.filters) / _NEXT
     weights = _bytes(c, kinds)
     if weights * 2 > target.streamed_bytes:
         panel = weights * t.filters // filters

@@ -14,6 +14,7 @@ of blocks is transformed first, to the workspace, and threads share the blocks o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,13 +23,15 @@ from ...tir.forms import Reduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
 from ...tir.vector_target import VectorTarget
+from ..affine import loads
 from ..block import Block
 from ..nest import lower_all
+from ..primitives import prefetch
 from ..strategies.register_tile import tile_reduction
 from ..tile_choice import choose_register_tile
 from .convolution import Axis, Convolution
 from .cook_toom import transforms
-from .registers import Registers, over_lanes, shared_sums, transformed
+from .registers import Registers, over_lanes, transformed
 from .tiling import Tiling
 
 
@@ -123,7 +126,7 @@ class _Nest:
 
         top, left = row + c.rows.shift, column + c.columns.shift
 
-        def inside(y: int, x: int, lane: Var) -> Expr:
+        def inside(y: Expr, x: int, lane: Var) -> Expr:
             return element(top + y, left + x, lane)
 
         free = [*self._free(c.rows, row, self.tiling.rows), *self._free(c.columns, column, self.tiling.columns)]
@@ -139,9 +142,7 @@ class _Nest:
                 ),
             )
             copied = For(y, size, For(x, size, copy))
-            border = self._transform_window(
-                data, tile, group, lambda y, x, lane: Load(patch, (const(y), const(x), lane))
-            )
+            border = self._transform_window(data, tile, group, lambda y, x, lane: Load(patch, (y, const(x), lane)))
             made = If(all_of(free), made, Allocate(patch, seq([copied, border])))
         return For(group, c.channel[1] // lanes, made)
 
@@ -156,26 +157,28 @@ class _Nest:
             found.append(less(place, axis.last - axis.shift - self.tiling.window + 2))
         return found
 
-    def _transform_window(self, data: Buffer, tile: Var, group: Var, read: Callable[[int, int, Var], Expr]) -> Stmt:
-        """`data[tile, :, group] = B^T d B`: along columns into registers, then along rows."""
+    def _transform_window(self, data: Buffer, tile: Var, group: Var, read: Callable[[Expr, int, Var], Expr]) -> Stmt:
+        """`data[tile, :, group] = B^T d B`: along rows, then along columns."""
         lanes, size, matrix = self.lanes, self.tiling.window, transforms(self.tiling.size).data
-        half, shared = Registers("half", (size, size), lanes), Registers("part", (shared_sums(matrix),), lanes)
+        half, shared = Buffer("half", (size, size, lanes), "float32", Scope.LOCAL), Registers("part", matrix, lanes)
+        y, x = Var("y"), Var("x")
 
-        def both(v: Var) -> Stmt:
-            across = transformed(
-                matrix, size, lambda y, x: read(y, x, v), lambda y, x, e: half.write(v, e, y, x), shared, v
+        def across(v: Var) -> Stmt:
+            return transformed(
+                matrix, lambda n: read(y, n, v), lambda n, e: Store(half, (y, const(n), v), e), shared, v
             )
-            down = transformed(
+
+        def down(v: Var) -> Stmt:
+            return transformed(
                 matrix,
-                size,
-                lambda x, y: half.read(v, y, x),
-                lambda x, y, e: Store(data, (tile, const(y * size + x), group * lanes + v), e),
+                lambda n: Load(half, (const(n), x, v)),
+                lambda n, e: Store(data, (tile, const(n * size) + x, group * lanes + v), e),
                 shared,
                 v,
             )
-            return seq([across, down])
 
-        return Allocate(half.buffer, Allocate(shared.buffer, over_lanes(lanes, both)))
+        both = seq([For(y, size, over_lanes(lanes, across)), For(x, size, over_lanes(lanes, down))])
+        return Allocate(half, Allocate(shared.buffer, both))
 
     # -- products and results ------------------------------------------------------------------------------------------
 
@@ -216,51 +219,63 @@ class _Nest:
         )
         choice = choose_register_tile(form, self.target, again=True)
         assert choice is not None, "filters of whole vectors lie side by side"
-        return lower_all(tile_reduction(Block.of(form), choice, self.target, serial=True), self.target)
+        parts = tile_reduction(Block.of(form), choice, self.target, serial=True)
+        if self.weights.nbytes >= self.target.near_bytes:
+            parts = self._ahead(parts, p, tile)
+        return lower_all(parts, self.target)
+
+    def _ahead(self, parts: list[Block[Reduction]], p: Var, tile: Var) -> list[Block[Reduction]]:
+        """The products, where weights come from memory: those of the next product are asked for while these are used."""
+        most = max(range(len(parts)), key=lambda n: math.prod(extent for _, extent in parts[n].outside))
+        b = parts[most]
+        (weights,) = (e for e in loads(b.form.update) if e.source is self.weights)
+        over = [v for v in b.over(tile) if any(v is x for x, _ in b.outside)]
+        parts[most] = prefetch(b, weights, ahead=b.over(p)[0], **({"over": over[0]} if over else {}))
+        return parts
 
     def _results(self, product: Buffer, tile: Var, filters: Var, image: Expr, row: Expr, column: Expr) -> Stmt:
         c, t, lanes = self.conv, self.tiling, self.lanes
         size, window, matrix = t.size, t.window, transforms(t.size).inverse
-        group = Var("group")
-        half, done = Registers("half", (size, window), lanes), Registers("result", (size, size), lanes)
-        shared = Registers("part", (shared_sums(matrix),), lanes)
+        group, y, x = Var("group"), Var("y"), Var("x")
+        half = Buffer("half", (size, window, lanes), "float32", Scope.LOCAL)
+        shared = Registers("part", matrix, lanes)
+        done = Buffer("result", (size, lanes), "float32", Scope.REGISTER)
 
-        def both(v: Var) -> Stmt:
-            down = transformed(
+        def down(v: Var) -> Stmt:
+            return transformed(
                 matrix,
-                window,
-                lambda x, y: Load(product, (tile, const(y * window + x), group * lanes + v)),
-                lambda x, y, e: half.write(v, e, y, x),
+                lambda n: Load(product, (tile, const(n * window) + x, group * lanes + v)),
+                lambda n, e: Store(half, (const(n), x, v), e),
                 shared,
                 v,
             )
-            across = transformed(
-                matrix, size, lambda y, x: half.read(v, y, x), lambda y, x, e: done.write(v, e, y, x), shared, v
-            )
-            return seq([down, across])
 
-        def stored(y: int, x: int) -> Stmt:
-            return over_lanes(
-                lanes,
-                lambda v: self._stored(
-                    done.read(v, y, x), filters * t.filters + group * lanes + v, image, row + y, column + x
-                ),
+        def across(v: Var) -> Stmt:
+            return transformed(
+                matrix, lambda n: Load(half, (y, const(n), v)), lambda n, e: Store(done, (const(n), v), e), shared, v
             )
 
-        stores = []
-        for y in range(size):
-            line = [self._where(c.columns, column, x, t.columns, stored(y, x)) for x in range(size)]
-            stores.append(self._where(c.rows, row, y, t.rows, seq(line)))
-        made = seq([over_lanes(lanes, both), *stores])
-        for registers in (half, shared, done):
-            made = Allocate(registers.buffer, made)
-        return For(group, t.filters // lanes, made)
+        def stored(n: int) -> Stmt:
+            channel = filters * t.filters + group * lanes
+            one = over_lanes(
+                lanes, lambda v: self._stored(Load(done, (const(n), v)), channel + v, image, row + y, column + n)
+            )
+            return self._where(c.columns, column + n, t.columns, n, one)
 
-    def _where(self, axis: Axis, place: Expr, step: int, tiles: int, body: Stmt) -> Stmt:
-        """The statements, where the last tile has a result there."""
+        line = seq([over_lanes(lanes, across), *map(stored, range(size))])
+        made = seq(
+            [
+                For(x, window, over_lanes(lanes, down)),
+                For(y, size, self._where(c.rows, row + y, t.rows, size - 1, Allocate(done, line))),
+            ]
+        )
+        return For(group, t.filters // lanes, Allocate(half, Allocate(shared.buffer, made)))
+
+    def _where(self, axis: Axis, place: Expr, tiles: int, step: int, body: Stmt) -> Stmt:
+        """The statements, where there is a result: without a condition if the last tile has one at that step."""
         if (tiles - 1) * self.tiling.size + step < axis.extent:
             return body
-        return If(less(place + step, axis.extent), body)
+        return If(less(place, axis.extent), body)
 
     def _stored(self, result: Expr, channel: Expr, image: Expr, row: Expr, column: Expr) -> Stmt:
         """What the convolution stores for one result, of which the sum is given."""

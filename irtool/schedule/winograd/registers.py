@@ -13,19 +13,19 @@ Terms = Sequence[tuple[Fraction, int]]
 
 
 class Registers:
-    """A tile of vectors in registers: `shape` of vectors of so many lanes."""
+    """Registers for the sums that elements of a product share: a vector of so many lanes for each, at least one."""
 
-    def __init__(self, name: str, shape: Sequence[int], lanes: int) -> None:
-        self.buffer = Buffer(name, [*shape, lanes], "float32", Scope.REGISTER)
-        self.lanes = lanes
+    def __init__(self, name: str, matrix: Matrix, lanes: int) -> None:
+        shape = (max(1, len(sums(matrix).shared)), lanes)
+        self.buffer = Buffer(name, shape, "float32", Scope.REGISTER)
 
-    def read(self, lane: Var, *at: int) -> Expr:
-        """An element, within a loop over the lanes."""
-        return Load(self.buffer, (*map(const, at), lane))
+    def read(self, lane: Var, n: int) -> Expr:
+        """A sum, within a loop over the lanes."""
+        return Load(self.buffer, (const(n), lane))
 
-    def write(self, lane: Var, value: Expr, *at: int) -> Stmt:
-        """Sets an element, within a loop over the lanes."""
-        return Store(self.buffer, (*map(const, at), lane), value)
+    def write(self, lane: Var, value: Expr, n: int) -> Stmt:
+        """Sets a sum, within a loop over the lanes."""
+        return Store(self.buffer, (const(n), lane), value)
 
 
 def over_lanes(lanes: int, body: Callable[[Var], Stmt]) -> Stmt:
@@ -35,31 +35,18 @@ def over_lanes(lanes: int, body: Callable[[Var], Stmt]) -> Stmt:
 
 
 def transformed(
-    matrix: Matrix,
-    count: int,
-    read: Callable[[int, int], Expr],
-    write: Callable[[int, int, Expr], Stmt],
-    shared: Registers,
-    lane: Var,
+    matrix: Matrix, read: Callable[[int], Expr], write: Callable[[int, Expr], Stmt], shared: Registers, lane: Var
 ) -> Stmt:
-    """The matrix times `count` vectors of numbers, of which `read(n, i)` is element `i` of the n-th; `write(n, i, value)` stores
-    element `i` of the n-th product. `shared` has a place for every sum that several elements share."""
+    """The matrix times a vector of numbers: `read(i)` is its element i, `write(i, value)` stores element i of the product. `shared`
+    has a place for every sum that several elements share."""
     how = sums(matrix)
     inputs = len(matrix[0])
-    made: list[Stmt] = []
-    for n in range(count):
 
-        def element(i: int, n: int = n) -> Expr:
-            return read(n, i) if i < inputs else shared.read(lane, i - inputs)
+    def element(i: int) -> Expr:
+        return read(i) if i < inputs else shared.read(lane, i - inputs)
 
-        made += [shared.write(lane, _sum(s, element), k) for k, s in enumerate(how.shared)]
-        made += [write(n, k, _sum(s, element)) for k, s in enumerate(how.results)]
-    return seq(made)
-
-
-def shared_sums(matrix: Matrix) -> int:
-    """How many places `transformed` needs for sums that elements share: at least one."""
-    return max(1, len(sums(matrix).shared))
+    parts = [shared.write(lane, _sum(s, element), k) for k, s in enumerate(how.shared)]
+    return seq([*parts, *(write(k, _sum(s, element)) for k, s in enumerate(how.results))])
 
 
 def _sum(terms: Terms, element: Callable[[int], Expr]) -> Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,11 +19,14 @@ def transform_weights(data: Any, order: Sequence[int], size: int, filters: int) 
     import numpy as np
 
     g = np.array(transforms(size).weights, dtype="float64")
-    w = np.transpose(np.asarray(data), order).astype("float64")
-    made = np.einsum("ya,kcab,xb->yxck", g, w, g, optimize=True)
-    count, channels = w.shape[:2]
-    blocks = made.reshape(len(g) ** 2, channels, count // filters, filters).transpose(2, 0, 1, 3)
-    return np.ascontiguousarray(blocks.astype("float32"))
+    both = np.kron(g, g)
+    w = np.transpose(np.asarray(data), order)
+    count, channels, *window = w.shape
+    blocks = w.reshape(count // filters, filters, channels, math.prod(window)).transpose(0, 3, 2, 1)
+    made = np.empty((count // filters, len(both), channels * filters), "float32")
+    for block, out in zip(blocks, made):  # one by one, so that what is in double precision stays in the cache
+        out[...] = both @ block.reshape(-1, channels * filters).astype("float64")
+    return made.reshape(len(made), len(both), channels, filters)
 
 
 def unpack(data: Any, layout: Layout | None) -> Any:
