@@ -6,7 +6,6 @@ processors; what does are the lanes, the registers and the multiply-adds a cycle
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ...tir.expr import Expr, Load, Var, substitute
@@ -83,7 +82,7 @@ def refit(t: Tiling, c: Convolution, target: VectorTarget) -> Tiling:
     """A plan for another processor that takes the same weights: the best one with tiles of that size and blocks of as many
     filters."""
     lanes = min(t.lanes, target.lanes(_FLOAT))
-    plans = list(_tilings(c, t.size, lanes, target, t.filters))
+    plans = _tilings(c, t.size, lanes, target, t.filters)
     return min(plans, key=lambda x: _cycles(c, x, target), default=replace(t, lanes=lanes))
 
 
@@ -113,11 +112,14 @@ def _step(e: Load, axis: tuple[Var, int], lanes: int) -> int | None:
     return stride(simplify, simplify(substitute(e.source.offset(e.indices), values)), lane)
 
 
-def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted: int = 0) -> Iterator[Tiling]:
-    """Plans for tiles of one size; with blocks of so many filters, where that is said."""
+def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted: int = 0) -> list[Tiling]:
+    """Plans for tiles of one size; with blocks of so many filters, where that is said. With all of a tile on the stack where that is
+    possible: the workspace is the smaller for it."""
     rows, columns = -(-c.rows.extent // size), -(-c.columns.extent // size)
     count = c.images * rows * columns
     products = (size + TAPS - 1) ** 2
+    near: list[Tiling] = []
+    far: list[Tiling] = []
     for filters in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
         if c.filters[1] % filters:
             continue
@@ -125,12 +127,12 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
             results = tiles * products * filters * _FLOAT
             data = tiles * products * c.channel[1] * _FLOAT
             blocks = -(-count // tiles)
-            near = results + data <= target.tiles_bytes and _bytes(c, products) * 2 <= target.streamed_bytes
-            if near:
-                yield Tiling(size, c.images, rows, columns, tiles, blocks, 0, filters, lanes)
+            if results + data <= target.tiles_bytes and _bytes(c, products) * 2 <= target.streamed_bytes:
+                near.append(Tiling(size, c.images, rows, columns, tiles, blocks, 0, filters, lanes))
             elif results <= target.tiles_bytes:
                 bands = min(blocks, -(-(blocks * data * 2) // target.streamed_bytes))
-                yield Tiling(size, c.images, rows, columns, tiles, -(-blocks // bands), bands, filters, lanes)
+                far.append(Tiling(size, c.images, rows, columns, tiles, -(-blocks // bands), bands, filters, lanes))
+    return near or far
 
 
 def _bytes(c: Convolution, products: int) -> int:
