@@ -15,7 +15,7 @@ from .emit import Emitter
 from .form import NoForm
 from .graph import Graph, Initializers, Names, Value
 from .model import External, build_model, skeleton, total_bytes
-from .prepare import expand, first_order, has_data, prepare, with_quantities
+from .prepare import expand, first_order, needs_evaluation, prepare, with_quantities
 from .qdq import fake_quantized, is_linear
 from .site import element_type
 from .values import flatten, leaves_of, nested
@@ -75,7 +75,7 @@ class Onnx(Export):
 
         missing = Unsupported("ONNX")
         graph, constants = _written(prepare(module, request.entry), self, request, missing)
-        if missing and has_data(module):
+        if missing and needs_evaluation(module):
             again = Unsupported("ONNX")
             plain = first_order(prepare(module, request.entry))
             written = _written(plain, self, request, again)

@@ -13,15 +13,10 @@ from ...infer import infer_types
 from ...ir import (
     Call,
     Constant,
-    Constructor,
     Expr,
     Function,
-    Match,
     Module,
     Op,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     Var,
     post_order,
@@ -34,6 +29,7 @@ from ...ir.types import has_static_shapes
 from ...passes import run_passes
 from ...passes.context import PassContext
 from ...passes.legalization.rule import Site
+from ..data import has_data, without_unread_references
 from ..unsupported import Unsupported
 from .form import Expansion, NoForm, form_of
 
@@ -52,23 +48,16 @@ def prepare(module: Module, entry: str) -> Module:
         return infer_types(module)
 
 
-def has_data(module: Module) -> bool:
+def needs_evaluation(module: Module) -> bool:
     """True if there are references, algebraic data or functions with type parameters."""
-    return any(
-        isinstance(e, RefCreate | RefRead | RefWrite | Match | Constructor)
-        for f in module.relay_functions.values()
-        for e in post_order(f.body)
-    ) or any(f.type_params for f in module.relay_functions.values())
+    return has_data(module) or any(f.type_params for f in module.relay_functions.values())
 
 
 def first_order(module: Module) -> Module:
     """The module without what partial evaluation removes; the module itself where it cannot."""
     try:
         made = infer_types(run_passes(module, f"{FIRST_ORDER},RemoveUnusedFunctions", instruments=()))
-        if not any(isinstance(e, RefRead) for f in made.relay_functions.values() for e in post_order(f.body)):
-            # What nobody reads any more need not be written.
-            made = infer_types(run_passes(made, "DeadCodeElimination{ignore_impurity=true}", instruments=()))
-        return made
+        return infer_types(without_unread_references(made))
     except IrError:
         return module
 

@@ -9,22 +9,17 @@ from ...driver.monomorphic import make_monomorphic
 from ...driver.prepare import FIRST_ORDER, has_dynamic_operators
 from ...infer import infer_types
 from ...ir import (
-    Constructor,
     Expr,
     Function,
-    Match,
     Module,
     Op,
-    RefCreate,
-    RefRead,
-    RefWrite,
-    post_order,
     rewrite,
     with_function,
 )
 from ...passes import run_passes
 from ...passes.bind import bind_params
 from ...passes.legalization.rule import QNN_CANONICALIZE, QNN_LEGALIZE, find_rule
+from ..data import has_data, nodes, without_unread_references
 
 
 def prepare(module: Module, entry: str, weights: Mapping[str, Any]) -> Module:
@@ -34,31 +29,20 @@ def prepare(module: Module, entry: str, weights: Mapping[str, Any]) -> Module:
     module = run_passes(module, "InferType")
     module = make_monomorphic(module, entry)
     module = _reached(module, entry)
-    if _has_data(module):
-        evaluated = _reached(run_passes(module, FIRST_ORDER), entry)
-        if not any(isinstance(e, RefRead) for e in _nodes(evaluated)):  # what is written nobody reads
-            evaluated = run_passes(evaluated, "DeadCodeElimination{ignore_impurity=True}")
-        module = module if _has_data(evaluated) else evaluated  # what is reported has its place in the text
+    if has_data(module):
+        evaluated = without_unread_references(_reached(run_passes(module, FIRST_ORDER), entry))
+        module = module if has_data(evaluated) else evaluated  # what is reported has its place in the text
     if has_dynamic_operators(module):
         module = run_passes(module, "DynamicToStatic")
-    if any(isinstance(e, Op) and is_decomposed(e.name) for e in _nodes(module)):
+    if any(isinstance(e, Op) and is_decomposed(e.name) for e in nodes(module)):
         module = run_passes(module, "qnn.Legalize,qnn.CanonicalizeOps")
     module = run_passes(_plain(module), "ToANormalForm,InferType")
     return infer_types(module)
 
 
-def _has_data(module: Module) -> bool:
-    """True if there are references or algebraic data."""
-    return any(isinstance(e, Match | Constructor | RefCreate | RefRead | RefWrite) for e in _nodes(module))
-
-
 def is_decomposed(name: str) -> bool:
     """True for an operator that passes replace by others before anything is written: those of quantized arithmetic."""
     return any(find_rule(rules, name) for rules in (QNN_LEGALIZE, QNN_CANONICALIZE))
-
-
-def _nodes(module: Module) -> list[Expr]:
-    return post_order(*(f.body for f in module.relay_functions.values()))
 
 
 def _reached(module: Module, entry: str) -> Module:

@@ -1,0 +1,23 @@
+"""References and algebraic data, which other formats lack: are there any, and what is left to write of them."""
+
+from __future__ import annotations
+
+from ..ir import Constructor, Expr, Match, Module, RefCreate, RefRead, RefWrite, post_order
+from ..passes import run_passes
+
+
+def has_data(module: Module) -> bool:
+    """True if there are references or algebraic data."""
+    return any(isinstance(e, Match | Constructor | RefCreate | RefRead | RefWrite) for e in nodes(module))
+
+
+def without_unread_references(module: Module) -> Module:
+    """The module without what is written to references, if no reference is read."""
+    if any(isinstance(e, RefRead) for e in nodes(module)):
+        return module
+    return run_passes(module, "DeadCodeElimination{ignore_impurity=true}", instruments=())
+
+
+def nodes(module: Module) -> list[Expr]:
+    """Every expression in the bodies of Relay functions, children first."""
+    return post_order(*(f.body for f in module.relay_functions.values()))
