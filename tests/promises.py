@@ -10,6 +10,7 @@ PROMISES = {
     "replay": "every step that build --explain prints makes the same nest again: packed operands, combined windows and bands too",
     "prefetch": "weights from memory are asked for ahead: the next columns of a product arrive while those at hand are used by all rows",
     "tuning": "schedules are measured, kept by what a stage computes and on which machine, and used by builds that ask for them",
+    "row_bands": "rows of products and 1x1 convolutions run in bands that the second cache holds; weights lie in panels as wide as the tiles that fit the rows",
     "forms": "what lowering knows of a kernel's stages — axes, reductions, epilogues — is what schedules work on",
     "linear layers": "the build composes linear layers with constant weights, and runs 1x1 convolutions at the lowest resolution",
     "epilogues": "a kernel that passes over the result of another is part of it, past reshapes and transposes, if vectors allow",

@@ -19,11 +19,6 @@ from ..tir.vector_target import VectorTarget
 from .affine import depends, loads
 
 
-def vectors_per_block(vectors: int) -> int:
-    """How many vectors of weights lie side by side: as many as a register tile takes, so that it reads one stream."""
-    return next(n for n in (4, 3, 2, 1) if vectors % n == 0)
-
-
 @dataclass(frozen=True)
 class LayoutPreference:
     """Blocks of `factor` along `axis` of a parameter's buffer. `padded`: so long is the axis made with zeros, where it is

@@ -14,7 +14,8 @@ from ..tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, step
 from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, Scope, blocked
 from ..tir.vector_target import VectorTarget
-from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate, vectors_per_block
+from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate
+from .panels import rows_beside, vectors_per_block
 from .shared_weights import shared_weights
 
 
@@ -46,9 +47,10 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
         _choose(s, preferred[s], chosen, plain)
     variants: dict[tuple, Kernel] = {}
     packed: dict[tuple[Slot, Layout], Slot] = {}
-    shared = shared_weights(calls, {s: _packable(s, preferred[s]) for s in calls}, plain)
+    packable = {s: _packable(s, preferred[s], target) for s in calls}
+    shared = shared_weights(calls, packable, plain)
     for s in calls:
-        _specialise(s, preferred[s], chosen, shared, variants, packed)
+        _specialise(s, packable[s], chosen, shared, variants, packed)
     used: dict[int, Kernel] = {}
     constants: dict[Slot, None] = {}
     for f in program.functions.values():
@@ -119,7 +121,7 @@ def _worthwhile(b: Buffer, preference: LayoutPreference) -> bool:
 
 def _specialise(
     s: RunKernel,
-    preferred: dict[Buffer, LayoutPreference],
+    blocks: dict[Buffer, LayoutPreference],
     chosen: dict[Slot, LayoutPreference],
     shared: dict[Slot, LayoutPreference],
     variants: dict[tuple, Kernel],
@@ -127,7 +129,6 @@ def _specialise(
 ) -> None:
     kernel = s.kernel
     held: dict[Buffer, LayoutPreference] = {}
-    blocks = _packable(s, preferred)
     for n, (slot, b) in enumerate(zip(s.inputs, kernel.inputs)):
         slot = slot.resolve()
         wanted = blocks.get(b) or shared.get(slot)
@@ -149,25 +150,31 @@ def _specialise(
     s.kernel = variants[key]
 
 
-def _packable(s: RunKernel, preferred: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
+def _packable(
+    s: RunKernel, preferred: dict[Buffer, LayoutPreference], target: VectorTarget
+) -> dict[Buffer, LayoutPreference]:
     """The blocks of those constants that a call reads in the order of its own."""
     spatial = any(o in preferred for o in s.kernel.outputs)
     return {
-        b: _grouped(b, preferred[b], spatial)
+        b: _grouped(b, preferred[b], spatial, rows_beside(s.kernel, b), target)
         for slot, b in zip(s.inputs, s.kernel.inputs)
         if slot.resolve().kind == CONSTANT and slot.resolve().shape == b.shape
         if b in preferred and _worthwhile(b, preferred[b])
     }
 
 
-def _grouped(b: Buffer, preference: LayoutPreference, spatial: bool) -> LayoutPreference:
-    """Blocks of as many vectors as a tile takes, along an axis of the results."""
+def _grouped(
+    b: Buffer, preference: LayoutPreference, spatial: bool, rows: int, target: VectorTarget
+) -> LayoutPreference:
+    """Blocks of as many vectors as a tile takes, along an axis of the results, of which so many `rows` are made."""
     if not spatial and not preference.padded:
         return preference
-    extent = _shape(b, preference)[preference.axis]
-    return LayoutPreference(
-        preference.axis, preference.factor * vectors_per_block(extent // preference.factor), preference.padded
-    )
+    factor, padded = preference.factor, preference.padded
+    vectors = _shape(b, preference)[preference.axis] // factor
+    width = vectors_per_block(vectors, rows, target, bool(padded))
+    if padded:
+        padded = -(-vectors // width) * width * factor
+    return LayoutPreference(preference.axis, factor * width, padded)
 
 
 def _shape(b: Buffer, preference: LayoutPreference) -> tuple[int, ...]:

@@ -46,6 +46,11 @@ def choose_tile(rows: int, vectors: int, target: VectorTarget, shared_rows: bool
     return best[1]
 
 
+def tile_cost(rows: int, vectors: int, tile: Tile, target: VectorTarget) -> float:
+    """Cycles per result of `rows` by `vectors` results in such tiles, whose steps along rows share the vector operand."""
+    return _cost(rows, vectors, tile, target, True)
+
+
 def choose_window(rows: int, vectors: int, target: VectorTarget) -> Tile:
     """The tile where results share nothing but neighbouring elements: a few rows of one vector, more vectors where there
     are few rows."""
@@ -65,7 +70,8 @@ def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: boo
         loads = x + y if shared else 2 * n
         pending = target.latency * target.multiply_adds
         least = max(n / target.multiply_adds, loads / target.loads, target.latency if n < pending else 0)
-        return (least + 0.06 * loads + 0.25) * (1 + min(0.3, 0.05 * _crowding(x, y, target)))
+        full = 0.03 if n + y >= target.registers else 0  # none is left for what is loaded ahead
+        return (least + 0.06 * (loads + y) + 0.25) * (1 + full + min(0.3, 0.05 * _crowding(x, y, target)))
 
     full_a, tail_a = divmod(rows, tile.rows)
     full_b, tail_b = divmod(vectors, tile.vectors)

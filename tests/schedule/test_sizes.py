@@ -33,6 +33,8 @@ NETWORKS = {
       nn.softmax(nn.dense(%x, %w, units=512)) }""",
     "product": """def @main(%x: Tensor[(67, 256), float32], %w: Tensor[(256, 1024), float32]) {
       nn.matmul(%x, %w, units=1024) }""",
+    "tall": """def @main(%x: Tensor[(2048, 256), float32], %w: Tensor[(256, 256), float32]) {
+      nn.matmul(%x, %w, units=256) }""",
     "rows": """def @main(%x: Tensor[(256, 64), float32], %g: Tensor[(64), float32], %b: Tensor[(64), float32]) {
       nn.softmax(nn.layer_norm(%x, %g, %b)) }""",
     "pooling": "def @main(%x: Tensor[(1, 3, 20, 20), float32]) { nn.max_pool2d(%x, pool_size=[5, 5], padding=[2, 2, 2, 2]) }",
@@ -46,6 +48,7 @@ EFFECTS: dict[str, tuple[float, str]] = {
     "near_bytes": (1 << 30, "product"),
     "prefetched_tiles": (1, "product"),
     "joined_parts": (1000, "product"),
+    "far_bytes": (1 << 30, "tall"),
     "streamed_bytes": (1, "rows"),
     "parallel_updates": (1, "pooling"),
     "parallel_elements": (1, "pooling"),

@@ -39,12 +39,10 @@ from ..tile_choice import TileChoice, decided, is_padded, other_tiles
 from ..tile_stores import is_transposed
 from .base import Candidate, Stage, Strategy, strategy
 from .cold_operands import prefetch_next
+from .row_bands import Rows, in_bands
 
 Segment = tuple[int, int, int, int]
 """A part of the vector axis: its first element, tiles, vectors of a tile, lanes of a vector."""
-
-Rows = tuple[int, int, int]
-"""A part of the row loop: its first step, tiles, steps of a tile."""
 
 
 @strategy("register_tile")
@@ -78,7 +76,8 @@ def tile_reduction(
     r = block.form
     v = r.loops[p.vector][0]
     parts: list[Block[Reduction]] = []
-    segments, row_segments = _vector_segments(r, p), _row_segments(r, p)
+    segments = _vector_segments(r, p)
+    row_segments = in_bands(r, p, _row_segments(r, p), segments[0][1], target)
     together = [len(row_segments) > 1 and tiles > 1 for _, tiles, _, _ in segments]
     count = sum(1 if t else len(row_segments) for t in together)
 
@@ -87,7 +86,7 @@ def tile_reduction(
         (b,) = loop_partition(block, v, [(first, first + tiles * vectors * lanes)])
         return split(b, b.over(v)[0], [tiles, vectors, lanes], _names(v, "otv"))
 
-    most = max(row_segments, key=lambda rows: rows[1])
+    most = max(row_segments, key=lambda rows: rows.count)
 
     def tiled(b: Block[Reduction], segment: Segment, rows: Rows) -> Block[Reduction]:
         b = _tile(b, p, segment, rows)
@@ -113,14 +112,20 @@ def _tile(b: Block[Reduction], p: TileChoice, segment: Segment, rows: Rows) -> B
     r = b.form
     v, x = r.loops[p.vector][0], r.loops[p.row][0] if p.row is not None else None
     first, tiles, vectors, lanes = segment
-    start, count, steps = rows
     within: tuple[Var, ...] = ()
+    around: tuple[Var, ...] = ()
     if x is not None:
-        (b,) = loop_partition(b, x, [(start, start + count * steps)])
-        b = split(b, b.over(x)[0], [count, steps], _names(x, "ot"))
-        within = b.over(x)[1:]
+        (b,) = loop_partition(b, x, [(rows.first, rows.end)])
+        names = _names(x, "ot")
+        if rows.bands > 1:
+            b = split(b, b.over(x)[0], [rows.bands, rows.count, rows.steps], ["band", *names])
+            around = b.over(x)[:1]
+        else:
+            b = split(b, b.over(x)[0], [rows.count, rows.steps], names)
+        within = b.over(x)[-1:]
     tile = (*within, *b.over(v)[1:])
-    b = reorder(b, [*(b.over(axis)[0] for axis in _order(r, p)), *tile])
+    outer = [b.over(axis)[len(around) if axis is x else 0] for axis in _order(r, p)]
+    b = reorder(b, [*around, *outer, *tile])
     b = drop_unit_loops(cache_write(b, tile[0]))
     for loop in tile[:-1]:
         b = unroll(b, loop) if b.has(loop) else b
@@ -174,7 +179,7 @@ def _row_segments(r: Reduction, p: TileChoice) -> list[Rows]:
     """The row loop in parts, so that guards hold throughout or are those of a single
     tile."""
     if p.row is None:
-        return [(0, 1, 1)]
+        return [Rows(0, 1, 1)]
     x, n = r.loops[p.row]
     size = min(p.tile.rows, n)
     first, last = free_range(simplifier(r.loops, r.inner), list(r.guards), x, n)
@@ -184,7 +189,7 @@ def _row_segments(r: Reduction, p: TileChoice) -> list[Rows]:
         count, steps = 1, min(size, n - at)
         if at >= first and at + steps - 1 <= last:
             count = max(1, (last + 1 - at) // steps)
-        found.append((at, count, steps))
+        found.append(Rows(at, count, steps))
         at += count * steps
     return found
 

@@ -1,0 +1,37 @@
+"""Rows of products in bands that stay in the second cache, and panels of weights as wide as the tiles that fit the rows."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.schedule.panels import vectors_per_block
+from irtool.tir.vector_target import VectorTarget
+
+WIDE = VectorTarget(64, 32)
+
+TALL = """#[version = "0.0.5"]
+def @main(%x: Tensor[(331, 96), float32], %w: Tensor[(96, 96), float32]) { nn.dense(%x, %w, units=96) }
+"""
+
+
+@pytest.mark.promise("row_bands")
+def test_rows_that_leave_the_cache_are_made_in_bands(tmp_path: Path) -> None:
+    module = irtool.parse(TALL)
+    chance = np.random.default_rng(0)
+    x, w = (chance.uniform(-1, 1, s).astype("float32") for s in ((331, 96), (96, 96)))
+    small = irtool.build(module, {"w": w}, target="c{far_bytes=65536}", mcpu="x86-64", out_dir=tmp_path)
+    np.testing.assert_allclose(small.run([x]), x @ w.T, rtol=1e-5, atol=1e-5)
+    source = next(tmp_path.glob("*.c")).read_text()
+    bands, columns = source.find("for (int32_t band = 0"), source.find("for (int32_t ax1_o = 0")
+    assert 0 <= bands < columns, "bands of rows are outside of the columns"
+
+
+@pytest.mark.promise("row_bands")
+def test_panels_are_as_wide_as_tiles_that_fit_the_rows() -> None:
+    assert vectors_per_block(48, 64, WIDE, may_pad=False) == 3, "64 rows are 8 tiles of 8 x 3"
+    assert vectors_per_block(48, 197, WIDE, may_pad=False) == 3
+    assert vectors_per_block(32, 7, WIDE, may_pad=False) == 4, "7 rows are one tile of 7 x 4"
+    assert vectors_per_block(3142, 64, WIDE, may_pad=True) == 3
+    assert vectors_per_block(3142, 64, WIDE, may_pad=False) == 2
