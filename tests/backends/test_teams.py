@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -79,6 +80,7 @@ def test_a_run_is_one_region_and_less_work_than_a_region_costs_has_none(
 ) -> None:
     text = (folder / "net.c").read_text()
     assert text.count("#pragma omp") == 1 and "irt_wait(worker);" in text
+    assert re.search(r"const int32_t \w+ = i\w* / \d+;", text), "two loops are shared as one"
     monkeypatch.setattr(program, "REGION_WORK", 1 << 40)
     irtool.build(irtool.parse(TEXT), name="net", openmp=True, cc="gcc", out_dir=tmp_path, emit="c")
     text = (tmp_path / "net.c").read_text()
