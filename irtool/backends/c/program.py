@@ -149,7 +149,7 @@ class _Writer:
             [
                 *(define_levels(self.levels) if higher else []),
                 *_type_section(types),
-                *_vector_section(base.vector_types, base.vector_functions, notice, not types),
+                *_vector_section(base.vector_types, base.vector_functions, notice, not types, self._is_arm),
                 *definitions(self.support),
             ]
         )
@@ -189,6 +189,10 @@ class _Writer:
             self.sources,
             self.origin,
         )
+
+    @property
+    def _is_arm(self) -> bool:
+        return self.origin is not None and self.origin.processor.startswith("aarch64")
 
     def _banner(self) -> list[str]:
         return [*comment(self.banner), ""] if self.banner else []
@@ -396,6 +400,7 @@ def _vector_section(
     functions: dict[tuple[str, str, int], None],
     notice: list[str],
     defines_types: bool,
+    is_arm: bool,
 ) -> list[str]:
     """Vector types and functions on vectors, for compilers that have them."""
     if not types:
@@ -403,6 +408,8 @@ def _vector_section(
     # Vectors wider than the processor's would be slower than the loops, and change how functions are called.
     widest = max(lanes * dtypes.itemsize(dtype) for dtype, lanes in types)
     needed = " && defined(__AVX512F__)" if widest > 32 else " && defined(__AVX__)" if widest > 16 else ""
+    if is_arm and widest > 16:
+        needed = f" && defined(__ARM_FEATURE_SVE_BITS) && __ARM_FEATURE_SVE_BITS >= {8 * widest}"
     lines = [f"#if defined(__GNUC__) && !defined(IRT_NO_VECTOR){needed}", "#define IRT_VECTOR 1"]
     lines += [vector_types.define_type(dtype, lanes) for dtype, lanes in sorted(types)] if defines_types else []
     made: dict[tuple[str, str, int], str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shlex
 import shutil
 import signal
@@ -116,6 +117,11 @@ class Compiler:
             return VectorTarget(64, 32)
         if "__AVX__" in macros:
             return VectorTarget(32, 16)
+        bits = re.search(r"#define __ARM_FEATURE_SVE_BITS (\d+)", macros)
+        if (
+            bits and int(bits[1]) >= 128
+        ):  # -msve-vector-bits=…; vectors of unknown length are no types that C could have
+            return VectorTarget(int(bits[1]) // 8, 32)
         if "__ARM_NEON" in macros:
             return VectorTarget(16, 32 if "__aarch64__" in macros else 16)
         return VectorTarget(16, 16)

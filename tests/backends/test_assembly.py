@@ -1,0 +1,108 @@
+"""The hottest loops of products and convolutions, in the compiler's assembly: nothing is spilled, and few loads a multiply-add."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irtool
+
+pytestmark = pytest.mark.promise("inner loops")
+
+DENSE = """#[version = "0.0.5"]
+def @main(%x: Tensor[(64, 256), float32], %w: Tensor[(192, 256), float32]) { nn.dense(%x, %w, units=192) }
+"""
+CONV = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 64, 28, 28), float32], %w: Tensor[(64, 64, 1, 1), float32]) {
+  nn.relu(nn.conv2d(%x, %w, channels=64, kernel_size=[1, 1]))
+}
+"""
+PROCESSORS = {
+    "avx2": ("gcc", "x86-64-v3", "", r"\bvfn?madd\w+\b.*%ymm", r"\(.*\)", r"%ymm\d+, -?\d*\(%r[sb]p\)"),
+    "avx512": ("gcc", "x86-64-v4", "", r"\bvfn?madd\w+\b.*%zmm", r"\(.*\)", r"%zmm\d+, -?\d*\(%r[sb]p\)"),
+    "neon": ("aarch64-linux-gnu-gcc", "armv8-a", "", r"\bfmla\s+v", r"\bld\w*\s+(q|s\d|\{?v)", r"\bst[rp]\s+q.*\[sp"),
+    "sve": (
+        "aarch64-linux-gnu-gcc",
+        "armv8.2-a+sve",
+        "-msve-vector-bits=256",
+        r"\b(fmla|fmad)\s+z",
+        r"\bld\w*\s+(s\d|\{?z)",
+        r"\bst\w*\s+\{?z.*\[sp",
+    ),
+}
+"""By name: compiler, processor, further flags; patterns of a multiply-add, of a load of a vector, of a spill."""
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize("text", [DENSE, CONV], ids=["dense", "conv"])
+def test_the_hottest_loop_spills_nothing_and_loads_little(tmp_path: Path, processor: str, text: str) -> None:
+    cc, mcpu, flags, multiply_add, load, spill = PROCESSORS[processor]
+    if not shutil.which(cc):
+        pytest.skip(f"{cc} is not installed")
+    if (
+        cc == "gcc"
+        and "x86_64" not in subprocess.run([cc, "-dumpmachine"], capture_output=True, text=True, check=True).stdout
+    ):
+        pytest.skip("gcc makes code for another architecture")
+    shape = (192, 256) if text is DENSE else (64, 64, 1, 1)
+    weights = {"w": np.random.default_rng(0).random(shape, "float32")}
+    made = irtool.build(
+        irtool.parse(text),
+        weights,
+        name="net",
+        emit="c",
+        cc=cc,
+        mcpu=mcpu,
+        cflags=flags,
+        out_dir=tmp_path,
+        weights="file",
+    )
+    line = made.report["compile"].split(" -c ")[0]
+    done = subprocess.run(
+        [*line.split(), "-S", "-o", "net.s", "net.c"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "compiled without" not in done.stderr
+    hottest: list[str] = max(
+        loops((tmp_path / "net.s").read_text()), key=lambda lines: count(multiply_add, lines), default=[]
+    )
+    sums = count(multiply_add, hottest)
+    reads = [
+        x for x in hottest if re.search(load, x) and not re.search(r"\b(lea|prefetch|mov[lq]\s)|, -?\d*\(.*\)$", x)
+    ]
+    read = len(reads) + sum("ldp" in x for x in reads)
+    assert sums >= 4, "no loop of multiply-adds"
+    assert not [x for x in hottest if re.search(spill, x)], hottest
+    assert read <= sums, f"{read} loads for {sums} multiply-adds"
+
+
+def loops(assembly: str) -> Iterator[list[str]]:
+    """The instructions between each label and the jump back to it: innermost loops."""
+    begun: dict[str, int] = {}
+    lines = [line.split("#")[0].strip() for line in assembly.splitlines()]
+    for n, line in enumerate(lines):
+        label = re.fullmatch(r"(\.L\w+):", line)
+        if label:
+            begun[label[1]] = n
+            continue
+        jump = re.match(r"(?:j\w+|b\.?\w*|cbn?z|tbn?z)\s.*?(\.L\w+)$", line)
+        if jump and jump[1] in begun:
+            body = lines[begun[jump[1]] + 1 : n]
+            if not any(
+                re.fullmatch(r"\.L\w+:", x) and f"{x[:-1]}" in begun and inner(lines, x[:-1], begun, n) for x in body
+            ):
+                yield [x for x in body if x and not x.startswith(".")]
+
+
+def inner(lines: list[str], label: str, begun: dict[str, int], end: int) -> bool:
+    """True if there is a jump back to the label before the end."""
+    return any(re.search(rf"{re.escape(label)}$", x) for x in lines[begun[label] + 1 : end] if not x.endswith(":"))
+
+
+def count(pattern: str, lines: list[str]) -> int:
+    return sum(bool(re.search(pattern, x)) for x in lines)
