@@ -106,11 +106,11 @@ def test_long_loops_stay_as_they_are():
 
 NETWORK = """#[version = "0.0.5"]
 def @main(%x: Tensor[(1, 64, 15, 14), float32], %w: Tensor[(16, 64, 3, 3), float32], %v: Tensor[(300, 70), float32],
-          %u: Tensor[(4, 9, 1000), float32]) {
+          %u: Tensor[(4, 12, 1000), float32]) {
   %0 = nn.relu(nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=16, kernel_size=[3, 3]));
   %1 = nn.max_pool2d(%0, pool_size=[3, 2], strides=[3, 2]);
   %2 = nn.dense(reshape(%1, newshape=[8, 70]), %v, units=300);
-  %3 = exp(strided_slice(%u, begin=[0, 0, 0], end=[4, 9, 990], strides=[1], axes=None));
+  %3 = exp(strided_slice(%u, begin=[0, 0, 0], end=[4, 11, 990], strides=[1], axes=None));
   (nn.softmax(%2), %0, transpose(%0, axes=[0, 2, 3, 1]), sum(%0, axis=[1]), %3)
 }
 """
