@@ -27,7 +27,7 @@ def imported(graph: str, weights: dict[str, Any]) -> tuple[str, Any]:
     (wanted,) = ReferenceEvaluator(model).run(None, inputs)
     module, params = irtool.from_onnx(model)
     np.testing.assert_allclose(irtool.evaluate(module, {**inputs, **params}), wanted, 1e-4, 1e-5)
-    artifact = irtool.build(module, params)
+    artifact = irtool.build(module, params, cflags="-O1")
     np.testing.assert_allclose(artifact.run(inputs), wanted, 1e-4, 1e-4)
     return irtool.to_text(module), artifact
 
