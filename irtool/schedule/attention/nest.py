@@ -140,9 +140,7 @@ class _Attention:
             stages.pop()
         made: list[Stmt] = []
         for n, form in enumerate((first, *stages)):
-            later = (*stages[n:], last) if n else (*stages, last)
-            if n:
-                later = (*stages[n:], last)
+            later = (*stages[n:], last)
             self._give_room(form, later, divided)
             if n == 0:
                 assert isinstance(form, Reduction)
