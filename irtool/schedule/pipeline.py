@@ -55,7 +55,12 @@ def _separate_formulas(program: Program, target: VectorTarget) -> None:
 
 
 def _schedule_kernels(program: Program, target: VectorTarget) -> None:
-    _replace_kernels(program, lambda k: schedule_kernel(k, target))
+    def scheduled(k: Kernel) -> Kernel:
+        if k.finished:
+            return k.remake(target) or k if k.remake is not None else k
+        return schedule_kernel(k, target)
+
+    _replace_kernels(program, scheduled, finished=True)
 
 
 def _fuse_row_loops(program: Program, target: VectorTarget) -> None:
@@ -95,6 +100,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "the softmax of a product and the product with it are made for some rows at a time; before layouts block what is between",
         fuse_attention,
         vectors=True,
+        once=True,
     ),
     ProgramStage(
         "ChooseLayouts",

@@ -120,13 +120,20 @@ def _fused(
         wiring.append(tuple(found))
     key = (*(s.kernel for s in chain), *wiring)
     if key not in made:
-        kernel = make_kernel([s.kernel for s in chain], wiring, target)
+        kernels = [s.kernel for s in chain]
+        kernel = make_kernel(kernels, wiring, target)
         if kernel is not None:
             name, n = kernel.name, 1
-            while kernel.name in names:
-                kernel = kernel.replace(name=f"{name}_{n}")
+            while name in names:
+                name = f"{kernel.name}_{n}"
                 n += 1
-            names.add(kernel.name)
+            names.add(name)
+
+            def remake(other: VectorTarget, name: str = name) -> Kernel | None:
+                own = make_kernel(kernels, wiring, other) if other != target else None
+                return own.replace(name=name) if own is not None else None
+
+            kernel = kernel.replace(name=name, remake=remake)
         made[key] = kernel
     kernel = made[key]
     if kernel is None:
