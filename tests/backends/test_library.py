@@ -25,7 +25,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("gcc") is None:
         pytest.skip("no gcc")
     folder = tmp_path_factory.mktemp("threads")
-    module = irtool.parse("def @main(%x: Tensor[(512, 512), float32]) { tanh(%x) }")
+    module = irtool.parse("def @main(%x: Tensor[(4096, 4096), float32]) { tanh(%x) }")
     irtool.build(module, openmp=True, cc="gcc", out_dir=folder)
     return folder / "model.so"
 

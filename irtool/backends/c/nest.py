@@ -271,9 +271,9 @@ class KernelWriter:
             code.line(f"const {t} {index} = {part};")
             opened = 1
         else:
-            end = f"{part} < {parts - 1} ? {index} + {share} : {total}" if total % share else f"{index} + {share}"
             first, last = self.names.fresh("first"), self.names.fresh("last")
-            code.line(f"const {t} {first} = ({t}){part} * {share}, {last} = {end.replace(index, first)};")
+            end = f"{part} < {parts - 1} ? {first} + {share} : {total}" if total % share else f"{first} + {share}"
+            code.line(f"const {t} {first} = ({t}){part} * {share}, {last} = {end};")
             code.open(f"for ({t} {index} = {first}; {index} < {last}; ++{index})")
             opened = 2
         below = total

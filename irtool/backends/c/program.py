@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...tir import dtypes
-from ...tir.program import Program, RunKernel, Slot, steps
+from ...tir.program import Program, RunKernel, Slot, constants_in_use, steps
 from ..formulas import vector_math, vector_types
 from ..formulas.support import INLINE, definitions
 from ..interface import weights_file
@@ -281,7 +281,11 @@ class _Writer:
         texts = [f"{self.upper}_WEIGHTS_ATTR {weights.definition(c, n)}" for c, n in called.items()]
         if self.keep == weights_file.INLINE:
             linkage = weights.linkage(self.upper) if texts else []
-            return _Constants([*linkage, *(f"{self.upper}_WEIGHTS_LINKAGE {t}" for t in texts)], "")
+            own = {c: f"{self.upper}_WEIGHTS_LINKAGE {t}" for c, t in zip(called, texts, strict=True)}
+            base = dict.fromkeys(constants_in_use(self.variants[0].program)) if len(self.variants) > 1 else own
+            above = [t for c, t in own.items() if c not in base]
+            guarded = ["#if IRT_LEVELS", *above, "#endif"] if above else []
+            return _Constants([*linkage, *(t for c, t in own.items() if c in base), *guarded], "")
         attribute = f"{self.upper}_WEIGHTS_ATTR"
         declared = [f"extern {attribute} {weights.declaration(c, n)};" for c, n in called.items()]
         lines = [
@@ -335,19 +339,20 @@ class _Writer:
         arguments = ", ".join(x for x in (e.arguments, "base", "end") if x)
         first = room.storage(self.name, self.upper, self.arena_bytes)[1]
         base, *higher = self.variants
+        called = f"{arguments}, worker" if self.in_team else arguments
         levels = "".join(
-            f"  if ({self.name}_level_number == {n}) return {v.functions[e.function.name]}({arguments});\n"
+            f"  if ({self.name}_level_number == {n}) return {v.functions[e.function.name]}({called});\n"
             for n, v in reversed(list(enumerate(higher, 1)))
         )
         levels = f"#if IRT_LEVELS\n{levels}#endif\n" if levels else ""
-        last = f"{levels}  return {base.functions[e.function.name]}({arguments});\n"
+        last = f"{levels}  return {base.functions[e.function.name]}({called});\n"
         before = ""
         if self.in_team:
             each = f"{e.run}_each"
             declared = ", ".join(
                 x for x in (e.declarations, "unsigned char *base", "unsigned char *end", "irt_worker *worker") if x
             )
-            before = f"static int {each}({declared}) {{\n{last.replace(arguments, f'{arguments}, worker')}}}\n\n"
+            before = f"static int {each}({declared}) {{\n{last}}}\n\n"
             last = run_together(self.name, f"{each}({arguments}, %s)", self._pays)
         return (
             f"{before}int {e.run_with}(void *arena, size_t size{separator}{e.declarations}) {{\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -71,7 +70,8 @@ class Variant:
 def section(variant: Variant, kernels: Sequence[KernelSource], linkage: str = "static") -> list[str]:
     """Kernels of a variant: those of a level above the lowest behind their own functions on vectors, between its pragmas.
 
-    A function is compiled for the instructions that are allowed where it stands, so that each level has its own.
+    A function is compiled for the instructions that are allowed where it stands, so that each level has its own, by a name of its
+    own that macros give it.
     """
     if not variant.suffix:
         return [k.define(linkage) for k in kernels]
@@ -81,10 +81,12 @@ def section(variant: Variant, kernels: Sequence[KernelSource], linkage: str = "s
     made: dict[tuple[str, str, int], str] = {}
     for name, dtype, lanes in variant.vector_functions:
         made.update(vector_math.define(name, dtype, lanes))
-    lines = [*made.values(), "", *(k.define(linkage) for k in kernels)]
-    renamed = [_FUNCTION.sub(lambda m: m[0] + variant.suffix, line) for line in lines]
-    return ["#if IRT_LEVELS", *open_level(variant.level), *renamed, *CLOSE_LEVEL, "#endif", ""]
-
-
-_FUNCTION = re.compile(r"\birt_v[a-z]\w*(?=\()")
-"""What functions on vectors are called."""
+    names = [vector_math.c_name(*key) for key in made]
+    lines = [
+        *(f"#define {n} {n}{variant.suffix}" for n in names),
+        *made.values(),
+        "",
+        *(k.define(linkage) for k in kernels),
+        *(f"#undef {n}" for n in names),
+    ]
+    return ["#if IRT_LEVELS", *open_level(variant.level), *lines, *CLOSE_LEVEL, "#endif", ""]

@@ -138,6 +138,11 @@ def function_for(call: Call, strict: bool) -> tuple[str, tuple[int, ...]] | None
     return vector_powers.cheapest(call) if known and (not strict or call.name in EXACT) else None
 
 
+def c_name(name: str, dtype: str, lanes: int) -> str:
+    """What the function is called in C: `irt_vexp_f32x16`."""
+    return f"irt_v{name}_{vector_type(dtype, lanes)[4:]}"
+
+
 def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int], str]]:
     """Definitions of the function and of what it calls, by key, in an order in which C accepts them."""
     text = _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
