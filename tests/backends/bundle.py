@@ -32,7 +32,7 @@ class Bundle:
 
     def __init__(self, folder: Path, **options: Any) -> None:
         self.folder = folder
-        self.options = options
+        self.options = {"mcpu": "native", **options}
         self.names: list[str] = []
         self.results: list[list[Any]] = []
         self.data: list[bytes] = []
