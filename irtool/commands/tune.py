@@ -15,6 +15,7 @@ import click
 from . import kinds
 from .compiler_options import cflags_option
 from .known_types import ARRAYS, Given, type_options
+from .mistakes import ClashingOptions
 from .notes import conversions_as_notes
 from .progress import progress_bar
 from .wrong_usage import Command
@@ -146,9 +147,9 @@ def command(
     backend, named, sizes = choose_backend(target, merge_flags({}, {k: v for k, v in flags.items() if v != ""}))
     options = Options(backend=backend, target=named, sizes=sizes, opt_level=level, entries=(entry,))
     if options.backend.lesser_machines():
-        raise UsageError("kernels are measured for one processor; --mcpu names several")
+        raise UsageError("kernels are measured for one processor; --mcpu names several", code=ClashingOptions)
     if output == "-":
-        raise UsageError("-o names a file: the table is read and written")
+        raise UsageError("-o names a file: the table is read and written", code=ClashingOptions)
     table = Table.read(output) if os.path.exists(output) else Table()
     said: list[str] = []
     with conversions_as_notes(said):

@@ -29,8 +29,9 @@ def fuse_epilogues(program: Program, target: VectorTarget) -> None:
     """Joins what can be joined in every function of the program."""
     fuser = _Fuser(target)
     for f in program.functions.values():
+        fuser.enter(f)
         for body in straight_bodies(f):
-            fuser.fuse(f, body)
+            fuser.fuse(body)
     used = {s.kernel: None for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
     program.kernels = list(used)
 
@@ -42,11 +43,16 @@ class _Fuser:
         self.target = target
         self._made: dict[tuple, Kernel | None] = {}
         self._steps: dict[int, object] = {}
+        self._mentions: dict[Slot, set[int]] = {}
 
-    def fuse(self, f: HostFunction, body: list) -> None:
-        """Joins steps of a list that run one after the other, in place."""
-        mentions = mentions_of(f)
+    def enter(self, f: HostFunction) -> None:
+        """Looks at a function as a whole, before its lists of steps."""
+        self._mentions = mentions_of(f)
         self._steps = {id(s): s for s in steps(f.body)}
+
+    def fuse(self, body: list) -> None:
+        """Joins steps of a list that run one after the other, in place."""
+        mentions = self._mentions
         at = 0
         while at < len(body):
             first = body[at]

@@ -190,10 +190,10 @@ def test_every_option_of_the_context_is_listed() -> None:
 
 
 def test_what_a_build_leaves_out_is_said_and_can_be_asked_for(net: Path) -> None:
-    code, out, _ = command("passes", "default")
+    code, out, _ = command("passes", "build")
     assert code == 0
     kept, _, left = out.partition("skip these")
-    rows = [parse_pipeline(text)[0] for text, _ in PIPELINES["default"].rows]
+    rows = [parse_pipeline(text)[0] for text, _ in PIPELINES["build"].rows]
     assert all(p.name in kept for p in rows)
     said = command("build", "-q", "--emit=c", "-o", "o", "--instrument", "Timing{style=json}", "net.relay")[2]
     ran = {r["pass"] for r in json.loads(said)}

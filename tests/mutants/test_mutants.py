@@ -43,6 +43,7 @@ class Box:
 def place(code: str, root: Path) -> Path:
     path = root / "irtool" / "box.py"
     path.parent.mkdir()
+    (path.parent / "__init__.py").touch()  # or the package that is installed takes its place
     path.write_text(code, encoding="utf-8")
     return path
 

@@ -175,17 +175,17 @@ def _opened(c: Convolution, forms: Sequence[AnyForm], at: int) -> Convolution:
             return c
     for axis in (c.rows, c.columns):
         (v,) = [v for v, x in place.items() if x is axis.of]
-        opened = _unpadded(axis, v, value, [e for e in conditions if depends(e, v)])  # type: ignore[arg-type]
+        opened = _unpadded(axis, v, value, [e for e in conditions if depends(e, v)])  # type: ignore[arg-type]  # places are those of variables
         if opened is None:
             return c
         axes.append(opened)
-        conditions = [e for e in conditions if not depends(e, v)]  # type: ignore[arg-type]
+        conditions = [e for e in conditions if not depends(e, v)]  # type: ignore[arg-type]  # as above
     if conditions:
         return c
     simplify = Simplifier({})
     indices = []
     for i in value.indices:
-        inside = [a for a in (c.rows, c.columns) if any(depends(i, v) for v, x in place.items() if x is a.of)]  # type: ignore[arg-type]
+        inside = [a for a in (c.rows, c.columns) if any(depends(i, v) for v, x in place.items() if x is a.of)]  # type: ignore[arg-type]  # as above
         indices.append(inside[0].of if inside else simplify(substitute(i, place)))
     rows, columns = axes
     return replace(c, copy=1, data=Load(value.source, tuple(indices)), rows=rows, columns=columns)
