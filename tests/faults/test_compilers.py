@@ -159,12 +159,19 @@ def test_a_signal_that_is_ignored_at_the_start_stays_ignored(name: str, tmp_path
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(number, signal.SIG_IGN),  # as nohup does, and `&` in a script
+        preexec_fn=lambda: ignore_alone(number),
     )
     wait_for(lambda: listens(process.pid))
     process.send_signal(number)
     out, _ = process.communicate(MLP.read_text(), timeout=PATIENCE)
     assert (process.returncode, out) == (0, "1 file, no errors\n")
+
+
+def ignore_alone(number: int) -> None:
+    """Ignores a signal, as nohup does, and `&` in a script; the others that end a command are not ignored, wherever tests run."""
+    for other in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(other, signal.SIG_DFL)
+    signal.signal(number, signal.SIG_IGN)
 
 
 def started(arguments: Sequence[object], home: Path, number: int) -> subprocess.Popen[str]:

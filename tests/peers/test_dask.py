@@ -10,7 +10,13 @@ from click.testing import CliRunner
 from irtool.cli import run
 from irtool.commands.shell import group
 
-distributed = pytest.importorskip("distributed")
+
+@pytest.fixture(autouse=True)
+def with_peers(pytestconfig: pytest.Config) -> None:
+    if not pytestconfig.getoption("--peers"):
+        pytest.skip("only with --peers")
+    pytest.importorskip("distributed")
+
 
 MODEL = """#[version = "0.0.5"]
 def @main(%x: Tensor[(20, 32), float32], %w: Tensor[(48, 32), float32]) {
@@ -20,6 +26,8 @@ def @main(%x: Tensor[(20, 32), float32], %w: Tensor[(48, 32), float32]) {
 
 
 def test_two_workers_measure(tmp_path) -> None:
+    import distributed
+
     model, table = tmp_path / "net.relay", tmp_path / "tuned.json"
     model.write_text(MODEL)
     with distributed.LocalCluster(
