@@ -16,13 +16,13 @@ from ..tir import dtypes
 from ..tir.expr import Expr, Load, Var, rewrite, substitute
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of, with_buffers
 from ..tir.kernel import Kernel
-from ..tir.program import CONSTANT, TEMP, HostFunction, Program, RunKernel, Slot, steps
+from ..tir.program import CONSTANT, TEMP, HostFunction, Program, RunKernel, Slot, kernels_in_use, steps
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Scope, Store
 from ..tir.vector_target import VectorTarget
 from .affine import depends, loads, stride
 from .common_axes import CommonAxes, find_common_axes
-from .fuse_kernels import mentions_of, name_of_both, straight_bodies
+from .fuse_kernels import joined_name, mentions_of, straight_bodies
 
 
 def fuse_epilogues(program: Program, target: VectorTarget) -> None:
@@ -32,8 +32,7 @@ def fuse_epilogues(program: Program, target: VectorTarget) -> None:
         fuser.enter(f)
         for body in straight_bodies(f):
             fuser.fuse(body)
-    used = {s.kernel: None for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
-    program.kernels = list(used)
+    program.kernels = kernels_in_use(program)
 
 
 class _Fuser:
@@ -142,7 +141,7 @@ class _Fuser:
         if not _keeps_vectors(first[-1], last, axes, packed, blocks, self.target):
             return None
         made = Kernel(
-            name_of_both(a, b),
+            joined_name((a, b)),
             [*params.values(), out],
             [*second[:-1], *first[:-1], last],
             1,

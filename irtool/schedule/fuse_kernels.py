@@ -23,6 +23,7 @@ from ..tir.program import (
     Program,
     RunKernel,
     Slot,
+    kernels_in_use,
     steps,
 )
 from ..tir.simplify import Simplifier
@@ -40,8 +41,7 @@ def fuse_kernels(program: Program, target: VectorTarget) -> None:
         mentions = mentions_of(f)
         for body in straight_bodies(f):
             body[:] = joiner.joined(body, mentions)
-    used = {s.kernel: None for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
-    program.kernels = list(used)
+    program.kernels = kernels_in_use(program)
 
 
 def straight_bodies(f: HostFunction) -> Iterator[list]:
@@ -141,7 +141,7 @@ class _Joiner:
         between = [buffers[x] for x in buffers if x in inner]
         params = [buffers[x] for x in (*inputs, *outputs)]
         made = Kernel(
-            name_of_both(first.kernel, second.kernel),
+            joined_name((first.kernel, second.kernel)),
             params,
             parts,
             len(outputs),
@@ -154,10 +154,11 @@ class _Joiner:
         return made if _is_one_loop(fuse_row_loops(schedule_kernel(made, self.target), self.target)) else None
 
 
-def name_of_both(a: Kernel, b: Kernel) -> str:
-    """The name of two kernels made one."""
+def joined_name(kernels: Sequence[Kernel]) -> str:
+    """The name of kernels made one."""
     prefix = "tvmgen_default_fused"
-    return a.name + (b.name[len(prefix) :] if b.name.startswith(prefix) else f"_{b.name}")
+    first, *rest = (k.name for k in kernels)
+    return first + "".join(n[len(prefix) :] if n.startswith(prefix) else f"_{n}" for n in rest)
 
 
 def _result(kernel: Kernel) -> str:

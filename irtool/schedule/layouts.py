@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ..tir.forms import with_buffers
 from ..tir.kernel import Kernel
-from ..tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, steps
+from ..tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, kernels_in_use, steps
 from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, Scope, blocked
 from ..tir.vector_target import VectorTarget
@@ -51,19 +51,16 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
     shared = shared_weights(calls, packable, plain)
     for s in calls:
         _specialise(s, packable[s], chosen, shared, variants, packed)
-    used: dict[int, Kernel] = {}
     constants: dict[Slot, None] = {}
     for f in program.functions.values():
         for step in steps(f.body):
-            if isinstance(step, RunKernel):
-                used[id(step.kernel)] = step.kernel
             for slot in step.reads:
                 if slot.resolve().kind == CONSTANT:
                     constants[slot.resolve()] = None
         for slot in f.results:
             if slot.resolve().kind == CONSTANT:
                 constants[slot.resolve()] = None
-    program.kernels = list(used.values())
+    program.kernels = kernels_in_use(program)
     program.constants = list(constants)
 
 

@@ -246,6 +246,12 @@ def steps(body: Sequence[Step]) -> list[Step]:
     return found
 
 
+def kernels_in_use(program: Program) -> list[Kernel]:
+    """The kernels that some step runs, each once, in the order of their first use."""
+    found = (s.kernel for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel))
+    return list(dict.fromkeys(found))
+
+
 def constants_in_use(program: Program) -> list[Slot]:
     """The constants that some step reads, in the order that the program has them in."""
     read: set[Slot] = set()

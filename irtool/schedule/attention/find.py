@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from ...tir.forms import Map, Reduction
 from ...tir.kernel import Kernel
-from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot, steps
+from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot, kernels_in_use
 from ...tir.vector_target import VectorTarget
 from ..fuse_kernels import mentions_of, straight_bodies
 from .nest import make_kernel
@@ -33,8 +33,7 @@ def fuse_attention(program: Program, target: VectorTarget) -> None:
         mentions = mentions_of(f)
         for body in straight_bodies(f):
             _fuse_in(body, mentions, target, made, names)
-    used = {s.kernel: None for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
-    program.kernels = list(used)
+    program.kernels = kernels_in_use(program)
 
 
 def _fuse_in(

@@ -24,6 +24,7 @@ from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Let, Scope, Stm
 from ...tir.vector_target import VectorTarget
 from ..affine import stride
 from ..block import Block
+from ..fuse_kernels import joined_name
 from ..nest import lower_all
 from ..strategies.base import Stage, choose_strategy
 from ..strategies.register_tile import tile_reduction
@@ -102,7 +103,7 @@ class _Attention:
         operators = tuple(o for k in self.kernels for o in k.operators)
         calls = tuple(c for k in self.kernels for c in k.calls)
         return Kernel(
-            _name(self.kernels),
+            joined_name(self.kernels),
             [*self.params, self.out],
             [Steps(whole)],
             temporaries=temporaries,
@@ -276,9 +277,3 @@ def _scheduled(form: Map | Reduction, target: VectorTarget) -> Stmt:
 def _serial(s: Stmt) -> Stmt:
     """What one thread does."""
     return rewrite_stmt(s, lambda x: For(x.var, x.extent, x.body) if isinstance(x, For) and x.kind == PARALLEL else x)
-
-
-def _name(kernels: Sequence[Kernel]) -> str:
-    prefix = "tvmgen_default_fused"
-    first, *rest = (k.name for k in kernels)
-    return first + "".join(n[len(prefix) :] if n.startswith(prefix) else f"_{n}" for n in rest)
