@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import kinds
-from .compiler_options import cflags_option
+from .compiler_options import (
+    cc_option,
+    cflags_option,
+    level_option,
+    math_option,
+    missing_constants_option,
+    openmp_option,
+)
 from .known_types import ARRAYS, Given, type_options, warn
 from .mistakes import ClashingOptions
 from .notes import conversions_as_notes, say_constants
@@ -55,9 +62,7 @@ if TYPE_CHECKING:
     help="Output kind: scheduled loop nests, sources, object files, shared library, program, or model "
     "library format. Kinds depend on the backend.",
 )
-@click.option(
-    "-O", "level", type=click.IntRange(0, 4), default=3, show_default=True, help="Level of the build pipeline."
-)
+@level_option
 @pass_options("Passes to run before the build pipeline, on the module with its weights bound.")
 @click.option(
     "--entry",
@@ -90,13 +95,7 @@ if TYPE_CHECKING:
     show_default="verify",
     help="Verify the digest of NAME.bin on loading (about 0.2 s per gigabyte).",
 )
-@click.option(
-    "--missing-constants",
-    type=click.Choice(["error", "zeros", "random", "param"]),
-    default="error",
-    show_default=True,
-    help="Values for constants with missing metadata; `param` turns them into parameters.",
-)
+@missing_constants_option
 @click.option(
     "--mcpu",
     default=None,
@@ -105,9 +104,7 @@ if TYPE_CHECKING:
     help="Target processor: native, x86-64-v3, cortex-a72, …; `none` for the compiler's default; several levels, such as "
     "x86-64-v2,x86-64-v3,x86-64-v4, or `portable`: code for each, chosen at run time.",
 )
-@click.option(
-    "--cc", default=None, metavar="COMMAND", help="C compiler, such as aarch64-linux-gnu-gcc. Default: $CC, or cc."
-)
+@cc_option
 @cflags_option
 @click.option(
     "--sanitize",
@@ -129,14 +126,8 @@ if TYPE_CHECKING:
     help="Vectorize with the compiler's vector types, or write scalar code only.",
 )
 @click.option("--no-vector", "vector", flag_value="none", help="The same as --vector=none.")
-@click.option(
-    "--math",
-    type=click.Choice(["fast", "strict"]),
-    default=None,
-    show_default="fast",
-    help="Vectorized exp, tanh, erf … accurate to 4 ULP, or those of libm.",
-)
-@click.option("--openmp/--no-openmp", default=None, show_default="no", help="Compile with OpenMP threads.")
+@math_option
+@openmp_option
 @click.option(
     "--api",
     type=click.Choice(["flat", "tvm"]),

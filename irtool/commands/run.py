@@ -13,7 +13,7 @@ import click
 from ..driver.mistakes import NoSuchEntry
 from . import kinds
 from .comparing import evaluate_in_double, report_comparison
-from .compiler_options import cflags_option
+from .compiler_options import cflags_option, missing_constants_option
 from .known_types import Given, type_options
 from .mistakes import ClashingOptions
 from .notes import say_constants, say_random
@@ -106,13 +106,7 @@ def _check_way(ctx: click.Context, option: click.Parameter, value: str) -> str:
     metavar="WHAT,…",
     help="Sanitizers of the compiled program: address, undefined, leak, thread, memory.",
 )
-@click.option(
-    "--missing-constants",
-    type=click.Choice(["error", "zeros", "random", "param"]),
-    default="error",
-    show_default=True,
-    help="Values for constants with missing metadata; `param` turns them into parameters.",
-)
+@missing_constants_option
 @click.option(
     "--tolerance", default=1e-3, show_default=True, help="Maximum difference, relative to the largest output."
 )

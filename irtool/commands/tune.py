@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import kinds
-from .compiler_options import cflags_option
+from .compiler_options import (
+    cc_option,
+    cflags_option,
+    level_option,
+    math_option,
+    missing_constants_option,
+    openmp_option,
+)
 from .known_types import ARRAYS, Given, type_options
 from .mistakes import ClashingOptions
 from .notes import conversions_as_notes
@@ -85,25 +92,15 @@ def _seconds(ctx: click.Context, option: click.Parameter, value: str | None) -> 
 @click.option(
     "--target", type=kinds.BACKEND, metavar="BACKEND", default="c", show_default=True, help="As for `irtool build`."
 )
-@click.option(
-    "-O", "level", type=click.IntRange(0, 4), default=3, show_default=True, help="Level of the build pipeline."
-)
+@level_option
 @click.option("--entry", type=kinds.FUNCTION, default="main", show_default=True, metavar="FUNCTION", help="The entry.")
 @type_options(ARRAYS)
-@click.option(
-    "--missing-constants",
-    type=click.Choice(["error", "zeros", "random", "param"]),
-    default="error",
-    show_default=True,
-    help="Values for constants with missing metadata; `param` turns them into parameters.",
-)
+@missing_constants_option
 @click.option("--mcpu", default=None, show_default="native", metavar="CPU", help="Target processor.")
-@click.option("--cc", default=None, metavar="COMMAND", help="C compiler. Default: $CC, or cc.")
+@cc_option
 @cflags_option
-@click.option(
-    "--math", type=click.Choice(["fast", "strict"]), default=None, show_default="fast", help="As for `build`."
-)
-@click.option("--openmp/--no-openmp", default=None, show_default="no", help="Compile with OpenMP threads.")
+@math_option
+@openmp_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
 def command(
     file: str,
