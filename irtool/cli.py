@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from . import __version__
-from .signals import TERMINATING
+from .signals import TERMINATING, Interrupted, Stopped, insist_on_endings
 
 _YOUNG = 100_000
 """Objects that a process makes between two searches for garbage cycles; Python's own 700 mean dozens while it only imports."""
@@ -27,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for number, answer in answers.items():
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
             signal.signal(number, answer)
+    insist_on_endings()
     try:
         code = _answer(arguments)
     except KeyboardInterrupt:  # before there is a command, or after it
@@ -49,23 +50,15 @@ def _answer(arguments: list[str]) -> int:
     return run(arguments)
 
 
-class _Interrupt(KeyboardInterrupt):
-    """An interrupt of the terminal.
-
-    CPython (3.11) remembers a plain KeyboardInterrupt that has passed through code run from a string, as dataclasses run it, and
-    ends with the signal in place of the exit code, even where the exception was answered; it does not do so for subclasses.
-    """
-
-
 def _interrupt(number: int, frame: object) -> None:
-    raise _Interrupt
+    raise Interrupted
 
 
 def _stop(number: int, frame: object) -> None:
     """Ends as an interrupted command does: what it was writing is removed."""
     for other in TERMINATING:
         signal.signal(other, signal.SIG_IGN)  # a terminal that goes away sends more than one
-    sys.exit(128 + number)
+    raise Stopped(128 + number)
 
 
 def run(arguments: Sequence[str]) -> int:

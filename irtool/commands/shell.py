@@ -16,6 +16,7 @@ from .. import __version__
 from ..diagnostics import InternalError, IrError, nearest, render
 from ..plugin import loading
 from ..plugin.mistakes import blame_code
+from ..signals import unwrapped_endings
 from .colour import WHEN, choose, is_coloured, paint_message
 from .mistakes import UnknownCommand
 from .notes import conversions_as_notes
@@ -117,7 +118,7 @@ def execute(arguments: Sequence[str]) -> int:
     loading.warn = _warn
     read: list[tuple[str, str]] = []
     try:
-        with conversions_as_notes(), group.make_context("irtool", list(arguments)) as ctx:
+        with unwrapped_endings(), conversions_as_notes(), group.make_context("irtool", list(arguments)) as ctx:
             ctx.meta[READ] = read
             group.invoke(ctx)
         sys.stdout.flush()

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..diagnostics import IrError, UsageError
+from ..signals import Stopped
 from .mistakes import PluginError
 from .origin import file_of, outside_frame, shown
 from .registry import Registry
@@ -92,7 +93,8 @@ def _load_file(path: str) -> None:
 def _failure(path: str, full: str, error: BaseException) -> BaseException:
     """What to raise for an error in a file: mistakes are the file's, with the innermost place in it."""
     if not isinstance(error, Exception):
-        return PluginError(f"cannot load {path}: it ends with {error!r}") if isinstance(error, SystemExit) else error
+        ends = isinstance(error, SystemExit) and not isinstance(error, Stopped)
+        return PluginError(f"cannot load {path}: it ends with {error!r}") if ends else error
     if isinstance(error, IrError):
         first = error.diagnostics[0]
         return error if isinstance(error, PluginError) else PluginError(f"cannot load {path}: {first}", help=first.help)

@@ -328,3 +328,66 @@ def test_passes_that_have_no_text_are_not_taken_from_the_cache(tmp_path: Path, m
     for _ in range(2):
         api.build(api.parse(RELU), emit="c", cache=True, passes=[watch])
     assert len(ran) == 2
+
+
+STRATEGY = """
+from irtool.schedule import Block, Candidate, Strategy, lower, strategy
+
+
+@strategy("mine")
+class Mine(Strategy):
+    plevel = 30
+
+    def choose(self, stage):
+        return Candidate(1.0, "mine")
+
+    def apply(self, stage, candidate):
+        return lower(Block.of(stage.form))
+"""
+BACKEND = """
+from dataclasses import dataclass
+from irtool.backends.base import Backend, Sources, backend
+
+
+@backend("mine")
+@dataclass(frozen=True)
+class Mine(Backend):
+    emits = ("text",)
+
+    def emit(self, program, request):
+        return Sources({})
+"""
+CHANGES = {
+    "strategy without apply": (STRATEGY, "def apply", "def supply", "mine: the strategy has no apply"),
+    "strategy of no class": (STRATEGY, "(Strategy)", "", "mine: the class is no strategy"),
+    "strategy that offers a number": (
+        STRATEGY,
+        'Candidate(1.0, "mine")',
+        "1.0",
+        "mine: choose returned an object of class float, not a Candidate or None",
+    ),
+    "strategy of unclear cost": (
+        STRATEGY,
+        "(1.0",
+        '("1"',
+        "mine: choose offered a cost that is an object of class str",
+    ),
+    "strategy that makes nothing": (STRATEGY, "return lower", "lower", "mine: apply returned None, not a statement"),
+    "strategy that fails": (STRATEGY, "Candidate(", "Kandidate(", "mine: NameError: name 'Kandidate' is not defined"),
+    "backend without outputs": (BACKEND, 'emits = ("text",)', "", "backend mine: the backend has no outputs"),
+    "backend of no class": (BACKEND, "(Backend)", "", "backend mine: the class is no backend"),
+    "backend without emit": (BACKEND, "def emit", "def write", "backend mine: the backend has no emit"),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_mistakes_of_strategies_and_backends(tmp_path: Path, case: str) -> None:
+    source, wanted, instead, message = CHANGES[case]
+    assert source.count(wanted) == 1
+    (tmp_path / "own.py").write_text(source.replace(wanted, instead))
+    (tmp_path / "net.relay").write_text(RELU)
+    target = [] if source is STRATEGY else ["--target=mine"]
+    code, _, err = irtool(tmp_path, "build", "--load=own.py", *target, "--emit=tir", "--no-cache", "net.relay")
+    assert code == 1
+    assert message in err
+    assert "own.py:" in err

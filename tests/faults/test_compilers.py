@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import irtool
+from tests.faults import processes
 from tests.faults.processes import MLP, Done, check, contents, environment
 
 pytestmark = [pytest.mark.promise("faults"), pytest.mark.robustness("faults")]
@@ -147,6 +148,39 @@ def test_a_build_is_told_to_end_at_any_moment(name: str, tmp_path: Path) -> None
             shutil.rmtree(tmp_path / "out")
         codes.add(process.returncode)
     assert 128 + number in codes and all(f == found[0] for f in found)
+
+
+LATE = """
+import os, signal, time, weakref
+
+def tell(*_):
+    os.kill(os.getpid(), signal.{name})
+    time.sleep(0.01)
+
+class Owner:
+    pass
+"""
+PLACES = {
+    "a callback": "owner = Owner()\ncaller = weakref.ref(owner, tell)\ndel owner\ntime.sleep(60)\n",
+    "the end of an object": "Owner.__del__ = tell\nOwner()\ntime.sleep(60)\n",
+    "the name of a field": "Owner.__set_name__ = tell\nclass User:\n    field = Owner()\n",
+}
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_signal_comes_where_python_drops_or_wraps_exceptions(place: str, name: str, tmp_path: Path) -> None:
+    plugin = tmp_path / "late.py"
+    plugin.write_text(LATE.format(name=name) + PLACES[place])
+    done = processes.irtool("check", MLP, "--load", plugin, cwd=tmp_path)
+    assert done.code == 128 + getattr(signal, name) and done.err in ("", "interrupted\n")
+
+
+def test_an_error_that_is_its_own_cause_ends_the_command(tmp_path: Path) -> None:
+    plugin = tmp_path / "own.py"
+    plugin.write_text("from irtool.diagnostics import UsageError\n\nerror = UsageError('mine')\nraise error from error\n")
+    done = processes.irtool("check", MLP, "--load", plugin, cwd=tmp_path)
+    assert done.code == 1 and "mine" in done.err
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
