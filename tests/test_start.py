@@ -36,6 +36,16 @@ def test_passes_on_a_sample_import_what_they_need():
     assert not {f"irtool.{m}" for m in for_others} & found
 
 
+def test_the_list_of_commands_imports_nothing_that_one_command_needs():
+    found = imported_by("--help")
+    assert "irtool.commands.run" in found
+    rooms = {m.split(".")[1] for m in found if m.startswith("irtool.")}
+    assert (
+        not {"ir", "ops", "tir", "infer", "interp", "parser", "passes", "lower", "schedule", "backends", "driver"}
+        & rooms
+    )
+
+
 def test_a_command_makes_no_searches_for_garbage():
     """Imports make no garbage, and so many objects that Python would look for some a hundred times, and as it ends."""
     code = f"""

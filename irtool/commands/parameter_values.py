@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..interp.mistakes import MissingValue
 from .known_types import Given
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ def parameter_values(
     """
     from ..diagnostics import IrError, nearest
     from ..interp.feeds import random_value
+    from ..interp.mistakes import MissingValue
     from ..interp.uses import Uses
     from ..ir.inputs import check_inputs
 
@@ -66,6 +66,7 @@ def parameter_values(
 
 def _missing(p: Var) -> Diagnostic:
     from ..diagnostics import Diagnostic
+    from ..interp.mistakes import MissingValue
 
     ty = p.checked_type or p.type_annotation
     message = f"there is no value for the parameter %{p.name}" + (f": {ty!r}" if ty is not None else "")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..driver.mistakes import NoSuchEntry
 from . import kinds
 from .comparing import evaluate_in_double, report_comparison
 from .compiler_options import cflags_option, missing_constants_option
@@ -144,6 +143,7 @@ def command(
     irtool run net.relay --compare interp,c --verbose
     """
     from ..diagnostics import IrError, UsageError
+    from ..driver.mistakes import NoSuchEntry
     from ..infer import require_types
     from ..ir import Function
     from ..passes.bind import fill_missing_constants
@@ -194,6 +194,7 @@ def command(
 def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> Module:
     """The module after `--passes`, in which the entry must still be."""
     from ..diagnostics import IrError, render
+    from ..driver.mistakes import NoSuchEntry
     from ..passes import run_passes
 
     module = run_passes(

@@ -121,8 +121,8 @@ def command(
 ) -> None:
     """Measure the choices that schedules offer for each distinct kernel, and keep the fastest of each in a table.
 
-    The kernels that take the most time come first. A later run goes on where this one stopped; an interrupted one loses a few
-    measurements. `irtool build --tuned FILE.json` uses the table; its options must be those of the build. Weights matter:
+    The kernels that take the most time come first. A later run goes on where this one stopped, or was
+    interrupted. `irtool build --tuned FILE.json` uses the table; its options must be those of the build. Weights matter:
     give the --params that the build gets.
 
     \b
@@ -166,7 +166,8 @@ def command(
             progress,
             lambda t: t.write(output),
         )
-    table.write(output)
+    if not outcome.measured:
+        table.write(output)
     if not quiet:
         _summary(outcome, output)
 

@@ -27,8 +27,9 @@ _OTHERS_WORDS = {
     "--print-ir-after-all": "--print-after=all",
     "--print-ir-before-all": "--print-before=all",
     "--verify": "--verify-each",
+    "--target": "--via",
 }
-"""Options of tvmc, mlir-opt and opt, and what they are here."""
+"""Options of tvmc, mlir-opt, opt and other commands of irtool, and what they are called here."""
 
 
 def describe(error: click.UsageError, words: Sequence[str]) -> str:

@@ -78,7 +78,7 @@ def find_tunables(prepared: Module, options: Options, target: VectorTarget) -> t
     weights: set[Slot] = set()
     for function in program.functions.values():
         for step in steps(function.body):
-            if not isinstance(step, RunKernel) or step.kernel.finished:
+            if not isinstance(step, RunKernel) or not step.kernel.stages:
                 continue
             constants = [n for n, slot in enumerate(step.inputs) if slot.resolve().kind == CONSTANT]
             weights.update(step.inputs[n].resolve() for n in constants)

@@ -71,7 +71,7 @@ def tune(
         executor: runs measurements, `jobs` of them at once: threads here, or workers on other machines.
         runner: words before the program that measures, such as an emulator's.
         progress: is told of measurements that are done, and of all there may be.
-        keep: is handed the table after every few measurements.
+        keep: is handed the table after every few measurements, and at the end, however that comes.
 
     Raises UsageError for a backend that measures nothing, ToolError where no kernel can be measured at all.
     """
@@ -80,8 +80,13 @@ def tune(
     machine = options.backend.machine().resized(dict(options.sizes))
     search = _Search(options, table, machine_name(options.backend, machine), budget, tuple(runner))
     search.prepare(prepared, machine)
-    search.run(executor, jobs, progress, keep)
-    search.confirm(executor)
+    try:
+        search.run(executor, jobs, progress, keep)
+        search.confirm(executor)
+    finally:
+        if keep is not None and search.outcome.measured:  # what was measured before an interruption is not lost
+            search.file()
+            keep(table)
     return search.finish()
 
 
@@ -160,7 +165,7 @@ class _Search:
                 if progress is not None:
                     progress(self.outcome.measured + len(self.outcome.failures), total)
                 if keep is not None and self.outcome.measured % 20 == 0:
-                    self._file()
+                    self.file()
                     keep(self.table)
         finally:
             for future in waiting:
@@ -174,14 +179,19 @@ class _Search:
                 first, best = offers.labels[0], self._best(kernel, offers.key, offers.labels[0])
                 if best == first:
                     continue
-                for _ in range(_TURNS):
-                    for label in (first, best):
-                        future = self._submit(executor, kernel, offers.key, label)
-                        found[label] = min(found[label], future.result())
+                for label in (first, best) * _TURNS:
+                    try:
+                        seconds = self._submit(executor, kernel, offers.key, label).result()
+                    except ToolError as error:
+                        # What does not run each time is not chosen; a fault of the measuring itself leaves things as they are.
+                        self._fail(kernel, label, error)
+                        found.pop(best)
+                        break
+                    found[label] = min(found[label], seconds)
 
     def finish(self) -> Outcome:
         """Files everything and says what came of it."""
-        self._file()
+        self.file()
         for kernel in self.kernels:
             if kernel.base == math.inf:
                 continue
@@ -221,7 +231,7 @@ class _Search:
         try:
             seconds = future.result()
         except ToolError as error:
-            self.outcome.failures.append(f"{kernel.tunable.kernel.name}, {label}: {error.diagnostics[0].message}")
+            self._fail(kernel, label, error)
             kernel.seconds[key][label] = math.inf
             return
         self.outcome.measured += 1
@@ -230,6 +240,9 @@ class _Search:
         if label == first[key]:
             kernel.base = min(kernel.base, seconds)
 
+    def _fail(self, kernel: _Kernel, label: str, error: ToolError) -> None:
+        self.outcome.failures.append(f"{kernel.tunable.kernel.name}, {label}: {error.diagnostics[0].message}")
+
     def _best(self, kernel: _Kernel, key: str, first: str) -> str:
         found = kernel.seconds[key]
         if first not in found:
@@ -237,7 +250,8 @@ class _Search:
         best = min(found, key=lambda label: (found[label], label))
         return best if found[best] < _GAIN * found[first] else first
 
-    def _file(self) -> None:
+    def file(self) -> None:
+        """Puts what was measured, and what is best of it, into the table."""
         entries = self.table.stages(self.outcome.machine)
         for kernel in reversed(self.kernels):  # of equal stages, that of the kernel with the most work counts
             for offers in kernel.tunable.stages:

@@ -91,7 +91,7 @@ def test_tables_wrap_their_last_column_in_a_window_and_nowhere_else() -> None:
 )
 def test_lists_fit_a_terminal_of_80_columns(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     wide = irtool(*command)[1]
-    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((80, 24)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((80, 24)))
     monkeypatch.setattr("irtool.commands.tables.is_terminal", lambda *_: True)
     narrow = irtool(*command)[1]
     table = [line for line in narrow.splitlines() if "`irtool passes" not in line and "a pipeline, " not in line]
@@ -100,7 +100,7 @@ def test_lists_fit_a_terminal_of_80_columns(command: list[str], monkeypatch: pyt
 
 
 def test_tables_on_a_terminal_are_drawn_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((100, 24)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((100, 24)))
     monkeypatch.setattr("irtool.commands.tables.is_terminal", lambda *_: True)
     monkeypatch.setattr("irtool.commands.manual.is_terminal", lambda *_: True)
     commands = (

@@ -39,6 +39,19 @@ def keys(text: str) -> list[str]:
     return [o.key for t in found for o in t.stages]
 
 
+@pytest.mark.promise("tuning")
+def test_tiles_of_attention_are_offered() -> None:
+    text = "def @main(%q: Tensor[(2, 64, 32), float32], %k: Tensor[(2, 128, 32), float32], %v: Tensor[(2, 128, 64), float32]) {{{}}}"
+    products = "nn.batch_matmul(nn.softmax(nn.batch_matmul(%q, %k, transpose_b=True)), %v, transpose_b=False)"
+    options = Options()
+    ((tunable,), _) = find_tunables(prepared(text.format(products)), options, options.backend.machine())
+    (offers,) = tunable.stages
+    assert len(offers.labels) > 3 and all(label.startswith("attention: ") for label in offers.labels)
+    job = tunable.job(options.backend, options.backend.machine(), {offers.key: offers.labels[1]}, TimingConditions())
+    other = tunable.job(options.backend, options.backend.machine(), {}, TimingConditions())
+    assert job.files != other.files
+
+
 @pytest.fixture
 def timed(monkeypatch):
     """Measurements whose outcome is the test's: seconds by what the generated C says of its schedule."""
@@ -91,6 +104,50 @@ def test_what_is_known_is_not_measured_again(timed) -> None:
     outcome = search(table, 2)
     assert outcome.known == 3 and outcome.measured == 2
     assert len(timed) >= before + 2
+
+
+@pytest.mark.promise("tuning")
+def test_a_choice_that_fails_when_it_is_measured_again_is_dropped_and_the_rest_is_filed(monkeypatch) -> None:
+    seen: list[TimingJob] = []
+
+    def run(self: TimingJob, runner=(), patience=60) -> float:
+        seen.append(self)
+        if len(seen) > 4:
+            raise ToolError("the device has gone")
+        return 1e-6 * (50 if len(seen) == 3 else 100)
+
+    monkeypatch.setattr(TimingJob, "run", run)
+    table = Table()
+    outcome = search(table)
+    assert len(seen) == 5, "nothing else is measured of that stage"
+    assert outcome.measured == 4 and outcome.improved == 0 and "the device has gone" in outcome.failures[0]
+    (entry,) = table.stages(outcome.machine).values()
+    assert entry["choice"] == entry["untuned"] and len(entry["trials"]) == 3, "it is measured anew by a later run"
+
+
+def test_an_interrupted_search_keeps_what_it_measured(monkeypatch) -> None:
+    seen: list[TimingJob] = []
+
+    def run(self: TimingJob, runner=(), patience=60) -> float:
+        seen.append(self)
+        if len(seen) > 2:
+            raise KeyboardInterrupt
+        return 1e-6
+
+    monkeypatch.setattr(TimingJob, "run", run)
+    kept: list[str] = []
+    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
+        tune(
+            prepared(),
+            Options(),
+            Table(),
+            pool,
+            1,
+            Budget(4, each=0.01),
+            keep=lambda t: kept.append(json.dumps(t.data)),
+        )
+    (entry,) = json.loads(kept[-1])["machines"].popitem()[1]["stages"].values()
+    assert len(entry["trials"]) == 2
 
 
 def test_what_is_slower_or_no_faster_is_not_chosen(monkeypatch) -> None:
