@@ -34,7 +34,7 @@ from ..ir.types import distinct_leaves
 from ..lower.naming import kernel_name
 from ..lower.storage import StoragePlan, plan
 from ..ops.base import is_call_to
-from ..passes.primitive_functions import is_primitive
+from ..passes.primitive_functions import is_primitive, only_reshapes
 from .mistakes import NotAStraightLine
 
 _CPU = 1
@@ -201,7 +201,7 @@ class _Graph:
         if isinstance(f, Op):
             return self._named([f.name])
         assert isinstance(f, Function)
-        if f.attrs.get("relay.reshape_only"):
+        if only_reshapes(f):
             return "__nop"
         known = self.kernels.setdefault(structural_hash(f), [])
         for other, name in known:

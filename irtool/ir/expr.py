@@ -363,7 +363,7 @@ class DictAttrs(dict):
 
 LEAVES = (Var, GlobalVar, Constant, Op, Constructor)
 
-_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+CHILDREN_OF: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
     Tuple: lambda e: e.fields,
     TupleGetItem: lambda e: (e.tuple,),
     Call: lambda e: (e.op, *e.args),
@@ -376,11 +376,12 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
     RefWrite: lambda e: (e.ref, e.value),
     **{leaf: lambda e: () for leaf in LEAVES},
 }
+"""The expressions directly below one, by its class: `children` without a call, for what visits every node."""
 
 
 def children(e: Expr) -> tuple[Expr, ...]:
     """The expressions directly below `e`, in order of evaluation."""
-    return _CHILDREN[e.__class__](e)
+    return CHILDREN_OF[e.__class__](e)
 
 
 def _rebuild_match(e: Match, k: Sequence[Expr]) -> Match:
@@ -388,7 +389,7 @@ def _rebuild_match(e: Match, k: Sequence[Expr]) -> Match:
     return Match(k[0], clauses, e.complete, e.span)
 
 
-_REBUILD: dict[type, Callable[[Any, Sequence[Expr]], Any]] = {
+REBUILD_OF: dict[type, Callable[[Any, Sequence[Expr]], Any]] = {
     Tuple: lambda e, k: Tuple(tuple(k), e.span),
     TupleGetItem: lambda e, k: TupleGetItem(k[0], e.index, e.span),
     Call: lambda e, k: Call(k[0], tuple(k[1:]), e.attrs, e.type_args, e.span),
@@ -407,7 +408,7 @@ def rebuild(e: E, kids: Sequence[Expr]) -> E:
     old = children(e)
     for a, b in zip(old, kids, strict=True):
         if a is not b:
-            return _REBUILD[e.__class__](e, kids)
+            return REBUILD_OF[e.__class__](e, kids)
     return e
 
 

@@ -7,7 +7,7 @@ over. Operators and constructors are shared by all programs and have none.
 from __future__ import annotations
 
 from ..diagnostics import Span
-from .expr import _CHILDREN, Constructor, Expr, Function, Let, Op
+from .expr import CHILDREN_OF, Constructor, Expr, Function, Let, Op
 from .walk import binders, post_order
 
 
@@ -17,13 +17,13 @@ def spread_place(root: Expr, span: Span) -> None:
     while stack:
         e = stack.pop()
         if _place(e, span):
-            stack.extend(_CHILDREN[e.__class__](e))
+            stack.extend(CHILDREN_OF[e.__class__](e))
 
 
 def place_by_operands(e: Expr) -> None:
     """Gives a node without a place that of what it is made from: of its first operand that has one."""
     if e.span is None:
-        made_from = (e.value,) if isinstance(e, Let) else _CHILDREN[e.__class__](e)
+        made_from = (e.value,) if isinstance(e, Let) else CHILDREN_OF[e.__class__](e)
         found = next((k.span for k in made_from if k.span is not None), None)
         if found is not None:
             _place(e, found)
@@ -42,7 +42,7 @@ def fill_places(root: Function) -> None:
         place_by_operands(e)
     for e in reversed(order):
         if e.span is not None:
-            for k in (*_CHILDREN[e.__class__](e), *binders(e)):
+            for k in (*CHILDREN_OF[e.__class__](e), *binders(e)):
                 _place(k, e.span)
 
 

@@ -7,7 +7,7 @@ from typing import overload
 
 from ..diagnostics import IrError, UsageError
 from .adt import Clause, Pattern, PatternConstructor, PatternTuple, PatternVar
-from .expr import _CHILDREN, _REBUILD, Expr, Function, Let, Match, Var
+from .expr import CHILDREN_OF, REBUILD_OF, Expr, Function, Let, Match, Var
 from .places import spread_place
 from .types import Type
 from .walk import binders, post_order
@@ -41,11 +41,11 @@ def rewrite(root: Expr, leave: Leave, enter: Enter | None = None, memo: dict[Exp
             if e is None:
                 e = stack.pop()
                 assert e is not None
-                kids = _CHILDREN[e.__class__](e)
+                kids = CHILDREN_OF[e.__class__](e)
                 new = e
                 for k in kids:
                     if memo[k] is not k:
-                        new = _REBUILD[e.__class__](e, [memo[k] for k in kids])
+                        new = REBUILD_OF[e.__class__](e, [memo[k] for k in kids])
                         break
                 made = memo[e] = leave(e, new)
                 if made.span is None and e.span is not None:
@@ -60,7 +60,7 @@ def rewrite(root: Expr, leave: Leave, enter: Enter | None = None, memo: dict[Exp
                         spread_place(replacement, e.span)
                     memo[e] = replacement
                     continue
-            kids = _CHILDREN[e.__class__](e)
+            kids = CHILDREN_OF[e.__class__](e)
             if not kids:
                 made = memo[e] = leave(e, e)
                 if made.span is None and e.span is not None:

@@ -71,7 +71,16 @@ def structural_equal(a: Any, b: Any) -> bool:
         a, b = Module.of(a), Module.of(b)
     if isinstance(a, Module) and isinstance(b, Module):
         return _modules_equal(a, b)
-    return canonical(a) == canonical(b)
+    return _equal(a, b)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """As `structural_equal`, of what is no module: values of constants, which may be large, are compared only where all else is
+    equal, and not with themselves."""
+    first, second = _Writer(apart=True), _Writer(apart=True)
+    if first.write(a) != second.write(b):
+        return False
+    return all(_same_value(x, y) for x, y in zip(first.constants, second.constants, strict=True))
 
 
 def structural_hash(a: Any) -> int:
@@ -91,9 +100,7 @@ def _modules_equal(a: Module, b: Module) -> bool:
         return False
     if canonical(_types_of(a)) != canonical(_types_of(b)):
         return False
-    return all(
-        f is b.functions[name] or canonical(f) == canonical(b.functions[name]) for name, f in a.functions.items()
-    )
+    return all(f is b.functions[name] or _equal(f, b.functions[name]) for name, f in a.functions.items())
 
 
 def _types_of(m: Module) -> tuple[TypeData, ...]:
@@ -126,9 +133,14 @@ _UNBIND = _Unbind()
 
 
 class _Writer:
-    """Writes tokens from a work list, so that no depth of nesting needs Python's stack."""
+    """Writes tokens from a work list, so that no depth of nesting needs Python's stack.
 
-    def __init__(self) -> None:
+    Constants are written with their values, or, `apart`, with their types, and listed as `constants`.
+    """
+
+    def __init__(self, apart: bool = False) -> None:
+        self.apart = apart
+        self.constants: list[Constant] = []
         self.out: list[str] = []
         self.number: dict[Any, int] = {}
         self.count = 0
@@ -200,6 +212,11 @@ class _Writer:
         return ["var", v.type_annotation, _said(v.virtual_device)]
 
     def constant(self, c: Constant) -> None:
+        if self.apart:
+            self.constants.append(c)
+            data = c.data
+            self.out.append(digest_of(c) if isinstance(data, MissingData) else f"constant {c.dtype} {data.shape}")
+            return
         known = self.digests.get(id(c))
         if known is None:
             known = self.digests[id(c)] = (c, digest_of(c))
@@ -344,6 +361,17 @@ def _type_word(t: Type) -> str:
         symbolic = any(isinstance(d, DimVar | DimExpr) for d in t.shape)
         return "" if symbolic else f"Tensor {t.shape} {t.dtype}"
     return f"type {t.name}" if isinstance(t, GlobalTypeVar) else ""
+
+
+def _same_value(a: Constant, b: Constant) -> bool:
+    """True if two constants of one type have the same value, bit by bit but for NaNs."""
+    x, y = a.data, b.data
+    if x is y or isinstance(x, MissingData) or isinstance(y, MissingData):
+        return True  # what is missing was told apart with the types
+    import numpy as np
+
+    p, q = (np.ascontiguousarray(v).reshape(-1).view(np.uint8) for v in (x, y))
+    return np.array_equal(p, q) or (x.dtype.kind == "f" and digest_of(a) == digest_of(b))
 
 
 def digest_of(c: Constant) -> str:

@@ -113,6 +113,12 @@ class TensorType(Type):
         """True if every dimension is an int."""
         return all(isinstance(d, int) for d in self.shape)
 
+    @property
+    def extents(self) -> tuple[int, ...] | None:
+        """The shape as ints; None where a dimension is not one."""
+        found = tuple(int(d) for d in self.shape if isinstance(d, int))
+        return found if len(found) == len(self.shape) else None
+
 
 class TupleType(Type):
     """The type of a tuple."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, Span, nearest
 from .adt import Pattern, PatternConstructor, PatternTuple, bound_vars
-from .expr import _CHILDREN, Constructor, Expr, Function, GlobalVar, Let, Match, Var
+from .expr import CHILDREN_OF, Constructor, Expr, Function, GlobalVar, Let, Match, Var
 from .mistakes import BrokenModule, WrongPattern
 from .module import Module
 
@@ -100,7 +100,7 @@ class _Checker:
             self.check_global(e)
         elif isinstance(e, Constructor):
             self.found += self.check_constructor(e, e.span)
-        return list(_CHILDREN[e.__class__](e))
+        return list(CHILDREN_OF[e.__class__](e))
 
     def use(self, v: Var) -> None:
         if v in self.in_force:

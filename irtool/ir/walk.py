@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from ..post_order import in_post_order
 from .adt import bound_vars
-from .expr import _CHILDREN, Expr, Function, GlobalVar, Let, Match, Var
+from .expr import CHILDREN_OF, Expr, Function, GlobalVar, Let, Match, Var
 
 
 def post_order(*roots: Expr, enter: Callable[[Expr], bool] | None = None) -> list[Expr]:
@@ -15,14 +15,14 @@ def post_order(*roots: Expr, enter: Callable[[Expr], bool] | None = None) -> lis
 
     `enter(e)` returning False keeps the walk from going below `e` (`e` itself is listed).
     """
-    return in_post_order(_CHILDREN, roots, enter=enter)
+    return in_post_order(CHILDREN_OF, roots, enter=enter)
 
 
 def use_counts(*roots: Expr) -> Counter[Expr]:
     """How many edges lead to each node (a root counts one for being a root)."""
     counts: Counter[Expr] = Counter(roots)
     for e in post_order(*roots):
-        counts.update(_CHILDREN[e.__class__](e))
+        counts.update(CHILDREN_OF[e.__class__](e))
     return counts
 
 

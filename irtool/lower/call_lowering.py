@@ -27,7 +27,7 @@ from ..ir.target import Target
 from ..ops.base import call, is_call_to
 from ..passes.devices.placed import placed
 from ..passes.lexical_devices import without_device
-from ..passes.primitive_functions import is_primitive
+from ..passes.primitive_functions import RESHAPE_ONLY, is_primitive, without_wrong_mark
 from ..tir.stmt import PrimFunc
 from .loop_nests import LoopNests
 from .targets import is_target, target_of
@@ -106,7 +106,7 @@ class CallLowering:
             return _lowered_call(new.op.name, new, kernel.attrs, ())
         device = self._devices.get(old)
         name = self.nests.get(kernel, target_of(device, self.targets), device)
-        return new if name is None else _lowered_call(name, new, kernel.attrs, (name,))
+        return new if name is None else _lowered_call(name, new, without_wrong_mark(kernel).attrs, (name,))
 
     def _given(self, kernel: PrimFunc | LoweredText, e: Call) -> Expr:
         """A call of a loop nest that the module has already."""
@@ -154,8 +154,8 @@ def _same(a: Any, b: Function) -> bool:
 def _lowered_call(name: str, e: Call, attrs: Mapping[str, Any], made: Sequence[str]) -> Call:
     """`call_lowered` in the place of `e`, of a kernel with these attributes; `made` are loop nests that belong to it."""
     metadata: dict[str, Any] = {}
-    if attrs.get("relay.reshape_only") and "Compiler" not in attrs:
-        metadata["relay.reshape_only"] = 1
+    if attrs.get(RESHAPE_ONLY) and "Compiler" not in attrs:
+        metadata[RESHAPE_ONLY] = 1
     metadata["relay_attrs"] = {"__dict__": dict(attrs)}
     metadata["all_prim_fn_vars"] = tuple(GlobalVar(n) for n in made)
     return call("call_lowered", GlobalVar(name), Tuple(e.args, e.span), metadata=metadata, span=e.span)

@@ -39,7 +39,7 @@ class TensorGraph:
     """What a primitive function computes.
 
     `inputs` are placeholders: the parameters (tuples flattened), then one for each constant of `constants`, in order.
-    `operators` are the calls in order of evaluation; `anchor` is the most demanding one.
+    `operators` are the calls in order of evaluation.
     """
 
     inputs: tuple[te.Tensor, ...]

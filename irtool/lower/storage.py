@@ -36,6 +36,7 @@ from ..ir.meta import VirtualDevice
 from ..ops.base import is_call_to
 from ..passes.devices.placed import placed
 from ..passes.lexical_devices import without_device
+from ..passes.primitive_functions import RESHAPE_ONLY, only_reshapes
 from ..tir import dtypes
 from .mistakes import DynamicShape
 from .storage_tokens import Token, TokenAllocator
@@ -248,9 +249,9 @@ class _Planner:
         if isinstance(callee, GlobalVar) and self.module is not None:
             callee = self.module.functions.get(callee.name)
         if isinstance(callee, Function):
-            return bool(callee.attrs.get("relay.reshape_only"))
+            return only_reshapes(callee)
         metadata = getattr(e.attrs, "metadata", None)
-        return isinstance(metadata, Mapping) and bool(metadata.get("relay.reshape_only"))
+        return isinstance(metadata, Mapping) and bool(metadata.get(RESHAPE_ONLY))
 
 
 __all__ = ["Piece", "Storage", "StoragePlan", "plan", "type_bytes"]

@@ -76,15 +76,10 @@ class CastLike(Operator):
         return _convert_elements(inputs[0], inputs[1].dtype)
 
 
-def _width(dtype: str) -> int:
-    """Bits that an element of the dtype takes in memory: a bool takes eight."""
-    return 8 if dtype == "bool" else bits(dtype)
-
-
 @operator("reinterpret", "data", pattern=Pattern.ELEMWISE, attrs="CastAttrs", level=3)
 @dataclass(frozen=True)
 class Reinterpret(Operator):
-    """The bits of each element read as another dtype of the same width."""
+    """The bits of each element read as another dtype of the same width; a bool is one bit, which no other dtype is."""
 
     dtype: DType
 
@@ -95,7 +90,7 @@ class Reinterpret(Operator):
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's shape with `dtype`, which is as wide as the data's."""
         x = tensor(types[0])
-        if x is not None and _width(x.dtype) != _width(self.dtype):
+        if x is not None and bits(x.dtype) != bits(self.dtype):
             raise RelationError(f"the bits of {x.dtype} cannot be read as {self.dtype}: the widths differ")
         return x and TensorType(x.shape, self.dtype)
 

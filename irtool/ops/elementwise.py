@@ -100,7 +100,8 @@ class Hardswish(_Elementwise):
 class Clip(_Elementwise):
     """Each element limited to `a_min` … `a_max`; if `a_min` exceeds `a_max`, the result is `a_min`.
 
-    The bounds are cut to whole numbers for integers, and to the range of the dtype.
+    The bounds are cut to whole numbers for integers, and to the range of the dtype. NaN gives `a_max`; a NaN for `a_max` gives
+    `a_min`, and one for `a_min` NaN.
     """
 
     precision = "follow"
@@ -127,7 +128,8 @@ class Clip(_Elementwise):
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         low, high = (number_as(b, x.dtype) for b in self.bounds(x.dtype.name))
-        return np.fmax(np.fmin(x, high), low)
+        least = np.where(x < high, x, high)  # NaN is neither less nor greater, as in C
+        return np.where(least > low, least, low)
 
     def element(self, x: Any) -> Any:
         low, high = (te.const(b, x.dtype) for b in self.bounds(x.dtype))

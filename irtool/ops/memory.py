@@ -165,6 +165,7 @@ class ReshapeTensor(Operator):
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype with the shape `newshape`, of as many elements."""
         x = tensor(types[0], "data")
+        tensor(types[1], "shape")
         if x is not None:
             require_compatible(product(x.shape), product(self.newshape), "the numbers of elements before and after")
         return x and TensorType(self.newshape, x.dtype)

@@ -268,7 +268,8 @@ class Multinomial(Operator):
         shape = (*probs.shape[:-1], int(self.num_samples))
         state, numbers = generate(key, math.prod(shape))
         drawn = to_unit(numbers, "float32").reshape(shape)
-        weights = np.maximum(probs.astype("float32"), np.float32(0))
+        weights = probs.astype("float32")
+        weights = np.where(weights > 0, weights, np.float32(0))  # of NaN and 0 the maximum that C computes is 0
         with np.errstate(all="ignore"):
             cumulative = np.cumsum(weights / weights.sum(-1, keepdims=True), axis=-1, dtype="float32")
         above = cumulative[..., :, None] - drawn[..., None, :]

@@ -35,7 +35,8 @@ class ComposeLinear(FunctionPass):
 
     A layer of this kind is a matrix applied along one axis. It commutes with reshapes and transposes that keep the axis, with
     constants added per channel, and with every resizing that is linear in the elements; a concatenation along the axis
-    divides its columns. Products of matrices are computed in double precision. Only what has no other user is moved.
+    divides its columns. Products of matrices are computed in double precision. Only what has no other user is moved. Infinite
+    elements may give NaN, or none, where the layers one by one do otherwise.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
@@ -293,9 +294,7 @@ def _along(values: Any, shape: tuple[int, ...], axis: int) -> Any:
 
 def _shape(e: Expr) -> tuple[int, ...] | None:
     t = e.checked_type
-    if not isinstance(t, TensorType) or not t.is_static:
-        return None
-    return tuple(int(d) for d in t.shape)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+    return t.extents if isinstance(t, TensorType) else None
 
 
 def _static(e: Expr) -> tuple[int, ...]:

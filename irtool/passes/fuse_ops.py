@@ -28,7 +28,7 @@ from .config_option import ConfigOption
 from .context import PassContext
 from .fusion.graph import DataflowGraph, dataflow_graph
 from .fusion.groups import Groups
-from .primitive_functions import is_finished, separate_primitives
+from .primitive_functions import RESHAPE_ONLY, is_finished, separate_primitives
 
 MOST_FUSED = 256
 """Nodes in one group, unless `relay.FuseOps.max_depth` says otherwise."""
@@ -174,7 +174,7 @@ class _Fuser:
         has_call, reshapes = _inspect(body)
         attrs = {"Primitive": int(has_call)}
         if has_call and reshapes:
-            attrs["relay.reshape_only"] = 1
+            attrs[RESHAPE_ONLY] = 1
         result = old.checked_type
         function = Function(tuple(params.values()), body, result, (), attrs, old.span)
         if body.checked_type is not None and result is not None:

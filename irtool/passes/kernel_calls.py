@@ -9,7 +9,7 @@ from typing import Any
 from ..ir import Call, Expr, Function, GlobalVar, Module, Tuple, Var
 from ..ir.meta import MetaNode
 from ..ops.base import is_call_to
-from .primitive_functions import is_primitive
+from .primitive_functions import RESHAPE_ONLY, is_primitive, without_wrong_mark
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class KernelCall:
     @property
     def only_reshapes(self) -> bool:
         """Whether the kernel gives its first argument another shape and does nothing else."""
-        return bool(self.attrs.get("relay.reshape_only"))
+        return bool(self.attrs.get(RESHAPE_ONLY))
 
 
 def kernel_call(e: Expr, module: Module, bound: Mapping[Var, Expr]) -> KernelCall | None:
@@ -51,7 +51,7 @@ def kernel_call(e: Expr, module: Module, bound: Mapping[Var, Expr]) -> KernelCal
         function = bound.get(function)
     if not isinstance(function, Function) or not is_primitive(function):
         return None
-    return KernelCall(e.op, e.args, function.attrs, {})
+    return KernelCall(e.op, e.args, without_wrong_mark(function).attrs, {})
 
 
 def _fields(attrs: Any) -> Mapping[str, Any]:

@@ -39,6 +39,7 @@ from ..trampoline import trampoline
 from .base import FunctionPass, register_pass
 from .config_option import ConfigOption
 from .context import PassContext
+from .primitive_functions import without_wrong_mark
 
 
 @register_pass(
@@ -125,7 +126,8 @@ class _Converter:
             assert isinstance(old, Let)
             return self.typed(with_binders(new, {old.var: self.memo.get(old.var, old.var)}))  # type: ignore[dict-item]  # a variable becomes a variable
         if isinstance(new, Function):
-            return without_return_type(new)
+            # typed here, once: each of several calls would otherwise infer a copy of its own
+            return self.typed(without_return_type(without_wrong_mark(new)))
         if isinstance(old, RefCreate | RefWrite) and isinstance(new, RefCreate | RefWrite):
             value = self.restored(old.value, new.value)
             kept = RefCreate(value, new.span) if isinstance(new, RefCreate) else RefWrite(new.ref, value, new.span)

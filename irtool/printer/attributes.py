@@ -13,6 +13,7 @@ from .literals import float_digits, string_literal
 from .metadata import References, missing_reference
 
 Steps = Generator[Any, Any, str]
+_INT32 = 2147483647
 
 
 class AttributeText:
@@ -162,7 +163,7 @@ _CLOSE = _Raw("]")
 _COMMA = _Raw(", ")
 
 _SIMPLE: dict[type, Callable[[Any], str]] = {
-    int: str,
+    int: lambda v: str(v) if -_INT32 - 1 <= v <= _INT32 else f"{v}i64",  # as a number without suffix is read
     bool: str,
     str: string_literal,
     float: lambda v: float_digits(v) + "f",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir import Constant, Constructor, Expr, GlobalVar, Op, Var
-from ..ir.expr import _CHILDREN
+from ..ir.expr import CHILDREN_OF
 
 Text = Any
 """A string, or a list of texts; joined once at the end."""
@@ -98,7 +98,7 @@ class Bindings:
         if self._open:
             self._home[e] = self._open[-1]
         if self._waiting:
-            for k in _CHILDREN[e.__class__](e):
+            for k in CHILDREN_OF[e.__class__](e):
                 enclosing = self._home.get(k)
                 while enclosing is not None:
                     if enclosing in self._waiting:
@@ -116,7 +116,7 @@ def count_uses(root: Expr) -> dict[Expr, int]:
     stack = [root]
     while stack:
         e = stack.pop()
-        for k in _CHILDREN[e.__class__](e):
+        for k in CHILDREN_OF[e.__class__](e):
             if k in uses:
                 uses[k] += 1
             else:

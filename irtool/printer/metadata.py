@@ -1,7 +1,8 @@
 """References into the metadata section: `meta[relay.Constant][3]`.
 
 What has no text of its own (tensors, symbolic dimensions, devices, attributes of operators that declare none) is listed by
-kind in the order in which it is met; the same object is listed once.
+kind in the order in which it is met; the same object is listed once, and so is arithmetic on dimensions that is equal: types are
+inferred anew where the text is read, with objects of their own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ class References:
 
     def __init__(self) -> None:
         self.entries: dict[str, list[Any]] = {}
-        self._known: dict[int, str] = {}
+        self._known: dict[object, str] = {}
         self._kept: list[Any] = []
         self.taken: set[tuple[str, int]] = set()
         """Missing objects whose index went to another one: they have to be reserved before anything is printed."""
@@ -29,7 +30,8 @@ class References:
 
     def refer(self, node: Any) -> str:
         """The reference to `node`, which is listed if it was not yet."""
-        known = self._known.get(id(node))
+        identity: object = node if node.__class__ is DimExpr else id(node)
+        known = self._known.get(identity)
         if known is None:
             missing = missing_reference(node)
             if missing is not None:
@@ -43,7 +45,7 @@ class References:
                 listed = self.entries.setdefault(key, [])
                 known = f"meta[{key}][{len(listed)}]"
                 listed.append(node)
-            self._known[id(node)] = known
+            self._known[identity] = known
             self._kept.append(node)
         return known
 

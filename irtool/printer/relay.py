@@ -48,7 +48,7 @@ from ..ir import (
     Var,
 )
 from ..ir.attributes import stated
-from ..ir.expr import _CHILDREN
+from ..ir.expr import CHILDREN_OF
 from ..ir.meta import MetaNode
 from ..trampoline import trampoline
 from .attributes import AttributeText
@@ -205,7 +205,7 @@ class RelayPrinter(Bindings):
             elif cls is Tuple or cls is TupleGetItem:
                 stack.append(e)
                 stack.append(None)
-                stack.extend(_CHILDREN[cls](e)[::-1])
+                stack.extend(CHILDREN_OF[cls](e)[::-1])
             elif cls in IN_PLACE:
                 memo[e] = self._leaf(e)
             else:

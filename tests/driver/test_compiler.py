@@ -59,6 +59,18 @@ def test_vectors_follow_the_processor(mcpu: str, vector: int) -> None:
     assert Compiler(mcpu="none").processor_flags == []
 
 
+@pytest.mark.parametrize(("macros", "spared"), [("GNUC", True), ("GNUC clang", False), ("TINYC", False)])
+def test_gcc_alone_is_spared_work_that_finds_nothing(
+    macros: str, spared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "".join(f"#define __{m}__ 1\n" for m in macros.split())
+    monkeypatch.setattr("irtool.backends.toolchain.compiler.read_macros", lambda full: (said, ""))
+    ran: list[str] = []
+    monkeypatch.setattr(Compiler, "_run", lambda self, jobs, folder: ran.extend(*jobs))
+    Compiler(mcpu="none").objects(["a.c"], tmp_path)
+    assert ("-fno-tree-ccp" in ran) == spared and ran[-1] == "a.c"
+
+
 def test_flags_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CFLAGS", "-DONE='1 2'")
     monkeypatch.setenv("CC", "gcc -m64")

@@ -4,6 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -57,6 +58,28 @@ def test_a_reshape_shares_its_operand_once_lowered() -> None:
     }"""
     assert ids(text) == [0, 1, 1]
     assert ids(text, lowered=False) == [0, 1, 2]
+
+
+def test_a_kernel_that_does_more_than_its_mark_says_shares_nothing() -> None:
+    """A pass has put a cast into it, which copies."""
+    text = """def @main(%x: Tensor[(2, 4), float32]) {
+      let %f = fn (%p0: Tensor[(2, 4), float32], Primitive=1) { exp(%p0) };
+      let %y = %f(%x);
+      let %g = fn (%q0: Tensor[(2, 4), float32], Primitive=1, relay.reshape_only=1) {
+        reshape(cast(%q0, dtype="int32"), newshape=[8])
+      };
+      let %z = %g(%y);
+      %z
+    }"""
+    module = irtool.infer_types(irtool.parse(VERSION + text))
+    calls = [e for e in post_order(module["main"].body) if isinstance(e, Call) and isinstance(e.op, Var)]
+    found = plan(module)
+    assert len({found[e].ids for e in calls}) == 2
+    allocated = irtool.run_passes(module, "ManifestAlloc")
+    x = np.arange(8, dtype="float32").reshape(2, 4) / 8
+    np.testing.assert_array_equal(irtool.evaluate(allocated, [x]), irtool.evaluate(module, [x]))
+    lowered = irtool.to_text(irtool.run_passes(module, "LowerTE"))
+    assert "reshape_only" not in lowered
 
 
 def test_memory_much_too_small_is_not_taken() -> None:
@@ -218,8 +241,9 @@ def test_the_plan_of_the_peer() -> None:
         params = ", ".join(
             f"%p{n}_{k}: Tensor[({', '.join(map(str, shapes[i]))}), float32]" for k, i in enumerate(inputs)
         )
-        mark = ", relay.reshape_only=1" if node["name"] == "reshape_nop" else ""
-        body = f'zeros(shape={shapes[n]}, dtype="float32")'
+        mark, body = "", f'zeros(shape={shapes[n]}, dtype="float32")'
+        if node["name"] == "reshape_nop":
+            mark, body = ", relay.reshape_only=1", f"reshape(%p{n}_0, newshape={shapes[n]})"
         lines.append(f"  let %f{n} = fn ({params}, Primitive=1{mark}) {{ {body} }};")
         lines.append(f"  let %v{n} = %f{n}({', '.join(names[i] for i in inputs)});")
         names[n] = f"%v{n}"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import irtool
 from irtool.ops import operators
 from irtool.ops.threefry import ALL_ONES, generate, hash_words, split
 
@@ -53,3 +54,14 @@ def test_multinomial_draws_in_proportion_and_never_what_cannot_be():
     _, drawn = evaluate("random.multinomial", ZERO, weights, num_samples=4000)
     counts = np.bincount(drawn, minlength=4)
     assert counts[0] == counts[3] == 0 and abs(counts[2] / 4000 - 0.75) < 0.03
+
+
+def test_no_number_is_drawn_by_a_weight_that_is_none() -> None:
+    """A NaN among the weights counts as 0, as a negative number does."""
+    text = "def @main(%k: Tensor[(10), uint64], %p: Tensor[(3), float32]) { random.multinomial(%k, %p, num_samples=8) }"
+    module = irtool.parse(text)
+    key = np.arange(10, dtype="uint64")
+    _, found = irtool.evaluate(module, [key, np.array([np.nan, 1, 2], "float32")])
+    _, wanted = irtool.evaluate(module, [key, np.array([0, 1, 2], "float32")])
+    np.testing.assert_array_equal(found, wanted)
+    assert set(found.tolist()) <= {1, 2}

@@ -128,7 +128,16 @@ def test_half_characters_are_refused_wherever_they_stand():
 
 
 @pytest.mark.parametrize(
-    "device", ["2", '"x"', "{}", "Target()", 'VirtualDevice(device_type="x")', "VirtualDevice(target=3)"]
+    "device",
+    [
+        "2",
+        '"x"',
+        "{}",
+        "Target()",
+        'VirtualDevice(device_type="x")',
+        "VirtualDevice(target=3)",
+        "VirtualDevice(virtual_device_id=2147483648)",
+    ],
 )
 def test_devices_that_are_none(device):
     refused(f"def @main(%x {{virtual_device={device}}}: int8) {{ %x }}")

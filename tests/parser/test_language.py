@@ -95,6 +95,14 @@ def test_literals(text, dtype, value):
     assert not e.data.flags.writeable
 
 
+def test_the_least_integer_in_an_attribute():
+    for text in ("-9223372036854775808", "-9223372036854775808i64", "- 9223372036854775808i64"):
+        assert parse_expr(f"sum(1f, axis=[{text}])").attrs.axis == (-(2**63),)
+    for text in ("9223372036854775808", "-9223372036854775809", "--9223372036854775808i64"):
+        with pytest.raises(IrError, match="does not fit in int64"):
+            parse_expr(f"sum(1f, axis=[{text}])")
+
+
 def test_nan():
     assert np.isnan(parse_expr("nanf").data)
 
@@ -338,6 +346,13 @@ def test_placement():
     f = function(text)
     assert f.params[0].virtual_device == VirtualDevice(1, 0)
     assert f.virtual_device == VirtualDevice(2) and f.attrs == {}
+
+
+def test_numbers_of_devices_have_no_width():
+    text = "def @main(%x {virtual_device=VirtualDevice(device_type=1i64, virtual_device_id=-1i64)}: int32) { %x }"
+    device = function(text).params[0].virtual_device
+    assert device == VirtualDevice(1, -1)
+    assert type(device.device_type) is type(device.virtual_device_id) is int
 
 
 def test_names_of_importers():

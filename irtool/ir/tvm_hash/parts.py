@@ -112,7 +112,7 @@ def _part(value: Any) -> Any:
     if cls is bool:
         return integer_node(int(value), "bool")
     if cls is int:
-        return integer_node(value)
+        return integer_node(value, "int32" if -(1 << 31) <= value < 1 << 31 else "int64")
     if cls is Int64:
         return integer_node(int(value), "int64")
     if cls is float:

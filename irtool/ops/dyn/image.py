@@ -44,6 +44,8 @@ class DynResize2D(Dynamic):
         """The data's layout with `?` for height and width; `out_dtype` or the data's dtype."""
         Method(self.method.lower(), self.coordinate_transformation_mode, self.rounding_method).check()
         data = tensor(types[0], "data")
+        for type, name in zip(types[1:], self.arguments[1:], strict=True):
+            tensor(type, name)
         if data is None:
             return None
         shape = set_spatial(data.shape, self.layout, "NCHW", (ANY, ANY))

@@ -49,9 +49,15 @@ def finish(total: np.ndarray, out_dtype: str | np.dtype) -> np.ndarray:
 
 
 def operands(a: np.ndarray, b: np.ndarray, depth: int, out_dtype: str | np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """Both operands in the dtype in which their products are summed."""
+    """Both operands in the dtype in which their products are summed.
+
+    Where the result is an integer, floats are first cut to its dtype; where it is bool, every number becomes one, so that the sum
+    tells whether any product is True (numbers that cancel do not).
+    """
     out = as_dtype(out_dtype)
-    if is_integer(out):
+    if out.kind == "b":
+        a, b = convert(a, out), convert(b, out)
+    elif is_integer(out):
         a = a if is_integer(a.dtype) else convert(a, out)
         b = b if is_integer(b.dtype) else convert(b, out)
     dtype = accumulator(a.dtype, b.dtype, depth, out)

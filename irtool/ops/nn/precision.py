@@ -13,6 +13,11 @@ def widen(x: np.ndarray) -> np.ndarray:
     return x.astype(np.float32)
 
 
+def sums_dtype(dtype: np.dtype) -> np.dtype:
+    """What sums of that dtype are formed in: float32 for a floating-point type of 16 bits or fewer, else the same."""
+    return widen(np.empty(0, dtype)).dtype
+
+
 def narrow(x: np.ndarray, dtype: np.dtype | str) -> np.ndarray:
     """`x` as `dtype`."""
     return convert(x, dtype)

@@ -18,16 +18,17 @@ from ..shapes import add, require_rank, same_shape, sub, tensor
 from .blocks import unfilled
 from .conv import PackedConvolution
 from .convolve import output_extents, pad_spatial
+from .gemm import as_dtype
 from .geometry import in_layout, pad_amounts
-from .precision import narrow, widen
+from .precision import narrow, sums_dtype, widen
 from .winograd_expression import transformed_weights, winograd_convolution
 from .winograd_transform import matrices, points
 
 
 def transform_axes(x: np.ndarray, matrix: np.ndarray, axes: Sequence[int]) -> np.ndarray:
-    """`x` with `matrix` applied along each of the axes."""
+    """`x` with `matrix`, in the dtype of `x`, applied along each of the axes."""
     for axis in axes:
-        x = np.moveaxis(np.tensordot(matrix.astype(x.dtype), x, axes=(1, axis)), 0, axis)
+        x = np.moveaxis(np.tensordot(narrow(matrix, x.dtype), x, axes=(1, axis)), 0, axis)
     return x
 
 
@@ -178,7 +179,11 @@ class Conv3DWinogradWeights(WinogradWeights):
 
 
 class WinogradConvolution(PackedConvolution):
-    """A convolution with transformed weights: stride and dilation must be 1, and there are no groups."""
+    """A convolution with transformed weights: stride and dilation must be 1, and there are no groups.
+
+    Operands, matrices and sums are of the result's dtype (float32 for 16-bit floats), as in TVM. For an integer result they are
+    all cut to integers first, as those of `nn.conv2d` are: exact with tiles of 2 and kernels of 3, whose matrices are whole.
+    """
 
     tile_size: int
 
@@ -236,10 +241,11 @@ class WinogradConvolution(PackedConvolution):
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         assert self.kernel_size is not None
         data_layout, _, out_layout = self.layouts()
-        x = widen(convert(data, data_layout, self.data_form))
+        out_dtype = as_dtype(self.out_dtype or data.dtype.name)
+        x, w = (narrow(v, sums_dtype(out_dtype)) for v in (convert(data, data_layout, self.data_form), weight))
         pads: Any = pad_amounts(self.padding, self.rank)
-        y = winograd(x, weight.astype(x.dtype), pads, self.kernel_size, self.tile_size, self.transformed())
-        return convert(narrow(y, self.out_dtype or data.dtype), self.data_form, out_layout)
+        y = winograd(x, w, pads, self.kernel_size, self.tile_size, self.transformed())
+        return convert(narrow(y, out_dtype), self.data_form, out_layout)
 
 
 @operator(

@@ -63,6 +63,7 @@ class NonMaxSuppression(Operator):
         1)`.
         """
         data, valid = tensor(types[0], "data"), tensor(types[1], "valid_count")
+        tensor(types[2], "indices")
         if data is None or valid is None:
             return None
         require_rank(data, 3, "data")

@@ -11,6 +11,7 @@ from ...ir import Int64
 from ...ir.meta import MetaNode, VirtualDevice
 from ...ops.base import op, operators
 from ..literals import read_attribute_number, read_string
+from ..mistakes import NumberOutOfRange
 from .leaves import Leaves, plain_words
 
 _LONGEST_NUMBER = 400
@@ -105,6 +106,14 @@ class Attributes(Leaves):
         if wrong is not None:
             self.error(f"a VirtualDevice has another kind of {wrong}", s, e)
             return None
+        # The metadata of a module hold these numbers without a width.
+        given = {key: int(value) if isinstance(value, int) else value for key, value in given.items()}
+        wide = next(
+            (key for key, value in given.items() if isinstance(value, int) and not -(2**31) <= value < 2**31), None
+        )
+        if wide is not None:
+            self.error(f"{wide}={given[wide]} does not fit 32 bits", s, e, code=NumberOutOfRange)
+            return None
         return VirtualDevice(**given)
 
     def attr_unit(self, v: list, s: int, e: int) -> tuple:
@@ -126,16 +135,19 @@ class Attributes(Leaves):
         return {key: value for key, value, *_ in v[1]}
 
     def attr_number(self, v: list, s: int, e: int) -> int | float:
-        return self._attribute_number(v[0], s, e)
+        try:
+            return read_attribute_number(v[0])
+        except ValueError as error:
+            # -9223372036854775808 is a number, though without its sign it is none: wait for the sign
+            self.doubtful[e] = (str(error), self.span(s, e))
+            return 0
 
     def attr_negative(self, v: list, s: int, e: int) -> int | float:
+        self.doubtful.pop(e, None)
         if e - s > _LONGEST_NUMBER:
             return Int64(-v[1]) if isinstance(v[1], Int64) else -v[1]
-        return self._attribute_number("".join(self.source.text[s:e].split()), s, e)
-
-    def _attribute_number(self, text: str, s: int, e: int) -> int | float:
         try:
-            return read_attribute_number(text)
+            return read_attribute_number("".join(self.source.text[s:e].split()))
         except ValueError as error:
-            self.error(str(error), s, e)
+            self.error(str(error), s, e, code=NumberOutOfRange)
             return 0

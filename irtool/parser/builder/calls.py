@@ -8,7 +8,7 @@ from typing import Any
 
 from ...diagnostics import IrError, Span
 from ...ir import Call, Constant, DictAttrs, Expr, Op, TupleGetItem, Var
-from ...ir.expr import _CHILDREN
+from ...ir.expr import CHILDREN_OF
 from ...ir.meta import MetaNode
 from ...ops.base import Operator, op, operators
 from ..mistakes import MisplacedArgument, UnknownOperator
@@ -16,7 +16,7 @@ from ..undecided import with_missing_values, without_values
 from .leaves import Leaves, plain_words
 
 _LITERAL = re.compile(r"-?(?:\d[\w.]*(?:[eE][+-]\w+)?|inf\w*|nan\w*)")
-_EXPRESSIONS = frozenset(_CHILDREN)
+_EXPRESSIONS = frozenset(CHILDREN_OF)
 _PRECEDENCE = {
     "*": (12, "multiply"),
     "/": (12, "divide"),

@@ -89,7 +89,11 @@ def batch_matmul(s: Site) -> Expr:
     depth, columns = s.shape(0)[2], s.shape(1)[1]
     first = call("nn.batch_matmul", x, y, out_dtype=at.out_dtype, transpose_a=False, transpose_b=True)
     second = multiply(y_zero, _sum(x, [2], keepdims=True))
-    third = call("reshape", multiply(x_zero, _sum(y, [2], keepdims=True)), newshape=[0, 1, columns])
+    sums = multiply(x_zero, _sum(y, [2], keepdims=True))
+    if columns == 0:
+        third = reshape_to(sums, (s.shape(1)[0], 1, columns))
+    else:
+        third = call("reshape", sums, newshape=[0, 1, columns])  # 0 copies the number of products
     if not (is_scalar(x_zero) and is_scalar(y_zero)):
         fourth = multiply(multiply(x_zero, y_zero), int32(depth))
         return _combine((first, second, third, fourth), (-1, -1))
