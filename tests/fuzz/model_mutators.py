@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
-INTS = (0, 1, -1, 2, 3, 7, 64, 65536, 2**31 - 1, -(2**31), 2**40, 2**63 - 1, -(2**63))
-FLOATS = (0.0, -1.0, 1e38, -1e38, float("inf"), float("nan"), 1e-45)
-STRINGS = (b"", b"\xff\xfe", b"constant", b"SAME_LOWER", b"reverse", b"linear", b"x" * 1000, b"*/ }\n")
+from irtool.frontends.onnx.operator import onnx_operators
+
+INTS = (0, 1, -1, 2, 3, 7, 64, 65536, 2**20, 2**31 - 1, -(2**31), 2**31, 2**40, 2**62, 2**63 - 1, -(2**63))
+FLOATS = (0.0, -1.0, 0.5, 2.0, 1e38, -1e38, float("inf"), float("-inf"), float("nan"), 1e-45)
+STRINGS = (b"", b"\xff\xfe", b"constant", b"SAME_LOWER", b"reverse", b"linear", b"x" * 1000, b"*/ }\n", b"\0", b'"')
+SHAPES = (
+    *((), (0,), (1,), (3,), (2, 3), (0, 3), (3, 0), (2, 3, 4), (1, 0, 3), (1, 2, 3, 4), (1, 2, 0, 4), (1, 2, 3, 4, 5)),
+    *((1,) * 7, (2**31, 2), (2**62, 1, 1), (0, 2**62), (2**32, 2**32), (1, 2, 2**31, 2), (1, 2**16, 2**16, 1)),
+)
+"""Shapes of any rank, empty ones, and those of tensors that are larger than any machine."""
 
 Mutator = Callable[[Any, random.Random], None]
 MUTATORS: list[Mutator] = []
@@ -123,8 +131,65 @@ def _change_operator(model: Any, draw: random.Random) -> None:
         node = draw.choice(nodes)
         others = [n.op_type for n in nodes]
         node.op_type = draw.choice((*others, *OPERATORS, "Nothing", ""))
-        if draw.random() < 0.1:
+        if draw.random() < 0.5:
+            node.domain, _, node.op_type = draw.choice(_known_operators()).rpartition(".")
+        elif draw.random() < 0.1:
             node.domain = draw.choice(("own", "com.microsoft", "\n", "ai.onnx"))
+
+
+@cache
+def _known_operators() -> tuple[str, ...]:
+    return tuple(sorted(onnx_operators.names()))
+
+
+@_mutator
+def _order_inputs(model: Any, draw: random.Random) -> None:
+    """Inputs of a node in another order, one left out in between, or one in place of all."""
+    nodes = [n for n in _nodes(model) if n.input]
+    if nodes:
+        node = draw.choice(nodes)
+        names, how = list(node.input), draw.randrange(3)
+        if how == 0:
+            draw.shuffle(names)
+        elif how == 1:
+            names[draw.randrange(len(names))] = ""
+        else:
+            names = [draw.choice(names)] * len(names)
+        node.input[:] = names
+
+
+@_mutator
+def _double(model: Any, draw: random.Random) -> None:
+    """A thing with a name twice: an input, an output, an initializer, an opset, a function."""
+    lists = [model.opset_import, model.functions]
+    for g in _graphs(model):
+        lists += [g.input, g.output, *([g.initializer] if hasattr(g, "initializer") else [])]
+    chosen = draw.choice([values for values in lists if len(values)] or [None])
+    if chosen is not None:
+        chosen.append(draw.choice(list(chosen)))
+
+
+@_mutator
+def _add_attribute(model: Any, draw: random.Random) -> None:
+    """One that the operator has, and the node does not say: of its kind, with any value; or of another kind."""
+    import onnx
+
+    nodes = [n for n in _nodes(model) if n.op_type]
+    node = draw.choice(nodes) if nodes else None
+    if node is None or not onnx.defs.has(node.op_type, node.domain):
+        return
+    names = sorted(onnx.defs.get_schema(node.op_type, node.domain).attributes.items())
+    if not names:
+        return
+    name, known = draw.choice(names)
+    a = node.attribute.add(name=name, type=int(known.type.value) if draw.random() < 0.8 else draw.randrange(1, 9))
+    for _ in range(draw.choice((1, 1, 2, 4))):
+        if a.type == a.FLOATS:
+            a.floats.append(draw.choice(FLOATS))
+        elif a.type == a.STRINGS:
+            a.strings.append(draw.choice(STRINGS))
+        else:
+            _change_value(a, draw)
 
 
 @_mutator
@@ -162,6 +227,18 @@ def _change_value(a: Any, draw: random.Random) -> None:
             a.ints.pop()
         else:
             a.ints.append(draw.choice(INTS))
+    elif a.type == a.FLOATS:
+        if a.floats and draw.random() < 0.6:
+            a.floats[draw.randrange(len(a.floats))] = draw.choice(FLOATS)
+        elif a.floats and draw.random() < 0.5:
+            a.floats.pop()
+        else:
+            a.floats.append(draw.choice(FLOATS))
+    elif a.type == a.STRINGS:
+        if a.strings and draw.random() < 0.6:
+            a.strings[draw.randrange(len(a.strings))] = draw.choice(STRINGS)
+        else:
+            a.strings.append(draw.choice(STRINGS))
     elif a.type == a.TENSOR:
         _change_tensor(a.t, draw)
 
@@ -174,8 +251,10 @@ def _change_some_tensor(model: Any, draw: random.Random) -> None:
 
 
 def _change_tensor(t: Any, draw: random.Random) -> None:
-    how = draw.randrange(7)
-    if how == 0:
+    how = draw.randrange(8)
+    if how == 7:
+        _change_number(t, draw)
+    elif how == 0:
         t.data_type = draw.randrange(27)
     elif how == 1 and t.dims:
         t.dims[draw.randrange(len(t.dims))] = draw.choice(INTS)
@@ -195,6 +274,37 @@ def _change_tensor(t: Any, draw: random.Random) -> None:
         t.data_location = 1
         entry = t.external_data.add()
         entry.key, entry.value = "location", draw.choice(("../x", "/etc/passwd", "", "x", "a\0b", "C:\\x", "a/../../b"))
+
+
+def _change_number(t: Any, draw: random.Random) -> None:
+    """An element of a vector of integers, as shapes, axes and counts are, by any number."""
+    if t.data_type == 7 and len(t.raw_data) >= 8:
+        at = 8 * draw.randrange(len(t.raw_data) // 8)
+        t.raw_data = t.raw_data[:at] + draw.choice(INTS).to_bytes(8, "little", signed=True) + t.raw_data[at + 8 :]
+    elif t.int64_data:
+        t.int64_data[draw.randrange(len(t.int64_data))] = draw.choice(INTS)
+    elif t.float_data:
+        t.float_data[draw.randrange(len(t.float_data))] = draw.choice(FLOATS)
+
+
+@_mutator
+def _change_shape(model: Any, draw: random.Random) -> None:
+    """Another rank, for one input or for all that have the same one."""
+    found = [i for i in model.graph.input if i.type.HasField("tensor_type")]
+    if found:
+        chosen, shape = draw.choice(found), draw.choice(SHAPES)
+        before = chosen.type.tensor_type.shape.SerializeToString()
+        for i in found if draw.random() < 0.3 else [chosen]:
+            if i.type.tensor_type.shape.SerializeToString() == before:
+                _set_shape(i, shape)
+
+
+def _set_shape(value: Any, shape: tuple[int, ...]) -> None:
+    tensor = value.type.tensor_type
+    tensor.ClearField("shape")
+    tensor.shape.SetInParent()
+    for d in shape:
+        tensor.shape.dim.add().dim_value = d
 
 
 @_mutator

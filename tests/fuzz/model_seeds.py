@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from tests.fuzz.microsoft_seeds import microsoft_seeds
+
 HEAD = '<ir_version: 8, opset_import: ["": 17, "own": 1]>\n'
 TEXTS = (
     """
@@ -114,7 +116,7 @@ def seeds() -> tuple[bytes, ...]:
 
 @cache
 def wide_seeds() -> tuple[bytes, ...]:
-    """These, and those of the backend suite."""
+    """These, those of operators of ONNX Runtime, and those of the backend suite."""
     from onnx.backend.test.loader import load_model_tests
 
     found: list[Any] = []
@@ -126,4 +128,4 @@ def wide_seeds() -> tuple[bytes, ...]:
                     found.append(file.read())
             else:
                 found.append(model.SerializeToString())
-    return (*seeds(), *(m for m in found if len(m) < 1 << 16))
+    return (*seeds(), *microsoft_seeds(), *(m for m in found if len(m) < 1 << 16))

@@ -10,6 +10,7 @@ import pytest
 
 import irtool
 from irtool.ops import operators
+from irtool.passes.bind import bind_params
 from tests.fuzz import harness
 from tests.fuzz.compiled import (
     Compiled,
@@ -17,6 +18,8 @@ from tests.fuzz.compiled import (
     compare,
     draw_program,
     hostile,
+    is_rearranged,
+    is_sensitive,
     run_compiled,
     write_compiled,
 )
@@ -68,6 +71,33 @@ def test_a_difference_is_noticed_and_written(monkeypatch: pytest.MonkeyPatch, tm
     found = compare({1: right.built(tmp_path), 2: wrong.built(tmp_path)}, tmp_path)
     assert {s: o.kind for s, o in found.items()} == {1: "agreed", 2: "sensitive"} or found[2].kind == "failed"
     assert "differs by up to" in found[2].message
+
+
+def test_what_a_build_rearranges_is_no_failure() -> None:
+    """A build composes two layers: infinities of both signs, which meet behind the first, do not meet any more."""
+    text = """def @main(%x: Tensor[(1, 1, 2, 2), float32], %a: Tensor[(4, 1, 1, 1), float32], %b: Tensor[(1, 4, 1, 1), float32]) {
+      %0 = nn.conv2d(%x, %a, channels=4, kernel_size=[1, 1]);
+      nn.conv2d(%0, %b, channels=1, kernel_size=[1, 1])
+    }"""
+    weights = {"a": np.array([1, -1, 1, 1], "float32").reshape(4, 1, 1, 1), "b": np.ones((1, 4, 1, 1), "float32")}
+    module = irtool.infer_types(bind_params(irtool.parse(text), weights))
+    inputs = [np.array([[[[np.inf, 1], [2, 3]]]], "float32")]
+    with np.errstate(all="ignore"):
+        want = irtool.evaluate(module, inputs)
+    assert is_rearranged(Program("m0", module, inputs, want, {"opt_level": 3}))
+    assert not is_rearranged(Program("m0", module, inputs, want, {"opt_level": 1}))
+
+
+def test_sums_of_large_integers_in_floats_are_sensitive() -> None:
+    def of(numbers: list[int], dtype: str) -> Program:
+        text = f'def @main(%x: Tensor[(1, 2), int32], %w: Tensor[(1, 2), int32]) {{ nn.dense(%x, %w, units=1, out_dtype="{dtype}") }}'
+        module = irtool.infer_types(irtool.parse(text))
+        inputs = [np.array([numbers], "int32"), np.array([[1, -1]], "int32")]
+        return Program("m0", module, inputs, irtool.evaluate(module, inputs))
+
+    assert is_sensitive(of([2**31 - 1, 2**31 - 100], "float32"))
+    assert not is_sensitive(of([2**31 - 1, 2**31 - 100], "int64"))
+    assert not is_sensitive(of([7, 3], "float32"))
 
 
 def test_what_dies_is_found_among_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

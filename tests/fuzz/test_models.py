@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from irtool.frontends.onnx.operator import OnnxOperator
+from tests.fuzz.microsoft_seeds import microsoft_seeds
 from tests.fuzz.model_mutators import MUTATORS, mutate_model
 from tests.fuzz.model_seeds import seeds
 from tests.fuzz.model_trial import run_model_trial, try_model, write_model_failure
@@ -25,7 +26,8 @@ def test_mutants_are_refused_or_imported() -> None:
 
 
 def test_seeds_are_accepted() -> None:
-    assert [try_model(seed).message for seed in seeds()] == [""] * len(seeds())
+    every = (*seeds(), *microsoft_seeds())
+    assert [try_model(seed).message for seed in every] == [""] * len(every)
 
 
 def test_seeds_decide() -> None:

@@ -52,18 +52,20 @@ class StuckError(BaseException):
 
 @contextmanager
 def limited_time(seconds: int = LONGEST_TRIAL) -> Iterator[None]:
-    """Within it, StuckError is raised after so many seconds (in the main thread, where signals arrive)."""
+    """Within it, StuckError is raised after so many seconds of the processor's time (in the main thread, where signals arrive): a
+    machine that is busy with other things is no defect.
+    """
 
     def stop(*args: Any) -> None:
         raise StuckError(f"not done after {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @cache

@@ -13,7 +13,7 @@ from irtool.diagnostics import IrError
 from irtool.ir import TensorType, tuple_leaves
 from irtool.passes.bind import bind_params
 from tests.fuzz.agreement import LARGEST, LateError, limited, size_of
-from tests.fuzz.calls import DrawnCall, draw_call, names
+from tests.fuzz.calls import DrawnCall, Tensor, draw_call, names
 from tests.fuzz.compiled import Compiled, draw_options, hostile, run_drawn
 from tests.fuzz.harness import Program
 from tests.ops.test_hostile_values import APPROXIMATE, PLACES, SHAPES, SORTED
@@ -35,8 +35,10 @@ def draw_value(seed: int) -> Program | Compiled:
     drawn, rng = drawn_call(seed), random.Random(f"values of {seed}")
     values = drawn.values(seed)
     if drawn.operator not in (*SHAPES, *APPROXIMATE, *SORTED) and not drawn.operator.startswith(PLACES):
-        values = [hostile(v, rng) if i not in drawn.constants else v for i, v in enumerate(values)]
-    if drawn.operator in SORTED:
+        values = [
+            v if i in drawn.constants or _is_zero_point(drawn, i) else hostile(v, rng) for i, v in enumerate(values)
+        ]
+    if drawn.operator in SORTED and values[0].ndim:
         values[0] = np.sort(values[0], -1)
     weights = {f"x{i}": values[i] for i in drawn.constants}
     inputs = [v for i, v in enumerate(values) if i not in drawn.constants]
@@ -55,6 +57,12 @@ def draw_value(seed: int) -> Program | Compiled:
     except (Exception, LateError) as error:  # noqa: BLE001 - the kind `calls` is for what leaves the interpreter
         return Compiled(seed, "unevaluated", f"{type(error).__name__}: {error}")
     return Program(f"v{seed}", module, inputs, want, draw_options(rng))
+
+
+def _is_zero_point(drawn: DrawnCall, at: int) -> bool:
+    """Whether the argument may be a zero point: one that is not known is taken for a number of the dtype that it shifts."""
+    a = drawn.arguments[at]
+    return drawn.operator.startswith("qnn.") and at > 0 and isinstance(a, Tensor) and a.dtype == "int32"
 
 
 def write_value(outcome: Compiled, folder: Path) -> Path:

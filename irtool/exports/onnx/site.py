@@ -204,8 +204,8 @@ class Site(Writer):
 
     def static(self, t: TensorType) -> tuple[int, ...]:
         """The shape of a tensor type. Raises NoForm where it is not known."""
-        known = tuple(int(d) for d in t.shape if isinstance(d, int))
-        if len(known) != len(t.shape):
+        known = t.extents
+        if known is None:
             self.refuse("the shape must be known")
         return known
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...diagnostics import IrError
+from .counts import require_count
 from .mistakes import DamagedModel
 from .quantities import Quantities
 from .value import Value
@@ -13,6 +14,7 @@ def in_blocks(x: Value, q: Quantities, axis: int, size: int) -> tuple[Value, Qua
 
     Raises IrError where scale and zero point do not have an element for each block.
     """
+    require_count(size, "block_size")
     shape = x.extents("a tensor that is quantized in blocks")
     count = -(-shape[axis] // size)
     wanted = (*shape[:axis], count, *shape[axis + 1 :])

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 from ...deferred import np
 from .arithmetic import add, multiply
+from .counts import require_count
+from .room import counted, require_room
 from .value import Value
 
 
 def attention(q: Value, k: Value, v: Value, bias: Value | None, scale: float) -> Value:
     """`softmax(q k^T * scale + bias) v` of `(N, heads, length, size)` each, the bias broadcast to `(N, heads, length, keys)`."""
+    for x, what in ((q, "queries"), (k, "keys"), (v, "values")):
+        x.require_rank(4, f"the {what} of attention")
     heads, length, size = (q.extent(a, "the queries of attention") for a in (1, 2, 3))
     keys, width = k.extent(2, "the keys of attention"), v.extent(3, "the values of attention")
     flat = [
@@ -28,7 +32,9 @@ def attention(q: Value, k: Value, v: Value, bias: Value | None, scale: float) ->
 
 def split_heads(x: Value, heads: int) -> Value:
     """`(N, length, heads * size)` as `(N, heads, length, size)`."""
+    x.require_rank(3, "the data of attention")
     hidden = x.extent(2, "the data of attention")
+    require_count(heads, "the number of heads")
     return x.call("reshape", newshape=[0, 0, heads, hidden // heads]).call("transpose", axes=[0, 2, 1, 3])
 
 
@@ -40,7 +46,8 @@ def join_heads(x: Value) -> Value:
 
 def causal(length: int, keys: int, dtype: str, filtered: float) -> Value:
     """What is added to scores so that a query sees the keys up to its own place, the last query all of them."""
-    seen = np.arange(keys)[None, :] <= np.arange(length)[:, None] + (keys - length)
+    require_room((length, keys), "a mask")
+    seen = counted(keys, "a mask")[None, :] <= counted(length, "a mask")[:, None] + (keys - length)
     return Value.constant(np.where(seen, 0.0, filtered), dtype)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...diagnostics import Diagnostic, IrError, Span
 from ...interp.evaluate import evaluate_expr
-from ...ir import Constant, Expr, TensorType, Var, children
+from ...ir import Constant, Constructor, Expr, Op, TensorType, Var, children, post_order, tuple_leaves
 from .attributes import attribute_value
+from .element_types import check_element_types
 from .elements import with_element_types
 from .functions import find_function
 from .initializers import initializer_array, initializer_dtype, initializer_narrow
@@ -20,11 +22,12 @@ from .operator import OnnxOperator, onnx_operators
 from .order import in_order
 from .partial import sampled
 from .program import Functions
+from .room import require_tensors
 from .subgraphs import DEEPEST, noted, without_names
 from .value import Value
 
 _LARGEST_FOLDED = 1 << 20
-"""Elements of a result that is evaluated while importing."""
+"""Elements of a tensor that is evaluated while importing."""
 
 
 @dataclass(eq=False)
@@ -150,10 +153,11 @@ class GraphImporter:
         try:
             opset = frame.opsets.get(node.key.domain, 1)
             attributes = _resolved(node, frame.attributes)
-            check_kinds(node, opset, attributes)
-            cls = (
-                onnx_operators.find(node.op_type) if (node.op_type, node.overload) not in self.model.functions else None
-            )
+            own = (node.op_type, node.overload) in self.model.functions
+            if not own:
+                check_kinds(node, opset, attributes)
+                check_element_types(node, opset, inputs)
+            cls = None if own else onnx_operators.find(node.op_type)
             if cls is None:
                 body = find_function(self.model, node, opset, inputs, attributes)
                 return self._call(node, body, inputs, attributes, frame, place)
@@ -170,6 +174,9 @@ class GraphImporter:
             )
             operator = cls(node, inner, opset)
             found = _converted(operator, inputs, attributes)
+            for v in found:
+                if v is not None:
+                    require_tensors(v.type, f"a result of {node.op_type}")
             if cls.folds and not node.subgraphs:
                 found = [sampled(node.op_type, _folded(v, inputs), inputs) for v in found]
                 for v in found:
@@ -247,14 +254,21 @@ def _folded(value: Value | None, inputs: Sequence[Value | None]) -> Value | None
         return value
     if any(i is not None and (i.known is None or i.parameter) for i in inputs):
         return value
-    count = 1
-    for d in value.shape:
-        if not isinstance(d, int):
-            return value
-        count *= d
-    if count > _LARGEST_FOLDED:
+    if not all(_is_small(e) for e in post_order(value.expr)):
         return value
     return replace(Value.constant(evaluate_expr(value.expr), value.dtype), narrow=value.narrow)
+
+
+def _is_small(e: Expr) -> bool:
+    """True for what is evaluated without much room; what is on the way to a result counts as well as the result."""
+    if isinstance(e, Constant) or e.checked_type is None:
+        return True
+    known = [t.extents for t in tuple_leaves(e.checked_type) if isinstance(t, TensorType)]
+    return all(extents is not None and math.prod(extents) <= _LARGEST_FOLDED for extents in known)
+
+
+_UNMARKED = (Var, Constant, Op, Constructor)
+"""What nodes share with others: operators and constructors with all programs."""
 
 
 def _mark(e: Expr, place: Span) -> None:
@@ -262,6 +276,6 @@ def _mark(e: Expr, place: Span) -> None:
     stack = [e]
     while stack:
         e = stack.pop()
-        if e.span is None and not isinstance(e, Var | Constant):
+        if e.span is None and not isinstance(e, _UNMARKED):
             e.span = place  # type: ignore[misc]  # made just now, and known to nobody else; every node has the slot
             stack.extend(children(e))

@@ -12,6 +12,7 @@ from ...ir.conversion import fit
 from .mistakes import DamagedModel, UnfitInput, UnknownExtent, UnsupportedNode
 from .model import Model
 from .names import Names
+from .room import has_room, require_shape, shown
 from .tensors import held_dtype
 
 
@@ -113,6 +114,7 @@ def _input_type(value: Any, model: Model, given: Sequence[int] | None, dims: Map
                 help=f"give its shape: --shape {value.name}=1x3x224x224",
                 code=DamagedModel,
             )
+        require_shape(written, what)
         return TensorType(tuple(written), dtype)
     if any(not isinstance(d, int) or isinstance(d, bool) or d < 0 for d in given):
         raise UsageError(
@@ -127,6 +129,8 @@ def _input_type(value: Any, model: Model, given: Sequence[int] | None, dims: Map
             raise UsageError(
                 f"{what} has the shape ({has}) in the model, so it cannot have {tuple(given)}", code=UnfitInput
             )
+    if not has_room(given):
+        raise UsageError(f"{what} cannot have {shown(given)}: that is too large", code=UnfitInput)
     return TensorType(tuple(int(d) for d in given), dtype)
 
 

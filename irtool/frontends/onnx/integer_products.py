@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from ...deferred import np
 from ...diagnostics import IrError
+from .mistakes import DamagedModel
 from .value import Value, apply
 
 
@@ -58,8 +61,11 @@ def _known_or_rest(shape: tuple) -> list[int]:
 
 def _batched(a: Value, b: Value, a_zero: Value, b_zero: Value) -> Value:
     left, right = a.extents("an operand of a product"), b.extents("an operand of a product")
-    batch = tuple(np.broadcast_shapes(left[:-2], right[:-2]))
-    count = int(np.prod(batch, dtype="int64"))
+    try:
+        batch = tuple(np.broadcast_shapes(left[:-2], right[:-2]))
+    except ValueError:
+        raise IrError(f"products of {a.tensor} and {b.tensor}: axes do not broadcast", code=DamagedModel) from None
+    count = math.prod(batch)
 
     def three(x: Value, shape: tuple[int, ...]) -> Value:
         wanted = (*batch, *shape[-2:])

@@ -18,11 +18,12 @@ from .value import Value
 
 def find_schema(node: Node, opset: int) -> Any:
     """ONNX's definition of the operator in that version of its domain; None where it has none."""
-    return _schema(node.key.op_type, opset, node.key.domain)
+    return schema_of(node.key.op_type, opset, node.key.domain)
 
 
 @lru_cache(1024)
-def _schema(op_type: str, opset: int, domain: str) -> Any:
+def schema_of(op_type: str, opset: int, domain: str) -> Any:
+    """As `find_schema`, by names."""
     onnx = onnx_package()
     return onnx.defs.get_schema(op_type, opset, domain) if onnx.defs.has(op_type, opset, domain) else None
 

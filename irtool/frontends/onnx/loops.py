@@ -123,6 +123,8 @@ class _Loop:
                 decided = decided or not leads_on
                 continue
             self.decided = decided
+            if spec.count is None and not decided:
+                raise IrError("a loop goes on whatever its turns say: it has no end", code=DamagedModel)
             return self._function(number, asked if decided else None, handed, turn, fixed)
         raise IrError("the types of what a loop carries do not settle", code=UnknownExtent)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from ...deferred import np
 from .arithmetic import add, cast, multiply, subtract
+from .room import filled
 from .value import Value
 
 
@@ -15,15 +16,17 @@ def layer_norm(x: Value, scale: Value | None, b: Value | None, axis: int, epsilo
     if axis == x.rank - 1 and all(p is None or p.rank == 1 for p in (scale, b)):
         return _along_last(x, scale, b, epsilon)
     rest = [x.extent(k, "the data that is normalized") for k in range(axis, x.rank)]
-    flat = x.call("reshape", newshape=[*[0] * axis, int(np.prod(rest))])
+    flat = x.call("reshape", newshape=[*[0] * axis, math.prod(rest)])
     vectors = [None if p is None else _as_vector(p, rest) for p in (scale, b)]
     return _along_last(flat, vectors[0], vectors[1], epsilon).call("reshape", newshape=[*[0] * axis, *rest])
 
 
 def _along_last(x: Value, scale: Value | None, b: Value | None, epsilon: float) -> Value:
     n = x.extent(-1, "the data that is normalized")
-    gamma = Value.constant(np.ones(n), x.dtype) if scale is None else cast(_as_vector(scale, [n]), x.dtype)
-    beta = Value.constant(np.zeros(n), x.dtype) if b is None else cast(_as_vector(b, [n]), x.dtype)
+    gamma = (
+        Value.constant(filled(n, 1, "the scale"), x.dtype) if scale is None else cast(_as_vector(scale, [n]), x.dtype)
+    )
+    beta = Value.constant(filled(n, 0, "the shift"), x.dtype) if b is None else cast(_as_vector(b, [n]), x.dtype)
     return x.call("nn.layer_norm", gamma, beta, axis=-1, epsilon=epsilon, center=b is not None, scale=scale is not None)
 
 
@@ -31,7 +34,7 @@ def _as_vector(p: Value, shape: Sequence[int]) -> Value:
     """A parameter that broadcasts to the shape, as a vector of all its elements."""
     if tuple(p.shape) != tuple(shape):
         p = p.call("broadcast_to", shape=list(shape))
-    return p if p.rank == 1 else p.call("reshape", newshape=[int(np.prod(shape))])
+    return p if p.rank == 1 else p.call("reshape", newshape=[math.prod(shape)])
 
 
 def statistics(x: Value, axes: Sequence[int], epsilon: float) -> tuple[Value, Value]:

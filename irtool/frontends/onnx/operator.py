@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from ...diagnostics import IrError, nearest
 from ...ir import Expr, TupleType
 from ...plugin import Plugin, Registry
+from .kinds import is_of_kind
 from .mistakes import DamagedModel, UnsupportedNode
 from .value import Value
 
@@ -62,9 +63,11 @@ class OnnxOperator(Plugin):
         graph: what converts the graph around it; subgraphs are converted through it.
         opset: the version of the operator's domain that the model asks for.
         folds: True where a call on known values is evaluated while importing.
+        refusal: of an operator that has no form in Relay, whatever the node, why that is so.
     """
 
     folds: ClassVar[bool] = True
+    refusal: ClassVar[str] = ""
 
     def __init__(self, node: Node, graph: GraphImporter, opset: int) -> None:
         self.node = node
@@ -85,8 +88,14 @@ class OnnxOperator(Plugin):
     def convert(self, inputs: Sequence[Value | None], attributes: dict[str, Any]) -> list[Value | None]:
         """The node's outputs. Raises IrError where it has no form in Relay, or breaks the operator's signature."""
         method = self._version()
-        result = method(self, *inputs, **self._bound(method, inputs, attributes))
-        return self._outputs(result)
+        self._check(method, inputs, attributes)
+        return self._outputs(self.apply(method, inputs, attributes))
+
+    def apply(self, method: Callable[..., Result], inputs: Sequence[Any], attributes: dict[str, Any]) -> Result:
+        """What the version `method` makes of inputs and attributes that fit its signature; what an operator does before any of
+        its versions goes here, where inputs that a version needs are there.
+        """
+        return method(self, *inputs, **attributes)
 
     def _version(self) -> Callable[..., Any]:
         cls = type(self)
@@ -97,8 +106,8 @@ class OnnxOperator(Plugin):
             raise IrError(f"{self.node.op_type} is there since opset {first}, and the model is of opset {self.opset}")
         return holds[-1]
 
-    def _bound(self, method: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> dict[str, Any]:
-        """The attributes, once inputs and attributes fit the signature."""
+    def _check(self, method: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> None:
+        """Raises IrError unless inputs and attributes fit the signature."""
         what = f"{self.node.op_type} of opset {self.opset}"
         positional = [p for p in _parameters(method) if p.kind is p.POSITIONAL_OR_KEYWORD][1:]
         variadic = any(p.kind is p.VAR_POSITIONAL for p in _parameters(method))
@@ -115,10 +124,14 @@ class OnnxOperator(Plugin):
         for name in attributes:
             if name not in named:
                 raise IrError(f"{what} has no attribute {name}", help=nearest(name, named), code=UnsupportedNode)
+            if not is_of_kind(attributes[name], named[name].annotation):
+                kind = named[name].annotation
+                raise IrError(
+                    f"the attribute {name} of {what} is {attributes[name]!r:.40}, not {kind}", code=DamagedModel
+                )
         for name, p in named.items():
             if p.default is p.empty and name not in attributes:
                 raise IrError(f"{what} needs its attribute {name}", code=DamagedModel)
-        return attributes
 
     def _outputs(self, result: Any) -> list[Value | None]:
         if isinstance(result, Expr):

@@ -13,6 +13,7 @@ def pool(
     kind: str, x: Value, windows: Windows, ceil_mode: bool, of: tuple[Value, Windows] | None = None, **attributes: Any
 ) -> Value:
     """The pool of Relay of that kind (`max` or `avg`); `of` is the tensor, with its windows, that `x` is with its pads."""
+    windows.require_fit(x, "the data of the pool")
     padding = windows.padding(x, "the data of the pool")
     if ceil_mode:
         padding = rounded_up(x, windows, padding, of)

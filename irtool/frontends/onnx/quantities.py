@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ...deferred import np
 from ...diagnostics import IrError
 from ...ops.qnn.fixed_point import highest_real, limits
-from .mistakes import UnsupportedNode
+from .mistakes import DamagedModel, UnsupportedNode
 from .rounding import round_half_even
 from .value import Value, apply
 
@@ -124,7 +124,11 @@ def product(a: Value, b: Value) -> Value:
     """The product of scales that broadcast, a constant where they are."""
     if a.known is None or b.known is None:
         return apply("multiply", a, b)
-    return Value.constant(np.asarray(a.known * b.known, a.known.dtype))
+    try:
+        known = a.known * b.known
+    except ValueError:
+        raise IrError(f"scales {a.tensor} and {b.tensor} do not broadcast", code=DamagedModel) from None
+    return Value.constant(np.asarray(known, a.known.dtype))
 
 
 def requantized(x: Value, scale: Value, to: Quantities, dtype: str) -> Value:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...deferred import np
 from .arithmetic import add, cast, multiply, scalar, subtract
+from .room import counted, require_room
 from .value import Value, apply
 
 
@@ -14,7 +14,7 @@ def align(
 
     `offset` is taken off scaled coordinates; with 0, regions are at least one pixel wide, as they were up to opset 15.
     """
-    batch, channels, height, width = x.extents("the data of RoiAlign")
+    batch, channels, height, width = x.extents("the data of RoiAlign", rank=4)
     corners = [rois.call("take", scalar(k, "int32"), axis=1).call("expand_dims", axis=1) for k in range(4)]
     left, top, right, bottom = (add(multiply(c, scale), -offset) for c in corners)
     rows = _line(top, bottom, shape[0], samples, height, least=0.0 if offset else 1.0)
@@ -47,7 +47,9 @@ def _line(low: Value, high: Value, parts: int, samples: int, size: int, least: f
     length = subtract(high, low)
     if least:
         length = length.call("maximum", scalar(least, length.dtype))
-    steps = (np.arange(parts)[:, None] + (np.arange(samples) + 0.5) / samples) / parts
+    what = "the samples of a region"
+    require_room((parts, samples), what)
+    steps = (counted(parts, what)[:, None] + (counted(samples, what) + 0.5) / samples) / parts
     at = add(low, multiply(length, Value.constant(steps.reshape(1, -1), low.dtype)))
     inside = at.call("greater_equal", scalar(-1, at.dtype)).call(
         "logical_and", at.call("less_equal", scalar(size, at.dtype))

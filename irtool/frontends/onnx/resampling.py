@@ -11,6 +11,7 @@ from ...deferred import np
 from ...diagnostics import IrError
 from .arithmetic import add, cast, multiply
 from .mistakes import DamagedModel
+from .room import counted, filled, require_room
 from .value import Value
 
 
@@ -56,7 +57,7 @@ class AxisResize:
 def positions(a: AxisResize, coordinates: str) -> np.ndarray:
     """Where each position of the result lies in the source."""
     one = np.float32
-    x = np.arange(a.target, dtype="float32")
+    x = counted(a.target, "an axis of a resize", "float32")
     scale, size = one(a.scale), one(a.size)
     if coordinates == "half_pixel":
         return (x + one(0.5)) / scale - one(0.5)
@@ -102,7 +103,8 @@ def neighbours(a: AxisResize, f: Filter) -> tuple[np.ndarray, np.ndarray]:
     radius = 1 if f.mode == "linear" else 2
     shrink = min(a.scale, 1.0) if f.antialias else 1.0
     reach = int(np.ceil(radius / shrink))
-    index = np.floor(at).astype("int64") + np.arange(1 - reach, reach + 1)[:, None]
+    require_room((2 * reach, a.target), "the neighbours along an axis of a resize")
+    index = np.floor(at).astype("int64") + (counted(2 * reach, "neighbours") + 1 - reach)[:, None]
     distance = np.abs(index - at) * shrink
     if f.mode == "linear":
         weights = np.clip(1 - distance, 0, 1)
@@ -128,7 +130,11 @@ def resample(x: Value, a: AxisResize, f: Filter) -> Value:
     if f.mode == "nearest":
         at = positions(a, f.coordinates)
         index = np.clip(nearest(at, f.rounding, a.scale), 0, a.size - 1).astype("int32")
-        found = x if np.array_equal(index, np.arange(a.size)) else x.call("take", Value.constant(index), axis=a.axis)
+        found = (
+            x
+            if len(index) == a.size and np.array_equal(index, counted(a.size, "an axis of a resize"))
+            else x.call("take", Value.constant(index), axis=a.axis)
+        )
     else:
         found = _weighted(x, a, *neighbours(a, f))
     if f.coordinates != "tf_crop_and_resize":
@@ -143,8 +149,8 @@ def resample(x: Value, a: AxisResize, f: Filter) -> Value:
 
 def _weighted(x: Value, a: AxisResize, index: np.ndarray, weights: np.ndarray) -> Value:
     if len(index) > _GATHERED:
-        matrix = np.zeros((a.target, a.size))
-        np.add.at(matrix, (np.arange(a.target)[None, :].repeat(len(index), 0), index), weights)
+        matrix = filled((a.target, a.size), 0.0, "the matrix of a resize")
+        np.add.at(matrix, (counted(a.target, "an axis of a resize")[None, :].repeat(len(index), 0), index), weights)
         return _product(x, a.axis, matrix)
     total = None
     for at, w in zip(index, weights, strict=True):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...diagnostics import IrError
+from .counts import require_counts
 from .mistakes import DamagedModel, UnsupportedNode
 from .value import Value
 from .windows import window_padding
@@ -62,10 +63,7 @@ class Windows:
             ("dilations", found.dilations, n, 1),
             ("pads", found.pads, 2 * n, 0),
         ):
-            if len(values) != count or any(v < least for v in values):
-                raise IrError(
-                    f"{name} is {list(values)}: it has {count} numbers, none below {least}", code=DamagedModel
-                )
+            require_counts(values, count, name, least)
         if found.auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
             raise IrError(f"auto_pad is {found.auto_pad}, which ONNX does not have", code=DamagedModel)
         return found
@@ -80,10 +78,15 @@ class Windows:
         """The extents of a window with its gaps."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
 
+    def require_fit(self, x: Value, what: str) -> None:
+        """Raises IrError, in which `what` names the tensor, unless it has as many spatial axes."""
+        x.require_rank(self.rank + 2, what)
+
     def padding(self, x: Value, what: str) -> tuple[int, ...]:
         """The pads that hold for a tensor: those of `auto_pad` where it says so. Raises IrError where these need an extent
         that is not known.
         """
+        self.require_fit(x, what)
         if self.auto_pad == "NOTSET":
             return self.pads
         if self.auto_pad == "VALID":

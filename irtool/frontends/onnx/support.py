@@ -15,23 +15,38 @@ from .operator import onnx_operators
 def unsupported(model: Model) -> list[Diagnostic]:
     """One message for each operator that there is nothing for, with the number of nodes and their names."""
     found: dict[str, list[Node]] = {}
+    refused: set[str] = set()
     for node, opsets in every_node(model):
-        if not is_supported(node, opsets, model):
-            found.setdefault(node.op_type, []).append(node)
+        if _refusal(node, model):
+            refused.add(node.op_type)
+        elif is_supported(node, opsets, model):
+            continue
+        found.setdefault(node.op_type, []).append(node)
+    if found.keys() == refused:
+        return []  # they may be in branches that are not taken: where one is needed, its conversion says why it is refused
     messages = []
     for op_type, nodes in found.items():
-        count = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
+        count = "1 node has" if len(nodes) == 1 else f"{len(nodes)} nodes have"
         messages.append(
             Diagnostic(
-                f"no form in Relay is known for {op_type}, which {count} ha{'s' if len(nodes) == 1 else 've'}: {names_of(nodes)}",
+                f"no form in Relay is known for {op_type}, which {count}: {names_of(nodes)}",
                 nodes[0].place,
-                help=nearest(op_type, onnx_operators.names()),
+                notes=(_refusal(nodes[0], model),) if op_type in refused else (),
+                help="" if op_type in refused else nearest(op_type, onnx_operators.names()),
                 filename=model.name,
                 code=UnsupportedNode,
                 subject=op_type,
             )
         )
     return messages
+
+
+def _refusal(node: Node, model: Model) -> str:
+    """Why there is a class for the operator that takes no node; empty for other operators."""
+    if (node.op_type, node.overload) in model.functions:
+        return ""
+    cls = onnx_operators.find(node.op_type)
+    return cls.refusal if cls is not None else ""
 
 
 def is_supported(node: Node, opsets: Mapping[str, int], model: Model) -> bool:

@@ -10,6 +10,7 @@ from ...deferred import np
 from ...diagnostics import IrError
 from .elements import BY_NAME, NARROW, decoded
 from .mistakes import DamagedModel, UnsupportedNode
+from .room import require_shape
 
 DTYPES = {
     1: "float32",
@@ -52,19 +53,8 @@ def count_elements(proto: Any, what: str) -> tuple[str, int]:
     Raises IrError for what no tensor can have.
     """
     dtype = NARROW[proto.data_type].name if proto.data_type in NARROW else dtype_of(proto.data_type, what)
-    count = extent = 1
-    for d in proto.dims:
-        count *= d
-        extent *= max(d, 1)
-    if any(d < 0 for d in proto.dims) or extent > _MOST or len(proto.dims) > _MOST_AXES:
-        shown = ", ".join(map(str, proto.dims[:_MOST_AXES])) + (", …" if len(proto.dims) > _MOST_AXES else "")
-        raise IrError(f"{what} has the shape ({shown})", code=DamagedModel)
-    return dtype, count
-
-
-_MOST = 1 << 48
-"""Elements that a shape can have room for."""
-_MOST_AXES = 32
+    require_shape(proto.dims, what)
+    return dtype, math.prod(proto.dims)
 
 
 def read_tensor(proto: Any, what: str = "") -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from ...ir import Constant, Dim, Expr, MissingData, TensorType, Type
 from ...ops.base import call
 from ...passes.constants import array_constant
 from .elements import Narrow
-from .mistakes import UnknownExtent, UnsupportedNode
+from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,15 +87,24 @@ class Value:
         """True where a build knows the elements: those of constants, initializers, and what is computed from these."""
         return self.known is not None or self.settled
 
-    def extents(self, what: str) -> tuple[int, ...]:
-        """The extents as integers. Raises IrError, in which `what` names the tensor, where one is unknown."""
+    def require_rank(self, rank: int, what: str, or_more: bool = False) -> None:
+        """Raises IrError, in which `what` names the tensor, unless it has so many axes (`or_more`: or more)."""
+        if self.rank != rank and not (or_more and self.rank > rank):
+            least = "at least " if or_more else ""
+            raise IrError(f"{what} has the type {self.tensor}: its rank must be {least}{rank}", code=DamagedModel)
+
+    def extents(self, what: str, rank: int | None = None, least: int = 0) -> tuple[int, ...]:
+        """The extents as integers. Raises IrError, in which `what` names the tensor, where one is unknown, or there are not
+        `rank` of them, or not the `least` number: who takes them apart says which.
+        """
+        self.require_rank(least if rank is None else rank, what, or_more=rank is None)
         if not all(isinstance(d, int) for d in self.shape):
             raise IrError(f"{what} has the type {self.tensor}: its extents must be known", code=UnknownExtent)
         return self.shape  # type: ignore[return-value]  # all of them are integers
 
     def extent(self, axis: int, what: str) -> int:
         """The extent along one axis. Raises IrError, in which `what` names the tensor, where it is unknown."""
-        d = self.shape[axis]
+        d = self.shape[self.axis(axis, f"the axis of {what}")]
         if not isinstance(d, int):
             raise IrError(
                 f"{what} has the type {self.tensor}: the extent of axis {axis} must be known", code=UnknownExtent
@@ -114,6 +123,15 @@ class Value:
         if found.dtype.kind not in "iu" or found.ndim > 1:
             raise IrError(f"{what} is a tensor of {found.dtype} of rank {found.ndim}, not a list of integers")
         return tuple(int(x) for x in found.ravel())
+
+    def number(self, what: str) -> int:
+        """The one element, an integer. Raises IrError where it is not known, or there are others."""
+        found = self.array(what)
+        if found.dtype.kind not in "iu" or found.size != 1:
+            raise IrError(
+                f"{what} is a tensor of {found.dtype} of {found.size} elements, not one integer", code=DamagedModel
+            )
+        return int(found.reshape(()))
 
     def axis(self, axis: int, what: str = "axis", rank: int | None = None) -> int:
         """An axis counted from the front. Raises IrError where the tensor, or one of `rank` axes, does not have it."""
@@ -138,5 +156,22 @@ class Value:
 
 
 def apply(name: str, *args: Expr | Value, **attributes: Any) -> Value:
-    """The call of an operator of Relay, typed. Raises IrError where the operator refuses its arguments."""
+    """The call of an operator of Relay, typed. Raises IrError where the operator refuses its arguments, or where an attribute is
+    an integer of more than 64 bits, as sums of extreme numbers of a model can be.
+    """
+    for key, value in attributes.items():
+        for n in _integers(value):
+            if not -(1 << 63) <= n < 1 << 63:
+                raise IrError(f"{key} of {name} would be {n}, which has more than 64 bits", code=DamagedModel)
     return Value.of(call(name, *(a.expr if isinstance(a, Value) else a for a in args), **attributes))
+
+
+def _integers(value: Any) -> Iterator[int]:
+    """The integers in an attribute, those of lists and of lists in lists among them."""
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if isinstance(v, int):
+            yield v
+        elif isinstance(v, list | tuple):
+            stack.extend(v)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...diagnostics import IrError
+from .counts import require_counts
 from .mistakes import DamagedModel
 
 
@@ -18,10 +19,12 @@ def window_padding(
 ) -> list[int]:
     """The padding before each axis, then behind each. Raises IrError for a way of padding that there is not."""
     rank = len(kernel)
+    require_counts(kernel, rank, "kernel_shape", 1)
+    require_counts(strides, rank, "strides", 1)
+    require_counts(dilations, rank, "dilations", 1)
     if auto_pad in ("NOTSET", ""):
         found = list(pads) or [0] * (2 * rank)
-        if len(found) != 2 * rank:
-            raise IrError(f"pads has {len(found)} numbers for {rank} axes", code=DamagedModel)
+        require_counts(found, 2 * rank, "pads", 0)
         return found
     if auto_pad == "VALID":
         return [0] * (2 * rank)

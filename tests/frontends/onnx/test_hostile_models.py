@@ -152,7 +152,13 @@ CASES = {
     "sparse": (lambda: model([node("Add", ("x", "w"))], sparse=[SPARSE]), "sparse initializer w"),
     "calls itself": (lambda: model([node("F", domain="own")], functions=[_function("F", "F")]), "own.F calls itself"),
     "a billion laughs": (lambda: model([node("F0", domain="own")], functions=[*_laughs()]), "functions expanded"),
-    "other types": (lambda: model([node("Add", ("x", "w"))], [helper.make_tensor("w", 7, [1], [1])]), "Add"),
+    "two types": (
+        lambda: model([node("MatMul", ("x", "w"))], [helper.make_tensor("w", 7, [3], [1, 2, 3])]), "of float32 and int64"
+    ),
+    "a type that roots do not take": (
+        lambda: model([node("Sqrt", ("w",))], [helper.make_tensor("w", 7, [1], [4])]), "X of Sqrt is of int64, which"
+    ),
+    "a condition of floats": (lambda: model([node("Where", ("x", "x", "x"))]), "condition of Where is of float32, which"),
 }  # fmt: skip
 
 

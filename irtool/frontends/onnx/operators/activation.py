@@ -55,6 +55,8 @@ class PRelu(OnnxOperator):
     @since(7, 9, 16)
     def slopes(self, x: Value, slope: Value) -> Result:
         lead = x.rank - slope.rank
+        if lead < 0:
+            raise IrError(f"slopes {slope.tensor} do not broadcast to {x.tensor}", code=DamagedModel)
         wide = [i + lead for i, d in enumerate(slope.shape) if d != 1]
         if len(wide) == 1 and x.dtype.startswith("float") and slope.shape[wide[0] - lead] == x.shape[wide[0]]:
             flat = slope if slope.rank == 1 else slope.call("reshape", newshape=[-1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....diagnostics import IrError
 from ....ir import TupleGetItem
-from ..arithmetic import cast
+from ..arithmetic import add, cast, multiply, subtract
 from ..mistakes import UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value, apply
@@ -12,7 +12,10 @@ from ..value import Value, apply
 
 @onnx_operator("BatchNormalization")
 class BatchNormalization(OnnxOperator):
-    """`(x - mean) / sqrt(variance + epsilon) * scale + b` along axis 1, with statistics of the training before."""
+    """`(x - mean) / sqrt(variance + epsilon) * scale + b` along axis 1, with statistics of the training before.
+
+    With `training_mode` (from opset 14 on), by the statistics of the batch itself.
+    """
 
     @since(1, 6)
     def for_test(
@@ -72,15 +75,33 @@ class BatchNormalization(OnnxOperator):
         training_mode: int = 0,
     ) -> Result:
         if training_mode:
-            self._refuse()
+            return _by_own_statistics(x, scale, b, input_mean, input_var, epsilon, momentum)
         return normalize_batch(x, scale, b, input_mean, input_var, epsilon)
 
     def _refuse(self) -> None:
         raise IrError(
-            "batch normalization in training mode has no form in Relay",
+            "batch normalization in the training mode of opsets below 14 has no form in Relay",
             help="export the model for inference: model.eval() in PyTorch",
             code=UnsupportedNode,
         )
+
+
+def _by_own_statistics(
+    x: Value, scale: Value, b: Value, mean: Value, var: Value, epsilon: float, momentum: float
+) -> list[Value]:
+    """Normalized by the statistics of this batch; and the running ones, `running * momentum + current * (1 - momentum)`."""
+    axes = [a for a in range(x.rank) if a != 1]
+    # Squares of float16 leave its range: statistics are in the type of their running values, in float32 at least.
+    wide = "float64" if "float64" in (x.dtype, mean.dtype, var.dtype) else "float32"
+    data = cast(x, wide)
+    centred = subtract(data, data.call("mean", axis=axes, keepdims=True))
+    current = [data.call("mean", axis=axes), multiply(centred, centred).call("mean", axis=axes)]
+    found = normalize_batch(data, scale, b, current[0], current[1], epsilon)
+    running = [
+        cast(add(multiply(cast(old, wide), momentum), multiply(new, 1 - momentum)), old.dtype)
+        for old, new in zip((mean, var), current, strict=True)
+    ]
+    return [cast(found, x.dtype), *running]
 
 
 def normalize_batch(x: Value, scale: Value, b: Value, mean: Value, var: Value, epsilon: float) -> Value:

@@ -6,8 +6,10 @@ import math
 
 from ....deferred import np
 from ....diagnostics import IrError
+from ..counts import require_count, require_counts
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..room import counted, filled, require_room
 from ..value import Value
 
 
@@ -17,6 +19,7 @@ class DepthToSpace(OnnxOperator):
 
     @since(1, 11, 13, 28, added={"mode": 11})
     def in_order(self, x: Value, *, blocksize: int, mode: str = "DCR") -> Result:
+        require_count(blocksize, "blocksize")
         return x.call("nn.depth_to_space", block_size=blocksize, mode=mode)
 
 
@@ -26,15 +29,17 @@ class SpaceToDepth(OnnxOperator):
 
     @since(1, 13)
     def depth_first(self, x: Value, *, blocksize: int) -> Result:
+        require_count(blocksize, "blocksize")
         return x.call("nn.space_to_depth", block_size=blocksize)
 
     @since(28)
     def in_order(self, x: Value, *, blocksize: int, mode: str = "DCR") -> Result:
+        require_count(blocksize, "blocksize")
         if mode == "DCR":
             return x.call("nn.space_to_depth", block_size=blocksize)
         if mode != "CRD":
             raise IrError(f"mode is {mode}; it can be DCR or CRD", code=DamagedModel)
-        batch, channels, height, width = x.extents("the data of SpaceToDepth")
+        batch, channels, height, width = x.extents("the data of SpaceToDepth", rank=4)
         rows, columns = height // blocksize, width // blocksize
         parts = x.call("reshape", newshape=[batch, channels, rows, blocksize, columns, blocksize])
         parts = parts.call("transpose", axes=[0, 1, 3, 5, 2, 4])
@@ -69,11 +74,17 @@ class Col2Im(OnnxOperator):
         axes = len(image)
         dilations, strides = dilations or (1,) * axes, strides or (1,) * axes
         pads = pads or (0,) * (2 * axes)
-        if not len(block) == len(dilations) == len(strides) == len(pads) // 2 == axes:
-            raise IrError(f"blocks, dilations, strides and pads must be given for {axes} axes", code=DamagedModel)
+        for name, numbers, count, least in (
+            ("the shape of the image", image, axes, 0),
+            ("the shape of blocks", block, axes, 1),
+            ("dilations", dilations, axes, 1),
+            ("strides", strides, axes, 1),
+            ("pads", pads, 2 * axes, 0),
+        ):
+            require_counts(numbers, count, name, least)
         padded = [n + pads[i] + pads[i + axes] for i, n in enumerate(image)]
         places = _places(padded, block, dilations, strides)
-        batch, rows, columns = x.extents("the columns")
+        batch, rows, columns = x.extents("the columns", rank=3)
         if rows % math.prod(block) or rows // math.prod(block) * places.size != rows * columns:
             raise IrError(f"blocks of {list(block)} of an image of {list(image)} are no {x.tensor}", code=DamagedModel)
         channels = rows // math.prod(block)
@@ -96,10 +107,12 @@ def _places(
     padded: list[int], block: tuple[int, ...], dilations: tuple[int, ...], strides: tuple[int, ...]
 ) -> np.ndarray:
     """For each element of a block, and each block, the row-major position in the padded image."""
-    found = np.zeros((1, 1), "int64")
+    what = "the places of blocks"
+    found = filled((1, 1), 0, what, "int64")
     for n, size, dilation, stride in zip(padded, block, dilations, strides, strict=True):
         count = (n - dilation * (size - 1) - 1) // stride + 1
-        along = np.arange(size)[:, None] * dilation + np.arange(max(count, 0))[None, :] * stride
+        require_room((*found.shape, size, max(count, 0)), what)
+        along = counted(size, what)[:, None] * dilation + counted(max(count, 0), what)[None, :] * stride
         found = found[:, None, :, None] * n + along[None, :, None, :]
         found = found.reshape(found.shape[0] * size, -1)
     return found.astype("int64")

@@ -10,6 +10,7 @@ from ..arithmetic import cast
 from ..mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..partial import known_parts, refined
+from ..room import MOST_MADE, counted, require_room, require_shape
 from ..tensors import dtype_of
 from ..value import Value, apply
 
@@ -82,10 +83,14 @@ class ConstantOfShape(OnnxOperator):
         extents = shape.ints("the shape of ConstantOfShape")
         if any(d < 0 for d in extents):
             raise IrError(f"the shape {list(extents)} has a negative extent", code=DamagedModel)
+        require_shape(extents, "the result of ConstantOfShape")
+        whole = number.call("full", shape=list(extents), dtype=number.dtype)
+        if math.prod(extents) > MOST_MADE:
+            return whole  # what needs its elements refuses it
         known = np.broadcast_to(number.array("value"), extents)
         if math.prod(extents) <= _SMALL:
             return Value.constant(np.array(known), number.dtype)
-        return Value(number.call("full", shape=list(extents), dtype=number.dtype).expr, known)
+        return Value(whole.expr, known)
 
 
 @onnx_operator("EyeLike")
@@ -99,7 +104,17 @@ class EyeLike(OnnxOperator):
         if len(extents) != 2:
             raise IrError(f"the input is of rank {len(extents)}, and must be a matrix", code=DamagedModel)
         rows, columns = extents
+        require_room(extents, "the result of EyeLike")
+        k = max(min(k, columns), -rows)
         return Value.constant(np.eye(rows, columns, k, "uint8"), found)
+
+
+def _scalar(v: Value) -> np.ndarray:
+    """A known bound. Raises IrError where it is not one number."""
+    found = v.array("a bound of Range")
+    if found.size != 1:
+        raise IrError(f"a bound of Range is {v.tensor}, not one number", code=DamagedModel)
+    return found.reshape(())
 
 
 @onnx_operator("Range")
@@ -113,7 +128,7 @@ class Range(OnnxOperator):
             start, limit, delta = (v if not v.shape else v.call("reshape", newshape=[]) for v in (start, limit, delta))
             bounds = {"start": start.expr, "stop": limit.expr, "step": delta.expr}
             return apply("arange", start, limit, delta, **bounds, dtype=dtype)
-        first, last, step = (v.array("a bound").reshape(()) for v in (start, limit, delta))
+        first, last, step = (_scalar(v) for v in (start, limit, delta))
         if not step:
             raise IrError("the step of Range is 0", code=DamagedModel)
         number = int if first.dtype.kind in "iu" else float
@@ -122,7 +137,7 @@ class Range(OnnxOperator):
             raise IrError(f"the range from {first} to {last} has no end", code=UnknownExtent)
         count = max(math.ceil(difference), 0)
         held = first.dtype.type if first.dtype.kind in "iu" else np.float64
-        return Value.constant(held(first) + np.arange(count).astype(held) * held(step), dtype)
+        return Value.constant(held(first) + counted(count, "the result of Range").astype(held) * held(step), dtype)
 
     @since(27)
     def stashed(self, start: Value, limit: Value, delta: Value, *, stash_type: int = 1) -> Result:

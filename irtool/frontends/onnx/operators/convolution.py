@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..counts import require_count
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..sliding import LETTERS, weight_windows
 from ..value import Value
@@ -18,6 +19,7 @@ def convolve(
     auto_pad: str,
 ) -> Value:
     """`nn.conv1d`, `nn.conv2d` or `nn.conv3d`, as ONNX's attributes say; empty ones stand for their defaults."""
+    require_count(group, "group")
     windows = weight_windows(x, w, kernel_shape, strides, pads, dilations, auto_pad)
     held, rank = w.extents("the weights of the convolution"), windows.rank
     return x.call(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import add, multiply
+from ..counts import require_count
 from ..mistakes import DamagedModel, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..room import counted, require_room
 from ..sliding import Windows
 from ..tuples import concatenate
 from ..value import Value
@@ -40,13 +42,15 @@ class DeformConv(OnnxOperator):
             raise IrError(
                 f"deformable convolutions of {x.rank - 2} spatial axes have no form in Relay", code=UnsupportedNode
             )
-        held = w.extents("the weights of DeformConv")
+        held = w.extents("the weights of DeformConv", rank=4)
         if kernel_shape and tuple(kernel_shape) != held[2:]:
             raise IrError(f"kernel_shape {list(kernel_shape)} and the weights {w.tensor} differ", code=DamagedModel)
+        require_count(group, "group")
+        require_count(offset_group, "offset_group")
         windows = Windows.of(held[2:], strides, pads, dilations)
-        batch, channels, height, width = x.extents("the data of DeformConv")
+        batch, channels, height, width = x.extents("the data of DeformConv", rank=4)
         taps = held[2] * held[3]
-        rows, columns = offset.extents("the offsets of DeformConv")[2:]
+        rows, columns = offset.extents("the offsets of DeformConv", rank=4)[2:]
         points = self._points(offset, windows, (batch * offset_group, taps, rows, columns), (height, width))
         parts = x.call("reshape", newshape=[batch * offset_group, channels // offset_group, height, width])
         seen = parts.call(
@@ -67,9 +71,10 @@ class DeformConv(OnnxOperator):
         pairs = offset.call("reshape", newshape=[n, taps, 2, rows, columns])
         found = []
         for k in (1, 0):
-            tap = np.arange(taps)
+            require_room((taps, rows, columns), "the taps of DeformConv")
+            tap = counted(taps, "the taps of DeformConv")
             tap = tap % windows.kernel[1] if k else tap // windows.kernel[1]
-            start = np.arange(columns if k else rows) * windows.strides[k] - windows.pads[k]
+            start = counted(columns if k else rows, "the taps of DeformConv") * windows.strides[k] - windows.pads[k]
             along = start[None, None, :] if k else start[None, :, None]
             base = np.broadcast_to(tap[:, None, None] * windows.dilations[k] + along, (taps, rows, columns))
             moved = pairs.call("take", Value.constant(np.asarray(k, "int32")), axis=2)

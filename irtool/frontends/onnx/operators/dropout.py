@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ....deferred import np
 from ....diagnostics import IrError
 from ..mistakes import UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..room import filled
 from ..value import Value
 
 
@@ -39,5 +39,5 @@ class Dropout(OnnxOperator):
         if not self.wants(1):
             return None
         if all(isinstance(d, int) for d in x.shape):
-            return Value.constant(np.ones(x.extents("the data of Dropout"), bool))
+            return Value.constant(filled(x.extents("the data of Dropout"), True, "the mask of Dropout", "bool"))
         return x.call("ones_like").call("cast", dtype="bool")

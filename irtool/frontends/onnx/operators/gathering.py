@@ -7,6 +7,7 @@ from ....diagnostics import IrError
 from ..arithmetic import cast
 from ..mistakes import DamagedModel, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..room import filled
 from ..value import Value, apply
 from .choice import constant_number
 
@@ -57,12 +58,13 @@ class GatherElements(OnnxOperator):
         at = x.axis(axis)
         if 0 in indices.shape:
             shape = indices.extents("the indices")
-            return Value.constant(np.zeros(shape, "uint8"), x.dtype)
+            return Value.constant(filled(shape, 0, "the result", "uint8"), x.dtype)
         return x.call("gather", from_front(indices, x, at), axis=at)
 
 
 def index_tuples(indices: Value, x: Value, batch_dims: int = 0) -> Value:
     """Index tuples, along the last axis as ONNX has them, along the first one; none is below 0."""
+    indices.require_rank(1, "the indices", or_more=True)
     count = indices.shape[-1]
     if not isinstance(count, int):
         raise IrError(f"the indices have the type {indices.tensor}: the length of an index must be known")
@@ -127,9 +129,17 @@ class OneHot(OnnxOperator):
             depth = cast(depth.call("reshape", newshape=[]) if depth.shape else depth, "int64")
             found = _counted(indices, cast(depth, indices.dtype))
             return found.call("dyn.one_hot", on, off, depth, axis=at, dtype=values.dtype)
-        extent = int(depth.array("the depth of OneHot").reshape(()))
+        extent = _depth(depth)
         found = _counted(indices, Value.constant(extent, indices.dtype))
         return found.call("one_hot", on, off, depth=extent, axis=at, dtype=values.dtype)
+
+
+def _depth(depth: Value) -> int:
+    """The depth, which may be any number. Raises IrError unless it is a whole one."""
+    found = depth.array("the depth of OneHot")
+    if found.size != 1 or not np.isfinite(found).all() or int(found.reshape(())) != found.reshape(()):
+        raise IrError(f"the depth of OneHot is {found.tolist()}", code=DamagedModel)
+    return int(found.reshape(()))
 
 
 @onnx_operator("TopK")
@@ -153,13 +163,13 @@ class TopK(OnnxOperator):
         if k.known is None:
             k = cast(k.call("reshape", newshape=[]) if k.shape else k, "int64")
             return x.call("dyn.topk", k, k=None, axis=at, is_ascend=not largest, dtype="int64")
-        number = int(k.array("k").reshape(()))
+        number = k.number("k")
         extent = x.shape[at]
         if number < 0 or (isinstance(extent, int) and number > extent):
             raise IrError(f"{number} elements are wanted of axis {at} of {x.tensor}", code=DamagedModel)
         if not number:
             shape = [0 if i == at else d for i, d in enumerate(x.extents("the data of TopK"))]
-            return [Value.constant(np.zeros(shape, "uint8"), d) for d in (x.dtype, "int64")]
+            return [Value.constant(filled(shape, 0, "the result", "uint8"), d) for d in (x.dtype, "int64")]
         return x.call("topk", k=number, axis=at, is_ascend=not largest, dtype="int64")
 
 

@@ -6,6 +6,7 @@ from ....deferred import np
 from ....diagnostics import IrError
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..room import counted, require_steps
 from ..value import Value, apply
 
 
@@ -25,12 +26,15 @@ class Det(OnnxOperator):
         extents = x.extents("the matrices of Det")
         if x.rank < 2 or extents[-1] != extents[-2]:
             raise IrError(f"{x.tensor} holds no square matrices", code=DamagedModel)
+        require_steps(extents[-1], "the elimination of a matrix")
         zero, one = (Value.constant(n, x.dtype) for n in (0, 1))
         found = one.call("full", shape=[*extents[:-2], 1, 1], dtype=x.dtype)
         for size in range(extents[-1], 1, -1):
             column = _entries(x, (0, size), (0, 1))
             place = column.call("abs").call("argmax", axis=[x.rank - 2], keepdims=True)
-            chosen = Value.constant(np.arange(size).reshape(size, 1), place.dtype).call("equal", place)
+            chosen = Value.constant(counted(size, "the rows of a matrix").reshape(size, 1), place.dtype).call(
+                "equal", place
+            )
             top = _entries(x, (0, 1), (0, size))
             row = apply("where", chosen, x, zero).call("sum", axis=[x.rank - 2], keepdims=True)
             pivot = _entries(row, (0, 1), (0, 1))
@@ -62,7 +66,7 @@ class AffineGrid(OnnxOperator):
         ]  # (batch, 1, …, 1, axes)
         found = columns[-1]
         for i, extent in enumerate(reversed(extents)):
-            along = (2 * np.arange(extent) + 1) / extent - 1
+            along = (2 * counted(extent, "an axis of the grid") + 1) / extent - 1
             if align_corners:
                 along = np.linspace(-1, 1, extent)
             shape = [1] * (axes + 2)

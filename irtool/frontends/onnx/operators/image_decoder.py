@@ -12,10 +12,12 @@ from ..value import Value
 class ImageDecoder(OnnxOperator):
     """Refused: a decoder of JPEG, PNG and the like is no tensor function."""
 
+    refusal = "decoding images has no form in Relay"
+
     @since(20)
     def decode(self, encoded_stream: Value, *, pixel_format: str = "RGB") -> Result:
         raise IrError(
-            "decoding images has no form in Relay",
+            self.refusal,
             help="decode them before, and make the pixels the model's input",
             code=UnsupportedNode,
         )

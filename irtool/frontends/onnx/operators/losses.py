@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ....deferred import np
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..room import filled
 from ..value import Value
 
 NOTHING = -100
@@ -15,7 +15,7 @@ def negative_log_likelihood(
 ) -> Value:
     """`nn.nll_loss`: minus the weighted logarithm that each target chooses."""
     classes = x.extent(1, "the data of the loss")
-    weight = weight if weight is not None else Value.constant(np.ones(classes), x.dtype)
+    weight = weight if weight is not None else Value.constant(filled(classes, 1, "the weights of the loss"), x.dtype)
     ignored = NOTHING if ignore_index is None else ignore_index
     return x.call("nn.nll_loss", target, weight, reduction=reduction, ignore_index=ignored)
 

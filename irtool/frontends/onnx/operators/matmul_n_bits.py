@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import Tuple
+from ..counts import require_count
 from ..mistakes import DamagedModel, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value, apply
@@ -36,6 +37,9 @@ class MatMulNBits(OnnxOperator):
         if g_idx is not None or weight_prepacked:
             what = "g_idx" if g_idx is not None else "weights that are packed for a processor"
             raise IrError(f"{what} has no form in Relay", code=UnsupportedNode)
+        for number, name in ((K, "K"), (N, "N"), (block_size, "block_size")):
+            require_count(number, name)
+        a.require_rank(1, "the data of MatMulNBits", or_more=True)
         blocks = -(-K // block_size)
         if b.shape != (N, blocks, block_size * bits // 8):
             raise IrError(f"B has the shape {b.shape}, not {(N, blocks, block_size * bits // 8)}", code=DamagedModel)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import scalar
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..pools import pool, rounded_up
+from ..room import counted, filled, require_room
 from ..sliding import NO_INTS, Windows, spatial_extents, spatial_rank
 from ..tuples import concatenate
 from ..value import Value
@@ -43,23 +46,23 @@ def indices(x: Value, windows: Windows, ceil_mode: bool, by_column: bool) -> Val
 
     Each window's elements are gathered by a table, so that the position of the largest among them is one in the table.
     """
-    batch, channels, *extents = x.extents("the data of a pool that gives indices")
+    batch, channels, *extents = x.extents("the data of a pool that gives indices", least=3)
     padding = windows.padding(x, "the data of the pool")
     if ceil_mode:
         padding = rounded_up(x, windows, padding)
     table, out = _elements(extents, windows, padding)
-    count = int(np.prod(extents))
+    count = math.prod(extents)
     # What is beyond the data is one element more, which no other is less than.
     flat = x.call("reshape", newshape=[batch, channels, count])
-    beyond = Value.constant(np.full((batch, channels, 1), _least(x.dtype)), x.dtype)
+    beyond = Value.constant(filled((batch, channels, 1), _least(x.dtype), "the border of a pool"), x.dtype)
     flat = concatenate([flat, beyond], 2)
     gathered = flat.call("take", Value.constant(table.astype("int32")), axis=2)
     at = gathered.call("argmax", axis=[3]).call("cast", dtype="int32")
-    rows = np.arange(table.shape[0], dtype="int32") * table.shape[1]
+    rows = counted(table.shape[0], "the windows of a pool", "int32") * table.shape[1]
     at = at.call("add", Value.constant(rows))
     places = _by_column(table, extents) if by_column else table
     found = Value.constant(places.ravel().astype("int64")).call("take", at)
-    starts = np.arange(batch * channels, dtype="int64").reshape(batch, channels, 1) * count
+    starts = counted(batch * channels, "the channels of a pool").reshape(batch, channels, 1) * count
     return found.call("add", Value.constant(starts)).call("reshape", newshape=[batch, channels, *out])
 
 
@@ -70,22 +73,27 @@ def _elements(extents: list[int], windows: Windows, padding: tuple[int, ...]) ->
         (size + padding[i] + padding[n + i] - windows.reach[i]) // windows.strides[i] + 1
         for i, size in enumerate(extents)
     )
-    flat = np.zeros((1, 1), "int64")
-    inside = np.ones((1, 1), bool)
+    what = "the indices of a pool"
+    require_room((math.prod(max(n, 0) for n in out), *windows.kernel), what)
+    flat = filled((1, 1), 0, what, "int64")
+    inside = filled((1, 1), True, what, "bool")
     for i, size in enumerate(extents):
-        starts = np.arange(out[i]) * windows.strides[i] - padding[i]
-        at = starts[:, None] + np.arange(windows.kernel[i]) * windows.dilations[i]
+        starts = counted(max(out[i], 0), what) * windows.strides[i] - padding[i]
+        at = starts[:, None] + counted(windows.kernel[i], what) * windows.dilations[i]
         flat = (flat * size)[:, None, :, None] + at[None, :, None, :]
         inside = inside[:, None, :, None] & ((at >= 0) & (at < size))[None, :, None, :]
         shape = (flat.shape[0] * flat.shape[1], flat.shape[2] * flat.shape[3])
         flat, inside = flat.reshape(shape), inside.reshape(shape)
-    return np.where(inside, flat, int(np.prod(extents))), out
+    return np.where(inside, flat, math.prod(extents)), out
 
 
 def _by_column(table: np.ndarray, extents: list[int]) -> np.ndarray:
     """The same elements counted with the first spatial axis running fastest."""
-    count = int(np.prod(extents))
-    order = np.append(np.ravel_multi_index(np.unravel_index(np.arange(count), extents)[::-1], extents[::-1]), count)
+    count = math.prod(extents)
+    order = np.append(
+        np.ravel_multi_index(np.unravel_index(counted(count, "the indices of a pool"), extents)[::-1], extents[::-1]),
+        count,
+    )
     return order[table]
 
 
@@ -113,7 +121,7 @@ class MaxUnpool(OnnxOperator):
         strides: tuple[int, ...] = NO_INTS,
     ) -> Result:
         windows = Windows.of(kernel_shape, strides, pads)
-        x.extents("the data of MaxUnpool")
+        windows.require_fit(x, "the data of MaxUnpool")
         n = windows.rank
         extents = spatial_extents(x, "the data of MaxUnpool")
         inner = tuple(
@@ -121,7 +129,9 @@ class MaxUnpool(OnnxOperator):
             for k, size in enumerate(extents)
         )
         shape = (*x.extents("the data of MaxUnpool")[:2], *inner)
-        zeros = Value.constant(np.zeros(int(np.prod(shape))), x.dtype)
+        if min(shape) < 0:
+            raise IrError(f"what the windows were taken from has the shape {list(shape)}", code=DamagedModel)
+        zeros = scalar(0, x.dtype).call("full", shape=[math.prod(shape)], dtype=x.dtype)
         flat = zeros.call("scatter", i.call("reshape", newshape=[-1]), x.call("reshape", newshape=[-1]), axis=0)
         found = flat.call("reshape", newshape=list(shape))
         wanted = output_shape.ints("the output_shape of MaxUnpool") if output_shape is not None else shape

@@ -8,8 +8,10 @@ from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import TupleGetItem
 from ..arithmetic import cast
+from ..counts import require_count
 from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..room import require_steps
 from ..tuples import concatenate
 from ..value import Value
 
@@ -49,6 +51,7 @@ class Split(OnnxOperator):
     ) -> Sequence[Value | TupleGetItem]:
         number = len(self.node.outputs) if number is None else number
         if extents is None:
+            require_steps(require_count(number, "the number of parts"), "the parts")
             whole = x.shape[axis]
             if not isinstance(whole, int):
                 raise IrError(f"axis {axis} of {x.tensor} must be known to be split in parts", code=UnknownExtent)
@@ -56,6 +59,8 @@ class Split(OnnxOperator):
             extents = (*[each] * (number - 1), whole - each * (number - 1))
             if extents[-1] < 0:
                 raise IrError(f"axis {axis} of {x.tensor} is too short for {number} parts", code=DamagedModel)
+        elif not extents or min(extents) < 0:
+            raise IrError(f"parts of {list(extents)} elements are none", code=DamagedModel)
         elif isinstance(x.shape[axis], int) and sum(extents) != x.shape[axis]:
             raise IrError(f"parts of {list(extents)} are not all of axis {axis} of {x.tensor}", code=DamagedModel)
         if len(extents) == 1:
@@ -101,7 +106,7 @@ class Slice(OnnxOperator):
     ) -> Result:
         if starts.rank != 1:
             raise IrError(f"the starts of Slice are {starts.tensor}, not a vector", code=DamagedModel)
-        (count,) = starts.extents("the starts of Slice")
+        (count,) = starts.extents("the starts of Slice", rank=1)
         along = tuple(range(count)) if axes is None else axes.ints("the axes of Slice")
         if starts.known is None or ends.known is None or (steps is not None and steps.known is None):
             return self._computed(x, starts, ends, along, steps)

@@ -6,6 +6,7 @@ from ....deferred import np
 from ....ir import Expr, TupleGetItem
 from ..arithmetic import add, cast, multiply, scalar, subtract
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..room import filled
 from ..tuples import concatenate
 from ..value import Value, apply
 
@@ -31,7 +32,7 @@ class NonMaxSuppression(OnnxOperator):
     ) -> Result:
         most = max_output_boxes_per_class
         if most is None or (most.known is not None and not (most.known > 0).any()):
-            return Value.constant(np.zeros((0, 3), "int64"))
+            return Value.constant(filled((0, 3), 0, "no box", "int64"))
         if center_point_box:
             boxes = _corners(boxes)
         scores, least = _above_zero(scores, score_threshold)
@@ -49,7 +50,7 @@ class NonMaxSuppression(OnnxOperator):
         if most.known is None:  # no box at all, where none may be given
             count = multiply(count, cast(limit.call("greater", scalar(0, "int64")), "int64"))
         end = concatenate([count, Value.constant(np.array([3], "int64"))], 0)
-        zeros, ones = (Value.constant(np.full(2, k, "int64")) for k in (0, 1))
+        zeros, ones = (Value.constant(filled(2, k, "an index", "int64")) for k in (0, 1))
         return rows.call("dyn.strided_slice", zeros, end, ones, begin=None, end=None, strides=None, axes=None)
 
 
@@ -71,7 +72,7 @@ def _above_zero(scores: Value, threshold: Value | None) -> tuple[Value, Value]:
         return scores, threshold
     order = scores.call("argsort", axis=2, is_ascend=False, dtype="int32")
     best = order.call("argsort", axis=2, is_ascend=True, dtype="int32")
-    ranks = subtract(scores.extents("the scores")[2] * 1.0, cast(best, scores.dtype))
+    ranks = subtract(scores.extents("the scores", rank=3)[2] * 1.0, cast(best, scores.dtype))
     if threshold is not None:
         chosen = scores.call("greater", threshold.call("reshape", newshape=[]))
         ranks = apply("where", chosen, ranks, scalar(0, ranks.dtype))

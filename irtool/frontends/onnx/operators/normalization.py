@@ -5,9 +5,11 @@ from __future__ import annotations
 from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import add, cast, divide, multiply, scalar, subtract
+from ..counts import require_count
 from ..mistakes import DamagedModel
 from ..normalize import layer_norm, rms_norm, statistics
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..room import require_steps
 from ..value import Value
 
 STASHED = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16"}
@@ -58,6 +60,7 @@ class GroupNormalization(OnnxOperator):
     @since(18)
     def by_group(self, x: Value, scale: Value, b: Value, *, num_groups: int, epsilon: float = 1e-5) -> Result:
         channels = x.extent(1, "the data that is normalized")
+        require_count(num_groups, "num_groups")
         each = [p.call("repeat", repeats=channels // num_groups, axis=0) for p in (scale, b)]
         return self.by_channel(x, *each, num_groups=num_groups, epsilon=epsilon)
 
@@ -117,11 +120,12 @@ class LRN(OnnxOperator):
     def over_channels(
         self, x: Value, *, size: int, alpha: float = 0.0001, beta: float = 0.75, bias: float = 1.0
     ) -> Result:
-        if size < 1:
-            raise IrError(f"size is {size}: it counts channels", code=DamagedModel)
+        require_count(size, "size")
+        x.require_rank(2, "the data of LRN", or_more=True)
         if size % 2:
             return x.call("nn.lrn", size=size, axis=1, bias=bias, alpha=alpha, beta=beta)
         # Of an even number, one more lies behind.
+        require_steps(size, "a sum over neighbouring channels")
         channels = x.extent(1, "the data of LRN")
         width = [(0, 0)] * x.rank
         width[1] = ((size - 1) // 2, size // 2)

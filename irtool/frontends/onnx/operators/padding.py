@@ -9,6 +9,7 @@ from ....diagnostics import IrError
 from ..arithmetic import cast
 from ..mistakes import DamagedModel, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..room import counted, require_room
 from ..value import Value
 from .choice import constant_number
 
@@ -95,6 +96,10 @@ def _counted_on(x: Value, widths: Sequence[tuple[int, int]], mode: str) -> Value
     """The elements at positions as numpy pads them: what lies outside is counted on from the other end, or back."""
     for axis, width in enumerate(widths):
         if max(width):
-            places = np.pad(np.arange(x.extents("the data of Pad")[axis]), width, mode)  # type: ignore[call-overload]  # `mode` is one of numpy's words
+            extent = x.extents("the data of Pad")[axis]
+            if not extent:
+                raise IrError(f"axis {axis} of {x.tensor} has no elements to repeat", code=DamagedModel)
+            require_room((extent + sum(width),), "the result of Pad")
+            places = np.pad(counted(extent, "the data of Pad"), width, mode)  # type: ignore[call-overload]  # `mode` is one of numpy's words
             x = x.call("take", Value.constant(places.astype("int64")), axis=axis)
     return x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..arithmetic import multiply, scalar
+from ..counts import require_count
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..pools import padded, pool
 from ..sliding import NO_INTS, Windows, spatial_rank
@@ -60,7 +61,7 @@ class LpPool(OnnxOperator):
         count = 1
         for k in windows.kernel:
             count *= k
-        powers = power_of_size(x, p)
+        powers = power_of_size(x, require_count(p, "p"))
         # With what is beyond the data counted, each mean is of as many elements.
         mean = pool("avg", powers, windows, bool(ceil_mode), count_include_pad=True)
         return root(multiply(mean, count), p)
@@ -81,6 +82,12 @@ def root(x: Value, p: int) -> Value:
     return x.call("sqrt") if p == 2 else x.call("power", scalar(1 / p, x.dtype))
 
 
+def _spatial(x: Value) -> list[int]:
+    """The axes behind batch and channels. Raises IrError where there are none."""
+    x.require_rank(3, "the data of a pool", or_more=True)
+    return list(range(2, x.rank))
+
+
 @onnx_operator("GlobalAveragePool", "GlobalMaxPool")
 class GlobalPool(OnnxOperator):
     """The mean or maximum of each channel over all spatial axes."""
@@ -90,7 +97,7 @@ class GlobalPool(OnnxOperator):
         maximum = self.node.op_type == "GlobalMaxPool"
         if x.rank == 4:
             return x.call("nn.global_max_pool2d" if maximum else "nn.global_avg_pool2d")
-        return x.call("max" if maximum else "mean", axis=list(range(2, x.rank)), keepdims=True)
+        return x.call("max" if maximum else "mean", axis=_spatial(x), keepdims=True)
 
 
 @onnx_operator("GlobalLpPool")
@@ -99,5 +106,5 @@ class GlobalLpPool(OnnxOperator):
 
     @since(2, 22)
     def over_space(self, x: Value, *, p: int = 2) -> Result:
-        total = power_of_size(x, p).call("sum", axis=list(range(2, x.rank)), keepdims=True)
+        total = power_of_size(x, require_count(p, "p")).call("sum", axis=_spatial(x), keepdims=True)
         return root(total, p)

@@ -19,17 +19,20 @@ def matrix_product(a: Value, b: Value) -> Value:
     So is one that is dequantized: there is no integer form of other products. A matrix that is transposed here is stored as it is
     without that, and stays one with what else reads it, as the table of an embedding.
     """
+    b.require_rank(2, "the right operand of a product")
     is_stored = b.is_weight or is_transposed(b.expr) or is_call_to(b.expr, "qnn.dequantize")
     return dense(a, transposed(b)) if is_stored else a.call("nn.matmul", b, units=_known(b.shape[1]))
 
 
 def dense(a: Value, weights: Value) -> Value:
     """The product of a tensor `(…, K)` and the transpose of weights `(N, K)`."""
+    weights.require_rank(2, "the right operand of a product")
     return a.call("nn.dense", weights, units=_known(weights.shape[0]))
 
 
 def transposed(b: Value) -> Value:
     """The transpose of a matrix: of a transpose, what it is the transpose of."""
+    b.require_rank(2, "a matrix that is transposed")
     if is_transposed(b.expr):
         return Value.of(b.expr.args[0])
     return b.call("transpose", axes=[1, 0])

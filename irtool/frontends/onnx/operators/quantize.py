@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,24 +45,23 @@ class QuantizeLinear(_Linear):
 
     folds = True
 
-    def convert(self, inputs: Sequence[Value | None], attributes: dict[str, Any]) -> list[Value | None]:
+    def apply(self, method: Callable[..., Result], inputs: Sequence[Any], attributes: dict[str, Any]) -> Result:
         zero = inputs[2] if len(inputs) > 2 else None
         number = attributes.get("output_dtype", 0)
         narrow = zero.narrow if zero is not None else NARROW.get(number)
         if narrow is None:
-            return super().convert(inputs, attributes)
+            return super().apply(method, inputs, attributes)
         if narrow.is_float:
-            return [self._as_floats(narrow, inputs, attributes)]
+            return self._as_floats(narrow, inputs[0], inputs[1], attributes)
         if number in NARROW:
             attributes = {**attributes, "output_dtype": DTYPE_NUMBERS[narrow.held]}
-        (found,) = super().convert(inputs, attributes)
-        assert found is not None
-        return [limited(found, narrow)]
+        found = super().apply(method, inputs, attributes)
+        assert isinstance(found, Value)
+        return limited(found, narrow)
 
-    def _as_floats(self, narrow: Narrow, inputs: Sequence[Value | None], attributes: dict[str, Any]) -> Value:
+    def _as_floats(self, narrow: Narrow, x: Value, scale: Value, attributes: dict[str, Any]) -> Value:
         """Quotients rounded to a narrow type of floats, whose zero point is 0."""
-        x, scale = inputs[0], inputs[1]
-        if x is None or scale is None or attributes.get("block_size"):
+        if attributes.get("block_size"):
             raise IrError(f"blocks of {narrow.name} have no form in Relay", code=UnsupportedNode)
         return narrowed(
             x.call("divide", along(scale, x, attributes.get("axis", 1))), narrow, bool(attributes.get("saturate", 1))
@@ -123,15 +122,15 @@ class MicrosoftQuantizeLinear(QuantizeLinear):
 class DequantizeLinear(_Linear):
     """`(x - zero point) * scale`, in the type of the scale."""
 
-    def convert(self, inputs: Sequence[Value | None], attributes: dict[str, Any]) -> list[Value | None]:
+    def apply(self, method: Callable[..., Result], inputs: Sequence[Any], attributes: dict[str, Any]) -> Result:
         x, scale = inputs[0], inputs[1]
-        if x is None or scale is None or x.narrow is None or not x.narrow.is_float:
-            return super().convert(inputs, attributes)
+        if x.narrow is None or not x.narrow.is_float:
+            return super().apply(method, inputs, attributes)
         if attributes.get("block_size"):
             raise IrError(f"blocks of {x.narrow.name} have no form in Relay", code=UnsupportedNode)
         found = x.call("multiply", cast(along(scale, x, attributes.get("axis", 1)), x.dtype))
         number = attributes.get("output_dtype", 0)
-        return [replace(cast(found, dtype_of(number, "the result") if number else scale.dtype), narrow=None)]
+        return replace(cast(found, dtype_of(number, "the result") if number else scale.dtype), narrow=None)
 
     @since(10)
     def whole(self, x: Value, x_scale: Value, x_zero_point: Value | None = None) -> Result:

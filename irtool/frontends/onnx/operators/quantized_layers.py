@@ -5,9 +5,9 @@ So they are exact as they stand; FakeQuantizationToInteger has the others in int
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import Tuple
 from ..integer_layers import integer_form
@@ -94,7 +94,7 @@ class QLinearSoftmax(OnnxOperator):
             if opset >= 13 or at == x.rank - 1:
                 return real.call("nn.softmax", axis=at)
             shape = x.extents("the data of QLinearSoftmax")
-            flat = real.call("reshape", newshape=[int(np.prod(shape[:at], dtype="int64")), -1])
+            flat = real.call("reshape", newshape=[math.prod(shape[:at]), -1])
             return flat.call("nn.softmax", axis=-1).call("reshape", newshape=list(shape))
 
         return _in_reals(x, function, (x_scale, x_zero_point), (y_scale, y_zero_point))
@@ -146,7 +146,7 @@ class QLinearAveragePool(OnnxOperator):
         strides: tuple[int, ...] = (),
     ) -> Result:
         rank = len(kernel_shape)
-        if rank + 2 != x.rank or rank > 3:
+        if rank + 2 != x.rank or not 0 < rank <= 3:
             raise IrError(f"windows of {rank} axes do not fit data of rank {x.rank}", code=DamagedModel)
         steps = list(strides) or [1] * rank
         extents = [0] * rank

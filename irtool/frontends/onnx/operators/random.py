@@ -13,6 +13,7 @@ class Random(OnnxOperator):
     """Refused: ONNX does not say which numbers a seed stands for."""
 
     folds = False
+    refusal = "it gives random numbers, which have no form in Relay"
 
     @since(1, 7, 15, 22)
     def numbers(
@@ -28,4 +29,4 @@ class Random(OnnxOperator):
         seed: float | None = None,
         shape: tuple[int, ...] = (),
     ) -> Result:
-        raise IrError("it gives random numbers, which have no form in Relay", code=UnsupportedNode)
+        raise IrError(self.refusal, code=UnsupportedNode)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....diagnostics import IrError
 from ..arithmetic import cast, subtract
+from ..counts import require_count, require_counts
 from ..mistakes import DamagedModel, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..region_samples import align
@@ -17,6 +18,7 @@ class MaxRoiPool(OnnxOperator):
 
     @since(1, 22)
     def pool(self, x: Value, rois: Value, *, pooled_shape: tuple[int, ...], spatial_scale: float = 1.0) -> Result:
+        require_counts(pooled_shape, 2, "pooled_shape", 1)
         return x.call("vision.roi_pool", rois, pooled_size=pooled_shape, spatial_scale=spatial_scale, layout="NCHW")
 
 
@@ -78,6 +80,11 @@ class RoiAlign(OnnxOperator):
     ) -> Value:
         if mode not in ("avg", "max"):
             raise IrError(f"mode is {mode}, which ONNX does not have", code=DamagedModel)
+        for number, name in zip(shape, ("output_height", "output_width"), strict=True):
+            require_count(number, name)
+        rois.require_rank(2, "the regions")
+        if not scale:
+            raise IrError("spatial_scale is 0", code=DamagedModel)
         if samples > 0:
             return align(x, rois, images, mode, shape, samples, scale, offset)
         if mode == "max":

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import cast
+from ..counts import MOST
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..resampling import AxisResize, Filter, in_floats, resample
@@ -107,7 +108,10 @@ def scaled(
         if s == 1 and not cropped:
             continue  # whatever the extent is
         size = x.extent(a, "the data of a resize")
-        target = int(np.floor(np.float32(size) * np.float32(s)))
+        wanted = float(np.floor(np.float32(size) * np.float32(s)))
+        if not wanted <= MOST:
+            raise IrError(f"axis {a} of {x.tensor} times {s} is too long", code=DamagedModel)
+        target = int(wanted)
         found.append(AxisResize(a, size, target, s, _region(regions, k, len(named))))
     return found
 
@@ -119,6 +123,8 @@ def sized(
     if len(sizes) != len(axes) or any(s < 1 for s in sizes):
         raise IrError(f"the sizes are {list(sizes)} for {len(axes)} axes", code=DamagedModel)
     shape = {a: x.extent(a, "the data of a resize") for a in axes}
+    if 0 in shape.values():
+        raise IrError(f"{x.tensor} has no elements to resize", code=DamagedModel)
     ratios = [n / shape[a] for a, n in zip(axes, sizes, strict=True)]
     if policy != "stretch":
         if policy not in ("not_larger", "not_smaller"):

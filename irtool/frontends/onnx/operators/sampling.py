@@ -26,6 +26,7 @@ class GridSample(OnnxOperator):
             raise IrError(f"mode {mode} with padding_mode {padding_mode} is none that ONNX has", code=DamagedModel)
         if x.rank not in (4, 5) or (x.rank == 5 and METHODS[mode] == "bicubic"):
             raise IrError(f"{mode} samples of {x.rank - 2} spatial axes have no form in Relay", code=UnsupportedNode)
+        grid.require_rank(x.rank, "the grid")
         points = grid.call("transpose", axes=[0, x.rank - 1, *range(1, x.rank - 1)])
         if points.dtype == "float16":
             points = cast(points, "float32")

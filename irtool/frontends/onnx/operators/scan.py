@@ -30,7 +30,7 @@ class Scan(OnnxOperator):
         graph = self._graph(inputs, num_scan_inputs)
         states = len(inputs) - num_scan_inputs
         flags = self._flags(directions, num_scan_inputs, "directions")
-        batch = inputs[0].extents("the first input of Scan")[0]
+        batch = inputs[0].extents("the first input of Scan", least=1)[0]
 
         def item(number: Value, _: Value | None, __: Sequence[Value]) -> Turn:
             own = [x.call("take", number, axis=0) for x in inputs]
@@ -121,6 +121,8 @@ class Scan(OnnxOperator):
 
 def _steps(scanned: Sequence[Value]) -> Dim:
     """The number of slices. Raises IrError where tensors have different numbers of them."""
+    for x in scanned:
+        x.require_rank(1, "what Scan goes over", or_more=True)
     known = {x.shape[0] for x in scanned if isinstance(x.shape[0], int)}
     if len(known) > 1:
         raise IrError(f"Scan goes over tensors with {sorted(known)} slices at once", code=DamagedModel)

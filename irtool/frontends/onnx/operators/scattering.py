@@ -7,6 +7,7 @@ from ....diagnostics import IrError
 from ..arithmetic import cast
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..room import counted
 from ..value import Value, apply
 from .gathering import from_front, index_tuples
 
@@ -60,8 +61,11 @@ class TensorScatter(OnnxOperator):
         if mode not in ("linear", "circular"):
             raise IrError(f"mode is {mode}; it can be linear or circular", code=DamagedModel)
         at = cache.axis(axis)
+        update.require_rank(cache.rank, "the update")
         extents, longest = update.extents("the update"), cache.extents("the cache")[at]
-        steps = np.arange(extents[at]).reshape([-1 if i == at else 1 for i in range(update.rank)])
+        steps = counted(extents[at], "the places of the update").reshape(
+            [-1 if i == at else 1 for i in range(update.rank)]
+        )
         places = Value.constant(steps.astype("int64"))
         if write_indices is not None:
             first = cast(write_indices, "int64").call("reshape", newshape=[-1, *(1 for _ in extents[1:])])

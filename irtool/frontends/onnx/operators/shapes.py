@@ -12,6 +12,7 @@ from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..partial import known_parts, refined, with_extents
 from ..reshaping import newshape, resolved
+from ..room import filled
 from ..value import Value, apply
 
 
@@ -174,9 +175,9 @@ class Expand(OnnxOperator):
 
     def _computed(self, x: Value, shape: Value) -> Value:
         """Only the extents that the tensor has, and those of the shape that are not 1, count."""
-        (count,) = shape.extents("the shape of Expand")
+        (count,) = shape.extents("the shape of Expand", rank=1)
         if count < x.rank:
-            ones = Value.constant(np.ones(x.rank - count, "int64"))
+            ones = Value.constant(filled(x.rank - count, 1, "a shape", "int64"))
             shape = apply("concatenate", Tuple((ones.expr, shape.call("cast", dtype="int64").expr)), axis=0)
         elif count > x.rank:
             x = x.call("expand_dims", axis=0, num_newaxis=count - x.rank)

@@ -9,6 +9,7 @@ from ....diagnostics import IrError
 from ....ir import Tuple, TupleGetItem
 from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..room import counted, filled, require_room
 from ..tensors import dtype_of
 from ..value import Value, apply
 from .choice import constant_number
@@ -61,17 +62,17 @@ class DFT(OnnxOperator):
     def axis_as_input(
         self, x: Value, length: Value | None = None, axis: Value | None = None, *, inverse: int = 0, onesided: int = 0
     ) -> Result:
-        at = -2 if axis is None else int(axis.array("the axis of DFT").reshape(()))
+        at = -2 if axis is None else axis.number("the axis of DFT")
         return self._along(x, length, at, bool(inverse), bool(onesided))
 
     def _along(self, x: Value, length: Value | None, axis: int, inverse: bool, onesided: bool) -> Result:
-        at, extents = x.axis(axis), x.extents("the signal")
+        at, extents = x.axis(axis), x.extents("the signal", least=2)
         if at == x.rank - 1 or extents[-1] not in (1, 2):
             raise IrError(f"{x.tensor} is no signal along axis {at} with real and imaginary parts", code=DamagedModel)
         irfft = inverse and onesided
         count = 2 * (extents[at] - 1) if irfft else extents[at]
         if length is not None:
-            count = int(length.array("the length of DFT").reshape(()))
+            count = length.number("the length of DFT")
         if count < 1:
             raise IrError(f"the length of the transform is {count}", code=DamagedModel)
         order = [i for i in range(x.rank) if i != at]
@@ -81,7 +82,7 @@ class DFT(OnnxOperator):
         if irfft:
             re, im = _mirrored(re, count), _mirrored(im, count)
             # The other half is conjugate.
-            sign = np.where(np.arange(count) > count // 2, -1, 1)
+            sign = np.where(counted(count, "the signs of a spectrum") > count // 2, -1, 1)
             im = im.call("multiply", Value.constant(sign, im.dtype))
         else:
             re, im = _first(re, count), _first(im, count)
@@ -108,21 +109,22 @@ class STFT(OnnxOperator):
         *,
         onesided: int = 1,
     ) -> Result:
-        extents = signal.extents("the signal")
+        extents = signal.extents("the signal", least=2)
         length = extents[1]
         if frame_length is not None:
-            length = int(frame_length.array("the length of a frame").reshape(()))
+            length = frame_length.number("the length of a frame")
         elif window is not None:
-            (length,) = window.extents("the window")
-        step = int(frame_step.array("the step of frames").reshape(()))
+            (length,) = window.extents("the window", rank=1)
+        step = frame_step.number("the step of frames")
         if step < 1 or not 0 < length <= extents[1]:
             raise IrError(f"frames of {length}, {step} apart, are none of a signal of {extents[1]}", code=DamagedModel)
         if window is not None and window.shape != (length,):
             raise IrError(f"a window of {window.tensor} does not fit frames of {length}", code=DamagedModel)
         if signal.rank == 2 or extents[-1] == 1:
             return self._real(signal, step, length, window, bool(onesided))
-        starts = np.arange((extents[1] - length) // step + 1) * step
-        places = Value.constant(starts[:, None] + np.arange(length))
+        starts = counted((extents[1] - length) // step + 1, "the frames of a signal") * step
+        require_room((len(starts), length), "the frames of a signal")
+        places = Value.constant(starts[:, None] + counted(length, "a frame"))
         re, im = (_part(signal, i).call("take", places, axis=1) for i in range(2))
         if window is not None:
             re, im = re.call("multiply", window), im.call("multiply", window)
@@ -134,7 +136,7 @@ class STFT(OnnxOperator):
     def _real(self, signal: Value, step: int, length: int, window: Value | None, onesided: bool) -> Value:
         signal = signal if signal.rank == 2 else signal.call("squeeze", axis=[2])
         if window is None:
-            window = Value.constant(np.ones(length), signal.dtype)
+            window = Value.constant(filled(length, 1, "the window of a signal"), signal.dtype)
         lengths = {"n_fft": length, "win_length": length, "hop_length": step}
         found = signal.call("stft", window, **lengths, normalized=False, onesided=onesided)
         return found.call("transpose", axes=[0, 2, 1, 3])
@@ -152,13 +154,18 @@ class MelWeightMatrix(OnnxOperator):
         if any(n is None for n in numbers):
             raise IrError("what decides the matrix must be known", code=UnknownExtent)
         count, size, samples, low, high = (n for n in numbers if n is not None)
+        if not (math.isfinite(count) and math.isfinite(size)):
+            raise IrError(f"there are no {count} bands of {size} bins", code=DamagedModel)
         count, size = int(count), int(size)
+        if min(count, size, low, high) < 0 or not all(map(math.isfinite, (samples, low, high))) or not samples:
+            raise IrError(f"{count} bands of {size} bins from {low} to {high} at {samples} are none", code=DamagedModel)
+        require_room((count, size // 2 + 1), "the matrix of bands")
         ends = [2595 * math.log10(1 + f / 700) for f in (low, high)]
-        mels = ends[0] + np.arange(count + 2) * (ends[1] - ends[0]) / (count + 2)
+        mels = ends[0] + counted(count + 2, "the bands") * (ends[1] - ends[0]) / (count + 2)
         hertz = 700 * (10 ** (mels / 2595) - 1)
         at = np.floor((size + 1) * hertz / samples).astype("int64")[:, None]
         left, top, right = at[:-2], at[1:-1], at[2:]
-        bins = np.arange(size // 2 + 1)
+        bins = counted(size // 2 + 1, "the bins")
         up = np.where(top > left, (bins - left) / np.maximum(top - left, 1), 1.0)
         down = (right - bins) / np.maximum(right - top, 1)
         weights = np.where((left <= bins) & (bins <= top), up, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....diagnostics import IrError
+from ..counts import require_count, require_counts
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..sliding import LETTERS, Windows, spatial_extents, spatial_rank
@@ -41,6 +42,12 @@ class ConvTranspose(OnnxOperator):
             raise IrError(f"the weights {w.tensor} do not fit data {x.tensor} and kernel_shape", code=DamagedModel)
         windows = Windows.of(held[2:], strides, pads, dilations, auto_pad)
         more = tuple(output_padding) or (0,) * rank
+        require_counts(more, rank, "output_padding", 0)
+        require_count(group, "group")
+        if output_shape:
+            if len(output_shape) not in (rank, rank + 2):
+                raise IrError(f"output_shape is {list(output_shape)} for {rank} spatial axes", code=DamagedModel)
+            require_counts(output_shape, len(output_shape), "output_shape", 0)
         padding = windows.pads
         if output_shape or auto_pad.startswith("SAME"):
             padding, more = self._deduced(x, windows, more, tuple(output_shape)[-rank:])

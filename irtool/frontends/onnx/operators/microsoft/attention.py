@@ -11,6 +11,7 @@ from ...arithmetic import add, cast, multiply, subtract
 from ...dot_product import attention, causal, join_heads, split_heads, total
 from ...mistakes import DamagedModel, UnsupportedNode
 from ...operator import OnnxOperator, Result, onnx_operator, since
+from ...room import counted
 from ...tuples import concatenate
 from ...value import Value
 from ..products import matrix_product
@@ -25,7 +26,7 @@ def mask_bias(mask: Value | None, batch: Dim, keys: int, dtype: str, filtered: f
     if mask.rank == 1:
         if mask.shape != (batch,):
             raise IrError(f"a mask {mask.tensor} of starts and ends has no form in Relay", code=UnsupportedNode)
-        places = Value.constant(np.arange(keys, dtype=mask.dtype).reshape(1, keys))
+        places = Value.constant(counted(keys, "the places of keys", mask.dtype).reshape(1, keys))
         seen = places.call("less", mask.call("reshape", newshape=[-1, 1]))
     else:
         seen = mask
@@ -68,6 +69,9 @@ class Attention(OnnxOperator):
         packed = packed if bias is None else add(packed, bias)
         hidden = packed.extent(-1, "the queries, keys and values")
         sizes = qkv_hidden_sizes or (hidden // 3,) * 3
+        if len(sizes) != 3:
+            raise IrError(f"qkv_hidden_sizes are {list(sizes)}, not three numbers", code=DamagedModel)
+        packed.require_rank(3, "the queries, keys and values")
         parts, start = [], 0
         for size in sizes:
             part = packed.call("strided_slice", begin=[start], end=[start + size], strides=[1], axes=[2])

@@ -8,9 +8,11 @@ from itertools import pairwise
 from .....deferred import np
 from .....diagnostics import IrError
 from ...arithmetic import add, cast, subtract
+from ...counts import require_count
 from ...dot_product import attention, join_heads, split_heads, total
 from ...mistakes import DamagedModel, UnsupportedNode
 from ...operator import OnnxOperator, Result, onnx_operator, since
+from ...room import counted, filled, require_room
 from ...tuples import concatenate
 from ...value import Value
 from .rotary import rotated
@@ -50,15 +52,17 @@ class GroupQueryAttention(OnnxOperator):
     ) -> Result:
         if softcap or smooth_softmax > 0:
             raise IrError("capped scores and smooth softmax have no form in Relay", code=UnsupportedNode)
-        if seqlens_k is None or num_heads % max(kv_num_heads, 1) or (key is None) != (value is None):
+        require_count(num_heads, "num_heads")
+        require_count(kv_num_heads, "kv_num_heads")
+        if seqlens_k is None or num_heads % kv_num_heads or (key is None) != (value is None):
             raise IrError("lengths, heads, keys and values do not belong together", code=DamagedModel)
         if key is None or value is None:
             query, key, value = _unpacked(query, num_heads, kv_num_heads)
         q, k, v = split_heads(query, num_heads), split_heads(key, kv_num_heads), split_heads(value, kv_num_heads)
         length, size = q.extent(2, "the queries"), q.extent(3, "the queries")
         before = past_key.extent(2, "the cache of keys") if past_key is not None else 0
-        start = _start(seqlens_k, length) if before else Value.constant(np.zeros((1, 1), "int32"))
-        steps = Value.constant(np.arange(length, dtype="int32").reshape(1, -1))
+        start = _start(seqlens_k, length) if before else Value.constant(filled((1, 1), 0, "a place", "int32"))
+        steps = Value.constant(counted(length, "the places of queries", "int32").reshape(1, -1))
         places = _places(start, steps)
         if do_rotary:
             if cos_cache is None or sin_cache is None:
@@ -69,7 +73,7 @@ class GroupQueryAttention(OnnxOperator):
             q, k = (rotated(x, cos, sin, turned, bool(rotary_interleaved), size) for x in (q, k))
         if past_key is not None and past_value is not None and before:
             known = total_sequence_length is not None and total_sequence_length.known is not None
-            count = int(total_sequence_length.known.ravel()[0]) if known else before + length  # type: ignore[union-attr]  # as `known` says
+            count = total_sequence_length.number("total_sequence_length") if known else before + length  # type: ignore[union-attr]  # as `known` says
             k, v = (_appended(p, x, start, max(before, count)) for p, x in ((past_key, k), (past_value, v)))
         seen = _seen(places, k.extent(2, "the keys"), local_window_size, query.dtype)
         keys, values = (_for_each(x, num_heads // kv_num_heads) for x in (k, v))
@@ -105,12 +109,12 @@ def _places(start: Value, steps: Value) -> Value:
 
 def _appended(cache: Value, new: Value, start: Value, count: int) -> Value:
     """The first `count` places of a cache with new ones written from `start` on, which each line has its own of."""
-    batch, heads, before, size = cache.extents("the cache")
+    batch, heads, before, size = cache.extents("the cache", rank=4)
     length = new.extent(2, "the keys")
     joined = concatenate([cache, new], 2)
     if start.known is not None and (start.known == before).all() and count == before + length:
         return joined
-    at = Value.constant(np.arange(count, dtype="int32").reshape(1, 1, -1, 1))
+    at = Value.constant(counted(count, "the places of keys", "int32").reshape(1, 1, -1, 1))
     first = start.call("reshape", newshape=[-1, 1, 1, 1])
     moved = add(subtract(at, first), before).call("clip", a_min=0, a_max=before + length - 1)
     old = at.call("less", first).call("where", at, moved)
@@ -120,10 +124,11 @@ def _appended(cache: Value, new: Value, start: Value, count: int) -> Value:
 
 def _seen(places: Value, keys: int, window: int, dtype: str) -> Value:
     """What is added to scores so that a query sees the keys up to its own place, and no more than a window of them."""
-    at = np.arange(keys, dtype="int32").reshape(1, 1, 1, -1)
+    at = counted(keys, "the places of keys", "int32").reshape(1, 1, 1, -1)
     if places.known is not None:
         here = places.known[:, None, :, None]
         hidden = (at > here) | ((at <= here - window) if window > 0 else False)
+        require_room((*places.shape, keys), "a mask")  # type: ignore[arg-type]  # a constant's
         return Value.constant(np.where(hidden, -math.inf, 0.0), dtype)
     rows = places.call("expand_dims", axis=1).call("expand_dims", axis=3)
     behind = Value.constant(at).call("less_equal", rows)

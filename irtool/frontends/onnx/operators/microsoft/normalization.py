@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .....deferred import np
 from .....diagnostics import IrError
 from ...arithmetic import add, cast, multiply
+from ...counts import require_count
 from ...mistakes import UnsupportedNode
 from ...normalize import layer_norm, rms_norm, statistics
 from ...operator import OnnxOperator, Result, onnx_operator, since
+from ...room import filled
 from ...value import Value
 
 
@@ -92,7 +93,7 @@ class EmbedLayerNormalization(OnnxOperator):
         epsilon: float = 1e-12,
         mask_index_type: int | None = None,
     ) -> Result:
-        batch, length = input_ids.extents("the input_ids of EmbedLayerNormalization")
+        batch, length = input_ids.extents("the input_ids of EmbedLayerNormalization", rank=2)
         total = words.call("take", input_ids, axis=0)
         if position_ids is None:
             total = add(total, positions.call("strided_slice", begin=[0], end=[length], strides=[1], axes=[0]))
@@ -102,7 +103,7 @@ class EmbedLayerNormalization(OnnxOperator):
             total = add(total, segments.call("take", segment_ids, axis=0))
         index = mask.call("sum", axis=[1]) if mask is not None else None
         if index is None and self.wants(1):
-            index = Value.constant(np.zeros(batch, "int32"))
+            index = Value.constant(filled(batch, 0, "the number of words", "int32"))
         return [layer_norm(total, gamma, beta, -1, epsilon), index, total]
 
 
@@ -124,6 +125,8 @@ class GroupNorm(OnnxOperator):
     ) -> Result:
         if activation not in (0, 1):
             raise IrError(f"activation {activation} is not known", code=UnsupportedNode)
+        x.require_rank(3, "the data of GroupNorm", or_more=True)
+        require_count(groups, "groups")
         forth, back = [0, x.rank - 1, *range(1, x.rank - 1)], [0, *range(2, x.rank), 1]
         data = x.call("transpose", axes=forth) if channels_last else x
         parameters = [cast(p, x.dtype) for p in (gamma, beta)]

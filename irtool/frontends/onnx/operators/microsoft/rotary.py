@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .....deferred import np
 from .....diagnostics import IrError
 from ...arithmetic import add, multiply, subtract
+from ...counts import require_count
 from ...dot_product import join_heads, split_heads
 from ...mistakes import UnsupportedNode
 from ...operator import OnnxOperator, Result, onnx_operator, since
+from ...room import counted
 from ...tuples import concatenate
 from ...value import Value
 
@@ -34,15 +35,16 @@ class RotaryEmbedding(OnnxOperator):
     ) -> Result:
         if is_packed_batching:
             raise IrError("packed batches have no form in Relay", code=UnsupportedNode)
+        x.require_rank(3 if x.rank == 3 else 4, "the data of RotaryEmbedding")
         half = cos_cache.extent(1, "the cache of cosines")
         heads = num_heads
         if x.rank == 3 and not heads:
-            heads = x.extent(2, "the data of RotaryEmbedding") // (2 * half)
+            heads = x.extent(2, "the data of RotaryEmbedding") // (2 * require_count(half, "the width of the caches"))
         data = split_heads(x, heads) if x.rank == 3 else x
         length, size = (data.extent(a, "the data of RotaryEmbedding") for a in (2, 3))
         places = position_ids
         if places.rank == 1:
-            steps = Value.constant(np.arange(length, dtype=places.dtype).reshape(1, length))
+            steps = Value.constant(counted(length, "the places of queries", places.dtype).reshape(1, length))
             places = add(places.call("reshape", newshape=[1, 1]), steps)
         cos, sin = (c.call("take", places, axis=0).call("expand_dims", axis=1) for c in (cos_cache, sin_cache))
         turned = rotated(data, cos, sin, 2 * half, bool(interleaved), size)

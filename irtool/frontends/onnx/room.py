@@ -1,0 +1,80 @@
+"""What a model may have room for: the size of its tensors, and of the arrays that are made of its extents while it is imported.
+
+A number in a model can be as large as 2^63 - 1. Whatever is as large as such a number says is asked for here first, so that a
+damaged model is refused wherever it is imported, however much memory there is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...deferred import np
+from ...diagnostics import IrError
+from ...ir import TensorType, Type, tuple_leaves
+from .mistakes import DamagedModel, UnsupportedNode
+
+MOST_ELEMENTS = 1 << 48
+"""Elements of a tensor; of one with an extent of 0, what the others have room for."""
+MOST_AXES = 32
+MOST_MADE = 1 << 26
+"""Elements of an array that is made while importing."""
+MOST_NODES = 1 << 12
+"""Expressions that one node may become for each of its extents."""
+
+
+def has_room(shape: Sequence[Any]) -> bool:
+    """True if a tensor can have that shape; extents that are not known are taken for 1."""
+    extents = [d for d in shape if isinstance(d, int)]
+    return all(d >= 0 for d in extents) and _room(extents) <= MOST_ELEMENTS and len(shape) <= MOST_AXES
+
+
+def shown(shape: Sequence[Any]) -> str:
+    """A shape in a message, in which long ones are cut."""
+    more = ", …" if len(shape) > MOST_AXES else ""
+    return f"({', '.join(map(str, shape[:MOST_AXES]))}{more})"
+
+
+def require_shape(shape: Sequence[Any], what: str) -> None:
+    """Raises IrError, in which `what` has it, for a shape that no tensor can have."""
+    if not has_room(shape):
+        raise IrError(f"{what} has the shape {shown(shape)}", code=DamagedModel)
+
+
+def require_tensors(t: Type, what: str) -> None:
+    """Raises IrError, in which `what` has it, for a type with a tensor that is larger than any."""
+    for leaf in tuple_leaves(t):
+        if isinstance(leaf, TensorType):
+            require_shape(leaf.shape, what)
+
+
+def require_room(shape: Sequence[int], what: str) -> None:
+    """Raises IrError unless an array of that shape may be made while importing."""
+    if any(d < 0 for d in shape) or _room(shape) > MOST_MADE:
+        raise IrError(
+            f"{what} would be an array of the shape {shown(shape)}: more than {MOST_MADE} elements",
+            code=UnsupportedNode,
+        )
+
+
+def require_steps(count: int, what: str) -> None:
+    """Raises IrError unless so many expressions may be made of one node."""
+    if count > MOST_NODES:
+        raise IrError(f"{what} would be {count} expressions, more than {MOST_NODES}", code=UnsupportedNode)
+
+
+def _room(shape: Sequence[int]) -> int:
+    return math.prod(max(d, 1) for d in shape)
+
+
+def counted(count: int, what: str, dtype: str = "int64") -> np.ndarray:
+    """0, 1, 2 …: `count` numbers. Raises IrError where these are too many."""
+    require_room((count,), what)
+    return np.arange(count, dtype=dtype)
+
+
+def filled(shape: int | Sequence[int], value: Any, what: str, dtype: str | None = None) -> np.ndarray:
+    """An array of one number. Raises IrError where it would be too large."""
+    require_room((shape,) if isinstance(shape, int) else shape, what)
+    return np.full(shape, value, dtype)
