@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..diagnostics import Diagnostic, UsageError, nearest
 from ..plugin import Plugin, Registry, type_hints
-from ..plugin.mistakes import adopt, check_dataclass
+from ..plugin.mistakes import adopt, check_dataclass, refuse
 from ..plugin.origin import is_outside
 from ..tir.program import Program
 from ..tir.vector_target import SIZES, VectorTarget
@@ -187,12 +187,25 @@ backends: Registry[type[Backend]] = Registry("backend", "irtool.backends")
 B = TypeVar("B", bound=type[Backend])
 
 
+def _check_own(cls: type) -> None:
+    """Raises PluginError for a class from outside that is no backend, or lacks what every backend has."""
+    if not issubclass(cls, Backend):
+        raise refuse(cls, "the class is no backend", help="derive it from irtool.backends.base.Backend")
+    if not cls.emits:
+        raise refuse(
+            cls, "the backend has no outputs", help='say how far a build goes, sources first: emits = ("c", "so")'
+        )
+    if cls.emit is Backend.emit:
+        raise refuse(cls, "the backend has no emit", help="define emit(self, program, request), which returns Sources")
+
+
 def backend(name: str, *aliases: str, override: bool = False) -> Callable[[B], B]:
     """Class decorator that registers a backend under the name that `--target` says. See `plugin.Registry.register`."""
 
     def register(cls: B) -> B:
         if is_outside(cls):
             adopt(cls, "backend", name)
+            _check_own(cls)
         check_dataclass(cls, f'@backend("{name}")')
         backends.register(name, *aliases, override=override)(cls)
         return cls

@@ -296,6 +296,23 @@ def test_a_machine_without_compiler_and_linker(tmp_path: Path, monkeypatch: pyte
     np.testing.assert_allclose(irtool.load(tmp_path / "out").run(given), want, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("mcpu=nonsense", "mcpu='nonsense': 'nonsense' is not a recognized processor"),
+        ("mtriple=nonsense", "mtriple='nonsense': No available targets are compatible"),
+        ("mtriple=aarch64-linux-gnu,mcpu=skylake", "'skylake' is not a recognized processor"),
+    ],
+)
+def test_what_llvm_does_not_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: str, message: str) -> None:
+    """Nothing is written for it; LLVM itself would go on without a processor, and end irtool where it cannot."""
+    monkeypatch.setattr(tools.Clang, "find", lambda *a: None)
+    module = irtool.infer_types(irtool.parse('#[version = "0.0.5"]\ndef @main(%x: Tensor[(3), float32]) { exp(%x) }'))
+    with pytest.raises(UsageError, match=f"LLVM has no code for .*{message}"):
+        irtool.build(module, target=f"llvm{{{flags}}}", emit="ll", out_dir=tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
 def test_neither_clang_nor_llvmlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)

@@ -392,7 +392,7 @@ class KernelWriter:
         if self.vector:
             self.support["irt_prefetch"] = None
             lines, at = self.expressions.write(s.place.indices)
-            self._statements([*lines, f"irt_prefetch({self._place(s.place.source)} + {at[0]});"], bool(lines))
+            self._statements([*lines, f"irt_prefetch({self._place(s.place.source)}, {at[0]});"], bool(lines))
 
     def _load(self, e: Load, indices: Sequence[str]) -> str:
         b = e.source

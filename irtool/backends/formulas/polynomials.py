@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def horner(x: str, coefficients: Sequence[float]) -> str:
-    """The polynomial with these coefficients (of the constant first) at `x`."""
-    text = f"{coefficients[-1]!r}f"
+def horner(x: str, coefficients: Sequence[float], suffix: str = "f") -> str:
+    """The polynomial with these coefficients (of the constant first) at `x`. `suffix`: of numbers, `f` for single precision."""
+    text = f"{coefficients[-1]!r}{suffix}"
     for c in reversed(coefficients[:-1]):
-        text = f"({text} * {x} + {c!r}f)"
+        text = f"({text} * {x} + {c!r}{suffix})"
     return text

@@ -28,9 +28,9 @@ _FIXED = {
 #endif""",
     "irt_prefetch": """
 #ifdef __GNUC__
-#define irt_prefetch(place) __builtin_prefetch(place)
+#define irt_prefetch(place, n) __builtin_prefetch((const void *)((uintptr_t)(place) + (uintptr_t)(n) * sizeof *(place)))
 #else
-#define irt_prefetch(place) ((void)(place))
+#define irt_prefetch(place, n) ((void)(place))
 #endif""",
     "irt_h2f": """
 IRT_INLINE float irt_h2f(uint16_t h) {

@@ -1,7 +1,7 @@
 """Functions of vectors that expressions need, as C text per vector type.
 
 In the texts `{t}` is the float vector type, `{i}` the integer one of the same width, `{n}` what the type adds to a
-function's name, `{lanes}` the number of elements. The single-precision functions are accurate to 4 units in the last
+function's name, `{f}` what ends its numbers, `{lanes}` the number of elements. The functions are accurate to 4 units in the last
 place: after the usual reduction of the argument, polynomials fitted to the function in the relative error (weighted least
 squares, made minimax by Lawson's iteration). They handle infinities, NaN and results that are subnormal.
 
@@ -17,6 +17,7 @@ from ..c_types import value_type
 from ..vectors.types import held
 from . import (
     vector_conversions,
+    vector_doubles,
     vector_exponentials,
     vector_lanes,
     vector_logarithms,
@@ -54,10 +55,10 @@ _FABS = "IRT_INLINE {t} irt_vfabs_{n}({t} x) {{ return ({t})(({i})x & {int_max})
 _SQRT = """IRT_INLINE {t} irt_vsqrt_{n}({t} x) {{
   {t} y;
   int k;
-  for (k = 0; k < {lanes}; ++k) y[k] = {sqrt}(x[k]);
+  for (k = 0; k < {lanes}; ++k) y[k] = sqrt{f}(x[k]);
   return y;
 }}"""
-_RSQRT = "IRT_INLINE {t} irt_vrsqrt_{n}({t} x) {{ return {one} / irt_vsqrt_{n}(x); }}"
+_RSQRT = "IRT_INLINE {t} irt_vrsqrt_{n}({t} x) {{ return 1.0{f} / irt_vsqrt_{n}(x); }}"
 
 # A vector that is used several times: gcc for x86 would read it again for each use.
 _LOAD = """IRT_INLINE {t} irt_vload_{n}(const {e} *p) {{
@@ -95,6 +96,7 @@ _PUT = "IRT_INLINE void irt_vput_{n}({e} *p, {t} v, size_t count) {{ memcpy(p, &
 
 _FAMILIES = (
     vector_conversions,
+    vector_doubles,
     vector_exponentials,
     vector_lanes,
     vector_logarithms,
@@ -159,8 +161,7 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
         n=vector_type(dtype, lanes)[4:],
         lanes=lanes,
         int_max="INT64_MAX" if wide else "INT32_MAX",
-        sqrt="sqrt" if wide else "sqrtf",
-        one="1.0" if wide else "1.0f",
+        f="" if wide else "f",
         evens=", ".join(str(2 * k if 2 * k < lanes else 2 * k + 1) for k in range(lanes)),
         thirds=", ".join(str(3 * k if 3 * k < 2 * lanes else 0) for k in range(lanes)),
         rest=", ".join(str(k if 3 * k < 2 * lanes else 3 * k - lanes + 2) for k in range(lanes)),

@@ -90,11 +90,12 @@ class Builder:
             self.do(f"ret {text}")
         self.is_open = False
 
-    def element(self, type: str, place: str, index: str, index_type: str = "i64") -> str:
-        """The address of an element."""
+    def element(self, type: str, place: str, index: str, index_type: str = "i64", inside: bool = True) -> str:
+        """The address of an element. `inside`: it is one of the buffer's."""
         if index == "0":
             return place
-        return self.value(f"getelementptr inbounds {type}, ptr {place}, {index_type} {index}", "p")
+        bounds = "inbounds " if inside else ""
+        return self.value(f"getelementptr {bounds}{type}, ptr {place}, {index_type} {index}", "p")
 
     def text(self, head: str) -> list[str]:
         """The whole function behind its head."""

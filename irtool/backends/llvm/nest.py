@@ -197,6 +197,7 @@ class KernelWriter:
             stored_type(buffer.dtype),
             self.places[buffer],
             self.expressions.index(index),
+            inside=False,
         )
         self.library.outside("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         self.b.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")

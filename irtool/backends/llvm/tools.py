@@ -16,6 +16,7 @@ from ...diagnostics import ToolError, UsageError
 from ...tir.vector_target import VectorTarget
 from ..library import ERRORS
 from ..toolchain.compiler import Compiler, read_macros, split_words
+from .names import check_names
 
 OLDEST = 15
 """The first clang whose opaque pointers are more than an experiment: 14 crashes on loops."""
@@ -87,7 +88,8 @@ def _version(command: tuple[str, ...]) -> int:
 
 
 class InProcess:
-    """llvmlite as a compiler. Raises ToolError where it cannot be loaded, UsageError for a triple that it has no code for."""
+    """llvmlite as a compiler. Raises ToolError where it cannot be loaded, UsageError for a triple, a processor or a feature that it
+    does not know."""
 
     def __init__(self, mcpu: str, triple: str, attributes: str = "") -> None:
         try:
@@ -102,6 +104,8 @@ class InProcess:
         native = mcpu == "native" and self.is_native
         self.cpu = llvm.get_host_cpu_name() if native else "" if mcpu in ("native", "none", "") else mcpu
         self.features = llvm.get_host_cpu_features().flatten() if native else attributes
+        if triple or attributes or (not native and self.cpu not in ("", *_LEVELS)):
+            check_names(self.triple, self.cpu, attributes)
 
     def machine(self) -> VectorTarget:
         """The width and number of vector registers, as far as they follow from the processor's features."""

@@ -126,10 +126,16 @@ class Compiler:
             return VectorTarget(16, 32 if "__aarch64__" in macros else 16)
         return VectorTarget(16, 16)
 
+    @property
+    def _quicker(self) -> list[str]:
+        """What spares the compiler work that finds nothing in generated code, whose constants are folded: a quarter of gcc's time."""
+        macros = read_macros((*self.command, *self.flags))[0]
+        return ["-fno-tree-ccp"] if " __GNUC__ " in macros and " __clang__ " not in macros else []
+
     def objects(self, sources: Sequence[str], folder: Path) -> list[str]:
         """Compiles each source in the folder, as many at once as there are processors; the names of the object files."""
         made = [f"{Path(s).stem}.unit.o" for s in sources]
-        jobs = [[*self.flags, "-fPIC", "-c", "-o", o, s] for o, s in zip(made, sources)]
+        jobs = [[*self._quicker, *self.flags, "-fPIC", "-c", "-o", o, s] for o, s in zip(made, sources)]
         self._run(jobs, folder)
         return made
 
