@@ -62,6 +62,10 @@ _OWN: tuple[PipelineRow, ...] = (
         "kernels of convolutions and pools pad what they read; a padded copy would be a kernel of its own",
     ),
     (
+        "UnfoldScaleAxis",
+        "scales that are left to be computed cost least where there are fewest elements, and their weights are constants again",
+    ),
+    (
         "ComposeLinear",
         "weights are constants now: linear layers without anything between them are composed, at the lowest resolution",
     ),

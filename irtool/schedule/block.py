@@ -289,12 +289,13 @@ class Factor:
 
 @dataclass(frozen=True)
 class Ahead:
-    """The lines of `operand` that the next step of `loop` reads, asked for in this one: each step of the loop `over`, which reads
-    the same ones, asks for a part of them; None: all at once."""
+    """The lines of `operand` that a later step of `loop`, by `steps`, reads, asked for in this one: each step of the loop `over`,
+    which reads the same ones, asks for a part of them; None: all at once."""
 
     operand: Load
     loop: Loop
     over: Loop | None
+    steps: int = 1
 
 
 class View:

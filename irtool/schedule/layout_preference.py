@@ -30,10 +30,13 @@ class LayoutPreference:
 
 
 def layout_preferences(
-    kernel: Kernel, target: VectorTarget, constants: frozenset[Buffer]
+    kernel: Kernel,
+    target: VectorTarget,
+    constants: frozenset[Buffer],
+    scaled: frozenset[Buffer] = frozenset(),
 ) -> dict[Buffer, LayoutPreference]:
     """The layouts that the kernel's largest reduction prefers for the buffers that it touches; `constants` are those that can be packed
-    when the program is built."""
+    when the program is built, `scaled` those that are made of such constants, element by element."""
     forms = [f for f in kernel.stages if isinstance(f, Reduction)]
     if not forms:
         return {}
@@ -61,7 +64,7 @@ def layout_preferences(
             continue
         if factor > 1 and factor * 2 < full and (extent >= full or not independent):
             continue  # whole vectors along another axis, or with a tail, are better than quarters of vectors
-        packed = sum(1 for b in made if b in constants)
+        packed = sum(1 for b in made if b in constants or b in scaled)
         last = sum(1 for s in r.stores if s.indices and s.indices[-1] is v)
         rank = (packed, min(independent, 1), last, factor)
         if best is None or rank > best[0]:

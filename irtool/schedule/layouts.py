@@ -16,6 +16,7 @@ from ..tir.stmt import Buffer, Layout, Scope, blocked
 from ..tir.vector_target import VectorTarget
 from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate
 from .panels import rows_beside, vectors_per_block
+from .scaled_weights import constants_beside, follow_results
 from .shared_weights import shared_weights
 
 
@@ -24,12 +25,10 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
     plain = _row_major_slots(program)
     chosen: dict[Slot, LayoutPreference] = {}
     calls = [s for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)]
-    preferred = {s: _preferences_of(s, target) for s in calls}
-    maps = {
-        s.outputs[0].resolve()
-        for s in calls
-        if len(s.outputs) == 1 and not s.kernel.finished and is_elementwise(s.kernel)
-    }
+    single = [s for s in calls if len(s.outputs) == 1 and not s.kernel.finished and is_elementwise(s.kernel)]
+    maps = {s.outputs[0].resolve() for s in single}
+    weights = {s.outputs[0].resolve() for s in single if constants_beside(s)} - plain
+    preferred = {s: _preferences_of(s, target, weights) for s in calls}
     # A slot has the layout that its producer gives it; an element-by-element producer gives what its readers preference.
     for s in calls:
         for slot, b in zip(s.inputs, s.kernel.inputs):
@@ -47,7 +46,7 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
         _choose(s, preferred[s], chosen, plain)
     variants: dict[tuple, Kernel] = {}
     packed: dict[tuple[Slot, Layout], Slot] = {}
-    packable = {s: _packable(s, preferred[s], target) for s in calls}
+    packable = {s: {**_packable(s, preferred[s], target), **follow_results(s, chosen)} for s in calls}
     shared = shared_weights(calls, packable, plain)
     for s in calls:
         _specialise(s, packable[s], chosen, shared, variants, packed)
@@ -64,11 +63,13 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
     program.constants = list(constants)
 
 
-def _preferences_of(s: RunKernel, target: VectorTarget) -> dict[Buffer, LayoutPreference]:
+def _preferences_of(s: RunKernel, target: VectorTarget, weights: set[Slot]) -> dict[Buffer, LayoutPreference]:
     if s.kernel.finished:
         return {}
-    constants = frozenset(b for slot, b in zip(s.inputs, s.kernel.inputs) if slot.resolve().kind == CONSTANT)
-    return layout_preferences(s.kernel, target, constants)
+    inputs = [(slot.resolve(), b) for slot, b in zip(s.inputs, s.kernel.inputs)]
+    constants = frozenset(b for slot, b in inputs if slot.kind == CONSTANT)
+    scaled = frozenset(b for slot, b in inputs if slot in weights and slot.shape == b.shape)
+    return layout_preferences(s.kernel, target, constants, scaled)
 
 
 def _row_major_slots(program: Program) -> set[Slot]:
@@ -168,7 +169,7 @@ def _grouped(
         return preference
     factor, padded = preference.factor, preference.padded
     vectors = _shape(b, preference)[preference.axis] // factor
-    width = vectors_per_block(vectors, rows, target, bool(padded))
+    width = vectors_per_block(vectors, rows, target, bool(padded), b.nbytes > target.far_bytes)
     if padded:
         padded = -(-vectors // width) * width * factor
     return LayoutPreference(preference.axis, factor * width, padded)

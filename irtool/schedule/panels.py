@@ -13,15 +13,17 @@ from .tiles import choose_tile, tile_cost
 _WIDEST = 4
 
 
-def vectors_per_block(vectors: int, rows: int, target: VectorTarget, may_pad: bool) -> int:
+def vectors_per_block(vectors: int, rows: int, target: VectorTarget, may_pad: bool, far: bool = False) -> int:
     """The width of the blocks, in vectors, with which tiles of that many rows and vectors cost least. `may_pad`: the last block may
-    be filled up with zeros; otherwise the width divides the vectors."""
+    be filled up with zeros; otherwise the width divides the vectors. `far`: see `choose_tile`."""
     best = (float("inf"), 1)
     for width in range(min(vectors, _WIDEST), 0, -1):
         whole = -(-vectors // width) * width
         if whole > vectors and not may_pad:
             continue
-        tile = choose_tile(rows, whole, target, block=width)
+        tile = choose_tile(rows, whole, target, block=width, far=far)
+        if far and tile.rows == rows and tile.vectors != width > 1:
+            continue  # it would read a part of each block, and later another
         cost = tile_cost(rows, whole, tile, target) * whole / vectors
         if cost < best[0] * (1 - 1e-6):
             best = (cost, width)

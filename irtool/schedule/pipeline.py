@@ -56,9 +56,7 @@ def _separate_formulas(program: Program, target: VectorTarget) -> None:
 
 def _schedule_kernels(program: Program, target: VectorTarget) -> None:
     def scheduled(k: Kernel) -> Kernel:
-        if k.finished:
-            return k.remake(target) or k if k.remake is not None else k
-        return schedule_kernel(k, target)
+        return schedule_kernel(k, target) if k.stages else k
 
     _replace_kernels(program, scheduled, finished=True)
 

@@ -51,8 +51,10 @@ def _element(over: Var | None, shares: int, own: int, n: int, lines: int) -> Exp
 
 def _line(b: Block[Any], a: Ahead, moving: list[Loop], element: Expr) -> Prefetch:
     view = b.seen()
-    v, steps = a.loop
-    here: dict[Expr, Expr] = {v: Binary("min", v + 1, const(steps - 1), "int32")}
+    v, extent = a.loop
+    # What lies behind the last step of the reduction, the next step outside reads.
+    later = v + a.steps if any(v is x for x, _ in b.inner) else Binary("min", v + a.steps, const(extent - 1), "int32")
+    here: dict[Expr, Expr] = {v: later}
     for x, n in reversed(moving):
         here[x] = element % n if x is not moving[0][0] else element
         element = element // n

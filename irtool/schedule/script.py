@@ -16,6 +16,11 @@
         vectorize(col)
       cache_write(ax1)
 
+`choose` gives a stage an offer of a strategy, by its label, as tables of measurements have it::
+
+    .*softmax.*:
+      choose("attention: 16 rows")
+
 Every part begins with the whole stage, and what stands before the first one; together they must make all results. What fills a
 copy is scheduled under its name, as a stage of its own. What belongs to a part or a copy is indented further; parts may have
 copies and parts.
@@ -40,6 +45,7 @@ from .forms import Form, Map, Reduction
 from .primitives.base import PART
 
 _BANDS = "compute_in_bands"
+_CHOOSE = "choose"
 
 _HEADER = re.compile(r"(?P<kernel>\S+)(?:\s+stage\s+(?P<stage>\d+))?\s*:")
 
@@ -144,10 +150,17 @@ class Entry:
     bands: Call | None = None
     """What is done to the stage and the next one together, before anything else."""
 
+    offer: str = ""
+    """Which offer of a strategy the stage gets, in place of primitives."""
+
     @property
     def line(self) -> int:
         """Where it begins."""
         return self.group.line
+
+    def refused(self, message: str, help: str) -> UsageError:
+        """An error with the line."""
+        return UsageError(f"line {self.line} of the schedule: {message}", help=help)
 
     def apply(self, b: Block[Form]) -> list[Block[Form]]:
         """The parts of a stage. Raises UsageError where they do not make all of its results."""
@@ -224,7 +237,18 @@ def read_script(text: str) -> list[Entry]:
         else:
             here.add(group)
         open_groups.append(_Open(indent, group))
-    return [_with_bands(e) for e in entries]
+    return [_with_offer(_with_bands(e)) for e in entries]
+
+
+def _with_offer(e: Entry) -> Entry:
+    """Raises UsageError where an offer is not named alone, by its label."""
+    calls = [s for s in e.group.steps if isinstance(s, Call) and s.name == _CHOOSE]
+    if not calls:
+        return e
+    labels = calls[0].args
+    if e.bands or e.group.parts or len(e.group.steps) > 1 or len(labels) != 1 or not isinstance(labels[0], str):
+        raise calls[0].refused(f"{_CHOOSE} stands alone, with the label of an offer")
+    return replace(e, offer=labels[0])
 
 
 def _with_bands(e: Entry) -> Entry:
@@ -281,7 +305,7 @@ def _call(words: str, number: int) -> Call:
         raise UsageError(f"line {number} of the schedule: {words!r} is not a call such as split(i, [4, 16])") from None
     name = tree.func.id
     known = [n for n in primitives.__all__ if getattr(getattr(primitives, n), "by_hand", False)]
-    if name not in known:
+    if name not in known and name != _CHOOSE:
         raise UsageError(f"line {number} of the schedule: unknown primitive {name}", help=nearest(name, known))
     return Call(number, name, args, options)
 

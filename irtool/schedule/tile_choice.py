@@ -58,7 +58,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     loops = [*r.loops[:n], (outer, extent // lanes), *r.loops[n + 1 :], (inner, lanes)]
     split = substituted(r, {v: outer * lanes + inner}, tuple(loops))
     simplify = simplifier(loops, r.inner)
-    contiguous = apart = 0
+    contiguous = apart = far = 0
     for e in loads(split.update):
         if e.source is r.acc:
             continue
@@ -67,6 +67,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
         if s not in (0, 1, 2) and not (s == 3 and e.source.scope == Scope.LOCAL):
             return None
         contiguous += s > 0
+        far += s > 0 and e.source.nbytes > target.far_bytes
         apart += s > 1
     if not contiguous or not _uniform_guards(split.update, inner):
         return None
@@ -78,9 +79,10 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     whole = extent // lanes
     vectors = -(-extent // lanes) if padded or (again and whole) else whole
     if shared or row is None:
-        tile = choose_tile(rows, vectors, target, shared, _block(r, v) // lanes)
+        block = _block(r, v) // lanes
+        tile = choose_tile(rows, vectors, target, shared, block, far > 0)
         if tile.vectors > whole and not padded:  # it is two tiles that overlap: see `RegisterTile`
-            tile = choose_tile(rows, (vectors + 1) // 2, target, shared, _block(r, v) // lanes)
+            tile = choose_tile(rows, (vectors + 1) // 2, target, shared, block, far > 0)
     else:
         tile = choose_window(rows, vectors, target)
     if row is not None:

@@ -28,13 +28,18 @@ class Tile:
 
 
 @lru_cache(maxsize=4096)
-def choose_tile(rows: int, vectors: int, target: VectorTarget, shared_rows: bool = True, block: int = 0) -> Tile:
+def choose_tile(
+    rows: int, vectors: int, target: VectorTarget, shared_rows: bool = True, block: int = 0, far: bool = False
+) -> Tile:
     """The tile for `rows` by `vectors` results. `shared_rows` False: the operands have nothing in common to reuse.
 
     `block`: so many vectors of the vector operand lie side by side, and a tile should not reach over them (0: any number).
+    `far`: the vector operand comes from memory; if registers hold two vectors of all rows, a tile has all rows, so that memory is
+    read in one stream and never waits for a second tile.
     """
     best = (float("inf"), Tile(1, 1))
-    for a in range(1, min(rows, 28) + 1):
+    least = rows if far and shared_rows and 2 * rows + 3 <= target.registers + 1 else 1
+    for a in range(least, min(rows, 28) + 1):
         for b in range(1, min(vectors, 8) + 1):
             if block and block % b:
                 continue

@@ -90,9 +90,14 @@ class TupleReduction:
 
 @dataclass(frozen=True)
 class Steps:
-    """A nest that is neither: it is compiled as it is written."""
+    """A nest that is neither: it is compiled as it is written, unless a strategy knows what it stands for."""
 
     body: Stmt
+
+    @property
+    def work(self) -> int:
+        """Updates in all, where they are known."""
+        return 0
 
 
 AnyForm = Map | Reduction | TupleReduction | Steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,6 @@ from .forms import AnyForm, nest_of, with_workspace
 from .recognise import recognise
 from .sharing import copied_input, in_place_pairs
 from .stmt import Buffer, PrimFunc, Stmt, seq
-from .vector_target import VectorTarget
 from .work import count_macs
 
 
@@ -66,11 +65,9 @@ class Kernel(PrimFunc):
         copies: the number of the parameter that it copies to its only output, if that is all it does.
         in_place: pairs (input, output), counted separately, that may lie in the same memory at the same time.
         choice: how it is scheduled.
-        finished: whether it was scheduled where it was made, and is compiled as it stands.
+        finished: whether it is compiled as it stands; a strategy makes the loops of its stages, if it has any.
         shares: steps of a parallel loop that a thread takes at a time, by the variable of the loop.
         placement: its scratch memory, once that is planned.
-        remake: gives the kernel as it is for another processor, or None where there it is the same; of a kernel that was
-            `finished` before what all processors share was chosen.
     """
 
     __slots__ = (
@@ -83,7 +80,6 @@ class Kernel(PrimFunc):
         "nests",
         "operators",
         "placement",
-        "remake",
         "shares",
         "stages",
         "temporaries",
@@ -106,7 +102,6 @@ class Kernel(PrimFunc):
         choice: Choice = Choice(),
         finished: bool = False,
         shares: Mapping[Var, int] | None = None,
-        remake: Callable[[VectorTarget], Kernel | None] | None = None,
     ) -> None:
         self.stages = tuple(stages)
         self.temporaries = tuple(temporaries)
@@ -121,7 +116,6 @@ class Kernel(PrimFunc):
         self.finished = finished
         self.shares = dict(shares or {})
         self.placement: Placement | None = None
-        self.remake = remake
 
     @classmethod
     def of(cls, nest: PrimFunc, operators: Sequence[str] = (), calls: Sequence[str] = ()) -> Kernel:
@@ -137,7 +131,7 @@ class Kernel(PrimFunc):
 
     def replace(self, **changed: Any) -> Kernel:
         """The same kernel but for some arguments of `__init__`; without a placement. Other stages have plain loops."""
-        names = ("operators", "calls", "macs", "copies", "in_place", "choice", "finished", "shares", "remake")
+        names = ("operators", "calls", "macs", "copies", "in_place", "choice", "finished", "shares")
         same = {n: getattr(self, n) for n in names}
         same |= {n: getattr(self, n) for n in ("name", "params", "stages", "num_outputs", "temporaries")}
         if "stages" not in changed:

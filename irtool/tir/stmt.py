@@ -226,7 +226,8 @@ class AllocateConst(Stmt):
 
 
 class Prefetch(Stmt):
-    """Asks for the line of memory that a load at `place` would read, without waiting for it. No value changes."""
+    """Asks for the line of memory that a load at `place` would read, without waiting for it. No value changes. The place may be
+    beyond the buffer's end."""
 
     __slots__ = ("place",)
 

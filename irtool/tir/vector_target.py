@@ -41,7 +41,7 @@ class VectorTarget:
     tiles_bytes: int = size(
         1 << 17,
         "bytes",
-        "largest tiles of a transformed convolution on the stack of a thread (to stay in the L2 cache)",
+        "largest tiles of a transformed convolution, or of an attention, on the stack of a thread (to stay in the L2 cache)",
     )
     parallel_updates: int = size(1 << 18, "updates", "smallest reduction shared among threads")
     parallel_elements: int = size(1 << 15, "elements", "smallest map, or sum of rows, shared among threads")

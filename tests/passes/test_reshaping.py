@@ -38,3 +38,12 @@ def test_the_gradient_of_a_product_of_no_columns() -> None:
     after = irtool.infer_types(irtool.run_passes(module, "FirstOrderGradient"))
     _, gradients = irtool.evaluate(after, [np.zeros((2, 3, 0), "float32"), np.zeros((4, 0), "float32")])
     assert [g.shape for g in gradients] == [(2, 3, 0), (4, 0)]
+
+
+def test_a_quantized_product_with_no_columns() -> None:
+    params = "%x: Tensor[(2, 3, 8), int8], %y: Tensor[(2, 0, 8), int8]"
+    call = 'qnn.batch_matmul(%x, %y, 1, 2, 0.5f, 0.5f, out_dtype="int32", transpose_b=True, transpose_a=0)'
+    module = irtool.infer_types(irtool.parse(f"def @main({params}) {{ {call} }}"))
+    after = irtool.infer_types(irtool.run_passes(module, "qnn.CanonicalizeOps"))
+    assert after["main"].ret_type == module["main"].ret_type
+    assert irtool.evaluate(after, [np.zeros((2, 3, 8), "int8"), np.zeros((2, 0, 8), "int8")]).shape == (2, 3, 0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import irtool
+from irtool.diagnostics import UsageError
 
 pytestmark = pytest.mark.promise("attention")
 
@@ -57,18 +58,23 @@ def test_rows_without_a_key_and_nan():
     assert np.isnan(got[0:3, 5]).all() and np.isnan(got[4]).all() and not np.isnan(got[5]).any()
 
 
-def test_a_single_head_shares_tiles_among_threads():
+@pytest.mark.parametrize("rows", [256, 197], ids=["even", "prime"])
+def test_a_single_head_shares_tiles_among_threads(rows):
     text = "  nn.batch_matmul(nn.softmax(nn.batch_matmul(%q, %k, transpose_b=False)), %v, transpose_b=False)"
-    artifact, _ = run(text, {"q": (1, 256, 32), "k": (1, 32, 64), "v": (1, 64, 32)}, openmp=True)
+    artifact, _ = run(text, {"q": (1, rows, 32), "k": (1, 32, 75), "v": (1, 75, 32)}, openmp=True)
     assert strategies(artifact) == ["attention"] and artifact.arena_bytes == 0
 
 
-def test_long_rows_lie_in_the_workspace():
+@pytest.mark.parametrize(("columns", "place"), [(1501, "on the stack"), (4101, "in the cache")])
+def test_long_rows(columns, place):
+    """Whole vectors of 1504 and 4104 elements; where the stack has no room for a tile, the workspace has."""
     text = "  nn.batch_matmul(nn.softmax(nn.batch_matmul(%q, %k, transpose_b=False)), %v, transpose_b=True)"
-    artifact, _ = run(text, {"q": (3, 50, 16), "k": (3, 16, 1501), "v": (3, 17, 1501)})
+    artifact, _ = run(text, {"q": (3, 50, 16), "k": (3, 16, columns), "v": (3, 17, columns)}, mcpu="x86-64-v3")
     assert strategies(artifact) == ["attention"]
-    assert "packed values" in artifact.report["kernels"][0]["reason"]
-    assert artifact.arena_bytes < 4 * 3 * 50 * 1501
+    assert (
+        "packed values" in artifact.report["kernels"][0]["reason"] and place in artifact.report["kernels"][0]["reason"]
+    )
+    assert artifact.arena_bytes < 4 * 3 * 50 * columns
 
 
 def test_scores_that_others_read_are_kept():
@@ -85,3 +91,30 @@ def test_layers_with_a_function_between_are_no_attention():
     text = "  nn.dense(nn.relu(nn.dense(%q, %k, units=64)), %v, units=48)"
     artifact, _ = run(text, {"q": (96, 48), "k": (64, 48), "v": (48, 64)})
     assert "attention" not in strategies(artifact)
+
+
+def test_a_mask_leaves_no_subnormal_number():
+    """exp(-100) is subnormal, and slow to compute with: it counts as 0 beside the 1 that each row has."""
+
+    def mask(inputs):
+        inputs["m"][...] = 0
+        inputs["m"][..., 40:] = -100
+        inputs["q"][...] = 0
+        inputs["v"][...] = 1
+        inputs["v"][:, 41] = 1e38
+
+    artifact, got = run(MASKED, SHAPES, mask)
+    assert strategies(artifact) == ["attention"] and (got == 1).all(), "not 1 + 1e-7"
+
+
+def test_tiles_of_other_heights_are_offered_and_chosen_by_hand():
+    artifact, _ = run(MASKED, SHAPES, schedule='.*softmax.*:\n  choose("attention: 11 rows")\n')
+    (kernel,) = artifact.report["kernels"]
+    assert kernel["strategy"] == "by_hand" and "11 rows of 70 at a time" in kernel["reason"]
+    for wrong, said in (
+        ('choose("attention: 99 rows")', "no strategy offers 'attention: 99 rows'"),
+        ("vectorize(ax0)", "is no map and no reduction"),
+        ("choose(3)", "choose stands alone"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            run(MASKED, SHAPES, schedule=f".*softmax.*:\n  {wrong}\n")

@@ -1,5 +1,6 @@
 """Weights from memory: the next columns are asked for, and all rows use those at hand."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,21 @@ def test_all_rows_share_a_loop_over_the_columns_that_asks_for_the_next(tmp_path:
 
 
 @pytest.mark.promise("prefetch")
+@pytest.mark.parametrize("rows", [1, 4, 12])
+def test_few_rows_read_weights_from_memory_in_one_stream(rows: int, tmp_path: Path) -> None:
+    module = irtool.parse(DENSE.replace("(39, 64)", f"({rows}, 272)").replace("(1024, 64)", "(1024, 272)"))
+    w = np.random.default_rng(0).uniform(-1, 1, (1024, 272)).astype("float32")
+    irtool.build(module, {"w": w}, mcpu="x86-64-v4", emit="c", out_dir=tmp_path)
+    source = next(tmp_path.glob("*.c")).read_text()
+    vectors = source.partition("#if IRT_VECTOR\n#ifdef")[2].partition("#else")[0]
+    assert f"irt_f32x16 acc_{rows - 1 or ''}" in vectors, "one tile has all rows"
+    assert "ax0" not in vectors
+    asked = [line for line in vectors.splitlines() if "irt_prefetch(" in line]
+    assert bool(asked) == (rows > 1), "a single row leaves its stream to the processor"
+    assert all("ax1_o" in x and "irt_min" not in x and re.search(r"\+ 20\d\d\)", x) for x in asked), "8 KiB ahead"
+
+
+@pytest.mark.promise("prefetch")
 def test_a_prefetch_by_hand_changes_no_value() -> None:
     lowered, inputs = lowered_dense()
     s = irtool.create_schedule(lowered, "dense")
@@ -45,7 +61,13 @@ def test_a_prefetch_by_hand_changes_no_value() -> None:
     with pytest.raises(UsageError, match="moves with j"):
         stage.prefetch(operand, ahead="j", over="j")
     stage.prefetch(operand, ahead="j", over="i")
+    with pytest.raises(UsageError, match="not ahead"):
+        stage.prefetch(operand, ahead="k", steps=0)
+    stage.prefetch(operand, ahead="k", steps=5)
     nest = s.lower()
+    assert f"prefetch({operand}, [(((j*32) + k) + 5):" in irtool.to_text(lowered.module(nest)), (
+        "in the same columns, 5 steps on"
+    )
     assert f"prefetch({operand}, [" in irtool.to_text(lowered.module(nest))
     check(lowered, nest, inputs)
 

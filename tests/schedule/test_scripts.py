@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from irtool.lower import lower_module
 from irtool.plugin.loading import plugins_kept
 from irtool.schedule import VectorTarget, primitives, schedule_program
 from irtool.schedule.script import read_script, scripted
+from irtool.tir.kernel import Kernel
 from irtool.tir.program import Program
 from tests.command_line import irtool as command
 from tests.nests import run_program
@@ -37,19 +39,19 @@ def test_every_primitive_shows_what_it_does(name: str) -> None:
     assert (GOLDENS / f"{name}.relay.expected").exists()
 
 
-def explained(program: Program) -> str:
+def explained(kernels: Iterable[Kernel]) -> str:
     return explain(
-        {"name": k.name, "stages": [asdict(s) for s in k.choice.stages], "strategy": k.choice.strategy}
-        for k in program.kernels
+        {"name": k.name, "stages": [asdict(s) for s in k.choice.stages], "strategy": k.choice.strategy} for k in kernels
     )
 
 
 def replayed(module: irtool.IRModule, machine: VectorTarget) -> Program:
-    """The program scheduled by what is explained of it, which is the same; no step stands in a comment."""
+    """The program scheduled by what is explained of it, which is the same; no step stands in a comment, but of attention."""
     first = lower_module(module)
     schedule_program(first, machine)
-    text = explained(first)
-    assert not [line for line in text.splitlines() if line.startswith("#  ")]
+    whole = explained(k for k in first.kernels if k.choice.strategy != "attention")
+    assert not [line for line in whole.splitlines() if line.startswith("#  ")]
+    text = explained(first.kernels)
     second = lower_module(module)
     with scripted(text):
         schedule_program(second, machine)

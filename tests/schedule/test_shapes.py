@@ -135,3 +135,23 @@ def test_vector_functions_are_accurate_to_four_units(function, low, high):
     units = np.abs(got - want)[finite] / np.spacing(np.maximum(np.abs(rounded[finite]), np.float32(1.2e-38)))
     assert units.max() <= 4
     np.testing.assert_array_equal(got[~finite], rounded[~finite])
+
+
+@pytest.mark.promise("exponentials of doubles")
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="there are no numbers to compare doubles with")
+@pytest.mark.parametrize("mcpu", ["native", "x86-64-v2"])
+@pytest.mark.parametrize("function", ["exp", "sigmoid"])
+def test_vector_functions_of_doubles_are_accurate_to_four_units(function, mcpu):
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 709.7, 709.8, -744.9, -745.2, 1e-300]
+    x = np.concatenate([np.linspace(-760, 760, 20001), np.linspace(-2, 2, 20001), special])
+    text = f"def @main(%x: Tensor[({x.size}), float64]) {{\n  {function}(%x)\n}}\n"
+    artifact = irtool.build(irtool.infer_types(irtool.parse(HEAD + text)), mcpu=mcpu)
+    got = artifact.run([x])
+    with np.errstate(all="ignore"):
+        e = np.exp(-abs(x.astype(np.longdouble)))
+        want = {"exp": np.exp(x.astype(np.longdouble)), "sigmoid": np.where(x < 0, e, 1) / (1 + e)}[function]
+        rounded = want.astype("float64")
+        finite = np.isfinite(rounded)
+        units = (np.abs(got - want) / np.spacing(np.maximum(np.abs(rounded), 2.3e-308)))[finite]
+    assert units.max() <= 4
+    np.testing.assert_array_equal(got[~finite], rounded[~finite])

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import irtool
+from irtool.diagnostics import UsageError
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
 from irtool.passes.bind import bind_params
@@ -16,6 +19,7 @@ from irtool.schedule import VectorTarget, schedule_program
 from irtool.schedule.script import scripted
 from irtool.schedule.winograd.cook_toom import POINTS, Matrix, sums, transforms
 from irtool.tir.program import Program
+from tests.nests import run_program
 
 V = '#[version = "0.0.5"]\n'
 
@@ -115,6 +119,35 @@ def test_results(case: str) -> None:
     assert error(module, f"c{{{flag}}}") < 1e-5
 
 
+@pytest.mark.promise("winograd")
+@settings(max_examples=5, deadline=None)
+@given(
+    st.tuples(st.integers(4, 8), st.integers(4, 8)),
+    st.tuples(*[st.integers(0, 2)] * 4),
+    st.sampled_from([(1, 4, 4), (2, 4, 8), (1, 8, 4)]),
+    st.sampled_from(["2", "4"]),
+)
+def test_every_shape_has_its_results(
+    image: tuple[int, int], padding: tuple[int, ...], sizes: tuple[int, int, int], size: str
+) -> None:
+    """Tiles at the edges, in the padding, and of several images: the nest, run in Python, beside the interpreter."""
+    (h, w), (batch, channels, filters) = image, sizes
+    module = irtool.infer_types(
+        irtool.parse(
+            f"""{V}def @main(%x: Tensor[({batch}, {h}, {w}, {channels}), float32], %w: Tensor[(3, 3, {channels}, {filters}), float32]) {{
+  nn.relu(nn.conv2d(%x, %w, padding={list(padding)}, kernel_size=[3, 3], channels={filters}, data_layout="NHWC", kernel_layout="HWIO"))
+}}
+"""
+        )
+    )
+    given = values(module)
+    expected = np.asarray(irtool.evaluate(module, list(given.values())))
+    program = scheduled(module, VectorTarget(16, 16, winograd=size))
+    assert [k.choice.strategy for k in program.kernels] == ["winograd"]
+    (made,) = run_program(program, [given["x"]])
+    np.testing.assert_allclose(made, expected, atol=1e-3)
+
+
 def test_bands_of_many_channels() -> None:
     """Weights beyond the second cache: the data of several bands is transformed to the workspace, one after the other."""
     module = network(channels=16, filters=16, image=(21, 10))
@@ -148,6 +181,24 @@ def test_a_schedule_by_hand_is_for_the_convolution_as_it_is() -> None:
         assert strategies(network(), forced)[1] == "by_hand"
     with scripted(".*conv2d_nn_relu:\n  unroll(rc)\n"):
         assert strategies(network(), forced)[:2] == ["by_hand", "winograd"]
+
+
+@pytest.mark.promise("winograd")
+def test_an_offer_is_chosen_by_hand() -> None:
+    """By its label: another size of tiles, another number of them, or a convolution that would stay as it is."""
+    usual, module = VectorTarget(32, 16), network(16, 16)
+    assert "winograd" not in strategies(module, usual)
+    for label in ("F(2 x 2), 5 tiles on the stack, 8 channels", "F(4 x 4), 4 tiles on the stack, 16 channels"):
+        with scripted(f'.*conv2d_add_nn_relu:\n  choose("winograd: {label}")\n'):
+            kernel = scheduled(module, usual).kernels[1]
+        assert kernel.choice.strategy == "by_hand"
+        size, tiles = label[2:7], label.split()[3]
+        assert f"F({size}, 3 x 3), {tiles} of" in kernel.choice.reason
+    with (
+        pytest.raises(UsageError, match=r"line 1 of the schedule: no strategy offers 'winograd: F\(4 x 4\), 99"),
+        scripted('.*conv2d_add_nn_relu:\n  choose("winograd: F(4 x 4), 99 tiles")\n'),
+    ):
+        scheduled(module, usual)
 
 
 @pytest.mark.promise("winograd")

@@ -17,9 +17,10 @@ from ...tir.forms import Map, Reduction
 from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot, kernels_in_use
 from ...tir.vector_target import VectorTarget
-from ..fuse_kernels import mentions_of, straight_bodies
-from .nest import make_kernel
-from .tiled import is_product, operands
+from ..fuse_kernels import joined_name, mentions_of, straight_bodies
+from .form import Attention, Chain
+from .nest import heights_of, lower_attention
+from .tiled import NotRows, is_product, operands
 
 _MOST_BETWEEN = 6
 """Kernels between the two products."""
@@ -119,23 +120,36 @@ def _fused(
         wiring.append(tuple(found))
     key = (*(s.kernel for s in chain), *wiring)
     if key not in made:
-        kernels = [s.kernel for s in chain]
-        kernel = make_kernel(kernels, wiring, target)
+        kernel = _kernel([s.kernel for s in chain], wiring, target)
         if kernel is not None:
             name, n = kernel.name, 1
             while name in names:
                 name = f"{kernel.name}_{n}"
                 n += 1
             names.add(name)
-
-            def remake(other: VectorTarget, name: str = name) -> Kernel | None:
-                own = make_kernel(kernels, wiring, other) if other != target else None
-                return own.replace(name=name) if own is not None else None
-
-            kernel = kernel.replace(name=name, remake=remake)
+            kernel = kernel.replace(name=name)
         made[key] = kernel
     kernel = made[key]
     if kernel is None:
         return None
     places = tuple(p for s in chain for p in s.places)
     return RunKernel(kernel, inputs, [chain[-1].outputs[0].resolve()], places=places)
+
+
+def _kernel(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: VectorTarget) -> Kernel | None:
+    """The kernel of a chain. None where rows cannot be tiled, or are too few, or short."""
+    chain = Chain(kernels, wiring)
+    try:
+        _, height = heights_of(chain, target)[0]
+        nest = lower_attention(chain, height, target)
+    except NotRows:
+        return None
+    return Kernel(
+        joined_name(kernels),
+        [*chain.params, chain.out],
+        [Attention(nest.body, chain, target, height, nest.reason, nest.trace)],
+        operators=tuple(o for k in kernels for o in k.operators),
+        calls=tuple(c for k in kernels for c in k.calls),
+        macs=sum(k.macs for k in kernels),
+        finished=True,
+    )

@@ -15,6 +15,7 @@ from ...tir.forms import AnyForm, Loop, Map, Reduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope, Store
 from ..affine import loads
+from .panels import Panel
 
 
 class NotRows(Exception):
@@ -118,14 +119,15 @@ class Tiler:
         stores = tuple(self._store(s, values, simplify, i, None) for s in r.stores)
         return replace(r, loops=loops, update=self._change(r.update, values, simplify, i, k), stores=stores)
 
-    def first(self, r: Reduction) -> Reduction:
-        """The product that makes the rows. Raises NotRows."""
+    def first(self, r: Reduction, panel: Panel) -> Reduction:
+        """The product that makes the rows, in a panel of their columns. Raises NotRows."""
         i, j = Var("i"), Var("j")
-        loops: tuple[Loop, ...] = ((i, self.rows.height), (j, self.rows.columns))
-        simplify = self.rows.simplifier(*loops, *r.inner)
-        values = {**self.rows.digits(r.loops[:-1], i, simplify), r.loops[-1][0]: j}
+        loops: tuple[Loop, ...] = ((i, self.rows.height), (j, panel.width))
+        simplify = self.rows.simplifier(*loops, *r.inner, *([panel.loop] if panel.loop else []))
+        column = simplify(panel.first + j)
+        values = {**self.rows.digits(r.loops[:-1], i, simplify), r.loops[-1][0]: column}
         update = self._change(r.update, values, simplify, i, None)
-        stores = tuple(self._store(s, values, simplify, i, j) for s in r.stores)
+        stores = tuple(self._store(s, values, simplify, i, column) for s in r.stores)
         return replace(r, loops=loops, update=update, stores=stores)
 
     def last(self, r: Reduction, finish: Callable[[Expr, Expr], Expr]) -> Reduction:

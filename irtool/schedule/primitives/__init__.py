@@ -4,7 +4,7 @@ Each one's docstring shows a nest before and after it. Strategies are made of th
 """
 
 from .annotate import parallel, unroll, vectorize
-from .base import copy, part, primitive, remark, tracing
+from .base import copy, part, primitive, remark, step, tracing, untraced
 from .cache_read import cache_read
 from .cache_write import cache_write
 from .compute_at import compute_at
@@ -42,10 +42,12 @@ __all__ = [
     "separate",
     "sliding_window",
     "split",
+    "step",
     "store_tail",
     "store_transposed",
     "tile",
     "tracing",
     "unroll",
+    "untraced",
     "vectorize",
 ]

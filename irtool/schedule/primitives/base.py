@@ -55,6 +55,16 @@ def tracing() -> Iterator[list[str]]:
         _TRACE.reset(token)
 
 
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Keeps what its body calls, to see what would come of it, out of every trace."""
+    token = _TRACE.set(None)
+    try:
+        yield
+    finally:
+        _TRACE.reset(token)
+
+
 def is_traced() -> bool:
     """True while a trace is taken."""
     return _TRACE.get() is not None
@@ -82,14 +92,21 @@ def copy(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _group(header: str) -> Iterator[None]:
+def step(said: str) -> Iterator[None]:
+    """What its body adds to the trace is for one step of a nest with a form of its own, which no script names; `said` tells of it."""
+    with _group(said, always=True):
+        yield
+
+
+@contextmanager
+def _group(header: str, always: bool = False) -> Iterator[None]:
     trace = _TRACE.get()
     if trace is None or not header:
         yield
         return
     with tracing() as lines:
         yield
-    if lines or header == PART:
+    if lines or always or header == PART:
         trace += [header, *(f"  {line}" for line in lines)]
 
 

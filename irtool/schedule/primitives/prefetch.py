@@ -15,8 +15,10 @@ from .operands import find_operand
 
 
 @primitive
-def prefetch(b: Block[Form], operand: Load | str, ahead: Var | str, over: Var | str | None = None) -> Block[Form]:
-    """Every step of a reduction asks for what it reads of an operand in the next step of a loop outside.
+def prefetch(
+    b: Block[Form], operand: Load | str, ahead: Var | str, over: Var | str | None = None, *, steps: int = 1
+) -> Block[Form]:
+    """Every step of a reduction asks for what it reads of an operand in the next step of a loop, or `steps` later.
 
     ::
 
@@ -25,7 +27,8 @@ def prefetch(b: Block[Form], operand: Load | str, ahead: Var | str, over: Var | 
 
     As TVM's `prefetch`. Of weights that come from memory, a processor by itself fetches the next line only when the one before is
     read, and begins anew with each page. `over` is a loop whose steps read the same part of the operand: each of them asks for
-    some of its lines, so that memory is busy all the time. No result changes. Raises UsageError where there is no tile of
+    some of its lines, so that memory is busy all the time. `ahead` may also be a loop of the reduction: behind its last step, lines
+    are those that follow in memory, and beyond the operand's end nothing comes. No result changes. Raises UsageError where there is no tile of
     accumulators, or the operand does not move with the loop `ahead`, or moves with `over`.
     """
     if not isinstance(b.form, Reduction) or not b.tile or b.window is not None:
@@ -40,7 +43,10 @@ def prefetch(b: Block[Form], operand: Load | str, ahead: Var | str, over: Var | 
             raise UsageError(f"{v.name} is not a loop around the accumulators")
         return v, extent
 
-    v = outer(ahead)
+    if steps < 1:
+        raise UsageError(f"{steps} steps later is not ahead")
+    inner = [x for x in b.inner if (x[0].name == ahead if isinstance(ahead, str) else x[0] is ahead)]
+    v = inner[0] if inner else outer(ahead)
     shared = outer(over) if over is not None else None
     if not any(depends(view(i), v[0]) for i in found.indices):
         raise UsageError(f"{name} does not move with {v[0].name}")
@@ -48,4 +54,4 @@ def prefetch(b: Block[Form], operand: Load | str, ahead: Var | str, over: Var | 
         raise UsageError(f"{name} moves with {shared[0].name}")
     if not vector_loops(b, found):
         raise UsageError(f"{name} does not move within the tile")
-    return replace(b, prefetches=(*b.prefetches, Ahead(found, v, shared)))
+    return replace(b, prefetches=(*b.prefetches, Ahead(found, v, shared, steps)))

@@ -14,8 +14,9 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar
 
+from ...plugin.origin import is_outside
 from ...plugin.registry import Registry
-from ...tir.forms import AnyForm
+from ...tir.forms import AnyForm, Steps
 from ...tir.stmt import Buffer, Stmt
 from ...tir.vector_target import VectorTarget
 from ..affine import loads
@@ -26,7 +27,7 @@ from ..primitives.base import is_traced, remark, tracing
 from ..row_choice import choose_row_axis
 from ..tile_choice import TileChoice, choose_register_tile
 from ..tuned import note_stage
-from ..winograd.form import TransformedTiles
+from .own import adopt_strategy
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,8 @@ class Stage:
     @property
     def work(self) -> int:
         """Updates, or elements."""
-        if isinstance(self.form, Reduction):
+        if isinstance(self.form, Reduction | Steps):
             return self.form.work
-        if isinstance(self.form, TransformedTiles):
-            return self.form.updates
         return math.prod(n for _, n in self.form.loops) if isinstance(self.form, Map) else 0
 
     @property
@@ -195,8 +194,14 @@ strategies: Registry[type[Strategy]] = Registry("strategy", "irtool.schedule.str
 
 
 def strategy(name: str, override: bool = False) -> Callable[[type[Strategy]], type[Strategy]]:
-    """Class decorator that makes a strategy known."""
-    return strategies.register(name, override=override)
+    """Class decorator that makes a strategy known. Raises PluginError for a class from outside that is none."""
+
+    def register(cls: type[Strategy]) -> type[Strategy]:
+        if is_outside(cls):
+            adopt_strategy(cls, name, Strategy, Candidate)
+        return strategies.register(name, override=override)(cls)
+
+    return register
 
 
 def choose_strategy(stage: Stage) -> tuple[Strategy, Candidate]:

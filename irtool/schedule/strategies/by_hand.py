@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+from ...diagnostics import nearest
 from ...tir.stmt import Stmt
 from ..block import Block
 from ..forms import Map, Reduction
 from ..nest import lower_all
 from ..script import Entry, entry_for
-from .base import Candidate, Stage, Strategy, strategy
+from .base import Candidate, Stage, Strategy, find_variant, label_of, stage_variants, strategy
+
+_SHOWN = 6
 
 
 @strategy("by_hand")
 class ByHand(Strategy):
-    """The primitives of a script, for the stages that it names."""
+    """The primitives of a script, or the offer that it names, for its stages."""
 
     plevel = 1000
 
     def choose(self, stage: Stage) -> Candidate | None:
-        if not isinstance(stage.form, Map | Reduction):
-            return None
         entry = entry_for(stage.kernel, stage.number, stage.main)
-        return Candidate(0, f"line {entry.line} of the schedule", entry) if entry is not None else None
+        if entry is None:
+            return None
+        if entry.offer:
+            found = find_variant(stage, entry.offer)
+            if found is None:
+                known = [label_of(*v) for v in stage_variants(stage)]
+                raise entry.refused(
+                    f"no strategy offers {entry.offer!r} for stage {stage.number} of {stage.kernel}",
+                    help=nearest(entry.offer, known) or f"offers: {'; '.join(known[:_SHOWN]) or 'none'}",
+                )
+            return Candidate(0, f"line {entry.line} of the schedule: {found[1].reason}", found)
+        if not isinstance(stage.form, Map | Reduction):
+            raise entry.refused(
+                f"stage {stage.number} of {stage.kernel} is no map and no reduction: primitives do not apply to it",
+                help='choose("LABEL") names an offer of a strategy',
+            )
+        return Candidate(0, f"line {entry.line} of the schedule", entry)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         entry = candidate.plan
-        assert isinstance(entry, Entry) and isinstance(stage.form, Map | Reduction)
+        if not isinstance(entry, Entry):
+            chosen, own = entry
+            result: Stmt = chosen.apply(stage, own)
+            return result
+        assert isinstance(stage.form, Map | Reduction)
         return lower_all(entry.apply(Block.of(stage.form)), stage.target)

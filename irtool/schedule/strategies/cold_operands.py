@@ -3,18 +3,26 @@
 A tile reads some columns of such an operand for every part of the rows. Meanwhile it asks for the next columns, so that they
 are in the cache when their turn comes. Where there are many rows, their arithmetic takes so much longer than the columns take to
 arrive that it is of no use.
+
+Where one tile has all rows, every line is read once: all columns are one stream, and the tile asks for what comes a little later
+in it. A single row waits for nothing but its stream, which the processor fetches by itself.
 """
 
 from __future__ import annotations
 
 import math
 
+from ...tir import dtypes
 from ...tir.expr import Load, Var
 from ...tir.vector_target import VectorTarget
-from ..affine import depends, loads
+from ..affine import depends, loads, stride
 from ..block import Block
 from ..forms import Loop, Reduction
+from ..prefetching import vector_loops
 from ..primitives import prefetch
+
+_STREAM = 8192
+"""Bytes of a stream between what is read and what is asked for: a microsecond or less of reading."""
 
 
 def prefetch_next(b: Block[Reduction], v: Var, target: VectorTarget) -> Block[Reduction]:
@@ -26,10 +34,24 @@ def prefetch_next(b: Block[Reduction], v: Var, target: VectorTarget) -> Block[Re
     if not any(columns[0] is x for x, _ in b.outside) or found.source.nbytes < target.near_bytes:
         return b
     again = _shared(b, found, columns[0])
+    if not again:
+        return _prefetch_stream(b, found)
     if math.prod(n for _, n in again) > target.prefetched_tiles:
         return b
-    over = max(again, key=lambda x: x[1], default=None)
-    return prefetch(b, found, ahead=columns[0], **({"over": over[0]} if over is not None else {}))
+    return prefetch(b, found, ahead=columns[0], over=max(again, key=lambda x: x[1])[0])
+
+
+def _prefetch_stream(b: Block[Reduction], operand: Load) -> Block[Reduction]:
+    """The block with the lines of a later step asked for, where a tile of several rows reads the operand from end to end."""
+    width = math.prod(n for _, n in vector_loops(b, operand))
+    if not b.inner or math.prod(n for _, n in b.tile) == width:
+        return b
+    view = b.seen()
+    k, _ = b.inner[-1]
+    apart = stride(view.simplify, operand.source.offset([view(i) for i in operand.indices]), k)
+    if apart != width:
+        return b
+    return prefetch(b, operand, ahead=k, steps=max(1, _STREAM // (width * dtypes.itemsize(operand.dtype))))
 
 
 def _operand(b: Block[Reduction], v: Var) -> Load | None:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ...tir import dtypes
 from ...tir.expr import Load, Var
 from ...tir.vector_target import VectorTarget
 from ..affine import depends, loads
@@ -69,5 +70,7 @@ def _moves(e: Load, v: Var) -> bool:
 
 
 def _row_bytes(r: Reduction, e: Load) -> float:
-    """What one row reads of an operand that no other reads, on average."""
-    return e.source.nbytes / math.prod(n for v, n in r.loops if _moves(e, v))
+    """What one row reads of an operand that no other reads, on average; the rows may be some of those that the operand has."""
+    steps = math.prod(n for v, n in r.inner if _moves(e, v))
+    shared = e.source.nbytes / math.prod(n for v, n in r.loops if _moves(e, v))
+    return min(shared, steps * dtypes.itemsize(e.dtype))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...tir.stmt import Stmt
+from ..primitives import remark
 from ..winograd.choice import refit
 from ..winograd.form import TransformedTiles
 from ..winograd.nest import lower_tiles
@@ -13,17 +16,32 @@ from .base import Candidate, Stage, Strategy, strategy
 class Winograd(Strategy):
     """Transformed tiles of a convolution, whose products need fewer multiply-adds than its windows."""
 
-    plevel = 20
-
     def choose(self, stage: Stage) -> Candidate | None:
-        if not isinstance(stage.form, TransformedTiles):
+        form = stage.form
+        if not isinstance(form, TransformedTiles):
             return None
-        return Candidate(stage.form.cost, stage.form.reason)
+        if form.target == stage.target:
+            tiling, cost = form.tiling, form.cost
+        else:
+            tiling, cost = refit(form.tiling, form.convolution, stage.target)[0]
+        return Candidate(cost, form.reason, tiling, tiling.label)
+
+    def variants(self, stage: Stage) -> Iterator[Candidate]:
+        form = stage.form
+        own = self.choose(stage)
+        if own is None:
+            return
+        assert isinstance(form, TransformedTiles)
+        yield own
+        for tiling, cost in refit(form.tiling, form.convolution, stage.target):
+            if tiling != own.plan:
+                yield Candidate(cost, form.reason, tiling, tiling.label)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         form = stage.form
         assert isinstance(form, TransformedTiles)
-        if form.target == stage.target:
+        if form.target == stage.target and candidate.plan == form.tiling:
+            for line in form.trace:
+                remark(line)
             return form.body
-        tiling = refit(form.tiling, form.convolution, stage.target)
-        return lower_tiles(form.convolution, tiling, form.weights, stage.target)
+        return lower_tiles(form.convolution, candidate.plan, form.weights, stage.target)

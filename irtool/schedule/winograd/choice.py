@@ -53,16 +53,20 @@ class Choice:
     reason: str
 
 
-def choose_tiling(c: Convolution, target: VectorTarget) -> Choice | None:
-    """How to transform a convolution; None where it stays as it is, for the sake of speed or of the target's `winograd`."""
-    if target.winograd == "off" or (target.winograd == "auto" and c.updates < target.parallel_updates):
+def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Choice | None:
+    """How to transform a convolution; None where it stays as it is, for the sake of speed or of the target's `winograd`. `wanted` is
+    the label of the plan to take, if there is such a plan, whatever it costs."""
+    free = target.winograd == "auto"
+    if target.winograd == "off" or (free and not wanted and c.updates < target.parallel_updates):
         return None
     lanes = _lanes(c, target)
     if not lanes:
         return None
-    sizes = SIZES if target.winograd == "auto" else (int(target.winograd),)
+    sizes = SIZES if free else (int(target.winograd),)
+    plans = [t for size in sizes for t in _tilings(c, size, lanes, target)]
+    named = [t for t in plans if t.label == wanted]
     best: tuple[float, Tiling] | None = None
-    for tiling in (t for size in sizes for t in _tilings(c, size, lanes, target)):
+    for tiling in named or plans:
         cycles = _cycles(c, tiling, target)
         if best is None or cycles < best[0]:
             best = cycles, tiling
@@ -70,7 +74,7 @@ def choose_tiling(c: Convolution, target: VectorTarget) -> Choice | None:
         return None
     cycles, tiling = best
     direct = _direct(c, target)
-    if target.winograd == "auto" and cycles > _GAIN * direct:
+    if free and not named and cycles > _GAIN * direct:
         return None
     m = tiling.size
     where = f"{tiling.tiles} of {tiling.count} tiles at a time, {tiling.filters} channels"
@@ -78,12 +82,12 @@ def choose_tiling(c: Convolution, target: VectorTarget) -> Choice | None:
     return Choice(tiling, cycles / c.updates, reason)
 
 
-def refit(t: Tiling, c: Convolution, target: VectorTarget) -> Tiling:
-    """A plan for another processor that takes the same weights: the best one with tiles of that size and blocks of as many
-    filters."""
+def refit(t: Tiling, c: Convolution, target: VectorTarget) -> list[tuple[Tiling, float]]:
+    """Plans for another processor that take the same weights, best first, with their costs in cycles for each update: tiles of that
+    size, and blocks of as many filters."""
     lanes = min(t.lanes, target.lanes(_FLOAT))
-    plans = _tilings(c, t.size, lanes, target, t.filters)
-    return min(plans, key=lambda x: _cycles(c, x, target), default=replace(t, lanes=lanes))
+    plans = _tilings(c, t.size, lanes, target, t.filters) or [replace(t, lanes=lanes)]
+    return sorted(((x, _cycles(c, x, target) / c.updates) for x in plans), key=lambda x: x[1])
 
 
 def _lanes(c: Convolution, target: VectorTarget) -> int:

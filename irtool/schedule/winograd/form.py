@@ -22,6 +22,7 @@ class TransformedTiles(Steps):
         target: the processor that the nest was made for. Others take the same weights, in a nest of their own.
         cost: cycles for each of the convolution's updates, as they were estimated.
         reason: why the convolution is computed so, for people.
+        trace: the primitives that made its products.
     """
 
     convolution: Convolution
@@ -30,8 +31,9 @@ class TransformedTiles(Steps):
     target: VectorTarget
     cost: float
     reason: str
+    trace: tuple[str, ...] = ()
 
     @property
-    def updates(self) -> int:
+    def work(self) -> int:
         """Multiply-adds of the convolution as it was written."""
         return self.convolution.updates

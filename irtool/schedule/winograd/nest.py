@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ...tir.expr import Expr, Load, Var, all_of, const, if_then_else, less, minimum, rewrite, substitute
 from ...tir.forms import Reduction
@@ -26,7 +27,7 @@ from ...tir.vector_target import VectorTarget
 from ..affine import loads
 from ..block import Block
 from ..nest import lower_all
-from ..primitives import prefetch
+from ..primitives import prefetch, step
 from ..strategies.register_tile import tile_reduction
 from ..tile_choice import choose_register_tile
 from .convolution import Axis, Convolution
@@ -219,9 +220,10 @@ class _Nest:
         )
         choice = choose_register_tile(form, self.target, again=True)
         assert choice is not None, "filters of whole vectors lie side by side"
-        parts = tile_reduction(Block.of(form), choice, self.target, serial=True)
-        if self.weights.nbytes >= self.target.near_bytes:
-            parts = self._ahead(parts, p, tile)
+        with step(f"product: register_tile — {choice.reason}"):
+            parts = tile_reduction(Block.of(form), choice, self.target, serial=True)
+            if self.weights.nbytes >= self.target.near_bytes:
+                parts = self._ahead(parts, p, tile)
         return lower_all(parts, self.target)
 
     def _ahead(self, parts: list[Block[Reduction]], p: Var, tile: Var) -> list[Block[Reduction]]:
@@ -230,7 +232,8 @@ class _Nest:
         b = parts[most]
         (weights,) = (e for e in loads(b.form.update) if e.source is self.weights)
         over = [v for v in b.over(tile) if any(v is x for x, _ in b.outside)]
-        parts[most] = prefetch(b, weights, ahead=b.over(p)[0], **({"over": over[0]} if over else {}))
+        shared: dict[str, Any] = {"over": over[0]} if over else {}
+        parts[most] = prefetch(b, weights, ahead=b.over(p)[0], **shared)
         return parts
 
     def _results(self, product: Buffer, tile: Var, filters: Var, image: Expr, row: Expr, column: Expr) -> Stmt:

@@ -9,6 +9,7 @@ from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, Program, RunKernel, Slot, steps
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
+from ..primitives import tracing
 from ..script import entry_for
 from ..strategies.base import Stage
 from .choice import Choice, choose_tiling
@@ -16,6 +17,8 @@ from .convolution import Convolution, find_convolution
 from .form import TransformedTiles
 from .nest import lower_tiles
 from .weights import transform_weights, unpack
+
+_OFFER = "winograd: "
 
 
 def transform_convolutions(program: Program, target: VectorTarget) -> None:
@@ -49,9 +52,11 @@ def _found(k: Kernel, runs: list[RunKernel], target: VectorTarget) -> tuple[int,
         c = find_convolution(k.stages, at, constant)
         if c is None or not c.weights.finite or sum(c.weights in buffers_read(f) for f in k.stages) != 1:
             continue
-        if entry_for(k.name, -1, at == main) is not None:
+        entry = entry_for(k.name, -1, at == main)
+        wanted = entry.offer if entry is not None else ""
+        if entry is not None and not wanted.startswith(_OFFER):
             continue  # the schedule by hand is one for the reduction as it is
-        choice = choose_tiling(c, target)
+        choice = choose_tiling(c, target, wanted.removeprefix(_OFFER))
         if choice is not None:
             return at, c, choice
     return None
@@ -71,8 +76,9 @@ def _replaced(
     number = k.inputs.index(c.weights)
     shape = (c.filters[1] // t.filters, t.products, c.channel[1], t.filters)
     weights = Buffer(c.weights.name, shape, "float32", c.weights.scope, finite=c.weights.finite)
-    body = lower_tiles(c, t, weights, target)
-    form = TransformedTiles(body, c, t, weights, target, choice.cost, choice.reason)
+    with tracing() as trace:
+        body = lower_tiles(c, t, weights, target)
+    form = TransformedTiles(body, c, t, weights, target, choice.cost, choice.reason, tuple(trace))
     stages: list[AnyForm] = [*k.stages[: at - c.copy], form, *k.stages[at + 1 :]]
     params = [weights if b is c.weights else b for b in k.params]
     used = buffers_read(*stages)

@@ -46,3 +46,9 @@ class Tiling:
     def products(self) -> int:
         """Products of a tile for each pair of channels."""
         return self.window**2
+
+    @property
+    def label(self) -> str:
+        """What tells it from other plans for the same convolution."""
+        where = f"in {self.bands} bands" if self.bands else "on the stack"
+        return f"F({self.size} x {self.size}), {self.tiles} tiles {where}, {self.filters} channels"

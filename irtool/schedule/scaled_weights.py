@@ -1,0 +1,50 @@
+"""Weights that are made of constants element by element, when the program runs: scaled by what excites their channels.
+
+    scaled[o, c] = weight[o, c] * scale[c]          ⇒          scaled[o/16, c, o%16] = weight[o/16, c, o%16] * scale[c]
+
+A convolution wants them in blocks like other weights. Then the constant is packed in the same blocks, so that nothing is
+transposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..tir.forms import Map
+from ..tir.nodes import Const, Expr
+from ..tir.program import CONSTANT, RunKernel, Slot
+from ..tir.stmt import Buffer
+from .affine import loads
+from .layout_preference import LayoutPreference
+
+
+def constants_beside(s: RunKernel) -> list[Buffer]:
+    """The constants of an elementwise kernel of one result that it reads where it stores, only."""
+    (out,) = s.kernel.outputs
+    stores = [store for f in s.kernel.stages if isinstance(f, Map) for store in f.stores]
+    places = [store.indices for store in stores if store.buffer is out]
+    if len(places) != 1:
+        return []
+    every = [e for store in stores for e in loads(store.value, *store.indices)]
+    found: list[Buffer] = []
+    for slot, b in zip(s.inputs, s.kernel.inputs):
+        slot = slot.resolve()
+        if slot.kind != CONSTANT or slot.shape != b.shape or b.shape != out.shape:
+            continue
+        read = [e for e in every if e.source is b]
+        if read and all(all(map(_is_same, e.indices, places[0])) for e in read):
+            found.append(b)
+    return found
+
+
+def _is_same(a: Expr, b: Expr) -> bool:
+    """Whether two indices of one stage are the same; `==` would build a comparison of them."""
+    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.value == b.value)
+
+
+def follow_results(s: RunKernel, chosen: Mapping[Slot, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
+    """Those constants of an elementwise kernel in the blocks that were chosen for its result."""
+    if len(s.outputs) != 1 or s.kernel.finished or not all(isinstance(f, Map) for f in s.kernel.stages):
+        return {}
+    wanted = chosen.get(s.outputs[0].resolve())
+    return {} if wanted is None else dict.fromkeys(constants_beside(s), wanted)
