@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import compileall
 import platform
 import re
 import subprocess
@@ -36,6 +37,7 @@ def main() -> None:
     if unknown:
         sys.exit(f"unknown network {unknown[0]}; there are {', '.join(NETWORKS)}")
     counts = options.threads.split(",")
+    compileall.compile_dir(ROOT / "irtool", quiet=2)  # the others are installed with their bytecode
     results: dict[str, Any] = {}
     for name in chosen:
         path = _exported(name)
