@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
 import shutil
 from pathlib import Path
@@ -30,28 +29,15 @@ V = '#[version = "0.0.5"]\n'
 
 
 @pytest.fixture
-def compiler(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What compiles LLVM IR; `clang` is the newest on the PATH, under that name, and llvmlite is not asked."""
+def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What compiles LLVM IR; `clang` is the one that irtool finds, and llvmlite is not asked."""
     if request.param == "clang":
-        newest = newest_clang()
-        assert newest, f"there is no clang {tools.OLDEST} or later"
-        folder = tmp_path / "newest"
-        folder.mkdir()
-        (folder / "clang").symlink_to(newest)
-        monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
         monkeypatch.delenv("CC", raising=False)
+        assert tools.Clang.find("", "native", "", True, ""), f"there is no clang {tools.OLDEST} or later"
         monkeypatch.setattr("irtool.backends.llvm.backend.has_llvmlite", lambda: False)
     else:
         monkeypatch.setattr(tools.Clang, "find", lambda *_: None)
     return str(request.param)
-
-
-def newest_clang() -> str:
-    """`clang-19`, say; empty if there is none that is new enough."""
-    names = [f"clang-{n}" for n in range(40, tools.OLDEST - 1, -1)]
-    return next(filter(None, map(shutil.which, names)), "") or (
-        shutil.which("clang") or "" if tools.Clang.find("", "native", "", True, "") else ""
-    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -399,6 +385,26 @@ def test_a_clang_that_is_too_old_is_not_asked(tmp_path: Path) -> None:
         irtool.build(irtool.parse(NETWORK), target="llvm", cc=str(old))
     with pytest.raises(UsageError, match="is not clang"):
         irtool.build(irtool.parse(NETWORK), target="llvm", cc="true")
+
+
+def test_clang_by_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`clang` is taken if it is new enough, else the newest of those with a version in their name."""
+
+    def found(**versions: int) -> str:
+        folder = tmp_path / "-".join(versions)
+        folder.mkdir()
+        for name, version in versions.items():
+            program = folder / name.replace("_", "-")
+            program.write_text(f'#!/bin/sh\necho "#define __clang_major__ {version}"\n')
+            program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(folder))
+        monkeypatch.delenv("CC", raising=False)
+        clang = tools.Clang.find("", "native", "", True, "")
+        return clang.compiler.command[0] if clang is not None else ""
+
+    assert found(clang=14, clang_14=14, clang_9=9, clang_16=16, clang_tidy_19=19, clang_18=18) == "clang-18"
+    assert found(clang=15, clang_18=18) == "clang"
+    assert found(clang=14, clang_14=14) == ""
 
 
 def cases(count: int) -> list[str]:

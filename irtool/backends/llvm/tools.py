@@ -8,7 +8,9 @@ import platform
 import re
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,8 @@ class Clang:
 
     @classmethod
     def find(cls, cc: str, mcpu: str, triple: str, strict: bool, cflags: str) -> Clang | None:
-        """The clang that is named, that of CC, or the one on the PATH; None where there is none that is new enough.
+        """The clang that is named, that of CC, or one on the PATH, `clang` before `clang-19` and its like, the newest of these
+        first; None where there is none that is new enough.
 
         Raises UsageError for a command that is not clang, or is too old.
         """
@@ -55,7 +58,7 @@ class Clang:
                 what = f"clang {version}" if version else "not clang"
                 raise UsageError(f"{cc} is {what}: LLVM IR is compiled by clang {OLDEST} or later")
             return cls(compiler, triple)
-        for name in filter(None, (os.environ.get("CC", ""), "clang")):
+        for name in filter(None, (os.environ.get("CC", ""), "clang", *_versioned(os.environ.get("PATH", os.defpath)))):
             found = Compiler(name, mcpu, False, strict, tuple(more))
             if shutil.which(found.command[0]) is not None and _version(tuple(found.command)) >= OLDEST:
                 return cls(found, triple)
@@ -79,6 +82,16 @@ class Clang:
         """A shared library of an object file. Raises ToolError."""
         cross = [f"--target={self.triple}"] if self.triple else []
         self.compiler.run(["-shared", *cross, "-o", target, source, "-lm"], folder)
+
+
+@cache
+def _versioned(path: str) -> tuple[str, ...]:
+    """The clangs on a PATH that have their version in their name, as distributions install several: newest first."""
+    found: set[int] = set()
+    for folder in path.split(os.pathsep):
+        with suppress(OSError):
+            found |= {int(m[1]) for name in os.listdir(folder or ".") if (m := re.fullmatch(r"clang-(\d+)", name))}
+    return tuple(f"clang-{n}" for n in sorted(found, reverse=True) if n >= OLDEST)
 
 
 def _version(command: tuple[str, ...]) -> int:
