@@ -40,6 +40,8 @@ class PassInfo:
     traceable: bool = False
     """Kept as TVM's passes have it; nothing here reads it."""
     runs_others: bool = False
+    is_prerequisite: bool = field(default=False, compare=False)
+    """Nobody named it: it runs because the next pass requires it."""
     made_for: Any = field(default=None, compare=False, repr=False)
     """The pass itself, for instruments that ask it more, where there is one."""
 

@@ -43,7 +43,7 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
     Of the pass's prerequisites only InferType runs here, as in TVM: the others are the business of sequences.
     `needed` keeps instruments from skipping it. Instruments see whole modules, whatever functions are selected.
     """
-    info = p.info
+    info = replace(p.info, is_prerequisite=True) if needed else p.info
     if "InferType" in info.required:
         module = run_pass(passes.get("InferType").make(), module, context, needed=True)
     for i in context.instruments:

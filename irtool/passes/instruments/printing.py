@@ -22,7 +22,8 @@ class Printing(PassInstrument):
     """Prints modules before and after passes, and programs before and after build stages, on standard error.
 
     `before` and `after` are names of passes and stages, or contain `all`; `changed` is `""`, `"text"` (the module after each
-    pass that changed it) or `"diff"` (a unified diff instead). `write(text)` and `show(module)` take the place of standard
+    pass that changed it) or `"diff"` (a unified diff instead); a pass that changed nothing gets one line, or none if it ran only
+    because another one requires it. `write(text)` and `show(module)` take the place of standard
     error and of `irtool.to_text`. `stages` are the names of stages that there are.
     """
 
@@ -46,7 +47,8 @@ class Printing(PassInstrument):
     def run_after_pass(self, module: Module, info: PassInfo) -> None:
         # What changed in a pass that runs others has been shown, pass by pass.
         watched = bool(self.changed) and not info.runs_others
-        self._after(info.name, self._wanted(info, self.after), watched, lambda: shown(module, self.show))
+        wanted = self._wanted(info, self.after)
+        self._after(info.name, wanted, watched, lambda: shown(module, self.show), info.is_prerequisite)
 
     def run_before_stage(self, program: Program, stage: str) -> None:
         self._before(stage, _named(stage, self.before), bool(self.changed), lambda: program_text(program))
@@ -60,7 +62,10 @@ class Printing(PassInstrument):
             self._write(f"// before {name}\n{old}\n")
         self._open.append(old if watched else "")
 
-    def _after(self, name: str, wanted: bool, watched: bool, text: Callable[[], str]) -> None:
+    def _after(
+        self, name: str, wanted: bool, watched: bool, text: Callable[[], str], is_prerequisite: bool = False
+    ) -> None:
+        """Prints what is wanted after a step. That it changed nothing is said of steps that somebody named."""
         old = self._open.pop() if self._open else ""  # the stage that makes the program begins with nothing
         new = text() if wanted or watched else ""
         if wanted:
@@ -68,7 +73,8 @@ class Printing(PassInstrument):
         if not watched:
             return
         if new == old:
-            self._write(f"// {name} changed nothing\n")
+            if not is_prerequisite:
+                self._write(f"// {name} changed nothing\n")
         elif self.changed == "diff":
             lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "before", f"after {name}", lineterm="")
             self._write("\n".join(lines) + "\n")
