@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 
-from ..diagnostics import Code
+from ..diagnostics import Code, UsageError
+from ..likeness import ask, most_alike
 from ..plugin.codes import codes
 from .manual import for_markdown, for_terminal
+from .mistakes import BadValue
 from .tables import show_table
 
 _FILE = "example.relay"
@@ -31,9 +34,25 @@ def list_codes() -> str:
     return show_table([(cls.name, title(cls)) for cls in codes], (5,), head=False)
 
 
-def explain_code(name: str) -> str:
-    """The manual page of one code."""
-    cls = codes.get(name)
+def find_code(text: str) -> type[Code]:
+    """The code that is meant: `E0104`, `error[E0104]` as in messages, or `UnknownOperator`, upper or lower case.
+
+    Raises UsageError, with the nearest codes and names, if there is none.
+    """
+    match = re.fullmatch(r"(?:error|warning)?\[(\S+)\]:?", text.strip())
+    wanted = match[1] if match else text.strip()
+    by_title = {cls.__name__: cls for cls in codes}
+    for cls in codes:
+        if wanted.lower() in (cls.name.lower(), cls.__name__.lower()):
+            return cls
+    known = [*codes.names(), *by_title]
+    near = [f"{n} ({by_title[n].name})" if n in by_title else n for n in most_alike(wanted, known)]
+    raise UsageError(f"unknown code {wanted}", help=ask(near) or "`irtool explain` lists all codes", code=BadValue)
+
+
+def explain_code(text: str) -> str:
+    """The manual page of one code. Raises UsageError for one that there is not."""
+    cls = find_code(text)
     origin = codes.origin_of(cls)
     out = [f"{cls.name}: {cls.__name__}", *([origin] if origin else []), "", for_terminal(_manual(cls))]
     for what, text in _files(cls):

@@ -15,10 +15,12 @@ from .wrong_usage import Command
 def command(code: str | None) -> None:
     """Explain CODE, the name in brackets after `error` or `warning`: its meaning, its usual causes, and an example.
 
-    Without CODE, list all codes. Messages may change between versions; codes do not.
+    A code may also be given by its title, as in UnknownOperator. Without CODE, list all codes. Messages may change between
+    versions; codes do not.
 
     \b
     irtool explain E0104
+    irtool explain UnknownOperator
     """
     from .code_manual import explain_code, list_codes
 

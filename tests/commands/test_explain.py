@@ -57,6 +57,25 @@ def test_explain_lists_and_explains() -> None:
     assert exit_code == 2 and "unknown code E9999" in said
 
 
+@pytest.mark.parametrize("text", ["e0104", "error[E0104]", "[E0104]:", "UnknownOperator", "unknownoperator"])
+def test_a_code_is_found_as_it_stands_in_a_message_and_by_its_title(text: str) -> None:
+    assert irtool("explain", text)[1] == irtool("explain", "E0104")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ("UnknownOperater", "did you mean UnknownOperator (E0104)?"),
+        ("E0I04", "E0104"),
+        ("E01O4", "E0104"),
+        ("qqqq", "`irtool explain` lists all codes"),
+    ],
+)
+def test_a_code_that_there_is_not(text: str, help: str) -> None:
+    exit_code, _, said = irtool("explain", text)
+    assert exit_code == 2 and f"unknown code {text}" in said and help in said
+
+
 def test_json_and_github_records_have_the_code(tmp_path: Path) -> None:
     (tmp_path / "in.relay").write_text(codes.get("E0104").example)
     (record,) = json.loads(irtool("check", "--json", "in.relay")[1])
