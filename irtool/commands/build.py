@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import kinds
-from .compiler_options import (
-    cc_option,
-    cflags_option,
-    level_option,
-    math_option,
-    missing_constants_option,
-    openmp_option,
+from .build_options import (
+    OutputChoice,
+    ReportChoice,
+    ScheduleChoice,
+    flag_options,
+    output_options,
+    report_options,
+    schedule_options,
 )
+from .compiler_options import level_option, missing_constants_option
 from .known_types import ARRAYS, Given, type_options, warn
-from .mistakes import ClashingOptions
 from .notes import conversions_as_notes, say_constants
 from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments
@@ -28,8 +29,12 @@ from .print_options import PrintChoice, print_options
 from .tables import drawer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..diagnostics import Diagnostic
+    from ..driver.session import BuildInput
     from ..ir import Module
+    from .destination import Destination
     from .subject import Subject
 
 
@@ -44,24 +49,7 @@ if TYPE_CHECKING:
     help="The backend, optionally with flags: 'c{math=strict}', or in TVM's notation, 'c -mcpu=cortex-a72'. See "
     "`irtool backends`. The options below set the same flags.",
 )
-@click.option(
-    "-o",
-    "out_dir",
-    type=kinds.BUILD,
-    metavar="DIR",
-    default=None,
-    help="Output folder; - prints NAME.tir or NAME.c instead. Default: NAME.out in the current folder.",
-)
-@click.option("--name", default=None, metavar="NAME", help="Prefix of files and C names. Default: the file's name.")
-@click.option(
-    "--emit",
-    type=kinds.OUTPUT,
-    metavar="tir|c|obj|so|exe|mlf",
-    default="",
-    show_default="so",
-    help="Output kind: scheduled loop nests, sources, object files, shared library, program, or model "
-    "library format. Kinds depend on the backend.",
-)
+@output_options
 @level_option
 @pass_options("Passes to run before the build pipeline, on the module with its weights bound.")
 @click.option(
@@ -82,123 +70,29 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="A runtime input (repeatable). If given, every other parameter must have a value in --params.",
 )
-@click.option(
-    "--weights",
-    type=click.Choice(["auto", "inline", "split", "file"]),
-    default=None,
-    show_default="auto",
-    help="Where to keep weights: in NAME.c, in NAME_weights.c, or in the memory-mapped file NAME.bin.",
-)
-@click.option(
-    "--verify-weights/--no-verify-weights",
-    default=None,
-    show_default="verify",
-    help="Verify the digest of NAME.bin on loading (about 0.2 s per gigabyte).",
-)
 @missing_constants_option
-@click.option(
-    "--mcpu",
-    default=None,
-    show_default="native; with --emit=c, portable",
-    metavar="CPU",
-    help="Target processor: native, x86-64-v3, cortex-a72, …; `none` for the compiler's default; several levels, such as "
-    "x86-64-v2,x86-64-v3,x86-64-v4, or `portable`: code for each, chosen at run time.",
-)
-@cc_option
-@cflags_option
-@click.option(
-    "--sanitize",
-    default=None,
-    metavar="WHAT,…",
-    help="Sanitizers: address, undefined, leak, thread, memory. All but undefined require --emit=exe.",
-)
-@click.option(
-    "--build-file",
-    multiple=True,
-    type=click.Choice(["cmake", "make"]),
-    help="Also write NAME.cmake or NAME.mk for inclusion in other builds. Repeatable.",
-)
-@click.option(
-    "--vector",
-    type=click.Choice(["auto", "none"]),
-    default=None,
-    show_default="auto",
-    help="Vectorize with the compiler's vector types, or write scalar code only.",
-)
-@click.option("--no-vector", "vector", flag_value="none", help="The same as --vector=none.")
-@math_option
-@openmp_option
-@click.option(
-    "--api",
-    type=click.Choice(["flat", "tvm"]),
-    default=None,
-    show_default="flat",
-    help="C interface: NAME_run(x, out), or TVM's tvmgen_NAME_run(inputs, outputs) as well.",
-)
-@click.option(
-    "--testbench",
-    is_flag=True,
-    default=None,
-    help="Also write NAME_test.c, which compares the outputs with the interpreter's.",
-)
+@flag_options
 @click.option(
     "--cache/--no-cache", default=True, show_default=True, help="Reuse cached builds of the same input and options."
 )
-@click.option(
-    "--explain",
-    "explain_schedule",
-    is_flag=True,
-    help="Print the strategy, reason and primitives of every stage, in the syntax of --schedule.",
-)
-@click.option(
-    "--schedule",
-    "schedule_file",
-    type=kinds.READ,
-    metavar="FILE",
-    default=None,
-    help="Read hand-written schedules, in the syntax of --explain; see docs/schedules.md.",
-)
-@click.option(
-    "--tuned",
-    type=kinds.READ,
-    metavar="FILE.json",
-    default=None,
-    help="Use the measurements of `irtool tune`, where there are any for this machine.",
-)
-@click.option(
-    "--report", "report_file", type=kinds.WRITTEN, metavar="FILE.json", default=None, help="Write the build report."
-)
-@click.option(
-    "--graph",
-    "graph_file",
-    type=kinds.WRITTEN,
-    metavar="FILE.json",
-    default=None,
-    help="Write the graph as JSON for TVM's graph executor.",
-)
+@schedule_options
 @print_options("the module or scheduled program", "passes and stages")
-@click.option("--time-passes", is_flag=True, help="Report the time and operator counts of each pass on standard error.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
+@report_options
 def command(
     file: str,
     target: str,
-    out_dir: str | None,
-    name: str | None,
+    output: OutputChoice,
     level: int,
     chosen: PassChoice,
     entries: tuple[str, ...],
     given: Given,
     inputs: tuple[str, ...],
     missing_constants: str,
-    printed: PrintChoice,
-    time_passes: bool,
-    explain_schedule: bool,
-    schedule_file: str | None,
-    report_file: str | None,
-    graph_file: str | None,
+    flags: Mapping[str, Any],
     cache: bool,
-    quiet: bool,
-    **options: Any,
+    schedules: ScheduleChoice,
+    printed: PrintChoice,
+    reports: ReportChoice,
 ) -> None:
     """Compile a module to NAME.h, NAME.c, a weights file if the weights are large, and the output of --emit.
 
@@ -211,90 +105,89 @@ def command(
     irtool build --emit=tir net.relay
     irtool build --print-after=ChooseLayouts,ScheduleKernels net.relay
     """
-    from ..diagnostics import UsageError
-    from ..driver import build, graph_json
-    from ..driver.options import choose_backend, default_emit
-    from ..driver.stages import STAGES
-    from ..passes.instruments.timing import Timing
-    from .explaining import explain
+    from ..driver.options import choose_options
+    from ..driver.session import Session
+    from ..driver.tuned_table import with_table
+    from .destination import find_destination
     from .output import write_text
     from .source import read_text
     from .subject import read_subject
 
-    backend, *_ = choose_backend(target, {})
+    goal = find_destination(output, target, file)
     subject = read_subject(file)
-    asked = given
-    name = name or backend.fit_name(_stem(file))
-    printed_kinds = ("tir", backend.emits[0])
-    to_output = out_dir == "-" or (options["emit"] == "tir" and out_dir is None)
-    if to_output and options["emit"] not in printed_kinds:
-        raise UsageError(
-            f"--emit={options['emit'] or default_emit(backend)} writes files; -o - prints {' and '.join(printed_kinds)} only",
-            help="name a folder: -o out/",
-            code=ClashingOptions,
-        )
-    folder = None if to_output else out_dir or f"{name}.out"
-    watching = [*chosen.instruments, *printed.instruments(stages=tuple(s.name for s in STAGES))]
-    if time_passes:
-        timing = Timing()
-        timing.draw = drawer(sys.stderr)
-        timing.import_all()
-        watching.append(timing)
+    watching = _watching(chosen, printed, reports)
     unfiled: list[str] = []
     said: list[str] = []
 
     def texts(made: Any) -> dict[str, str]:
-        found = []
-        if graph_file:
-            found.append((graph_file, graph_json(made.prepared, entries[0])))
-        if report_file:
-            found.append((report_file, json.dumps(made.report, indent=1) + "\n"))
+        found = reports.texts(made, entries[0])
         unfiled.extend(text for path, text in found if path == "-")
         return {path: text for path, text in found if path != "-"}
 
-    def module() -> Any:
-        nonlocal given
-        found, given = module_to_build(subject, asked, entries[0], missing_constants, said)
-        return found
-
     start = time.perf_counter()
     with conversions_as_notes(said):
-        artifact = build(
-            module,
-            params=(lambda: given.weights) if given.params or subject.has_weights else None,
-            target=target,
+        options = choose_options(
+            target,
+            (flags,),
             opt_level=level,
-            out_dir=folder,
-            name=name,
-            entry=entries,
-            inputs=inputs or None,
-            # What is asked of the passes is not in the cache.
-            cache=cache and not (graph_file or watching),
-            content=repr((subject.key(), asked.key(), missing_constants)).encode("utf-8", "surrogatepass"),
-            passes=chosen.passes,
-            schedule=read_text(schedule_file)[0] if schedule_file else "",
-            instruments=watching,
-            also=texts,
-            warnings=said,
+            name=goal.name,
+            entries=entries,
+            emit=goal.emit,
+            schedule=read_text(schedules.schedule_file)[0] if schedules.schedule_file else "",
             **chosen.context,
-            **{n: v for n, v in options.items() if v not in ((), "")},
         )
+        options, notes = with_table(options, schedules.tuned)
+        # What is asked of the passes is not in the cache.
+        cached = cache and not (reports.graph_file or watching)
+        source = _build_input(subject, given, entries[0], missing_constants, inputs, chosen.passes, said)
+        artifact = Session(options, cached, watching, notes, texts).build(source, goal.folder)
     seconds = time.perf_counter() - start
     for warning in artifact.report["warnings"][len(said) :]:  # what an earlier build, from the cache, had to say
         click.echo(warning, err=True)
     report_instruments(watching)
     for text in unfiled:
         write_text("-", text)
-    if explain_schedule:
-        click.echo(explain(artifact.report["kernels"]), nl=False, err=to_output)
-    if to_output:
-        printed_file = next(f for f in artifact.files if f.endswith(f"{name}.{options['emit']}"))
-        with open(printed_file, encoding="utf-8") as printed_program:
-            write_text(None, printed_program.read())
-    elif not quiet:
-        _summary(artifact, seconds)
-        if options["emit"] == backend.emits[0] and "compile" in artifact.report:
-            click.echo(f"compile it, in {folder}, with: {artifact.report['compile']}")
+    _tell(artifact, goal, reports, seconds)
+
+
+def _watching(chosen: PassChoice, printed: PrintChoice, reports: ReportChoice) -> list[Any]:
+    """The instruments of a command line."""
+    from ..driver.stages import STAGES
+    from ..passes.instruments.timing import Timing
+
+    watching = [*chosen.instruments, *printed.instruments(stages=tuple(s.name for s in STAGES))]
+    if reports.time_passes:
+        timing = Timing()
+        timing.draw = drawer(sys.stderr)
+        timing.import_all()
+        watching.append(timing)
+    return watching
+
+
+def _build_input(
+    subject: Subject,
+    asked: Given,
+    entry: str,
+    missing_constants: str,
+    inputs: Sequence[str],
+    passes: Sequence[str],
+    said: list[str],
+) -> BuildInput:
+    """What is built; `said` gets what is said when it is read."""
+    from ..driver.session import BuildInput
+
+    given = asked
+
+    def module() -> Module:
+        nonlocal given
+        found, given = module_to_build(subject, asked, entry, missing_constants, said)
+        return found
+
+    def weights() -> Mapping[str, Any]:
+        return given.weights if given.params or subject.has_weights else {}
+
+    content = repr((subject.key(), asked.key(), missing_constants)).encode("utf-8", "surrogatepass")
+    return BuildInput(module, weights, lambda key: key.add(content), inputs or None, passes, said)
 
 
 def module_to_build(
@@ -318,9 +211,22 @@ def module_to_build(
     return fill_missing_constants(module, missing_constants), given
 
 
-def _stem(file: str) -> str:
-    """The file's name without folder and ending."""
-    return os.path.basename(file).split(".")[0] if file != "-" else "module"
+def _tell(artifact: Any, goal: Destination, reports: ReportChoice, seconds: float) -> None:
+    """Prints what was asked for: the explanation, the output itself, a summary."""
+    if reports.explain:
+        from .explaining import explain
+
+        click.echo(explain(artifact.report["kernels"]), nl=False, err=goal.is_printed)
+    if goal.is_printed:
+        from .output import write_text
+
+        path = next(f for f in artifact.files if f.endswith(f"{goal.name}.{goal.emit}"))
+        with open(path, encoding="utf-8") as made:
+            write_text(None, made.read())
+    elif not reports.quiet:
+        _summary(artifact, seconds)
+        if goal.is_source and "compile" in artifact.report:
+            click.echo(f"compile it, in {goal.folder}, with: {artifact.report['compile']}")
 
 
 def _summary(artifact: Any, seconds: float) -> None:

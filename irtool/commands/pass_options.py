@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from . import kinds
+from .grouped import Decorator, grouped
 
 
 @dataclass(frozen=True)
@@ -94,84 +95,77 @@ def loads_files(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def pass_options(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _choice(
+    pipelines: tuple[str, ...],
+    disable_pass: tuple[str, ...],
+    require_pass: tuple[str, ...],
+    pass_config: tuple[tuple[str, Any], ...],
+    instrument_texts: tuple[str, ...],
+    load: tuple[str, ...],
+) -> PassChoice:
+    """What the options say; refused at once if there is no such thing, before anything is read."""
+    made = _made(instrument_texts)
+    passes = tuple(p for p in pipelines if p.strip())
+    chosen = PassChoice(passes, require_pass, disable_pass, pass_config, load, instrument_texts, made)
+    if require_pass or disable_pass or pass_config:
+        from ..passes.context import PassContext
+
+        PassContext(**chosen.context)
+    return chosen
+
+
+def pass_options(meaning: str) -> Decorator:
     """Adds `--passes` and what belongs to it, and hands the command one `PassChoice`, `chosen`, in their place.
 
     `meaning` is the help of `--passes`: what they are run on, and when.
     """
+    passes_option = click.option(
+        "--passes",
+        "-p",
+        "pipelines",
+        type=kinds.PIPELINE,
+        multiple=True,
+        metavar="A,B{x=1},…",
+        help=f"{meaning} Repeatable; runs in order. See `irtool passes`.",
+    )
+    return grouped("chosen", _choice, passes_option, *_OTHERS, load_option)
 
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        @click.option(
-            "--passes",
-            "-p",
-            "pipelines",
-            type=kinds.PIPELINE,
-            multiple=True,
-            metavar="A,B{x=1},…",
-            help=f"{meaning} Repeatable; runs in order. See `irtool passes`.",
-        )
-        @click.option(
-            "--disable-pass",
-            type=kinds.PASSES,
-            multiple=True,
-            callback=split_names,
-            metavar="NAMES",
-            help="Passes to skip in sequences.",
-        )
-        @click.option(
-            "--require-pass",
-            type=kinds.PASSES,
-            multiple=True,
-            callback=split_names,
-            metavar="NAMES",
-            help="Passes to run in sequences regardless of the level.",
-        )
-        @click.option(
-            "--pass-config",
-            type=kinds.OPTION,
-            multiple=True,
-            callback=_config,
-            metavar="KEY=VALUE",
-            help="Pass context option, such as relay.FuseOps.max_depth=8. See `irtool passes --list-config`.",
-        )
-        @click.option(
-            "--instrument",
-            "instrument_texts",
-            type=kinds.INSTRUMENT,
-            multiple=True,
-            metavar="NAME{x=1}",
-            help="Pass instrument. Repeatable. See `irtool passes --list-instruments`.",
-        )
-        @load_option
-        @functools.wraps(function)
-        def wrapped(
-            *args: Any,
-            pipelines: tuple[str, ...],
-            disable_pass: tuple[str, ...],
-            require_pass: tuple[str, ...],
-            pass_config: tuple[tuple[str, Any], ...],
-            instrument_texts: tuple[str, ...],
-            load: tuple[str, ...],
-            **rest: Any,
-        ) -> Any:
-            chosen = PassChoice(
-                tuple(p for p in pipelines if p.strip()),
-                require_pass,
-                disable_pass,
-                pass_config,
-                load,
-                instrument_texts,
-                _made(instrument_texts),
-            )
-            if require_pass or disable_pass or pass_config:
-                from ..passes.context import PassContext
 
-                PassContext(**chosen.context)  # refuses what there is not, before anything is read
-            return function(*args, chosen=chosen, **rest)
-
-        return wrapped
-
-    return add
+_OTHERS = (
+    click.option(
+        "--disable-pass",
+        type=kinds.PASSES,
+        multiple=True,
+        callback=split_names,
+        metavar="NAMES",
+        help="Passes to skip in sequences.",
+    ),
+    click.option(
+        "--require-pass",
+        type=kinds.PASSES,
+        multiple=True,
+        callback=split_names,
+        metavar="NAMES",
+        help="Passes to run in sequences regardless of the level.",
+    ),
+    click.option(
+        "--pass-config",
+        type=kinds.OPTION,
+        multiple=True,
+        callback=_config,
+        metavar="KEY=VALUE",
+        help="Pass context option, such as relay.FuseOps.max_depth=8. See `irtool passes --list-config`.",
+    ),
+    click.option(
+        "--instrument",
+        "instrument_texts",
+        type=kinds.INSTRUMENT,
+        multiple=True,
+        metavar="NAME{x=1}",
+        help="Pass instrument. Repeatable. See `irtool passes --list-instruments`.",
+    ),
+)
+"""The options beside `--passes`, which mean the same in every command."""
 
 
 def report_instruments(instruments: Iterable[Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from . import kinds
+from .grouped import Decorator, grouped
 from .pass_options import split_names
 
 
@@ -36,40 +36,27 @@ class PrintChoice:
         return [Printing(self.before, self.after, self.changed, write, show, stages)]
 
 
-def print_options(what: str, steps: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def print_options(what: str, steps: str) -> Decorator:
     """Adds the options, and hands the command one `PrintChoice`, `printed`, in their place.
 
     `what` is printed around which `steps`, in the words of the help.
     """
-
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        @_around("before", what, steps)
-        @_around("after", what, steps)
-        @click.option(
-            "--print-changed",
-            is_flag=False,
-            flag_value="text",
-            default=None,
-            type=click.Choice(["text", "diff"]),
-            help=f"Print {what} or a diff after each of the {steps} that makes a change, on standard error.",
-        )
-        @functools.wraps(function)
-        def wrapped(
-            *args: Any,
-            print_before: tuple[str, ...],
-            print_after: tuple[str, ...],
-            print_changed: str | None,
-            **rest: Any,
-        ) -> Any:
-            printed = PrintChoice(print_before, print_after, print_changed or "")
-            return function(*args, printed=printed, **rest)
-
-        return wrapped
-
-    return add
+    changed = click.option(
+        "--print-changed",
+        is_flag=False,
+        flag_value="text",
+        default=None,
+        type=click.Choice(["text", "diff"]),
+        help=f"Print {what} or a diff after each of the {steps} that makes a change, on standard error.",
+    )
+    return grouped("printed", _choice, _around("before", what, steps), _around("after", what, steps), changed)
 
 
-def _around(when: str, what: str, steps: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _choice(print_before: tuple[str, ...], print_after: tuple[str, ...], print_changed: str | None) -> PrintChoice:
+    return PrintChoice(print_before, print_after, print_changed or "")
+
+
+def _around(when: str, what: str, steps: str) -> Decorator:
     """`--print-before` or `--print-after`."""
     return click.option(
         f"--print-{when}",

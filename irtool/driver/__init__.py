@@ -1,6 +1,7 @@
 """From a Relay module to a library that runs: passes, lowering, backend, C compiler.
 
-build          the way from a module to an artifact
+build          the way from a module to an artifact, as Python calls it
+session        one build: what is given, the cache, what is made
 options        what was asked for, checked
 parameters     weights into the entry functions
 prepare        what a module goes through before it is lowered

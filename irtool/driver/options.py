@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from ..backends.base import Backend, backends, find_backend, merge_flags
 from ..diagnostics import UsageError, nearest
 from ..ir.target import Target
 from ..ir.tvm_target_kinds import KINDS
+from ..passes.context import PassContext
 from ..tir.vector_target import SIZES, USUAL
 
 TIR = "tir"
@@ -57,6 +58,44 @@ class Options:
         backend = backend.fitted(self.emit)
         object.__setattr__(self, "backend", backend)
         backend.check(self.entries, self.emit)
+
+
+def choose_options(
+    target: str | Mapping[str, Any] | Target,
+    flags: Sequence[Mapping[str, Any]],
+    governing: PassContext | None = None,
+    *,
+    opt_level: int | None = None,
+    required_pass: Iterable[str] | None = None,
+    disabled_pass: Iterable[str] | None = None,
+    config: Mapping[str, Any] | None = None,
+    **own: Any,
+) -> Options:
+    """Options from what is said of them in several places.
+
+    Args:
+        target: the backend, with flags of its own.
+        flags: further flags of the backend, from several places; None leaves one as the target says.
+        governing: the context whose settings hold where the arguments after it say nothing.
+        own: further fields of `Options`.
+
+    Raises:
+        UsageError: a wrong option, or a flag with two values.
+    """
+    backend, seen, sizes = choose_backend(target, merge_flags(*flags))
+    context = (governing or PassContext(opt_level=3)).overridden(
+        opt_level, required_pass, disabled_pass, config, target=seen
+    )
+    return Options(
+        backend=backend,
+        target=seen,
+        sizes=sizes,
+        opt_level=context.opt_level,
+        required_pass=tuple(sorted(context.required_pass)),
+        disabled_pass=tuple(sorted(context.disabled_pass)),
+        config=tuple(sorted(context.config.items())),
+        **own,
+    )
 
 
 def default_emit(backend: Backend | type[Backend]) -> str:

@@ -74,8 +74,14 @@ def machine_name(backend: Backend, machine: VectorTarget) -> str:
     return f"{backend.processor()}, {8 * machine.vector_bytes}-bit vectors"
 
 
-def with_table(options: Options, table: Table, name: str) -> tuple[Options, list[str]]:
-    """The options with what a table has for the machine that they are for, and a warning where it has nothing."""
+def with_table(options: Options, path: str | os.PathLike[str] | None) -> tuple[Options, list[str]]:
+    """The options with what a table has for the machine that they are for, and a warning where it has nothing.
+
+    Without a path, the options as they are. Raises UsageError for a file that is no table.
+    """
+    if path is None:
+        return options, []
+    table, name = Table.read(path), os.fspath(path)
     machine = machine_name(options.backend, options.backend.machine().resized(dict(options.sizes)))
     if machine not in table.machines:
         have = "; ".join(table.machines) or "none"

@@ -178,7 +178,9 @@ def test_a_signal_comes_where_python_drops_or_wraps_exceptions(place: str, name:
 
 def test_an_error_that_is_its_own_cause_ends_the_command(tmp_path: Path) -> None:
     plugin = tmp_path / "own.py"
-    plugin.write_text("from irtool.diagnostics import UsageError\n\nerror = UsageError('mine')\nraise error from error\n")
+    plugin.write_text(
+        "from irtool.diagnostics import UsageError\n\nerror = UsageError('mine')\nraise error from error\n"
+    )
     done = processes.irtool("check", MLP, "--load", plugin, cwd=tmp_path)
     assert done.code == 1 and "mine" in done.err
 

@@ -1,0 +1,189 @@
+"""The options of `irtool build` that are about one thing each: flags of the backend, the output, the schedule, reports."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from . import kinds
+from .compiler_options import cc_option, cflags_option, math_option, openmp_option
+from .grouped import as_flags, grouped
+
+
+@dataclass(frozen=True)
+class OutputChoice:
+    """What a command line says of the output: `-o`, `--name`, `--emit`; empty or None where it says nothing."""
+
+    path: str | None = None
+    name: str | None = None
+    emit: str = ""
+
+
+@dataclass(frozen=True)
+class ScheduleChoice:
+    """Files that schedules come from: one made by hand, and a table of measurements."""
+
+    schedule_file: str | None = None
+    tuned: str | None = None
+
+
+@dataclass(frozen=True)
+class ReportChoice:
+    """What is told of a build beside its files."""
+
+    explain: bool = False
+    report_file: str | None = None
+    graph_file: str | None = None
+    time_passes: bool = False
+    quiet: bool = False
+
+    def texts(self, made: Any, entry: str) -> list[tuple[str, str]]:
+        """The graph and the report of an emission, each with its path, as far as they are asked for."""
+        found: list[tuple[str, str]] = []
+        if self.graph_file:
+            from ..driver import graph_json
+
+            found.append((self.graph_file, graph_json(made.prepared, entry)))
+        if self.report_file:
+            found.append((self.report_file, json.dumps(made.report, indent=1) + "\n"))
+        return found
+
+
+output_options = grouped(
+    "output",
+    OutputChoice,
+    click.option(
+        "-o",
+        "path",
+        type=kinds.BUILD,
+        metavar="DIR",
+        default=None,
+        help="Output folder; - prints NAME.tir or NAME.c instead. Default: NAME.out in the current folder.",
+    ),
+    click.option("--name", default=None, metavar="NAME", help="Prefix of files and C names. Default: the file's name."),
+    click.option(
+        "--emit",
+        type=kinds.OUTPUT,
+        metavar="tir|c|obj|so|exe|mlf",
+        default="",
+        show_default="so",
+        help="Output kind: scheduled loop nests, sources, object files, shared library, program, or model "
+        "library format. Kinds depend on the backend.",
+    ),
+)
+"""`-o`, `--name` and `--emit`, as one `OutputChoice`, `output`."""
+
+flag_options = grouped(
+    "flags",
+    as_flags,
+    click.option(
+        "--weights",
+        type=click.Choice(["auto", "inline", "split", "file"]),
+        default=None,
+        show_default="auto",
+        help="Where to keep weights: in NAME.c, in NAME_weights.c, or in the memory-mapped file NAME.bin.",
+    ),
+    click.option(
+        "--verify-weights/--no-verify-weights",
+        default=None,
+        show_default="verify",
+        help="Verify the digest of NAME.bin on loading (about 0.2 s per gigabyte).",
+    ),
+    click.option(
+        "--mcpu",
+        default=None,
+        show_default="native; with --emit=c, portable",
+        metavar="CPU",
+        help="Target processor: native, x86-64-v3, cortex-a72, …; `none` for the compiler's default; several levels, such as "
+        "x86-64-v2,x86-64-v3,x86-64-v4, or `portable`: code for each, chosen at run time.",
+    ),
+    cc_option,
+    cflags_option,
+    click.option(
+        "--sanitize",
+        default=None,
+        metavar="WHAT,…",
+        help="Sanitizers: address, undefined, leak, thread, memory. All but undefined require --emit=exe.",
+    ),
+    click.option(
+        "--build-file",
+        multiple=True,
+        type=click.Choice(["cmake", "make"]),
+        help="Also write NAME.cmake or NAME.mk for inclusion in other builds. Repeatable.",
+    ),
+    click.option(
+        "--vector",
+        type=click.Choice(["auto", "none"]),
+        default=None,
+        show_default="auto",
+        help="Vectorize with the compiler's vector types, or write scalar code only.",
+    ),
+    click.option("--no-vector", "vector", flag_value="none", help="The same as --vector=none."),
+    math_option,
+    openmp_option,
+    click.option(
+        "--api",
+        type=click.Choice(["flat", "tvm"]),
+        default=None,
+        show_default="flat",
+        help="C interface: NAME_run(x, out), or TVM's tvmgen_NAME_run(inputs, outputs) as well.",
+    ),
+    click.option(
+        "--testbench",
+        is_flag=True,
+        default=None,
+        help="Also write NAME_test.c, which compares the outputs with the interpreter's.",
+    ),
+)
+"""The flags of the backend that have options of their own, as a mapping, `flags`."""
+
+schedule_options = grouped(
+    "schedules",
+    ScheduleChoice,
+    click.option(
+        "--schedule",
+        "schedule_file",
+        type=kinds.READ,
+        metavar="FILE",
+        default=None,
+        help="Read hand-written schedules, in the syntax of --explain; see docs/schedules.md.",
+    ),
+    click.option(
+        "--tuned",
+        type=kinds.READ,
+        metavar="FILE.json",
+        default=None,
+        help="Use the measurements of `irtool tune`, where there are any for this machine.",
+    ),
+)
+"""`--schedule` and `--tuned`, as one `ScheduleChoice`, `schedules`."""
+
+report_options = grouped(
+    "reports",
+    ReportChoice,
+    click.option(
+        "--explain",
+        "explain",
+        is_flag=True,
+        help="Print the strategy, reason and primitives of every stage, in the syntax of --schedule.",
+    ),
+    click.option(
+        "--report", "report_file", type=kinds.WRITTEN, metavar="FILE.json", default=None, help="Write the build report."
+    ),
+    click.option(
+        "--graph",
+        "graph_file",
+        type=kinds.WRITTEN,
+        metavar="FILE.json",
+        default=None,
+        help="Write the graph as JSON for TVM's graph executor.",
+    ),
+    click.option(
+        "--time-passes", is_flag=True, help="Report the time and operator counts of each pass on standard error."
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="Print nothing on success."),
+)
+"""The options that have something told of a build, as one `ReportChoice`, `reports`."""

@@ -1,0 +1,244 @@
+"""One build: from what is given to files, past the cache of earlier builds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import IrError, ToolError, UsageError
+from ..files import temporary_folder
+from ..ir import Expr, Module
+from ..passes.resolve import resolve
+from .artifact import Artifact
+from .options import TIR, Options
+from .outputs import Content, Emission, write_files
+
+if TYPE_CHECKING:
+    from .cache import Key
+
+
+@dataclass(frozen=True)
+class BuildInput:
+    """What is built.
+
+    Attributes:
+        module: gives the module; called only if the cache has no such build.
+        params: gives the values of parameters of the entry, by name, called after `module`; they become weights.
+        identify: adds to a key of the cache what tells these two from any others.
+        inputs: names of the parameters that are no weights; None if every parameter without a value is an input.
+        passes: what runs on the module, weights bound, before the build pipeline.
+        warnings: what was said while `module` was called; kept in the report, and so in the cache.
+    """
+
+    module: Callable[[], Module]
+    params: Callable[[], Mapping[str, Any]]
+    identify: Callable[[Key], None]
+    inputs: Sequence[str] | None = None
+    passes: str | Sequence[Any] = ()
+    warnings: Sequence[str] = ()
+
+    @classmethod
+    def of(
+        cls,
+        module: Module | Expr,
+        params: Mapping[str, Any] | None = None,
+        inputs: Sequence[str] | None = None,
+        passes: str | Sequence[Any] = (),
+    ) -> BuildInput:
+        """A module that is there, and its weights."""
+        whole, weights = Module.of(module), params or {}
+
+        def identify(key: Key) -> None:
+            from .cache import add_module
+
+            add_module(key, whole)
+            key.add_arrays(weights)
+
+        return cls(lambda: whole, lambda: weights, identify, inputs, passes)
+
+
+@dataclass(frozen=True)
+class Session:
+    """How something is built.
+
+    Attributes:
+        options: checked.
+        cache: look for the same build in the user's cache, and keep this one there.
+        instruments: what watches passes and stages; None: those of the current context. A build from the cache runs none.
+        notes: further warnings for the report, which are not kept in the cache.
+        also: further text files by path, of what the build made; they are written with the others, or nothing is.
+    """
+
+    options: Options
+    cache: bool = False
+    instruments: Sequence[Any] | None = None
+    notes: Sequence[str] = ()
+    also: Callable[[Emission], Mapping[str, str]] | None = None
+
+    def build(self, given: BuildInput, out_dir: str | os.PathLike[str] | None = None) -> Artifact:
+        """The files, in `out_dir` or in a temporary folder that lives as long as the result. Raises what `driver.build` raises."""
+        options = self.options
+        if given.passes:
+            resolve(given.passes)  # an unknown pass is said before anything is read or made
+        with temporary_folder() as work, ExitStack() as held:
+            key = _key(given, options) if self.cache else ""
+            made = _cached(key, held) if key else None
+            if made is None:
+                found = self._emission(given, Path(work), may_wait=out_dir is None and options.emit != TIR)
+                if isinstance(found, Artifact):
+                    return found
+                made = found
+                made.report["warnings"] = [*given.warnings, *made.notes]
+                if key and made.failure is None and not any(f.gives_data for f in made.entries.values()):
+                    _keep(key, made)
+            made.report["warnings"] = [*made.report["warnings"], *self.notes]
+            return _deliver(made, options, out_dir, self.also)
+
+    def _emission(self, given: BuildInput, work: Path, may_wait: bool) -> Emission | Artifact:
+        """What is built, or, where it `may_wait` until shapes are known, what builds it then."""
+        # Not needed for a build that the cache has, and slow to import.
+        from ..infer import require_types
+        from ..lower.host import DependsOnValues
+        from .emission import emit_files
+        from .parameters import bind_weights
+        from .prepare import is_dynamic, prepare_entries
+        from .refusals import located
+
+        options = self.options
+        module = given.module()
+        source = bind_weights(module, given.params(), options.entries, given.inputs)
+        source = require_types(source, options.entries)
+        if given.passes:
+            source = _transform(source, given.passes, options, self.instruments)
+        try:
+            prepared = prepare_entries(source, options, self.instruments)
+        except IrError as error:
+            if type(error) is not IrError:
+                raise
+            raise IrError(located(d, source, options.entries[0]) for d in error.diagnostics) from error
+        if may_wait and is_dynamic(prepared):
+            return _deferred(source, options)
+        try:
+            return emit_files(prepared, source, module, options, work, self.instruments)
+        except UsageError:
+            raise  # of no place in the module
+        except IrError as error:
+            if may_wait and isinstance(error, DependsOnValues):
+                return _deferred(source, options)
+            raise type(error)(located(d, source, options.entries[0]) for d in error.diagnostics) from error
+
+
+def _transform(
+    module: Module, passes: str | Sequence[Any], options: Options, instruments: Iterable[Any] | None
+) -> Module:
+    """The module after the passes requested in addition to the pipeline."""
+    from ..passes import run_passes
+
+    return run_passes(
+        module,
+        passes,
+        opt_level=options.opt_level,
+        required_pass=options.required_pass,
+        disabled_pass=options.disabled_pass,
+        config=dict(options.config),
+        target=options.target,
+        instruments=instruments,
+    )
+
+
+def _deliver(
+    made: Emission,
+    options: Options,
+    out_dir: str | os.PathLike[str] | None,
+    also: Callable[[Emission], Mapping[str, str]] | None = None,
+) -> Artifact:
+    """Writes the files: after a failure of the compiler, the sources, which the error names."""
+    texts = also(made) if also is not None and made.failure is None else {}
+    more: dict[str, Content] = {os.path.abspath(path): [text.encode()] for path, text in texts.items()}
+    holder = None
+    if out_dir is None:
+        holder = temporary_folder()
+        out_dir = holder.name
+    folder = Path(out_dir)
+    written = write_files(folder, {**made.files, **more}, {made.program})[: len(made.files)]
+    if made.failure is not None:
+        if holder is not None:
+            holder._finalizer.detach()  # type: ignore[attr-defined]  # leaves the folder behind
+        d = made.failure.diagnostics[0]
+        notes = (f"sources are kept in {folder}", *d.notes)
+        raise ToolError(replace(d, notes=notes)) from made.failure
+    library = folder / made.library if made.library else None
+    weights = folder / made.weights if made.weights else None
+    artifact = Artifact(
+        options.name, made.entries, written, made.report, library, weights, holder, options.backend.name
+    )
+    if made.program and options.backend.runs_program:
+        artifact._program = folder / made.program
+    artifact.prepared = made.prepared
+    artifact.cached = made.cached
+    if library is not None and holder is None:
+        from .saved import SUFFIX, describe
+
+        text = describe(artifact, folder, filter(None, (made.library, made.weights)))
+        artifact.files += map(str, write_files(folder, {options.name + SUFFIX: [text]}))
+    return artifact
+
+
+def _deferred(module: Module, options: Options) -> Artifact:
+    """An artifact that compiles when it is run: shapes depend on the inputs."""
+    from ..infer import infer_types
+    from ..lower import lower_module
+    from .emission import emit_files
+    from .prepare import is_dynamic, prepare_entries
+    from .specialize import Specializer
+
+    module = infer_types(module)
+
+    def compile(special: Module) -> Artifact:
+        prepared = prepare_entries(special, options)
+        if is_dynamic(prepared):
+            lower_module(prepared, options.entries)  # names the first tensor whose shape is not known
+        with temporary_folder() as work:
+            return _deliver(emit_files(prepared, special, special, options, Path(work)), options, None)
+
+    return Artifact.deferred(options.name, Specializer(module, options.entries[0], compile))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The cache
+
+
+def _key(given: BuildInput, options: Options) -> str:
+    """The key of a build, or the empty string for one that cannot be told from others."""
+    from ..plugin.loading import plugin_identity
+    from .cache import Key, program_identity
+
+    plugins = plugin_identity()
+    passes = [given.passes] if isinstance(given.passes, str) else given.passes
+    if plugins is None or any(not isinstance(p, str | tuple) for p in passes):
+        return ""  # a pass as an object may be made of anything: its text does not tell it from others
+    key = Key()
+    key.add(
+        program_identity(), plugins, repr(sorted(asdict(options).items())), repr(given.inputs), options.backend.name
+    )
+    key.add(options.backend.identity())
+    if given.passes:
+        key.add(*(p.text() for p in resolve(given.passes)))
+    given.identify(key)
+    return key.digest
+
+
+def _cached(key: str, held: ExitStack) -> Emission | None:
+    from .cache import BuildCache
+
+    return BuildCache().load(key, held)
+
+
+def _keep(key: str, made: Emission) -> None:
+    from .cache import BuildCache
+
+    BuildCache().store(key, made)
