@@ -80,6 +80,7 @@ class Backend(Plugin):
 
     Class attributes:
         emits: how far a build can go, in the words of `--emit`; sources first. `tir` needs no backend and is not among them.
+        endings: of the file of an output, where that is not the word of `--emit` itself; empty for a file without one.
         default_emit: how far it goes unless it is said; empty for `so` where that is among them, else the first.
         target_kind: the kind of target that passes are told of: one of TVM's.
         name_rule: what a name of the output must be.
@@ -97,6 +98,7 @@ class Backend(Plugin):
         }
     )
     emits: ClassVar[tuple[str, ...]] = ()
+    endings: ClassVar[Mapping[str, str]] = MappingProxyType({"obj": "o", "mlf": "tar", "exe": ""})
     default_emit: ClassVar[str] = ""
     target_kind: ClassVar[str] = "c"
     name_rule: ClassVar[str] = "it must be letters, digits and underscores, and not begin with a digit"
@@ -128,6 +130,11 @@ class Backend(Plugin):
         """The nearest to `text` that files and functions may be called."""
         made = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
         return f"v{made}" if made[0].isdigit() else made
+
+    @classmethod
+    def ending(cls, emit: str) -> str:
+        """The ending of the file of an output: `so` of `net.so`."""
+        return cls.endings.get(emit, emit)
 
     def check(self, entries: Sequence[str], emit: str) -> None:
         """Raises UsageError where the flags do not go with each other, with so many entries, or with how far to go."""

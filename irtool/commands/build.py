@@ -102,7 +102,7 @@ def command(
     irtool build net.relay --params weights.npz -o out/
     irtool build --emit=exe --testbench --vector=none net.relay
     irtool build --cc=aarch64-linux-gnu-gcc --mcpu=cortex-a72 net.relay
-    irtool build --emit=tir net.relay
+    irtool build --emit=tir net.relay -o net.tir
     irtool build --print-after=ChooseLayouts,ScheduleKernels net.relay
     """
     from ..driver.options import choose_options

@@ -59,9 +59,10 @@ output_options = grouped(
         "-o",
         "path",
         type=kinds.BUILD,
-        metavar="DIR",
+        metavar="PATH",
         default=None,
-        help="Output folder; - prints NAME.tir or NAME.c instead. Default: NAME.out in the current folder.",
+        help="Output folder, or the file of --emit, such as out/net.so or net.tir: other files go next to it. - prints NAME.tir or "
+        "NAME.c. Default: NAME.out in the current folder.",
     ),
     click.option("--name", default=None, metavar="NAME", help="Prefix of files and C names. Default: the file's name."),
     click.option(

@@ -1,10 +1,11 @@
-"""Where the output of a build goes: a folder, or standard output."""
+"""Where the output of a build goes: a folder, a file that is named, or standard output."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 
+from ..backends.base import Backend
 from ..diagnostics import UsageError
 from ..driver.options import TIR, choose_backend, default_emit
 from .build_options import OutputChoice
@@ -36,7 +37,9 @@ class Destination:
 def find_destination(choice: OutputChoice, target: str, file: str) -> Destination:
     """Where the build of `file` goes.
 
-    Without `-o`, that is `NAME.out`, or standard output for `tir`. Raises UsageError for an output that cannot be printed.
+    Without `-o`, that is `NAME.out`, or standard output for `tir`. `-o` names a folder, or, with the ending of the output, its
+    file; a path that is a folder, or ends with `/`, is one whatever its ending. Raises UsageError for an output that cannot be
+    printed, for the ending of another output, and for two names.
     """
     backend, *_ = choose_backend(target, {})
     emit = choice.emit or default_emit(backend)
@@ -52,7 +55,29 @@ def find_destination(choice: OutputChoice, target: str, file: str) -> Destinatio
         return Destination(None, name, emit, is_source)
     if path is None:
         return Destination(f"{name}.out", name, emit, is_source)
-    return Destination(path, name, emit, is_source)
+    named = _file_name(path, emit, backend)
+    if not named:
+        return Destination(path, name, emit, is_source)
+    if choice.name not in (None, named):
+        raise UsageError(f"-o {path} and --name {choice.name} are two names", code=ClashingOptions)
+    return Destination(os.path.dirname(path) or ".", named, emit, is_source)
+
+
+def _file_name(path: str, emit: str, backend: Backend) -> str:
+    """NAME of a path that names the file of this output; empty for a folder. Raises UsageError for the file of another one."""
+    name, _, ending = os.path.basename(path).rpartition(".")
+    if not name or not ending or os.path.isdir(path):
+        return ""
+    if ending == backend.ending(emit):
+        return name
+    others = [e for e in (TIR, *backend.emits) if backend.ending(e) == ending]
+    if others:
+        raise UsageError(
+            f"-o {path} is not a file of --emit={emit}",
+            help=f"--emit={others[0]}, or name a folder: -o {name}/",
+            code=ClashingOptions,
+        )
+    return ""
 
 
 def _stem(file: str) -> str:

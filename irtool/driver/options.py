@@ -51,7 +51,7 @@ class Options:
                 f"emit={self.emit!r} is not one of {', '.join(kinds)}, the outputs of the backend {backend.name}",
                 help=_who_makes(self.emit) or nearest(self.emit, kinds),
             )
-        if backend.fit_name(self.name) != self.name:
+        if self.emit != TIR and backend.fit_name(self.name) != self.name:  # nothing of a text has that name
             raise UsageError(f"{self.name!r} cannot be the name of the output: {backend.name_rule}")
         if not self.entries or len(set(self.entries)) != len(self.entries):
             raise UsageError("name at least one entry function, and each only once")

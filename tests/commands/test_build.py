@@ -75,6 +75,42 @@ def test_c_on_standard_output_is_the_file_that_is_written(irtool, tmp_path: Path
     assert refused.returncode == 2 and "-o - prints tir and c only" in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("emit", "path", "files"),
+    [
+        ("tir", "net.tir", {"net.tir"}),
+        ("tir", "my-net.1.tir", {"my-net.1.tir"}),
+        ("tir", "out/net.tir", {"out/net.tir"}),
+        ("tir", "out", {"out/mlp.tir"}),
+        ("tir", "out.tir/", {"out.tir/mlp.tir"}),
+        ("c", "out/net.c", {"out/net.c", "out/net.h"}),
+        ("obj", "net.o", {"net.c", "net.h", "net.o"}),
+    ],
+)
+def test_an_output_named_with_its_ending(irtool, tmp_path: Path, emit: str, path: str, files: set[str]) -> None:
+    """As compilers do it: the file that was asked for has that name; a path without its ending is a folder."""
+    done = irtool("build", f"--emit={emit}", MLP, "-o", path)
+    assert done.returncode == 0, done.stderr
+    made = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
+    assert made == files
+
+
+def test_a_folder_with_the_ending_of_a_file(irtool, tmp_path: Path) -> None:
+    (tmp_path / "out.c").mkdir()
+    assert irtool("build", "--emit=c", MLP, "-o", "out.c").returncode == 0
+    assert {p.name for p in (tmp_path / "out.c").iterdir()} == {"mlp.c", "mlp.h"}
+
+
+def test_an_output_named_with_the_ending_of_another_one(irtool, tmp_path: Path) -> None:
+    assert_refused(
+        irtool("build", "--emit=c", MLP, "-o", "net.so"), 2, "-o net.so is not a file of --emit=c", "--emit=so"
+    )
+    assert_refused(irtool("build", MLP, "-o", "net.tir"), 2, "-o net.tir is not a file of --emit=so", "--emit=tir")
+    assert_refused(irtool("build", MLP, "-o", "net.so", "--name", "other"), 2, "two names")
+    assert_refused(irtool("build", "--emit=c", MLP, "-o", "my-net.c"), 2, "'my-net' cannot be the name of the output")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_rebuild_says_the_same(irtool) -> None:
     first, second = (irtool("build", MLP, "-o", "out", "--explain", "--report", f"{n}.json") for n in "ab")
     assert first.stdout.splitlines()[:-1] == second.stdout.splitlines()[:-1]
