@@ -18,6 +18,7 @@ from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, Scope, Stmt, Store, seq
 from ..tir.vector_target import VectorTarget
 from .affine import loads
+from .divisors import proper_divisors
 from .forms import Map, Reduction
 
 
@@ -58,13 +59,10 @@ def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | No
         extent = reader.loops[found.loop][1]
         rest = math.prod(size for _, size in reader.loops[found.loop + 1 :])
         row_bytes = b.nbytes // b.shape[found.axis]
-        best = None
-        for rows in range(1, extent):
-            if extent % rows or rows * rest < target.band_results:
-                continue
-            band = found.band(rows)
-            if best is None or band.height * row_bytes <= target.packed_bytes:
-                best = band
+        least = -(-target.band_results // max(1, rest))
+        bands = [found.band(rows) for rows in proper_divisors(extent) if rows >= least]
+        fitting = [band for band in bands if band.height * row_bytes <= target.packed_bytes]
+        best = (fitting or bands)[-1 if fitting else 0] if bands else None
         if best is not None and best.height * 2 <= b.shape[found.axis]:
             return best
     return None

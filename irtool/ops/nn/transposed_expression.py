@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby, product
+from itertools import chain, product
 from math import gcd
 from typing import Any
 
@@ -128,15 +128,31 @@ def transposed_convolution(
 
 
 def _phases(kernel: int, stride: int, dilation: int, pad: int) -> list[_Phases]:
-    """The phases of an axis in runs that meet as many taps; those of a dilated kernel one by one."""
-    met = [[k for k in range(kernel) if (k * dilation - r - pad) % stride == 0] for r in range(stride)]
-    runs = [list(run) for _, run in groupby(range(stride), key=lambda r: len(met[r]) if dilation == 1 else r)]
+    """The phases of an axis in runs that meet as many taps; those of a dilated kernel one by one if they meet any.
+
+    The work grows with the taps, of which there are as many as weights, and not with the stride.
+    """
+    met: dict[int, list[int]] = {}
+    for k in range(kernel):
+        met.setdefault((k * dilation - pad) % stride, []).append(k)
+    runs: list[tuple[int, int]] = []
+    end = 0
+    for r in sorted(met):
+        if r > end:
+            runs.append((end, r - end))
+        first, count = runs[-1] if runs else (0, 0)
+        if dilation == 1 and count and len(met.get(first, ())) == len(met[r]):
+            runs[-1] = (first, count + 1)
+        else:
+            runs.append((r, 1))
+        end = r + 1
+    if end < stride:
+        runs.append((end, stride - end))
     found = []
-    for run in runs:
-        first = run[0]
-        taps = met[first]
+    for first, count in runs:
+        taps = met.get(first, [])
         tap = taps[0] if taps else 0
-        found.append(_Phases(first, len(run), len(taps), tap, (first + pad - tap * dilation) // stride))
+        found.append(_Phases(first, count, len(taps), tap, (first + pad - tap * dilation) // stride))
     return found
 
 

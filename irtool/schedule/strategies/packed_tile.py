@@ -13,6 +13,7 @@ small enough for the nearest cache, or at least the next.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -177,6 +178,14 @@ class PackingPlan:
         """The size of a copy for so many steps of a loop."""
         return Buffer("", self.packing(cut).shape, self.operand.dtype).nbytes
 
+    def most_steps(self, loop: Var, steps: range, nbytes: int) -> int:
+        """The last of these numbers of steps of a loop for which a copy is no larger than `nbytes`; 0 if there is none.
+
+        Copies grow with the steps, so that a bisection finds it, however long the loop is.
+        """
+        fitting = bisect_right(steps, nbytes, key=lambda n: self.nbytes((loop, n)))
+        return steps[fitting - 1] if fitting else 0
+
     def packing(self, cut: tuple[Var, int] | None) -> Packing:
         """What such a copy holds."""
         outside = set(self.outside)
@@ -221,8 +230,8 @@ def _choose_cut(plan: PackingPlan, row: Var | None) -> PackingPlan | None:
         return plan
     if row is not None:
         rows = dict(plan.r.loops)[row]
-        fitting = [n for n in range(1, rows + 1) if plan.nbytes((row, n)) <= plan.target.stack_bytes // 2] or [1]
-        count = -(-rows // fitting[-1])
+        fitting = plan.most_steps(row, range(1, rows + 1), plan.target.stack_bytes // 2) or 1
+        count = -(-rows // fitting)
         plan = replace(plan, cut=(row, -(-rows // count)))
     elif whole.step == 1 and len(whole.axes[whole.moving].terms) == 1:
         width = _choose_width(plan)
@@ -235,12 +244,16 @@ def _choose_cut(plan: PackingPlan, row: Var | None) -> PackingPlan | None:
 def _choose_width(plan: PackingPlan) -> int | None:
     """How much of the vector axis a copy is for: as much as fits on the stack, else a few vectors; None if none fits."""
     v, extent, lanes = plan.along, dict(plan.r.loops)[plan.along], plan.lanes
+    whole = plan.nbytes(None)
+    if whole <= plan.target.packed_bytes and 2 * lanes <= extent and whole <= plan.target.stack_bytes:
+        return extent
+    multiples = range(lanes, extent + 1, lanes)
     # What is left over must be enough for a narrow vector.
-    widths = [n for n in range(lanes, extent + 1, lanes) if not 0 < extent % n < 4]
-    if plan.nbytes(None) <= plan.target.packed_bytes:
-        widths.append(extent)
-    near = [n for n in widths if plan.nbytes((v, n)) <= plan.target.stack_bytes and n >= 2 * lanes]
-    far = [n for n in widths if plan.nbytes((v, n)) <= plan.target.packed_bytes and (n <= 4 * lanes or n == extent)]
-    if near or not far:
-        return near[-1] if near else None
-    return far[0] if far[0] == extent else far[-1]
+    near = plan.most_steps(v, multiples, plan.target.stack_bytes)
+    near = next((n for n in range(near, lanes, -lanes) if not 0 < extent % n < 4), 0)
+    if near:
+        return near
+    if whole <= plan.target.packed_bytes:
+        return extent
+    few = [n for n in multiples[:4] if not 0 < extent % n < 4 and plan.nbytes((v, n)) <= plan.target.packed_bytes]
+    return few[-1] if few else None
