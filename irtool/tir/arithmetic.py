@@ -22,7 +22,7 @@ from .build import (
     match,
     not_equal,
 )
-from .nodes import BUILDERS, Binary, Call, Const, Expr, Operand
+from .nodes import BUILDERS, QUOTIENTS, Binary, Call, Const, Expr, Operand
 
 
 def add(a: Operand, b: Operand) -> Expr:
@@ -122,7 +122,7 @@ def _integer_division(op: str, a: Operand, b: Operand, fold: Callable[[int, int]
         if isinstance(a, Const):
             return folded(fold, a, b, a.dtype)
         if b.value == 1:
-            return a if op.endswith("div") else const(0, a.dtype)
+            return a if op in QUOTIENTS else const(0, a.dtype)
     if isinstance(a, Const) and a.value == 0 and not isinstance(b, Const):
         return a
     return Binary(op, a, b, a.dtype)

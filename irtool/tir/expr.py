@@ -46,6 +46,7 @@ from .build import not_equal as not_equal
 from .build import select as select
 from .nodes import BUILDERS as BUILDERS
 from .nodes import INDEX as INDEX
+from .nodes import QUOTIENTS as QUOTIENTS
 from .nodes import Axis as Axis
 from .nodes import Binary as Binary
 from .nodes import Call as Call

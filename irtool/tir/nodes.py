@@ -170,6 +170,10 @@ class Axis(Var):
         return self
 
 
+QUOTIENTS = ("floordiv", "truncdiv")
+"""The divisions of integers among the `op`s of `Binary`; the others give remainders."""
+
+
 class Binary(Expr):
     """`a op b`. `op` is one of `+ - * / floordiv floormod truncdiv truncmod min max < <= == != and or << >> & | ^`."""
 

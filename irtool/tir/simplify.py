@@ -19,6 +19,7 @@ from typing import Any
 
 from . import dtypes
 from .expr import (
+    QUOTIENTS,
     Axis,
     Binary,
     Cast,
@@ -352,10 +353,10 @@ class Simplifier:
         form = self._form(e.a)
         if not self._fits(form, dtype):
             return e
-        if op.startswith("trunc"):
+        if op in ("truncdiv", "truncmod"):
             if self._form_range(form)[0] < 0:
                 return e
-            op = "floor" + op[5:]
+            op = "floordiv" if op in QUOTIENTS else "floormod"
         whole = ({t: k // c for t, k in form[0].items() if k % c == 0}, form[1] // c)
         rest = ({t: k for t, k in form[0].items() if k % c}, form[1] % c)
         low, high = self._form_range(rest)

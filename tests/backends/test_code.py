@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import irtool
-from irtool.backends.c.code import Code, print_code
+from irtool.backends.c.code import Code, Directive, print_code
 
 ROOM = Path(irtool.__file__).parent / "backends" / "c"
 QUOTES = {"banner.py", "build_file.py"}
@@ -33,7 +33,7 @@ def test_branches_and_lines_of_the_preprocessor():
     code.line("a();")
     code.close()
     code.part("else")
-    code.line("#ifdef X")
+    code.line(Directive("#ifdef X"))
     code.line("b();")
     code.close()
     assert print_code(code.items) == ["  if (c) {", "    a();", "  } else {", "#ifdef X", "    b();", "  }"]

@@ -6,6 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 
+class Directive(str):
+    """A line of the preprocessor, which begins at the margin."""
+
+
 class Block:
     """`head {`, statements, and `}`; a block without a head is there for its declarations.
 
@@ -39,7 +43,7 @@ class Code:
         self._open: list[Block] = []
 
     def line(self, text: str) -> None:
-        """A statement, or a line of the preprocessor, which begins at the margin."""
+        """A statement or a directive."""
         if self._open:
             self._open[-1].add(text)
         else:
@@ -75,12 +79,12 @@ def print_code(items: list[str | Block], depth: int = 1) -> list[str]:
     while stack:
         item, depth = stack.pop()
         if isinstance(item, str):
-            lines.append(item if item.startswith("#") else "  " * depth + item)
+            lines.append(item if isinstance(item, Directive) else "  " * depth + item)
             continue
         end: list[tuple[str | Block, int]] = [("}", depth)]
         for n in range(len(item.parts) - 1, -1, -1):
             inside = [(x, depth + 1) for x in reversed(_unwrapped(item.parts[n]))]
-            head = f"{item.heads[n]} {{".lstrip()
+            head = f"{item.heads[n]} {{" if item.heads[n] else "{"
             end = [*end, *inside, (head if n == 0 else f"}} {head}", depth)]
         stack += end
     return lines

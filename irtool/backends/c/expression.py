@@ -12,10 +12,11 @@ from typing import Any
 
 from ...diagnostics import IrError
 from ...tir import dtypes
-from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
+from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
 from ...tir.simplify import Simplifier
 from ...trampoline import trampoline
 from ..c_types import bare, enclose, literal, value_type
+from ..formulas.support import FROM_BITS, TO_BITS, Helper
 from ..interface.names import Names
 from ..libm import LIBM
 from ..nests import strict_order
@@ -34,7 +35,7 @@ class Writer:
         names: Names,
         simplify: Simplifier,
         load: Callable[[Load, Sequence[str]], str],
-        support: dict[str, None],
+        support: dict[Helper, None],
         index_type: str = "int32_t",
     ) -> None:
         self.names = names
@@ -133,12 +134,13 @@ class Writer:
         assert isinstance(e, Call)
         return self._call(e, kids)
 
-    def _helper(self, name: str, *args: str) -> str:
-        self.support[name] = None
-        return f"{name}({', '.join(bare(a) for a in args)})"
+    def helper(self, helper: Helper, *args: str) -> str:
+        """A call of a support function, which is written in front."""
+        self.support[helper] = None
+        return f"{helper.name}({', '.join(bare(a) for a in args)})"
 
     def _rounded(self, text: str, dtype: str) -> str:
-        return self._helper(f"irt_round_{dtype}", text) if dtype in HALVES else text
+        return self.helper(Helper("round", (dtype,)), text) if dtype in HALVES else text
 
     def _binary(self, e: Binary, a: str, b: str) -> str:
         op, dtype = e.op, e.a.dtype
@@ -146,25 +148,25 @@ class Writer:
             return enclose(f"{a} {op} {b}")
         if dtypes.is_float(dtype):
             if op in ("min", "max", "minimum", "maximum"):
-                return self._helper(f"irt_{op}_{'float32' if dtype in HALVES else dtype}", a, b)
+                return self.helper(Helper(op, ("float32" if dtype in HALVES else dtype,)), a, b)
             return self._rounded(enclose(f"{a} {op} {b}"), dtype)
         if op in ("+", "-", "*"):
             return self._integer_arithmetic(e, a, b)
         if op in ("floordiv", "floormod", "truncdiv", "truncmod"):
             low, _ = self.simplify.range(e.a)
             divisor, _ = self.simplify.range(e.b)
-            if divisor > 0 and (low >= 0 or op.startswith("trunc")):
-                return self._narrow(enclose(f"{a} {'/' if op.endswith('div') else '%'} {b}"), dtype)
-            return self._helper(f"irt_{op}_{'int64' if self._is_wide(dtype) else dtype}", a, b)
+            if divisor > 0 and (low >= 0 or op in ("truncdiv", "truncmod")):
+                return self._narrow(enclose(f"{a} {'/' if op in QUOTIENTS else '%'} {b}"), dtype)
+            return self.helper(Helper(op, ("int64" if self._is_wide(dtype) else dtype,)), a, b)
         if op in ("min", "max"):
-            return self._helper(f"irt_{op}_{'int64' if self._is_wide(dtype) else dtype}", a, b)
+            return self.helper(Helper(op, ("int64" if self._is_wide(dtype) else dtype,)), a, b)
         if op in ("&", "|", "^"):
             return self._narrow(enclose(f"{a} {op} {b}"), dtype)
         if op in ("<<", ">>"):
             low, high = self.simplify.range(e.b)
             if op == ">>" and low >= 0 and high < dtypes.bits(dtype):
                 return self._narrow(enclose(f"{a} >> {b}"), dtype)
-            return self._helper(f"irt_{'shl' if op == '<<' else 'shr'}_{dtype}", a, b)
+            return self.helper(Helper("shl" if op == "<<" else "shr", (dtype,)), a, b)
         raise IrError(f"no C for {op} on {dtype}")
 
     def _is_wide(self, dtype: str) -> bool:
@@ -190,7 +192,7 @@ class Writer:
             if dtypes.is_float(target):
                 held = f"({value_type(target)}){value}" if value_type(source) != value_type(target) else value
                 return self._rounded(held, target)
-            return self._helper(f"irt_{'float32' if source in HALVES else source}_to_{target}", value)
+            return self.helper(Helper("to", ("float32" if source in HALVES else source, target)), value)
         if dtypes.is_float(target):
             return self._rounded(f"({value_type(target)}){value}", target)
         return f"({self.type_of(e)}){value}"
@@ -200,12 +202,12 @@ class Writer:
         if name in ("isnan", "isinf", "isfinite"):
             return enclose(f"{name}({bare(kids[0])}) != 0")
         if name in ("popcount", "clz"):
-            return self._helper(f"irt_{name}_{e.args[0].dtype}", kids[0])
+            return self.helper(Helper(name, (e.args[0].dtype,)), kids[0])
         if name == "reinterpret":
             return self._reinterpret(e, kids[0])
         if not dtypes.is_float(dtype):
             if name == "pow":
-                return self._helper(f"irt_pow_{dtype}", *kids)
+                return self.helper(Helper(name, (dtype,)), *kids)
             raise IrError(f"no C for {name} of {dtype}")
         single = dtype != "float64"
         suffix = "f" if single else ""
@@ -214,7 +216,7 @@ class Writer:
         elif name == "exp10":
             text = f"pow{suffix}(10.0{suffix}, {bare(kids[0])})"
         elif name == "sigmoid":
-            text = self._helper(f"irt_sigmoid_{'float32' if single else 'float64'}", kids[0])
+            text = self.helper(Helper(name, ("float32" if single else "float64",)), kids[0])
         elif name in LIBM:
             text = f"{LIBM[name]}{suffix}({', '.join(bare(k) for k in kids)})"
         else:
@@ -224,12 +226,11 @@ class Writer:
     def _reinterpret(self, e: Call, value: str) -> str:
         source, target = e.args[0].dtype, e.dtype
         if source in HALVES:
-            self.support["irt_f2h" if source == "float16" else "irt_f2b"] = None
-            return f"({value_type(target)}){'irt_f2h' if source == 'float16' else 'irt_f2b'}({bare(value)})"
+            return f"({value_type(target)}){self.helper(TO_BITS[source], value)}"
         if target in HALVES:
-            return self._helper("irt_h2f" if target == "float16" else "irt_b2f", f"(uint16_t){value}")
+            return self.helper(FROM_BITS[target], f"(uint16_t){value}")
         if dtypes.is_float(source) or dtypes.is_float(target):
-            return self._helper(f"irt_reinterpret_{source}_{target}", value)
+            return self.helper(Helper(e.name, (source, target)), value)
         return f"({value_type(target)}){value}"
 
 

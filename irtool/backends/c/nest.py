@@ -31,6 +31,7 @@ from ...tir.stmt import (
     pre_order,
 )
 from ..c_types import stored_type, value_type
+from ..formulas.support import FROM_BITS, KEEP_BRANCHES, PREFETCH, TO_BITS, Helper
 from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
 from ..interface.names import Names
@@ -38,7 +39,7 @@ from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
 from ..vectors.types import HALVES, Scalar, held, width_for
-from .code import Code, print_code
+from .code import Code, Directive, print_code
 from .expression import Writer
 from .team import WORKER, Division, divide, is_shared
 from .vectors import VectorPrinter
@@ -68,7 +69,7 @@ class KernelText:
 
     def define(self, linkage: str = "static") -> str:
         """The function."""
-        kept = "irt_keep_branches\n" if self.keeps_branches else ""
+        kept = f"{KEEP_BRANCHES.name}\n" if self.keeps_branches else ""
         return f"{kept}{self.declare(linkage)} {{\n{self.body}\n}}\n"
 
 
@@ -79,7 +80,7 @@ class KernelWriter:
         self,
         kernel: Kernel,
         name: str,
-        support: dict[str, None],
+        support: dict[Helper, None],
         strict: bool = False,
         has_twin: bool = True,
         in_team: bool = False,
@@ -143,13 +144,13 @@ class KernelWriter:
             if self.has_twin:
                 self.code, self.vector = Code(), False
                 self._body(flat(self.kernel.body, self.simplify, self._is_variable))
-                items = ["#if IRT_VECTOR", *items, "#else", *self.code.items, "#endif"]
+                items = [Directive("#if IRT_VECTOR"), *items, Directive("#else"), *self.code.items, Directive("#endif")]
         else:
             self._body(flat(self.kernel.body, self.simplify, self._is_variable))
             items = self.code.items
         keeps_branches = _reads_under_conditions(self.kernel.body)
         if keeps_branches:
-            self.support["irt_keep_branches"] = None
+            self.support[KEEP_BRANCHES] = None
         names = [self.places[b] for b in self.kernel.params] + (["ws"] if self.has_workspace else [])
         unused = [f"  (void){n};" for n in names if n not in self.used]
         return KernelText(keeps_branches, self.head, "\n".join([*unused, *print_code(items)]))
@@ -244,7 +245,8 @@ class KernelWriter:
         if s.kind == PARALLEL and s not in self.shared and not self.in_team:
             loops = shared_loops(s)
             self.shared.update(dict.fromkeys(loops))
-            self.code.lines(["#ifdef _OPENMP", _pragma(loops, self.kernel.shares.get(s.var)), "#endif"])
+            share = self.kernel.shares.get(s.var)
+            self.code.lines(map(Directive, ("#ifdef _OPENMP", _pragma(loops, share), "#endif")))
         self.code.open(f"for ({t} {v} = 0; {v} < {extent}; ++{v})")
 
     def _wait(self) -> None:
@@ -379,9 +381,7 @@ class KernelWriter:
         local = self._is_variable(b)
         lines, (value, *at) = self.expressions.write([s.value, *s.indices])
         if not local and b.dtype in HALVES:
-            name = "irt_f2h" if b.dtype == "float16" else "irt_f2b"
-            self.support[name] = None
-            value = f"{name}({value})"
+            value = self.expressions.helper(TO_BITS[b.dtype], value)
         elif b.dtype == "bool" and not local:
             value = f"(uint8_t)({value})"
         target = self._variable(b, s.indices) if local else f"{self._place(b)}[{at[0]}]"
@@ -390,9 +390,10 @@ class KernelWriter:
     def _prefetch(self, s: Prefetch) -> None:
         """Scalar code waits for its arithmetic, not for memory: it goes without."""
         if self.vector:
-            self.support["irt_prefetch"] = None
+            self.support[PREFETCH] = None
             lines, at = self.expressions.write(s.place.indices)
-            self._statements([*lines, f"irt_prefetch({self._place(s.place.source)}, {at[0]});"], bool(lines))
+            call = self.expressions.helper(PREFETCH, self._place(s.place.source), at[0])
+            self._statements([*lines, f"{call};"], bool(lines))
 
     def _load(self, e: Load, indices: Sequence[str]) -> str:
         b = e.source
@@ -400,9 +401,7 @@ class KernelWriter:
             return self._variable(b, e.indices)
         text = f"{self._place(b)}[{indices[0]}]"
         if b.dtype in HALVES:
-            name = "irt_h2f" if b.dtype == "float16" else "irt_b2f"
-            self.support[name] = None
-            return f"{name}({text})"
+            return self.expressions.helper(FROM_BITS[b.dtype], text)
         return text
 
 

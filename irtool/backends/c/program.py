@@ -9,13 +9,14 @@ from typing import Any
 from ...tir import dtypes
 from ...tir.program import Program, RunKernel, Slot, constants_in_use, steps
 from ..formulas import vector_math, vector_types
-from ..formulas.support import INLINE, definitions
+from ..formulas.support import INLINE, Helper, definitions
 from ..interface import weights_file
 from ..interface.comment import comment
 from ..interface.entry import EntryPoint, entry_points, write_header
-from ..interface.kernel_comment import GENERIC_PREFIX, describe
+from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, arena_bytes
-from ..interface.names import Names, sanitize
+from ..interface.names import Names
+from ..interface.symbols import constant_symbol, kernel_symbol
 from ..toolchain.levels import Level, choose_level, define_levels
 from . import room, weights
 from .banner import Origin
@@ -126,7 +127,7 @@ class _Writer:
             "threads",
         )
         self.names = Names("arena", "arena_end", *(f"{name}_{x}" for x in own))
-        self.support: dict[str, None] = {}
+        self.support: dict[Helper, None] = {}
         self.constants: dict[Slot, str] = {}
         self.offsets = weights_file.offsets(program.constants) if self.keep == weights_file.FILE else {}
         self.variants = self._variants(levels)
@@ -233,10 +234,7 @@ class _Writer:
         functions = {n: self.names.fresh(f"{self.name}_{n}{suffix}") for n in program.functions}
         made = Variant(program, level, suffix, functions)
         for k in program.kernels:
-            called = k.name
-            if called.startswith(GENERIC_PREFIX):
-                called = f"tvmgen_{self.name}_{called[len(GENERIC_PREFIX) :]}"
-            name = self.names.fresh(f"{called}{suffix}")
+            name = self.names.fresh(f"{kernel_symbol(k, self.name)}{suffix}")
             writer = KernelWriter(k, name, self.support, self.math == "strict", not suffix, self.in_team)
             made.add(k, writer, "\n".join(comment(describe(k, uses.get(k, [])))))
         return made
@@ -302,9 +300,7 @@ class _Writer:
         return _Constants([*weights.attribute(self.upper), *declared, ""], "\n".join([*lines, ""]))
 
     def _constant(self, c: Slot) -> str:
-        """What a constant is called: apart from the words of libc, and from the entry points, which get their names later."""
-        between = "weight_" if sanitize(c.name).startswith("run") else ""
-        return self.names.fresh(f"{self.name}_{between}{c.name}")
+        return self.names.fresh(constant_symbol(c, self.name))
 
     def _functions(self) -> list[str]:
         entries = self.program.entries or [self.program.entry]

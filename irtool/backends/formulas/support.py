@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from ...tir import dtypes
 from ..c_types import value_type
+
+
+class Helper(NamedTuple):
+    """A support function: what it does, and the dtypes that it does it for."""
+
+    kind: str
+    dtypes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What it is called in C: `irt_floordiv_int32`, `irt_float32_to_int8`."""
+        if self.kind == "to":
+            return f"irt_{'_to_'.join(self.dtypes)}"
+        return "_".join(["irt", self.kind, *self.dtypes])
+
+
+KEEP_BRANCHES = Helper("keep_branches")
+"""An attribute of functions that gcc must not vectorize."""
+PREFETCH = Helper("prefetch")
+FROM_BITS = {"float16": Helper("h2f"), "bfloat16": Helper("b2f")}
+"""A 16-bit float in single precision, of the bits that memory has."""
+TO_BITS = {"float16": Helper("f2h"), "bfloat16": Helper("f2b")}
+"""The bits of the nearest 16-bit float."""
 
 INLINE = (
     "/* Some of these functions are used with vectors only, some without. */",
@@ -18,21 +42,21 @@ INLINE = (
 )
 """What texts of functions begin with is defined by."""
 
-_FIXED = {
+_FIXED: dict[Helper, str] = {
     # gcc 12 turns conditional reads of short inner loops into masked loads and mixes up their masks (-O3 with AVX2).
-    "irt_keep_branches": """
+    KEEP_BRANCHES: """
 #if defined(__GNUC__) && !defined(__clang__)
 #define irt_keep_branches __attribute__((noinline, optimize("no-tree-loop-if-convert")))
 #else
 #define irt_keep_branches
 #endif""",
-    "irt_prefetch": """
+    PREFETCH: """
 #ifdef __GNUC__
 #define irt_prefetch(place, n) __builtin_prefetch((const void *)((uintptr_t)(place) + (uintptr_t)(n) * sizeof *(place)))
 #else
 #define irt_prefetch(place, n) ((void)(place))
 #endif""",
-    "irt_h2f": """
+    FROM_BITS["float16"]: """
 IRT_INLINE float irt_h2f(uint16_t h) {
   union { uint32_t u; float f; } v;
   uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = h & 0x7fffu;
@@ -41,7 +65,7 @@ IRT_INLINE float irt_h2f(uint16_t h) {
   else { v.f = (float)rest * 5.9604644775390625e-8f; v.u |= sign; }
   return v.f;
 }""",
-    "irt_f2h": """
+    TO_BITS["float16"]: """
 IRT_INLINE uint16_t irt_f2h(float f) {
   union { float f; uint32_t u; } v;
   uint32_t sign, bits;
@@ -58,30 +82,30 @@ IRT_INLINE uint16_t irt_f2h(float f) {
   bits += 0xc8000fffu + ((bits >> 13) & 1u);
   return (uint16_t)(sign | (bits >> 13));
 }""",
-    "irt_b2f": """
+    FROM_BITS["bfloat16"]: """
 IRT_INLINE float irt_b2f(uint16_t b) {
   union { uint32_t u; float f; } v;
   v.u = (uint32_t)b << 16;
   return v.f;
 }""",
-    "irt_f2b": """
+    TO_BITS["bfloat16"]: """
 IRT_INLINE uint16_t irt_f2b(float f) {
   union { float f; uint32_t u; } v;
   v.f = f;
   if ((v.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((v.u >> 16) | 0x40u);
   return (uint16_t)((v.u + 0x7fffu + ((v.u >> 16) & 1u)) >> 16);
 }""",
-    "irt_round_float16": "IRT_INLINE float irt_round_float16(float x) { return irt_h2f(irt_f2h(x)); }",
-    "irt_round_bfloat16": "IRT_INLINE float irt_round_bfloat16(float x) { return irt_b2f(irt_f2b(x)); }",
+    Helper("round", ("float16",)): "IRT_INLINE float irt_round_float16(float x) { return irt_h2f(irt_f2h(x)); }",
+    Helper("round", ("bfloat16",)): "IRT_INLINE float irt_round_bfloat16(float x) { return irt_b2f(irt_f2b(x)); }",
     # exp(x) / (1 + exp(x)) below 0, where exp(-x) would be infinite although the result is subnormal.
-    "irt_sigmoid_float32": "IRT_INLINE float irt_sigmoid_float32(float x) {\n"
+    Helper("sigmoid", ("float32",)): "IRT_INLINE float irt_sigmoid_float32(float x) {\n"
     "  float e = expf(-fabsf(x));\n  return (x < 0.0f ? e : 1.0f) / (1.0f + e);\n}",
-    "irt_sigmoid_float64": "IRT_INLINE double irt_sigmoid_float64(double x) {\n"
+    Helper("sigmoid", ("float64",)): "IRT_INLINE double irt_sigmoid_float64(double x) {\n"
     "  double e = exp(-fabs(x));\n  return (x < 0.0 ? e : 1.0) / (1.0 + e);\n}",
 }
 
 
-_CALLS = {f"irt_round_{t}": (f"irt_{c}2f", f"irt_f2{c}") for t, c in (("float16", "h"), ("bfloat16", "b"))}
+_CALLS = {Helper("round", (t,)): (FROM_BITS[t], TO_BITS[t]) for t in TO_BITS}
 
 
 def _division(kind: str, dtype: str) -> str:
@@ -90,7 +114,11 @@ def _division(kind: str, dtype: str) -> str:
     signed = not dtypes.is_unsigned(dtype)
     head = f"IRT_INLINE {t} {name}({t} a, {t} b) {{\n"
     # The least value divided by -1 overflows: the quotient wraps to itself.
-    guard = f"  if (b == -1) return {'0' if kind.endswith('mod') else f'({t})(0u - (u{t})a)'};\n" if signed else ""
+    guard = (
+        f"  if (b == -1) return {'0' if kind in ('floormod', 'truncmod') else f'({t})(0u - (u{t})a)'};\n"
+        if signed
+        else ""
+    )
     zero = "  if (b == 0) return 0;\n"
     if kind == "truncdiv" or (kind == "floordiv" and not signed):
         return head + zero + guard + f"  return ({t})(a / b);\n}}"
@@ -108,18 +136,22 @@ def _division(kind: str, dtype: str) -> str:
 
 def _extreme(kind: str, dtype: str) -> str:
     t = value_type(dtype)
-    sign = "<" if kind.startswith("min") else ">"
-    nan = " || a != a" if kind.endswith("imum") else ""
+    sign = "<" if kind in ("min", "minimum") else ">"
+    nan = " || a != a" if kind in ("minimum", "maximum") else ""
     return f"IRT_INLINE {t} irt_{kind}_{dtype}({t} a, {t} b) {{ return a {sign} b{nan} ? a : b; }}"
 
 
-def _shift(kind: str, dtype: str) -> str:
+def _left_shift(dtype: str) -> str:
     t, width = value_type(dtype), dtypes.bits(dtype)
-    head = f"IRT_INLINE {t} irt_{kind}_{dtype}({t} a, {t} n) {{\n"
-    if kind == "shl":
-        wide = "uint64_t" if width == 64 else "uint32_t"
-        below = "" if dtypes.is_unsigned(dtype) else "n < 0 || "
-        return head + f"  return {below}n >= {width} ? 0 : ({t})(({wide})a << n);\n}}"
+    wide = "uint64_t" if width == 64 else "uint32_t"
+    below = "" if dtypes.is_unsigned(dtype) else "n < 0 || "
+    head = f"IRT_INLINE {t} irt_shl_{dtype}({t} a, {t} n) {{\n"
+    return head + f"  return {below}n >= {width} ? 0 : ({t})(({wide})a << n);\n}}"
+
+
+def _right_shift(dtype: str) -> str:
+    t, width = value_type(dtype), dtypes.bits(dtype)
+    head = f"IRT_INLINE {t} irt_shr_{dtype}({t} a, {t} n) {{\n"
     if dtypes.is_unsigned(dtype):
         return head + f"  return n >= {width} ? 0 : ({t})(a >> n);\n}}"
     return head + f"  return ({t})(n < 0 || n >= {width} ? (a < 0 ? -1 : 0) : a >> n);\n}}"
@@ -189,46 +221,44 @@ def _reinterpret(source: str, target: str) -> str:
     )
 
 
-def define(name: str) -> str:
-    """The definition of a support function, by name."""
-    if name in _FIXED:
-        return _FIXED[name].strip()
-    kind, _, dtype = name.removeprefix("irt_").partition("_")
-    if kind in ("floordiv", "floormod", "truncdiv", "truncmod"):
-        return _division(kind, dtype)
-    if kind in ("min", "max", "minimum", "maximum"):
-        return _extreme(kind, dtype)
-    if kind in ("shl", "shr"):
-        return _shift(kind, dtype)
-    if kind == "pow":
-        return _integer_power(dtype)
-    if kind == "popcount":
-        return _popcount(dtype)
-    if kind == "clz":
-        return _clz(dtype)
-    if kind == "reinterpret":
-        return _reinterpret(*dtype.split("_"))
-    source, _, target = name.removeprefix("irt_").partition("_to_")
-    return _to_int(source, target)
+_MAKERS: dict[str, Callable[..., str]] = {
+    **dict.fromkeys(("floordiv", "floormod", "truncdiv", "truncmod"), _division),
+    **dict.fromkeys(("min", "max", "minimum", "maximum"), _extreme),
+    "shl": _left_shift,
+    "shr": _right_shift,
+    "pow": _integer_power,
+    "popcount": _popcount,
+    "clz": _clz,
+    "reinterpret": _reinterpret,
+    "to": _to_int,
+}
 
 
-def calls(name: str) -> tuple[str, ...]:
+def define(helper: Helper) -> str:
+    """The definition of a support function."""
+    fixed = _FIXED.get(helper)
+    if fixed is not None:
+        return fixed.strip()
+    make = _MAKERS[helper.kind]
+    return make(helper.kind, *helper.dtypes) if make in (_division, _extreme) else make(*helper.dtypes)
+
+
+def calls(helper: Helper) -> tuple[Helper, ...]:
     """The support functions that a support function calls."""
-    return _CALLS.get(name, ())
+    return _CALLS.get(helper, ())
 
 
-def definitions(names: Iterable[str]) -> list[str]:
+def definitions(helpers: Iterable[Helper]) -> list[str]:
     """Definitions of the functions and of what they call, in an order in which C accepts them."""
-    done: dict[str, str] = {}
-    stack = [(n, False) for n in reversed(list(dict.fromkeys(names)))]
+    done: dict[Helper, str] = {}
+    stack = [(h, False) for h in reversed(list(dict.fromkeys(helpers)))]
     while stack:
-        name, ready = stack.pop()
-        if name in done:
+        helper, ready = stack.pop()
+        if helper in done:
             continue
-        text = define(name)
         if ready:
-            done[name] = text
+            done[helper] = define(helper)
             continue
-        stack.append((name, True))
-        stack.extend((n, False) for n in calls(name) if n not in done)
+        stack.append((helper, True))
+        stack.extend((h, False) for h in calls(helper) if h not in done)
     return list(done.values())

@@ -152,7 +152,7 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
     short, end = _instruction(name, dtype, lanes) if text in (_EXTREME, _NAN_EXTREME) else ("", "")
     made = text.format(
         name=name,
-        sign="<" if name.startswith("min") else ">",
+        sign="<" if name in ("min", "minimum") else ">",
         short=short,
         end=end,
         t=vector_type(dtype, lanes),
@@ -178,7 +178,7 @@ def _instruction(name: str, dtype: str, lanes: int) -> tuple[str, str]:
     macro, call = _X86[width]
     letter = "d" if dtype == "float64" else "s"
     called = call.format(f"__builtin_ia32_{name[:3]}p{letter}")
-    if name.endswith("imum"):
+    if name in ("minimum", "maximum"):
         macro, called = (
             _KEEPING[width][0],
             _KEEPING[width][1].format(called, short=name[:3], letter=letter, t=vector_type(dtype, lanes)),

@@ -8,9 +8,6 @@ from ...tir.kernel import Kernel
 from ...tir.program import RunKernel
 from .names import sanitize
 
-GENERIC_PREFIX = "tvmgen_default_"
-"""What names of kernels begin with until the program has a name."""
-
 _USES = 8
 """Uses of one kernel that are listed."""
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from ...diagnostics import IrError
 from ...tir import dtypes
-from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
+from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
 from ...tir.simplify import Simplifier
 from ...trampoline import trampoline
+from ..formulas.support import FROM_BITS, TO_BITS, Helper
 from ..libm import LIBM
 from ..nests import strict_order
 from ..vectors.lower import WHOLE
@@ -129,14 +130,14 @@ class Expressions:
         assert isinstance(e, Call)
         return self._call(e, kids)
 
-    def helper(self, name: str, result: str, *args: tuple[str, str]) -> str:
+    def helper(self, helper: Helper, result: str, *args: tuple[str, str]) -> str:
         """A call of a support function: the type of its result, and types with operands."""
         given = ", ".join(f"{t} {a}" for t, a in args)
-        return self.b.value(f"call {result} {self.library.scalar(name)}({given})")
+        return self.b.value(f"call {result} {self.library.scalar(helper)}({given})")
 
     def rounded(self, value: str, dtype: str) -> str:
         """A float as a 16-bit one holds it."""
-        return self.helper(f"irt_round_{dtype}", "float", ("float", value)) if dtype in HALVES else value
+        return self.helper(Helper("round", (dtype,)), "float", ("float", value)) if dtype in HALVES else value
 
     def _binary(self, e: Binary, a: str, b: str) -> str:
         op, dtype = e.op, e.a.dtype
@@ -157,21 +158,21 @@ class Expressions:
         if op in ("floordiv", "floormod", "truncdiv", "truncmod"):
             low, _ = self.simplify.range(e.a)
             divisor, _ = self.simplify.range(e.b)
-            if divisor > 0 and (low >= 0 or op.startswith("trunc")):
-                return self.b.value(f"{'u' if unsigned else 's'}{'div' if op.endswith('div') else 'rem'} {t} {a}, {b}")
+            if divisor > 0 and (low >= 0 or op in ("truncdiv", "truncmod")):
+                return self.b.value(f"{'u' if unsigned else 's'}{'div' if op in QUOTIENTS else 'rem'} {t} {a}, {b}")
             return self._help_ints(op, dtype, a, b)
         if op in ("<<", ">>"):
             low, high = self.simplify.range(e.b)
             if op == ">>" and low >= 0 and high < dtypes.bits(dtype):
                 return self.b.value(f"{'lshr' if unsigned else 'ashr'} {t} {a}, {b}")
-            name = f"irt_{'shl' if op == '<<' else 'shr'}_{dtype}"
+            helper = Helper("shl" if op == "<<" else "shr", (dtype,))
             u = value_type(dtype)
-            return self._widened(self.helper(name, u, *((u, self._narrowed(x, dtype)) for x in (a, b))), dtype)
+            return self._widened(self.helper(helper, u, *((u, self._narrowed(x, dtype)) for x in (a, b))), dtype)
         raise IrError(f"no LLVM IR for {op} on {dtype}")
 
     def _help_ints(self, op: str, dtype: str, a: str, b: str) -> str:
         t = self.type(dtype)
-        return self.helper(f"irt_{op}_{'int64' if t == 'i64' and dtype == 'int32' else dtype}", t, (t, a), (t, b))
+        return self.helper(Helper(op, ("int64" if t == "i64" and dtype == "int32" else dtype,)), t, (t, a), (t, b))
 
     def _widened(self, value: str, dtype: str) -> str:
         """What has been computed in the dtype's own width, as it is computed with here."""
@@ -181,10 +182,10 @@ class Expressions:
         return self.b.value(f"trunc i64 {value} to i32") if self.wide and dtype == "int32" else value
 
     def _extreme(self, op: str, t: str, a: str, b: str, unsigned: bool) -> str:
-        least = op.startswith("min")
+        least = op in ("min", "minimum")
         if t in ("float", "double"):
             first = self.b.value(f"fcmp {'olt' if least else 'ogt'} {t} {a}, {b}")
-            if op.endswith("imum"):
+            if op in ("minimum", "maximum"):
                 nan = self.b.value(f"fcmp uno {t} {a}, {a}")
                 first = self.b.value(f"or i1 {first}, {nan}")
         else:
@@ -201,8 +202,8 @@ class Expressions:
                 return self.rounded(value, target)
             if t == "i1":
                 return self.b.value(f"fcmp une {s} {value}, {float_bits(0.0, True)}")
-            name = f"irt_{'float32' if source in HALVES else source}_to_{target}"
-            return self._widened(self.helper(name, value_type(target), (s, value)), target)
+            helper = Helper("to", ("float32" if source in HALVES else source, target))
+            return self._widened(self.helper(helper, value_type(target), (s, value)), target)
         unsigned = dtypes.is_unsigned(source) or s == "i1"
         if dtypes.is_float(target):
             return self.rounded(self.b.value(f"{'ui' if unsigned else 'si'}tofp {s} {value} to {t}"), target)
@@ -228,7 +229,7 @@ class Expressions:
         if name in ("popcount", "clz"):
             u = value_type(source)
             result = u if name == "popcount" else "i32"
-            made = self.helper(f"irt_{name}_{source}", result, (u, self._narrowed(kids[0], source)))
+            made = self.helper(Helper(name, (source,)), result, (u, self._narrowed(kids[0], source)))
             return self._widened(made, dtype)
         if name == "reinterpret":
             return self._reinterpret(source, dtype, kids[0])
@@ -236,7 +237,7 @@ class Expressions:
             if name == "pow":
                 u = value_type(dtype)
                 args = [(u, self._narrowed(k, dtype)) for k in kids]
-                return self._widened(self.helper(f"irt_pow_{dtype}", u, *args), dtype)
+                return self._widened(self.helper(Helper(name, (dtype,)), u, *args), dtype)
             raise IrError(f"no LLVM IR for {name} of {dtype}")
         one = literal(1.0, "float32")
         if name == "rsqrt":
@@ -244,7 +245,7 @@ class Expressions:
         elif name == "exp10":
             made = self._outside("pow", t, [literal(10.0, "float64"), kids[0]])
         elif name == "sigmoid":
-            made = self.helper(f"irt_sigmoid_{'float64' if t == 'double' else 'float32'}", t, (t, kids[0]))
+            made = self.helper(Helper(name, ("float64" if t == "double" else "float32",)), t, (t, kids[0]))
         elif name in LIBM:
             made = self._outside(LIBM[name], t, kids)
         else:
@@ -262,10 +263,10 @@ class Expressions:
     def _reinterpret(self, source: str, target: str, value: str) -> str:
         s, t = self.type(source), self.type(target)
         if source in HALVES:
-            bits = self.helper("irt_f2h" if source == "float16" else "irt_f2b", "i16", ("float", value))
+            bits = self.helper(TO_BITS[source], "i16", ("float", value))
             return self._reinterpret("uint16", target, bits)
         if target in HALVES:
-            return self.helper("irt_h2f" if target == "float16" else "irt_b2f", "float", ("i16", value))
+            return self.helper(FROM_BITS[target], "float", ("i16", value))
         if s == t:
             return value
         if self.wide and "i64" in (s, t) and "int32" in (source, target):

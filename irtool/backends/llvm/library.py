@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..formulas import support, vector_math
+from ..formulas import vector_math
+from ..formulas.support import Helper, calls, define
 from .small_c import compile_function, declare
 
 
@@ -14,10 +15,13 @@ class Library:
         self._texts: dict[str, str] = {}
         self._declared: dict[str, None] = {}
 
-    def scalar(self, name: str) -> str:
-        """The symbol of a support function, `irt_floordiv_int32`."""
-        self._add(name, support.define(name))
-        return f"@{name}"
+    def scalar(self, helper: Helper) -> str:
+        """The symbol of a support function, with what it calls."""
+        for h in (helper, *calls(helper)):
+            text = define(h)
+            declare(text)
+            self._texts[h.name] = text
+        return f"@{helper.name}"
 
     def vector(self, name: str, dtype: str, lanes: int) -> str:
         """The symbol of a function of vectors, with what it calls."""
@@ -31,10 +35,6 @@ class Library:
         """Notes a function of libm, or one of LLVM's own."""
         self._declared[declaration] = None
 
-    def _add(self, name: str, text: str) -> None:
-        declare(text)
-        self._texts[name] = text
-
     def lines(self) -> list[str]:
         """The definitions, in alphabetical order."""
         done: dict[str, list[str]] = {}
@@ -43,10 +43,6 @@ class Library:
             name = waiting.pop()
             if name in done:
                 continue
-            for other in support.calls(name):
-                if other not in self._texts:
-                    self.scalar(other)
-                    waiting.append(other)
             made = compile_function(self._texts[name], self.contract)
             done[name] = made.lines
             self._declared.update(made.declares)

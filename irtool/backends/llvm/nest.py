@@ -10,6 +10,7 @@ from ...tir.kernel import Kernel
 from ...tir.sharing import loop_bounds
 from ...tir.simplify import Simplifier
 from ...tir.stmt import VECTORIZED, Allocate, Buffer, For, If, Let, Prefetch, Scope, Seq, Stmt, Store, While, pre_order
+from ..formulas.support import FROM_BITS, TO_BITS
 from ..formulas.vector_math import function_for
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
@@ -185,7 +186,7 @@ class KernelWriter:
             self.b.do(f"store {t} {value}, ptr {self._slot(b, s.indices)}")
             return
         if b.dtype in HALVES:
-            t, value = "i16", x.helper("irt_f2h" if b.dtype == "float16" else "irt_f2b", "i16", ("float", value))
+            t, value = "i16", x.helper(TO_BITS[b.dtype], "i16", ("float", value))
         elif t == "i1":
             t, value = "i8", self.b.value(f"zext i1 {value} to i8")
         place = self.b.element(stored_type(b.dtype), self.places[b], x.index(s.indices[0]))
@@ -212,7 +213,7 @@ class KernelWriter:
         place = self.b.element(stored_type(b.dtype), self.places[b], indices[0], index_type)
         made = self.b.value(f"load {stored_type(b.dtype)}, ptr {place}")
         if b.dtype in HALVES:
-            return x.helper("irt_h2f" if b.dtype == "float16" else "irt_b2f", "float", ("i16", made))
+            return x.helper(FROM_BITS[b.dtype], "float", ("i16", made))
         return self.b.value(f"icmp ne i8 {made}, 0") if t == "i1" else self._widened(made, b)
 
     def _widened(self, value: str, b: Buffer) -> str:

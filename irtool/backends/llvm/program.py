@@ -9,9 +9,10 @@ from ...tir.kernel import Kernel
 from ...tir.program import Program, RunKernel, Slot, steps
 from ..interface import weights_file as kept
 from ..interface.entry import EntryPoint, entry_points, write_header
-from ..interface.kernel_comment import GENERIC_PREFIX, describe
+from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes
-from ..interface.names import Names, sanitize
+from ..interface.names import Names
+from ..interface.symbols import constant_symbol, kernel_symbol
 from . import weights
 from .builder import Builder
 from .hosting import HostWriter
@@ -140,18 +141,14 @@ class ProgramWriter:
                     uses.setdefault(s.kernel, []).append(s)
         lines: list[str] = []
         for k in self.program.kernels:
-            called = k.name
-            if called.startswith(GENERIC_PREFIX):
-                called = f"tvmgen_{self.name}_{called[len(GENERIC_PREFIX) :]}"
-            symbol = self.kernels[k] = self.names.fresh(called)
+            symbol = self.kernels[k] = self.names.fresh(kernel_symbol(k, self.name))
             lines += [f"; {line}" for line in describe(k, uses.get(k, []))]
             lines += [*KernelWriter(k, symbol, self.library, self.strict).write(), ""]
         return lines
 
     def _constants(self, stored: list[Any]) -> list[str]:
         for c in self.program.constants:
-            between = "weight_" if sanitize(c.name).startswith("run") else ""
-            self.constants[c] = self.names.fresh(f"{self.name}_{between}{c.name}")
+            self.constants[c] = self.names.fresh(constant_symbol(c, self.name))
         if not stored:
             return [weights.definition(c, symbol) for c, symbol in self.constants.items()]
         digest = f"{self.name}_digest" if self.verified else ""

@@ -230,10 +230,10 @@ class VectorPrinter:
         return self._v(f"call {_t(v)} {symbol}({', '.join(f'{_t(a)} {self.made[a]}' for a in v.args)})")
 
     def _extreme(self, name: str, dtype: str, bits: str, a: ir.Value, b: ir.Value) -> str:
-        least = name.startswith("min")
+        least = name in ("min", "minimum")
         if dtypes.is_float(dtype):
             first = self._v(f"fcmp {'olt' if least else 'ogt'} {self._typed(a, b)}")
-            if name.endswith("imum"):
+            if name in ("minimum", "maximum"):
                 nan = self._v(f"fcmp uno {self._typed(a, a)}")
                 first = self._v(f"or {bits} {first}, {nan}")
         else:

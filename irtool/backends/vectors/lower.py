@@ -9,7 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...tir import dtypes
-from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, const, post_order, substitute
+from ...tir.expr import (
+    QUOTIENTS,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Not,
+    Select,
+    Var,
+    children,
+    const,
+    post_order,
+    substitute,
+)
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Store, pre_order
 from . import ir
@@ -350,11 +365,11 @@ class Lowering:
         """A division by a literal power of two that rounds down."""
         value = int(e.b.value) if isinstance(e.b, Const) else 0
         low, _ = self.simplify.range(e.a)
-        down = e.op.startswith("floor") or low >= 0 or dtypes.is_unsigned(e.dtype)
+        down = e.op in ("floordiv", "floormod") or low >= 0 or dtypes.is_unsigned(e.dtype)
         if value <= 0 or value & (value - 1) or not down:
             raise Scalar
         t = self._type(e.dtype)
-        return Shift(t, ">>", a, value.bit_length() - 1) if e.op.endswith("div") else Shift(t, "&", a, value - 1)
+        return Shift(t, ">>", a, value.bit_length() - 1) if e.op in QUOTIENTS else Shift(t, "&", a, value - 1)
 
     def _select(self, e: Select, made: dict[Expr, Value], body: Body) -> Value:
         if not self._varies(e.cond):

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...tir import dtypes
-from ...tir.expr import Axis, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var
+from ...tir.expr import QUOTIENTS, Axis, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var
 from ...tir.stmt import (
     Allocate,
     AllocateConst,
@@ -198,7 +198,7 @@ def _guarded(e: Binary, a: str, b: str) -> str:
     minus = f"({b} == {constant(-1, e.dtype)})"
     safe = f"T.Select({f'T.Or({b} == {zero}, {minus})' if is_signed else f'{b} == {zero}'}, {one}, {b})"
     value = f"T.{_QUOTIENTS[e.op]}({a}, {safe})"
-    if not e.op.endswith("div"):
+    if e.op not in QUOTIENTS:
         return f"T.Select({b} == {zero}, {zero}, {value})"
     value = f"T.Select({minus}, ({zero} - {a}), {value})" if is_signed else value
     return f"T.Select({b} == {zero}, {zero}, {value})"
