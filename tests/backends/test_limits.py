@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from irtool.backends.c.expression import Writer
 from irtool.backends.c.nest import KernelWriter
+from irtool.backends.interface.names import Names
 from irtool.backends.interface.weights_file import FILE, INLINE, SPLIT, choose
 from irtool.diagnostics import UsageError
-from irtool.tir.expr import Var
+from irtool.tir.expr import Binary, Expr, Var, if_then_else, less
 from irtool.tir.kernel import Kernel
 from irtool.tir.program import CONSTANT, Slot
+from irtool.tir.simplify import Simplifier
 from irtool.tir.stmt import Buffer, For, PrimFunc, Store
 
 
@@ -42,3 +45,21 @@ def test_too_many_weights_for_a_compiler_are_refused(way: str) -> None:
 
 def test_without_weights_there_is_no_file() -> None:
     assert choose([], FILE) == choose([], SPLIT) == INLINE
+
+
+def test_parentheses_are_nested_no_deeper_than_compilers_must_accept() -> None:
+    """63 are enough for C99; those of conditions count as well."""
+    x, y = Var("x", "float32"), Var("y", "float32")
+    e: Expr = x
+    for _ in range(100):
+        e = if_then_else(less(Binary("+", e, y, "float32"), y), x, y)
+    writer = Writer(Names(), Simplifier({}), lambda load, at: "", {})
+    for v in (x, y):
+        writer.declare(v)
+    lines, (text,) = writer.write([e])
+    for line in [*lines, text]:
+        depth = most = 0
+        for c in line:
+            depth += (c == "(") - (c == ")")
+            most = max(most, depth)
+        assert most <= 63

@@ -25,6 +25,8 @@ from ..vectors.types import HALVES
 
 _DEEPEST = 40
 """Nested parentheses before a variable is introduced; compilers need accept no more than 63."""
+_LONGEST = 2000
+"""Characters of two branches that stand in one expression."""
 
 
 class Writer:
@@ -56,13 +58,17 @@ class Writer:
 
     def write(self, roots: Sequence[Expr]) -> tuple[list[str], list[str]]:
         """Statements to run first, and a C expression for each root."""
-        return trampoline(self._scope(roots, {}))
+        lines, texts, _ = trampoline(self._scope(roots, {}, {}))
+        return lines, texts
 
     # -- scopes --------------------------------------------------------------------------------------------------------
 
-    def _scope(self, roots: Sequence[Expr], outer: dict[Expr, str]) -> Generator[Any, Any, tuple[list[str], list[str]]]:
+    def _scope(
+        self, roots: Sequence[Expr], outer: dict[Expr, str], outer_depth: dict[Expr, int]
+    ) -> Generator[Any, Any, tuple[list[str], list[str], int]]:
+        """Statements, the expressions of the roots, and how deep their parentheses are nested."""
         text: dict[Expr, str] = dict(outer)
-        depth: dict[Expr, int] = {}
+        depth: dict[Expr, int] = dict(outer_depth)
         lines: list[str] = []
         order, uses = strict_order(roots, text)
         # What a select reads is read before it, unconditionally: compilers turn `c ? a : x[i]` into masked loads, which
@@ -72,7 +78,7 @@ class Writer:
             if e in text:
                 continue
             if isinstance(e, Select) and e.lazy:
-                made, nested = yield self._branches(e, text, lines)
+                made, nested = yield self._branches(e, text, depth, lines)
             elif isinstance(e, Binary) and e.op in ("and", "or"):
                 made, nested = yield self._short_circuit(e, text, depth, lines)
             else:
@@ -86,14 +92,16 @@ class Writer:
                 made, nested = name, 0
             text[e] = made
             depth[e] = nested
-        return lines, [bare(text[r]) for r in roots]
+        return lines, [bare(text[r]) for r in roots], max((depth.get(r, 0) for r in roots), default=0)
 
-    def _branches(self, e: Select, text: dict[Expr, str], lines: list[str]) -> Generator[Any, Any, tuple[str, int]]:
-        then_lines, (then,) = yield self._scope([e.then], text)
-        other_lines, (other,) = yield self._scope([e.other], text)
+    def _branches(
+        self, e: Select, text: dict[Expr, str], depth: dict[Expr, int], lines: list[str]
+    ) -> Generator[Any, Any, tuple[str, int]]:
+        then_lines, (then,), then_depth = yield self._scope([e.then], text, depth)
+        other_lines, (other,), other_depth = yield self._scope([e.other], text, depth)
         cond = text[e.cond]
-        if not then_lines and not other_lines and len(then) + len(other) < 2000:
-            return enclose(f"{bare(cond)} ? {then} : {other}"), 1 + max(then.count("("), other.count("("))
+        if not then_lines and not other_lines and len(then) + len(other) < _LONGEST:
+            return enclose(f"{bare(cond)} ? {then} : {other}"), 1 + max(depth.get(e.cond, 0), then_depth, other_depth)
         name = self.names.fresh("t")
         lines.append(f"{self.type_of(e)} {name};")
         lines.append(f"if ({bare(cond)}) {{")
@@ -104,11 +112,11 @@ class Writer:
     def _short_circuit(
         self, e: Binary, text: dict[Expr, str], depth: dict[Expr, int], lines: list[str]
     ) -> Generator[Any, Any, tuple[str, int]]:
-        right_lines, (right,) = yield self._scope([e.b], text)
+        right_lines, (right,), right_depth = yield self._scope([e.b], text, depth)
         left = text[e.a]
         if not right_lines:
             sign = "&&" if e.op == "and" else "||"
-            return enclose(f"{left} {sign} ({right})"), 1 + depth.get(e.a, 0)
+            return enclose(f"{left} {sign} ({right})"), 1 + max(depth.get(e.a, 0), 1 + right_depth)
         name = self.names.fresh("t")
         lines += [f"int {name} = {left};", f"if ({name if e.op == 'and' else '!' + name}) {{"]
         lines += ["  " + x for x in right_lines] + [f"  {name} = {right};", "}"]
