@@ -132,3 +132,24 @@ def test_no_imports_run_in_circles() -> None:
         sorter.prepare()
     except CycleError as error:
         pytest.fail(" → ".join(reversed(error.args[1])))
+
+
+LONGEST = 60
+"""Lines of a function behind its docstring."""
+LONG = {
+    (
+        "interp/machine.py",
+        "_run",
+    ): "the loop of the interpreter: calls for each step would double the time of small ones"
+}
+
+
+def test_functions_are_short_enough_to_be_read_at_once() -> None:
+    long = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = node.body[1 if ast.get_docstring(node) is not None and len(node.body) > 1 else 0]
+                if (node.end_lineno or 0) - first.lineno >= LONGEST:
+                    long[str(path.relative_to(ROOT)), node.name] = node.lineno
+    assert long.keys() == LONG.keys(), f"take these apart by their ideas: {sorted(long.keys() - LONG.keys())}"

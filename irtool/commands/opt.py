@@ -7,11 +7,13 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import kinds
+from .grouped import grouped
 from .known_types import ARRAYS, ONE_ARRAY, Given, entry_of, entry_option, type_options
 from .mistakes import UnwritableFile
 from .optional_value import OptionalValues
@@ -22,7 +24,89 @@ from .source import file_or_stdin
 from .tables import drawer
 
 if TYPE_CHECKING:
+    from ..passes.instruments.limit import StopAfter
     from ..passes.instruments.timing import Timing
+
+
+@dataclass(frozen=True)
+class WatchChoice:
+    """What a command line wants to have checked, timed or written around each pass, and the pass after which it stops."""
+
+    dump_dir: str | None = None
+    time_passes: str | None = None
+    verify_each: bool = True
+    stop_after: str | None = None
+    check_values: int = 0
+
+    def timing(self) -> Timing | None:
+        """The instrument behind --time-passes, if it was asked for. What is timed is imported now."""
+        if not self.time_passes:
+            return None
+        from ..passes.instruments.timing import Timing
+
+        timing = Timing(self.time_passes)
+        timing.draw = drawer(sys.stderr)
+        timing.import_all()
+        return timing
+
+    def limit(self) -> StopAfter | None:
+        """The instrument behind --stop-after, if it was asked for."""
+        if self.stop_after is None:
+            return None
+        from ..passes.instruments.limit import StopAfter
+
+        return StopAfter(int(self.stop_after) if self.stop_after.isdigit() else self.stop_after)
+
+    def instruments(self, show: Callable[..., str]) -> list[Any]:
+        """Those that write and check modules."""
+        found: list[Any] = [] if self.dump_dir is None else [_dump(self.dump_dir, show)]
+        if self.verify_each:
+            from ..passes.instruments.verifying import Verifying
+
+            found.append(Verifying())
+        if self.check_values:
+            from ..passes.instruments.values import CheckValues
+
+            found.append(CheckValues(self.check_values))
+        return found
+
+
+watch_options = grouped(
+    "watched",
+    WatchChoice,
+    click.option(
+        "--dump-dir",
+        type=kinds.FOLDER,
+        metavar="DIR",
+        default=None,
+        help="Write the module to a numbered file after each pass that changes it.",
+    ),
+    click.option(
+        "--time-passes",
+        is_flag=False,
+        flag_value="table",
+        default=None,
+        type=click.Choice(["table", "json"]),
+        help="Report the time and operator counts of each pass on standard error.",
+    ),
+    click.option(
+        "--verify-each/--no-verify-each", default=True, show_default=True, help="Verify the module after each pass."
+    ),
+    click.option(
+        "--stop-after", type=kinds.PASS, metavar="N|NAME", default=None, help="Stop after N passes, or after this pass."
+    ),
+    click.option(
+        "--check-values",
+        is_flag=False,
+        flag_value=1,
+        default=0,
+        type=click.IntRange(0),
+        metavar="[N]",
+        help="Evaluate the module before and after each pass on N random inputs (default: 1), and stop "
+        "at the first pass that changes results unintentionally.",
+    ),
+)
+"""The options about what happens around each pass, as one `WatchChoice`, `watched`."""
 
 
 @click.command(name="opt", cls=OptionalValues, short_help="Run passes on a module and print it.")
@@ -70,37 +154,7 @@ if TYPE_CHECKING:
 @type_options(ARRAYS, ONE_ARRAY)
 @entry_option
 @print_options("the module", "passes")
-@click.option(
-    "--dump-dir",
-    type=kinds.FOLDER,
-    metavar="DIR",
-    default=None,
-    help="Write the module to a numbered file after each pass that changes it.",
-)
-@click.option(
-    "--time-passes",
-    is_flag=False,
-    flag_value="table",
-    default=None,
-    type=click.Choice(["table", "json"]),
-    help="Report the time and operator counts of each pass on standard error.",
-)
-@click.option(
-    "--verify-each/--no-verify-each", default=True, show_default=True, help="Verify the module after each pass."
-)
-@click.option(
-    "--stop-after", type=kinds.PASS, metavar="N|NAME", default=None, help="Stop after N passes, or after this pass."
-)
-@click.option(
-    "--check-values",
-    is_flag=False,
-    flag_value=1,
-    default=0,
-    type=click.IntRange(0),
-    metavar="[N]",
-    help="Evaluate the module before and after each pass on N random inputs (default: 1), and stop "
-    "at the first pass that changes results unintentionally.",
-)
+@watch_options
 @click.option(
     "--reproducer",
     type=kinds.WRITTEN,
@@ -121,11 +175,7 @@ def command(
     given: Given,
     entry: str | None,
     printed: PrintChoice,
-    dump_dir: str | None,
-    time_passes: str | None,
-    verify_each: bool,
-    stop_after: str | None,
-    check_values: int,
+    watched: WatchChoice,
     reproducer: str | None,
     show: Callable[..., str],
 ) -> None:
@@ -143,29 +193,14 @@ def command(
     from ..plugin import PluginError
     from .subject import read_module
 
-    timing = _timing(time_passes) if time_passes else None
+    timing, limit = watched.timing(), watched.limit()
     with _stage(timing, "parse"):
         module, given = read_module(file, given)
     if given or entry:
         module = given.bind(module, entry_of(module, entry))
     pipelines = [*chosen.passes, *([] if level is None else [f"default<O{level}>"])]
-    instruments: list[Any] = list(chosen.instruments)
-    if stop_after is not None:
-        from ..passes.instruments.limit import StopAfter
-
-        limit = StopAfter(int(stop_after) if stop_after.isdigit() else stop_after)
-        instruments.append(limit)
-    instruments += printed.instruments(show)
-    if dump_dir is not None:
-        instruments.append(_dump(dump_dir, show))
-    if verify_each:
-        from ..passes.instruments.verifying import Verifying
-
-        instruments.append(Verifying())
-    if check_values:
-        from ..passes.instruments.values import CheckValues
-
-        instruments.append(CheckValues(check_values))
+    instruments = [*chosen.instruments, *([limit] if limit is not None else []), *printed.instruments(show)]
+    instruments += watched.instruments(show)
     if timing is not None:
         instruments = [timing.watch(i, _STAGES.get(type(i).__name__, type(i).__name__)) for i in instruments]
         instruments.append(timing)
@@ -184,17 +219,11 @@ def command(
     except (InternalError, PluginError) as error:
         if isinstance(error, PluginError) and (error.failed is None or reproducer is None):
             raise
-        from .reproducer import write_reproducer
-
-        watched = [f"--instrument={text}" for text in chosen.instrument_texts]
-        watched += [f"--check-values={check_values}"] if check_values else []
-        group = click.get_current_context().find_root().command
-        assert isinstance(group, click.Group)
-        path = write_reproducer(error, group, further=watched, path=reproducer)
+        path = _reproduce(error, chosen, watched, reproducer)
         if isinstance(error, InternalError):
             error.reproducer = path
         raise
-    if stop_after is not None:
+    if limit is not None:
         limit.check_reached()
     with _stage(timing, "print"):
         text = show(module, output=output)
@@ -204,14 +233,15 @@ def command(
     write_text(output, text)
 
 
-def _timing(style: str) -> Timing:
-    """The instrument behind --time-passes. What is timed is imported now."""
-    from ..passes.instruments.timing import Timing
+def _reproduce(error: BaseException, chosen: PassChoice, watched: WatchChoice, path: str | None) -> str:
+    """Writes what shows the failure of a pass, and returns the path; empty where it cannot be written."""
+    from .reproducer import write_reproducer
 
-    timing = Timing(style)
-    timing.draw = drawer(sys.stderr)
-    timing.import_all()
-    return timing
+    further = [f"--instrument={text}" for text in chosen.instrument_texts]
+    further += [f"--check-values={watched.check_values}"] if watched.check_values else []
+    group = click.get_current_context().find_root().command
+    assert isinstance(group, click.Group)
+    return write_reproducer(error, group, further=further, path=path)
 
 
 def _stage(timing: Timing | None, name: str) -> AbstractContextManager[None]:

@@ -62,24 +62,7 @@ def _numbers(c: Slot) -> list[str]:
     return [bare(literal(v, c.dtype)) for v in data.tolist()]
 
 
-def accessors(name: str, upper: str, head: bytes, verified: bool) -> str:
-    """C functions that hand over the weights file: `NAME_set_weights` and `NAME_load_weights`.
-
-    Args:
-        head: of the file.
-        verified: what is loaded from a file is checked against its digest.
-    """
-    listed = ", ".join(str(b) for b in head[:32])
-    function = verify = ""
-    if verified:
-        function = f"#ifndef {upper}_NO_VERIFY\n{weights_digest.c_function(f'{name}_digest')}#endif\n\n"
-        verify = f"""\
-#ifndef {upper}_NO_VERIFY
-  if ({name}_digest((const unsigned char *)bytes + {ALIGNMENT}, {upper}_WEIGHTS_SIZE - {ALIGNMENT}u)
-      != UINT64_C(0x{stored_digest(head):016x})) return 2;
-#endif
-"""
-    return f"""\
+_TAKE = """\
 static const unsigned char *{name}_weights;
 
 static int {name}_are_own(const void *bytes) {{
@@ -95,7 +78,10 @@ int {name}_set_weights(const void *bytes) {{
   return 0;
 }}
 
-#ifndef {upper}_NO_LOADER
+"""
+"""What takes the bytes of a weights file, if they are those of this program."""
+
+_ACCEPT = """\
 {function}/* What is in use from a file: given back when something else is loaded. */
 static void *{name}_loaded;
 
@@ -106,7 +92,10 @@ static int {name}_accept(const void *bytes) {{
   return 0;
 }}
 
-#if defined(__unix__) || defined(__APPLE__)
+"""
+"""What takes the bytes of a file that was read, and checks them."""
+
+_MAP = """\
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -137,7 +126,10 @@ int {name}_load_weights(const char *path) {{
   {name}_loaded = bytes;
   return 0;
 }}
-#else
+"""
+"""The loader for systems that map files into memory."""
+
+_READ = """\
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -147,9 +139,9 @@ int {name}_load_weights(const char *path) {{
   size_t got;
   int code = 3;
   if (!file) return 3;
-  room = (unsigned char *)malloc({upper}_WEIGHTS_SIZE + {ALIGNMENT}u);
+  room = (unsigned char *)malloc({upper}_WEIGHTS_SIZE + {alignment}u);
   if (room) {{
-    bytes = room + ({ALIGNMENT}u - (uintptr_t)room % {ALIGNMENT}u) % {ALIGNMENT}u;
+    bytes = room + ({alignment}u - (uintptr_t)room % {alignment}u) % {alignment}u;
     got = fread(bytes, 1, {upper}_WEIGHTS_SIZE, file);
     if (!ferror(file)) code = got == {upper}_WEIGHTS_SIZE && fgetc(file) == EOF ? {name}_accept(bytes) : 2;
   }}
@@ -162,6 +154,34 @@ int {name}_load_weights(const char *path) {{
   {name}_loaded = room;
   return 0;
 }}
-#endif
+"""
+"""The loader for all others."""
+
+
+def accessors(name: str, upper: str, head: bytes, verified: bool) -> str:
+    """C functions that hand over the weights file: `NAME_set_weights` and `NAME_load_weights`.
+
+    Args:
+        head: of the file.
+        verified: what is loaded from a file is checked against its digest.
+    """
+    listed = ", ".join(str(b) for b in head[:32])
+    function = verify = ""
+    if verified:
+        function = f"#ifndef {upper}_NO_VERIFY\n{weights_digest.c_function(f'{name}_digest')}#endif\n\n"
+        verify = f"""\
+#ifndef {upper}_NO_VERIFY
+  if ({name}_digest((const unsigned char *)bytes + {ALIGNMENT}, {upper}_WEIGHTS_SIZE - {ALIGNMENT}u)
+      != UINT64_C(0x{stored_digest(head):016x})) return 2;
 #endif
 """
+    loader = (
+        _ACCEPT.format(name=name, function=function, verify=verify),
+        "#if defined(__unix__) || defined(__APPLE__)\n",
+        _MAP.format(name=name, upper=upper),
+        "#else\n",
+        _READ.format(name=name, upper=upper, alignment=ALIGNMENT),
+        "#endif\n",
+    )
+    take = _TAKE.format(name=name, listed=listed)
+    return "".join([take, f"#ifndef {upper}_NO_LOADER\n", *loader, "#endif\n"])

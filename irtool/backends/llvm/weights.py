@@ -32,24 +32,7 @@ def _numbers(c: Slot) -> list[str]:
     return [literal(v, c.dtype) for v in data.tolist()]
 
 
-def accessors(name: str, size: int, head: bytes, digest: str) -> list[str]:
-    """`NAME_set_weights` and `NAME_load_weights`, with the meaning that `NAME.h` gives them. The file is read into memory.
-
-    Args:
-        size: bytes of the file.
-        head: its first bytes.
-        digest: symbol of the function that gives the digest of the contents; empty if they are not checked.
-    """
-    identity = ", ".join(f"i8 {b}" for b in head[:32])
-    check = ["  br label %take"]
-    if digest:
-        check = [
-            f"  %contents = getelementptr inbounds i8, ptr %bytes, i64 {ALIGNMENT}",
-            f"  %found = call i64 {digest}(ptr %contents, i64 {size - ALIGNMENT})",
-            f"  %same = icmp eq i64 %found, {stored_digest(head)}",
-            "  br i1 %same, label %take, label %damaged",
-        ]
-    return f"""\
+_TAKE = """\
 @{name}_weights = internal global ptr null
 @{name}_loaded = internal global ptr null
 @{name}_identity = internal constant [32 x i8] [{identity}]
@@ -86,6 +69,10 @@ refuse:
   ret i32 2
 }}
 
+"""
+"""What takes the bytes of a weights file, if they are those of this program, and what the loader needs."""
+
+_LOAD = """\
 define i32 @{name}_load_weights(ptr %path) nounwind {{
 entry:
   %unnamed = icmp eq ptr %path, null
@@ -95,7 +82,7 @@ open:
   %missing = icmp eq ptr %file, null
   br i1 %missing, label %unread, label %room
 room:
-  %room_at = call ptr @malloc(i64 {size + ALIGNMENT})
+  %room_at = call ptr @malloc(i64 {room})
   %full = icmp eq ptr %room_at, null
   br i1 %full, label %close, label %read
 close:
@@ -103,8 +90,8 @@ close:
   br label %unread
 read:
   %begin = ptrtoint ptr %room_at to i64
-  %over = add i64 %begin, {ALIGNMENT - 1}
-  %aligned = and i64 %over, {-ALIGNMENT}
+  %over = add i64 %begin, {most}
+  %aligned = and i64 %over, {mask}
   %bytes = inttoptr i64 %aligned to ptr
   %got = call i64 @fread(ptr %bytes, i64 1, i64 {size}, ptr %file)
   %more = call i32 @fgetc(ptr %file)
@@ -121,7 +108,7 @@ compare:
   %own = call i1 @{name}_are_own(ptr %bytes)
   br i1 %own, label %verify, label %damaged
 verify:
-{chr(10).join(check)}
+{check}
 take:
   %old = load ptr, ptr @{name}_loaded
   call void @free(ptr %old)
@@ -137,7 +124,34 @@ giveup:
 unread:
   ret i32 3
 }}
-""".split("\n")
+"""
+"""The loader: it reads a file into memory."""
+
+
+def accessors(name: str, size: int, head: bytes, digest: str) -> list[str]:
+    """`NAME_set_weights` and `NAME_load_weights`, with the meaning that `NAME.h` gives them. The file is read into memory.
+
+    Args:
+        size: bytes of the file.
+        head: its first bytes.
+        digest: symbol of the function that gives the digest of the contents; empty if they are not checked.
+    """
+    identity = ", ".join(f"i8 {b}" for b in head[:32])
+    check = ["  br label %take"]
+    if digest:
+        check = [
+            f"  %contents = getelementptr inbounds i8, ptr %bytes, i64 {ALIGNMENT}",
+            f"  %found = call i64 {digest}(ptr %contents, i64 {size - ALIGNMENT})",
+            f"  %same = icmp eq i64 %found, {stored_digest(head)}",
+            "  br i1 %same, label %take, label %damaged",
+        ]
+    texts = (
+        _TAKE.format(name=name, identity=identity),
+        _LOAD.format(
+            name=name, size=size, room=size + ALIGNMENT, most=ALIGNMENT - 1, mask=-ALIGNMENT, check="\n".join(check)
+        ),
+    )
+    return "".join(texts).split("\n")
 
 
 def digest_function(symbol: str) -> list[str]:

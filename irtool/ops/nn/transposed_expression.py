@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, product
 from math import gcd
 from typing import Any
@@ -28,6 +29,56 @@ class _Phases:
     offset: int
 
 
+@dataclass(frozen=True)
+class _Axis:
+    """One spatial axis: the extents of the data, the kernel and the result, and the padding before the data."""
+
+    size: int
+    kernel: int
+    stride: int
+    dilation: int
+    pad: int
+    out: int
+
+    @cached_property
+    def phases(self) -> list[_Phases]:
+        """Its phases, in runs that are computed together."""
+        return _phases(self.kernel, self.stride, self.dilation, self.pad)
+
+    @property
+    def tap_step(self) -> int:
+        """The distance of two taps that one phase meets one after the other."""
+        return self.stride // gcd(self.stride, self.dilation)
+
+    @property
+    def step(self) -> int:
+        """The distance of the data that these taps meet."""
+        return self.dilation // gcd(self.stride, self.dilation)
+
+    @property
+    def places(self) -> int:
+        """Outputs of each phase."""
+        return -(-self.out // self.stride)
+
+    @cached_property
+    def around(self) -> tuple[int, int]:
+        """The padding that all phases need, before and after the data."""
+        before = max((p.taps - 1) * self.step - p.offset for p in self.phases)
+        last = max(_last_offset(p, self.stride, self.pad) for p in self.phases)
+        return before, last + self.places - self.size
+
+    def meet(self, phases: _Phases, phase: Any, tap_axis: Any, place: Any) -> tuple[Any, Any]:
+        """The tap and the data, padded, that meet in a step of `tap_axis` (None for one tap) at an output of a phase."""
+        back = phases.taps - 1 if tap_axis is None else phases.taps - 1 - tap_axis
+        first: Any = phases.tap
+        offset: Any = phases.offset
+        if phases.count > 1:
+            moved = phase + (phases.first + self.pad)
+            first, offset = te.floormod(moved, self.stride), te.floordiv(moved, self.stride)
+        begin = offset + (self.around[0] - (phases.taps - 1) * self.step)
+        return back * self.tap_step + first, tap(place + begin, 1, tap_axis, self.step)
+
+
 def transposed_convolution(
     data: Any,
     weight: Any,
@@ -43,7 +94,7 @@ def transposed_convolution(
     dilation: Sequence[int],
     groups: int,
 ) -> Any:
-    """The transposed convolution of data in `data_layout` with weights in `kernel_layout`.
+    """The transposed convolution of data in `data_layout` with weights in `kernel_layout`, of the shape of `out_type`.
 
     Along an axis of stride `s`, output `y` meets the taps `k` with `k * dilation = y + pad (mod s)` only. So outputs of one
     phase, `y = q * s + r`, are a convolution of the data with some of the taps. Neighbouring phases that meet as many taps are
@@ -57,18 +108,11 @@ def transposed_convolution(
     depth = x.shape[1] // groups
     rank = len(kernel)
     out: Any = convert_shape(out_type.shape, out_layout, form)
-    before = [a for a, _ in pads]
-    kinds = [_phases(k, s, d, a) for k, s, d, a in zip(kernel, strides, dilation, before, strict=True)]
-    steps = [(s // gcd(s, d), d // gcd(s, d)) for s, d in zip(strides, dilation, strict=True)]
-    places = [-(-o // s) for o, s in zip(out[2:], strides, strict=True)]
-    around = [
-        (
-            max((p.taps - 1) * step - p.offset for p in phases),
-            max(_last_offset(p, s, a) for p in phases) + q - n,
-        )
-        for phases, (_, step), q, n, s, a in zip(kinds, steps, places, x.shape[2:], strides, before, strict=True)
+    axes = [
+        _Axis(n, k, s, d, a, o)
+        for n, k, s, d, (a, _), o in zip(x.shape[2:], kernel, strides, dilation, pads, out[2:], strict=True)
     ]
-    seen = padded_data(data, data_layout, form, around)
+    seen = padded_data(data, data_layout, form, [axis.around for axis in axes])
     wide = wide_dtype(out_type.dtype)
     name = f"conv{rank}d_transpose"
     attrs = {"strides": tuple(strides), "dilation": tuple(dilation), "groups": groups}
@@ -83,36 +127,39 @@ def transposed_convolution(
             group = te.floordiv(o, each) if groups > 1 else 0
             channel = group * depth + c if groups > 1 else c
             output = te.floormod(o, each) if groups > 1 else o
-            at, where = [], []
-            for b, p, j, s, a, (by, step), (low, _), place in zip(
-                r, phases, over, strides, before, steps, around, q, strict=True
-            ):
-                back = p.taps - 1 if j is None else p.taps - 1 - j
-                first: Any = p.tap
-                offset: Any = p.offset
-                if p.count > 1:
-                    moved = b + (p.first + a)
-                    first, offset = te.floormod(moved, s), te.floordiv(moved, s)
-                at.append(back * by + first)
-                where.append(tap(place + (offset + (low - (p.taps - 1) * step)), 1, j, step))
-            held = w[(group, c, output, *at)] if grouped else w[(channel, output, *at)]
-            value = te.cast(seen[(n, channel, *where)], wide) * te.cast(held, wide)
-            axes = [*rc, *present(over)]
-            return te.sum(value, axis=axes) if axes else value
+            met = [axis.meet(*x) for axis, *x in zip(axes, phases, r, over, q, strict=True)]
+            at, where = [t for t, _ in met], [d for _, d in met]
+            factor = w[(group, c, output, *at)] if grouped else w[(channel, output, *at)]
+            value = te.cast(seen[(n, channel, *where)], wide) * te.cast(factor, wide)
+            summed = [*rc, *present(over)]
+            return te.sum(value, axis=summed) if summed else value
 
         return element
 
     if max(strides) == 1:
-        element = element_of([phases for (phases,) in kinds])
+        element = element_of([phases for (phases,) in (axis.phases for axis in axes)])
         return result(out_type, out_layout, form, lambda *i: element(*[0] * rank, *i), name, attrs)
 
     def computed(phases: Sequence[_Phases]) -> Any:
-        shape = (*[p.count for p in phases], out[0], out[1], *places)
+        shape = (*[p.count for p in phases], out[0], out[1], *[axis.places for axis in axes])
         return te.compute(shape, element_of(phases), name=name, tag=name, attrs=attrs)
 
-    parts = [(phases, computed(phases) if all(p.taps for p in phases) else None) for phases in product(*kinds)]
+    every = product(*[axis.phases for axis in axes])
+    parts = [(phases, computed(phases) if all(p.taps for p in phases) else None) for phases in every]
+    return _interleaved(parts, strides, out_type, form, out_layout, wide)
 
-    def interleaved(*i: Any) -> Any:
+
+def _interleaved(
+    parts: Sequence[tuple[Sequence[_Phases], Any]],
+    strides: Sequence[int],
+    out_type: Any,
+    form: str,
+    out_layout: Layout,
+    wide: str,
+) -> Any:
+    """The results of phases in their places; None stands for phases without taps, which are 0."""
+
+    def element(*i: Any) -> Any:
         n, o, *y = source_indices(i, form, out_layout)
         r = [te.floormod(a, s) for a, s in zip(y, strides, strict=True)]
         q = [te.floordiv(a, s) for a, s in zip(y, strides, strict=True)]
@@ -124,7 +171,7 @@ def transposed_convolution(
             value = mine if value is None else te.if_then_else(te.all(*chain(*bounds)), mine, value)
         return value
 
-    return te.compute(out_type.shape, interleaved, name="interleave", tag="injective")
+    return te.compute(out_type.shape, element, name="interleave", tag="injective")
 
 
 def _phases(kernel: int, stride: int, dilation: int, pad: int) -> list[_Phases]:

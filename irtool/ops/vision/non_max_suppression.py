@@ -183,34 +183,28 @@ class NonMaxSuppression(Operator):
                 with ib.if_(threshold > number(0)):
                     self._visit(ib, boxes, places, valid, te.cast(most[()], "int32"), threshold, remove)
                 if self.return_indices:
-                    named, count = outs
-                    n = ib.local("int32", 0)
-                    with ib.for_(anchors) as j:
-                        at = ib.let(places[j])
-                        with ib.if_(at >= 0):
-                            name = ib.let(te.cast(indices[b, te.max2(at, 0)], "int32"))
-                            with ib.if_(name >= 0):
-                                ib.store(named, (b, n()), name)
-                                n.set(n() + 1)
-                    ib.store(count, (b, 0), n())
-                    with ib.for_(n(), anchors) as j:
-                        ib.store(named, (b, j), -1)
-                    return
-                (out,) = outs
-                n = ib.local("int32", 0)
-                with ib.for_(anchors) as j:
-                    stays = boxes[j, 0] >= number(0) if self.invalid_to_bottom else te.const(True, "bool")
-                    with ib.if_(stays):
-                        with ib.for_(length) as k:
-                            ib.store(out, (b, n(), k), boxes[j, k])
-                        n.set(n() + 1)
-                with ib.for_(n(), anchors) as j, ib.for_(length) as k:
-                    ib.store(out, (b, j, k), number(-1))
+                    _write_indices(ib, b, places, indices, *outs)
+                else:
+                    self._write_boxes(ib, b, boxes, *outs)
 
         made = te.extern(
             [t.shape for t in types], inputs, program, dtype=[t.dtype for t in types], name="non_max_suppression"
         )
         return list(made)
+
+    def _write_boxes(self, ib: Any, b: Any, boxes: Any, out: Any) -> None:
+        """Writes the loops that store the boxes, those that stay first if `invalid_to_bottom`."""
+        anchors, length = boxes.shape
+        zero, gone = te.const(0, boxes.dtype), te.const(-1, boxes.dtype)
+        n = ib.local("int32", 0)
+        with ib.for_(anchors) as j:
+            stays = boxes[j, 0] >= zero if self.invalid_to_bottom else te.const(True, "bool")
+            with ib.if_(stays):
+                with ib.for_(length) as k:
+                    ib.store(out, (b, n(), k), boxes[j, k])
+                n.set(n() + 1)
+        with ib.for_(n(), anchors) as j, ib.for_(length) as k:
+            ib.store(out, (b, j, k), gone)
 
     def _visit(self, ib: Any, boxes: Any, places: Any, valid: Any, most: Any, threshold: Any, remove: Any) -> None:
         """Writes the loops of `_suppress`."""
@@ -244,3 +238,19 @@ class NonMaxSuppression(Operator):
             kept = boxes[b][boxes[b, :, 0] >= 0]
             out[b, : len(kept)] = kept
         return out
+
+
+def _write_indices(ib: Any, b: Any, places: Any, indices: Any, named: Any, count: Any) -> None:
+    """Writes the loops that store the indices of the boxes that stay, and how many there are."""
+    (anchors,) = places.shape
+    n = ib.local("int32", 0)
+    with ib.for_(anchors) as j:
+        at = ib.let(places[j])
+        with ib.if_(at >= 0):
+            name = ib.let(te.cast(indices[b, te.max2(at, 0)], "int32"))
+            with ib.if_(name >= 0):
+                ib.store(named, (b, n()), name)
+                n.set(n() + 1)
+    ib.store(count, (b, 0), n())
+    with ib.for_(n(), anchors) as j:
+        ib.store(named, (b, j), -1)

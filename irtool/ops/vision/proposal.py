@@ -181,49 +181,8 @@ class Proposal(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         prob, _pred, _info = inputs
         batch, _, height, width = prob.shape
-        anchors = self.anchors
-        count = len(anchors)
-        total = height * width * count
+        total = height * width * len(self.anchors)
         kept = self.kept_before(total)
-        most = self.rpn_post_nms_top_n
-
-        def f(value: float) -> Any:
-            return te.const(value, "float32")
-
-        def box(b: Any, j: Any, ins: Any) -> tuple[list[Any], Any]:
-            """Corners and score of box j of image b, as expressions."""
-            p, d, im = ins
-            k, cell = te.floormod(j, count), te.floordiv(j, count)
-            x, y = te.floormod(cell, width), te.floordiv(cell, width)
-            corner = [f(v) for v in anchors[0]]
-            for n in range(1, count):
-                corner = [te.select(k.equal(n), f(v), c) for v, c in zip(anchors[n], corner, strict=True)]
-            shift = [te.cast(v * self.feature_stride, "float32") for v in (x, y)] * 2
-            corner = [c + s for c, s in zip(corner, shift, strict=True)]
-            delta = [te.cast(d[b, k * 4 + n, y, x], "float32") for n in range(4)]
-            if self.iou_loss:
-                moved = [c + e for c, e in zip(corner, delta, strict=True)]
-            else:
-                low, high = [], []
-                for n in range(2):
-                    extent = corner[n + 2] - corner[n] + f(1)
-                    centre = delta[n] * extent + (corner[n] + f(0.5) * (extent - f(1)))
-                    reach = f(0.5) * (te.exp(delta[n + 2]) * extent - f(1))
-                    low.append(centre - reach)
-                    high.append(centre + reach)
-                moved = low + high
-            limit = [te.cast(im[b, n], "float32") - f(1) for n in (1, 0)] * 2
-            moved = [te.max2(te.min2(c, m), f(0)) for c, m in zip(moved, limit, strict=True)]
-            least = te.cast(im[b, 2], "float32") * f(self.rpn_min_size)
-            small = te.any(moved[2] - moved[0] + f(1) < least, moved[3] - moved[1] + f(1) < least)
-            real = [
-                te.clip_index(te.cast(im[b, n], "float32") / f(self.feature_stride), most + 1)
-                for n, most in ((0, height), (1, width))
-            ]
-            given = te.cast(p[b, count + k, y, x], "float32")
-            score = te.select(te.any(small, y >= real[0], x >= real[1], given != given), f(-1), given)
-            grow = te.select(small, least / f(2), f(0))
-            return [moved[0] - grow, moved[1] - grow, moved[2] + grow, moved[3] + grow], score
 
         def program(ib: Any, ins: Any, outs: Any) -> None:
             (out,) = outs
@@ -233,41 +192,94 @@ class Proposal(Operator):
             gone = ib.allocate((kept,), "int32", name="gone")
             with ib.for_(batch, name="b") as b:
                 with ib.for_(total) as j:
-                    corners, score = box(b, j, ins)
+                    corners, score = self._box(b, j, ins)
                     for n, c in enumerate(corners):
                         ib.store(boxes, (j, n), c)
                     ib.store(scores, (j,), score)
                 order = merge_sort(ib, total, here, there, lambda x, y: outranks(scores[x], scores[y]))
-                with ib.for_(kept) as j:
-                    ib.store(gone, (j,), 0)
-                stay = ib.local("int32", 0)
-                with ib.for_(kept) as j, ib.if_(gone[j].equal(0)):
-                    stay.set(stay() + 1)
-                    mine = ib.let(order[j])
-                    with ib.for_(j + 1, kept) as k:
-                        other = ib.let(order[k])
-
-                        def edge(n: int, mine: Any = mine, other: Any = other) -> Any:
-                            low = te.max2(boxes[mine, n], boxes[other, n])
-                            return te.max2(f(0), te.min2(boxes[mine, n + 2], boxes[other, n + 2]) - low + f(1))
-
-                        def area(of: Any) -> Any:
-                            w = boxes[of, 2] - boxes[of, 0] + f(1)
-                            return w * (boxes[of, 3] - boxes[of, 1] + f(1))
-
-                        both = ib.let(edge(0) * edge(1))
-                        with ib.if_(both / (area(mine) + area(other) - both) > f(self.threshold)):
-                            ib.store(gone, (k,), 1)
-                at = ib.local("int32", 0)
-                with ib.for_(kept) as j, ib.if_(te.all(gone[j].equal(0), at() < most)):
-                    row = ib.let(b * most + at())
-                    ib.store(out, (row, 0), te.cast(b, "float32"))
-                    for n in range(4):
-                        ib.store(out, (row, n + 1), boxes[order[j], n])
-                    at.set(at() + 1)
-                # There is always a box that stays: the first. Regions are repeated until there are enough.
-                with ib.for_(most) as j, ib.if_(j >= at()):
-                    for n in range(5):
-                        ib.store(out, (b * most + j, n), out[b * most + te.floormod(j, te.max2(at(), 1)), n])
+                self._mark_overlapping(ib, boxes, order, gone, kept)
+                self._write(ib, b, boxes, order, gone, kept, out)
 
         return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="proposal")
+
+    def _box(self, b: Any, j: Any, ins: Any) -> tuple[list[Any], Any]:
+        """Corners and score of box j of image b, as expressions."""
+        p, d, im = ins
+        _, _, height, width = p.shape
+        anchors = self.anchors
+        count = len(anchors)
+        k, cell = te.floormod(j, count), te.floordiv(j, count)
+        x, y = te.floormod(cell, width), te.floordiv(cell, width)
+        corner = [_f32(v) for v in anchors[0]]
+        for n in range(1, count):
+            corner = [te.select(k.equal(n), _f32(v), c) for v, c in zip(anchors[n], corner, strict=True)]
+        shift = [te.cast(v * self.feature_stride, "float32") for v in (x, y)] * 2
+        corner = [c + s for c, s in zip(corner, shift, strict=True)]
+        moved = self._moved(corner, [te.cast(d[b, k * 4 + n, y, x], "float32") for n in range(4)])
+        limit = [te.cast(im[b, n], "float32") - _f32(1) for n in (1, 0)] * 2
+        moved = [te.max2(te.min2(c, m), _f32(0)) for c, m in zip(moved, limit, strict=True)]
+        least = te.cast(im[b, 2], "float32") * _f32(self.rpn_min_size)
+        small = te.any(moved[2] - moved[0] + _f32(1) < least, moved[3] - moved[1] + _f32(1) < least)
+        real = [
+            te.clip_index(te.cast(im[b, n], "float32") / _f32(self.feature_stride), most + 1)
+            for n, most in ((0, height), (1, width))
+        ]
+        given = te.cast(p[b, count + k, y, x], "float32")
+        score = te.select(te.any(small, y >= real[0], x >= real[1], given != given), _f32(-1), given)
+        grow = te.select(small, least / _f32(2), _f32(0))
+        return [moved[0] - grow, moved[1] - grow, moved[2] + grow, moved[3] + grow], score
+
+    def _moved(self, corner: Sequence[Any], delta: Sequence[Any]) -> list[Any]:
+        """Corners after regression: moved each, or by shifts of the centre and logarithms of the extents."""
+        if self.iou_loss:
+            return [c + e for c, e in zip(corner, delta, strict=True)]
+        low, high = [], []
+        for n in range(2):
+            extent = corner[n + 2] - corner[n] + _f32(1)
+            centre = delta[n] * extent + (corner[n] + _f32(0.5) * (extent - _f32(1)))
+            reach = _f32(0.5) * (te.exp(delta[n + 2]) * extent - _f32(1))
+            low.append(centre - reach)
+            high.append(centre + reach)
+        return low + high
+
+    def _mark_overlapping(self, ib: Any, boxes: Any, order: Any, gone: Any, kept: int) -> None:
+        """Writes the loops of `_suppress`: `gone` is 1 for each sorted box that overlaps a better one that stays."""
+        with ib.for_(kept) as j:
+            ib.store(gone, (j,), 0)
+        stay = ib.local("int32", 0)
+        with ib.for_(kept) as j, ib.if_(gone[j].equal(0)):
+            stay.set(stay() + 1)
+            mine = ib.let(order[j])
+            with ib.for_(j + 1, kept) as k:
+                other = ib.let(order[k])
+
+                def edge(n: int) -> Any:
+                    low = te.max2(boxes[mine, n], boxes[other, n])
+                    return te.max2(_f32(0), te.min2(boxes[mine, n + 2], boxes[other, n + 2]) - low + _f32(1))
+
+                def area(of: Any) -> Any:
+                    w = boxes[of, 2] - boxes[of, 0] + _f32(1)
+                    return w * (boxes[of, 3] - boxes[of, 1] + _f32(1))
+
+                both = ib.let(edge(0) * edge(1))
+                with ib.if_(both / (area(mine) + area(other) - both) > _f32(self.threshold)):
+                    ib.store(gone, (k,), 1)
+
+    def _write(self, ib: Any, b: Any, boxes: Any, order: Any, gone: Any, kept: int, out: Any) -> None:
+        """Writes the loop that stores the boxes that stay, `(image, x1, y1, x2, y2)` each."""
+        most = self.rpn_post_nms_top_n
+        at = ib.local("int32", 0)
+        with ib.for_(kept) as j, ib.if_(te.all(gone[j].equal(0), at() < most)):
+            row = ib.let(b * most + at())
+            ib.store(out, (row, 0), te.cast(b, "float32"))
+            for n in range(4):
+                ib.store(out, (row, n + 1), boxes[order[j], n])
+            at.set(at() + 1)
+        # There is always a box that stays: the first. Regions are repeated until there are enough.
+        with ib.for_(most) as j, ib.if_(j >= at()):
+            for n in range(5):
+                ib.store(out, (b * most + j, n), out[b * most + te.floormod(j, te.max2(at(), 1)), n])
+
+
+def _f32(value: float) -> Any:
+    return te.const(value, "float32")
