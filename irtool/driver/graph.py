@@ -170,7 +170,7 @@ class _Graph:
         self.nodes.append(node)
         self.rows.append(self.rows[-1] + len(tensors))
         self.dtypes += [t.dtype for t in tensors]
-        self.shapes += [[int(d) for d in t.shape] for t in tensors]  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+        self.shapes += [list(t.static_shape) for t in tensors]
         self.storage += stored[e].ids if tensors else ()
         self.at[e] = [(len(self.nodes) - 1, k) for k in range(len(tensors))]
 

@@ -40,7 +40,7 @@ def _stated(said: Any, type: Any, what: str, seed: int) -> np.ndarray:
 
     if not isinstance(type, TensorType) or not type.is_static:
         raise IrError(f"{what} has a value, but is not a tensor of known shape")
-    shape, dtype = tuple(int(d) for d in type.shape), numpy_dtype(type.dtype)  # type: ignore[arg-type]  # it is static
+    shape, dtype = type.static_shape, numpy_dtype(type.dtype)
     if not isinstance(said, Range):
         value = np.asarray(said, dtype)
         if value.shape != shape and value.size:

@@ -66,7 +66,7 @@ def _random_value(
             span,
             help=f"pin it with --shape {name}={dims}, or give an array",
         )
-    shape = tuple(int(d) for d in ty.shape)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+    shape = ty.static_shape
     if any(d < 0 for d in shape) or math.prod(shape) > _MOST:
         raise IrError(f"cannot make a random value for %{name}: there is no room for {ty!r}", span)
     return _random_tensor(shape, ty.dtype, typical(path), (zlib.crc32(place.encode()) + seed) & 0x7FFFFFFF)

@@ -47,6 +47,13 @@ class Expr:
     span: Span | None
     checked_type: Type | None
 
+    @property
+    def known_type(self) -> Type:
+        """`checked_type` of an expression in a typed module. Raises ValueError if no type has been inferred."""
+        if self.checked_type is None:
+            raise ValueError(f"no type has been inferred for {self!r}")
+        return self.checked_type
+
     def __repr__(self) -> str:
         return from_above("ir.show", "show_expr")(self)
 
@@ -261,6 +268,20 @@ class Call(Expr):
     def __post_init__(self) -> None:
         if self.args.__class__ is not tuple:  # programs written by hand give lists
             object.__setattr__(self, "args", tuple(self.args))
+
+    @property
+    def op_name(self) -> str:
+        """The name of the operator of a call of one. Raises TypeError for a call of something else."""
+        if not isinstance(self.op, Op):
+            raise TypeError(f"{self!r} calls no operator")
+        return self.op.name
+
+    @property
+    def op_class(self) -> Any:
+        """The class of the operator of a call of one. Raises TypeError for a call of something else."""
+        if not isinstance(self.op, Op):
+            raise TypeError(f"{self!r} calls no operator")
+        return self.op.operator
 
 
 @node

@@ -119,6 +119,14 @@ class TensorType(Type):
         found = tuple(int(d) for d in self.shape if isinstance(d, int))
         return found if len(found) == len(self.shape) else None
 
+    @property
+    def static_shape(self) -> tuple[int, ...]:
+        """The shape of a type that `is_static`, as ints. Raises ValueError for another one."""
+        found = self.extents
+        if found is None:
+            raise ValueError(f"{self!r} has no static shape")
+        return found
+
 
 class TupleType(Type):
     """The type of a tuple."""

@@ -198,7 +198,7 @@ def _open_composites(order: list[Expr]) -> tuple[list[Expr], dict[Expr, Expr]]:
 
 
 def _extents(t: TensorType) -> list[int]:
-    return [int(d) for d in t.shape]  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+    return list(t.static_shape)
 
 
 def _constant(e: Constant, inputs: list[te.Tensor], constants: list[Constant]) -> te.Tensor:

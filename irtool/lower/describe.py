@@ -17,7 +17,7 @@ def described_call(e: Call) -> str:
     """A call of an operator, as in `nn.conv2d(float32[1, 3, 8, 8], float32[4, 3, 3, 3]) -> float32[1, 4, 6, 6], kernel_size=[3, 3]`."""
     arguments = ", ".join(_shape(a.checked_type) for a in e.args)
     attributes = [f", {name}={_value(value)}" for name, value in stated(e.attrs)] if e.attrs else []
-    return f"{e.op.name}({arguments}) -> {_shape(e.checked_type)}{''.join(attributes)}"  # type: ignore[attr-defined]  # the callee is an operator
+    return f"{e.op_name}({arguments}) -> {_shape(e.checked_type)}{''.join(attributes)}"
 
 
 def places(calls: Sequence[Call]) -> tuple[str, ...]:

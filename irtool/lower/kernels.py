@@ -53,9 +53,9 @@ class Kernels:
         except IrError as error:
             self.problems += error.diagnostics
             return None
-        name = kernel_name(c.op.name for c in graph.operators)  # type: ignore[attr-defined]  # the callee is an operator
+        name = kernel_name(c.op_name for c in graph.operators)
         seen = self._names[name] = self._names.get(name, -1) + 1
-        operators = [c.op.name for c in graph.operators]  # type: ignore[attr-defined]  # the callee is an operator
+        operators = [c.op_name for c in graph.operators]
         kernel = lower_function(graph, f"{name}_{seen}" if seen else name, self.target)
         kernel = kernel.replace(operators=operators, calls=[described_call(c) for c in graph.operators])
         self.all.append(kernel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError
-from ..ir import Function, FuncType, Module, Type
+from ..ir import Function, FuncType, Module
 from ..ir.meta import VirtualDevice
 from ..ir.structural import structural_equal, structural_hash
 from ..ir.target import Target
@@ -42,7 +42,7 @@ class LoopNests:
                 return name
         try:
             graph = compose(function)
-            name = self._fresh(kernel_name((c.op.name for c in graph.operators), self.prefix))  # type: ignore[attr-defined]  # the callee is an operator
+            name = self._fresh(kernel_name((c.op_name for c in graph.operators), self.prefix))
             self.made[name] = _nest_of(graph, function, name, target)
         except IrError as error:
             self.problems += error.diagnostics
@@ -72,8 +72,8 @@ def loop_nest(function: Function, name: str, target: Target) -> PrimFunc:
 def _nest_of(graph: TensorGraph, function: Function, name: str, target: Target) -> PrimFunc:
     nest = bind_constants(lower_plainly(graph, name), [c.data for c in graph.constants])
     nest.attrs.update(_attributes(name, function.attrs.get("hash"), target))
-    types: list[Type | None] = [p.checked_type or p.type_annotation for p in function.params]
-    nest.checked_type = FuncType(tuple(types), function.body.checked_type)  # type: ignore[arg-type]  # types have been inferred
+    types = [p.checked_type or p.type_annotation or p.known_type for p in function.params]
+    nest.checked_type = FuncType(tuple(types), function.body.known_type)
     return nest
 
 

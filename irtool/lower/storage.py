@@ -8,6 +8,7 @@ large as the largest value that was ever in it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -128,10 +129,7 @@ def _tensors(t: Type | None) -> list[TensorType]:
 def _tensor_bytes(t: TensorType) -> int:
     if not t.is_static:
         raise IrError(f"the shape {t} is not static: its storage cannot be planned", code=DynamicShape)
-    n = -(-dtypes.bits(t.dtype) // 8)
-    for d in t.shape:
-        n *= int(d)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
-    return n
+    return -(-dtypes.bits(t.dtype) // 8) * math.prod(t.static_shape)
 
 
 class _Planner:

@@ -80,7 +80,7 @@ def _values(module: Module, planned: StoragePlan) -> Iterator[dict[str, Any]]:
         if e not in planned.storage or e in bound or not isinstance(e, Var | Constant | Call):
             continue
         held = planned[e]
-        leaves = list(tuple_leaves(e.checked_type))  # type: ignore[arg-type]  # types have been inferred
+        leaves = list(tuple_leaves(e.known_type))
         tensors = zip(leaves, held.ids, held.devices, held.references, strict=True)
         for n, (t, i, device, references) in enumerate(tensors):
             yield {
@@ -107,7 +107,7 @@ def _made_by(e: Expr, module: Module, bound: Mapping[Expr, Expr]) -> str:
     callee = bound.get(e.op, e.op)
     if not isinstance(callee, Function) or not is_primitive(callee):
         return "fn"
-    return kernel_name((c.op.name for c in operator_calls(callee)), "")  # type: ignore[attr-defined]  # the callee is an operator
+    return kernel_name((c.op_name for c in operator_calls(callee)), "")
 
 
 def _device(device: VirtualDevice | None) -> str | None:

@@ -130,7 +130,7 @@ def shape_of(t: Type | None) -> tuple[int, ...] | None:
     """The shape of a tensor, where it is known."""
     if not isinstance(t, TensorType) or not t.is_static:
         return None
-    return tuple(int(d) for d in t.shape)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+    return t.static_shape
 
 
 def summed(weights: Type | None, sums: Any) -> Summed | None:

@@ -207,7 +207,7 @@ def _filled(e: Constant, how: str, seed: int) -> Constant:
     if not isinstance(ty, TensorType) or not ty.is_static:
         raise IrError(f"the data of {where} is missing and its type is not known", e.span, code=MissingConstant)
     if how == "zeros":
-        data = np.zeros(tuple(map(int, ty.shape)), ty.dtype)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+        data = np.zeros(ty.static_shape, ty.dtype)
     else:
         place = f"constant{e.data.index}"
         data = random_value(ty, place, seed, place)

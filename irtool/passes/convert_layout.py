@@ -42,7 +42,7 @@ class ConvertLayout(FunctionPass):
                 raise UsageError(f"unknown operator {name} in desired_layouts", help=nearest(name, operators.names()))
 
         def change(old: Call, new: Call) -> Call | None:
-            layouts = wanted.get(old.op.name)  # type: ignore[attr-defined]  # the callee is an operator
+            layouts = wanted.get(old.op_name)
             return None if layouts is None else with_layouts(old, new, tuple(layouts))
 
         return change_layouts(function, change)

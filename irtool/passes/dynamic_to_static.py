@@ -94,7 +94,7 @@ def _known_value(e: Expr) -> np.ndarray | None:
         return to_array(e) if has_data(e) else None
     t = e.checked_type
     if isinstance(t, TensorType) and t.is_static and 0 in t.shape:
-        return np.empty(t.shape, "int64")  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+        return np.empty(t.static_shape, "int64")
     return None
 
 

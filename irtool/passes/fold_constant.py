@@ -168,7 +168,7 @@ def is_constant_tree(root: Expr) -> bool:
 
 def _is_quantized(e: Call) -> bool:
     """Whether the operator belongs to the quantized dialect and has a meaning in ordinary arithmetic."""
-    return e.op.name.startswith("qnn.") and e.op.operator.name in operators  # type: ignore[attr-defined]  # the callee is an operator
+    return e.op_name.startswith("qnn.") and e.op_class.name in operators
 
 
 def _static_shape_query(old: Call) -> Expr | None:
@@ -182,7 +182,7 @@ def _static_shape_query(old: Call) -> Expr | None:
     if not has_arrays(dtype):
         return None
     if is_call_to(old, "ndarray_size"):
-        return array_constant(np.asarray(math.prod(t.shape)), dtype)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+        return array_constant(np.asarray(math.prod(t.static_shape)), dtype)
     if not t.shape:  # its type is that of a scalar, as in TVM, and no constant of no elements is one
         return None
     return array_constant(np.asarray(t.shape, "int64"), dtype)
@@ -191,7 +191,7 @@ def _static_shape_query(old: Call) -> Expr | None:
 def can_be_constant(t: Type | None) -> bool:
     """Whether tensors of the type, and tuples of them, can be written, and are worth making as far as the type is known."""
     return t is None or all(
-        isinstance(x, TensorType) and has_arrays(x.dtype) and (not x.is_static or math.prod(x.shape) <= _LARGEST)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+        isinstance(x, TensorType) and has_arrays(x.dtype) and (not x.is_static or math.prod(x.static_shape) <= _LARGEST)
         for x in distinct_leaves(t)
     )
 

@@ -70,7 +70,7 @@ def _rule(names: tuple[str, ...]) -> Rule:
 
 
 def _folded(e: Call, pad: Call) -> Any:
-    absorb = _ABSORBED.find(e.op.name)  # type: ignore[attr-defined]  # the callee is an operator
+    absorb = _ABSORBED.find(e.op_name)
     assert absorb is not None
     return absorb(e, pad) if single_value(pad.args[1]) is not None else None
 

@@ -137,10 +137,10 @@ class _Lazy:
 
         def leave(old: Expr, new: Expr) -> Expr:
             # Each use of a constant gets a cell of its own: cells are cheap, and sharing them would make a graph of a tree.
-            kids = [self.raw(k, o.checked_type) if isinstance(k, Constant) else k for k, o in self._pairs(old, new)]  # type: ignore[arg-type]  # types have been inferred
+            kids = [self.raw(k, o.known_type) if isinstance(k, Constant) else k for k, o in self._pairs(old, new)]
             new = with_binders(rebuild(new, kids), renamed)
             if isinstance(new, If) and isinstance(old, If):
-                cond = self.unwrapped(new.cond, old.cond.checked_type)  # type: ignore[arg-type]  # types have been inferred
+                cond = self.unwrapped(new.cond, old.cond.known_type)
                 return If(cond, new.true_branch, new.false_branch, new.span)
             if isinstance(new, Function) and new.ret_type is not None:
                 return with_function(new, ret_type=self.cell_type(new.ret_type))
@@ -159,9 +159,9 @@ class _Lazy:
     def call(self, old: Call, new: Call) -> Expr:
         result = old.checked_type
         assert result is not None
-        types = [a.checked_type for a in old.args]
+        types = [a.known_type for a in old.args]
         if isinstance(new.op, GlobalVar):
-            arguments = [self.unwrapped(a, t) for a, t in zip(new.args, types, strict=True)]  # type: ignore[arg-type]  # types have been inferred
+            arguments = [self.unwrapped(a, t) for a, t in zip(new.args, types, strict=True)]
             return self.wrapped(Call(new.op, tuple(arguments), new.attrs, new.type_args, new.span), result)
         if not isinstance(new.op, Op):
             return Call(new.op, new.args, new.attrs, tuple(map(self.cell_type, new.type_args)), new.span)
@@ -170,8 +170,8 @@ class _Lazy:
             overload = GlobalVar("AddGradCell" if name == "add" else "MultiplyGradCell")
             lhs, rhs = Var("lhs", types[0]), Var("rhs", types[0])
             fallback = Function((lhs, rhs), Call(new.op, (lhs, rhs), new.attrs), types[0])
-            return Call(overload, (fallback, *new.args), None, (types[0],))  # type: ignore[arg-type]  # types have been inferred
-        plain = tuple(self.unwrapped(a, t) for a, t in zip(new.args, types, strict=True))  # type: ignore[arg-type]  # types have been inferred
+            return Call(overload, (fallback, *new.args), None, (types[0],))
+        plain = tuple(self.unwrapped(a, t) for a, t in zip(new.args, types, strict=True))
         value = Call(new.op, plain, new.attrs, (), new.span)
         known = {"ones": "One", "ones_like": "One", "zeros": "Zero", "zeros_like": "Zero"}.get(name)
         if known is not None:
@@ -188,7 +188,9 @@ class _Lazy:
 
     def wrap(self, f: Function, inner: Function) -> Function:
         lets = LetList(self.names)
-        arguments = tuple(_each(p, p.checked_type or p.type_annotation, self.raw, lets.push) for p in f.params)  # type: ignore[arg-type]  # types have been inferred
+        arguments = tuple(
+            _each(p, p.checked_type or p.type_annotation or p.known_type, self.raw, lets.push) for p in f.params
+        )
         result = lets.push(Call(inner, arguments))
         assert f.ret_type is not None
         body = lets.wrap(_each(result, f.ret_type, self.plain, lets.push))

@@ -22,8 +22,8 @@ def legalize(function: Function, map_name: str, context: PassContext) -> Functio
         rule = find_rule(map_name, old.op.name)
         if rule is None:
             return new
-        types = tuple(a.checked_type for a in old.args)
-        replaced = rule(Site(new, types, old.checked_type, context.target))  # type: ignore[arg-type]  # types have been inferred
+        types = tuple(a.known_type for a in old.args)
+        replaced = rule(Site(new, types, old.known_type, context.target))
         return new if replaced is None else replaced
 
     return rewrite(function, leave)

@@ -219,7 +219,7 @@ class _Allocator:
 
     def tensor(self, type: TensorType, device: VirtualDevice | None, name: str) -> Var:
         """A new tensor of a shape that is known."""
-        size = prod(type.shape) * _bytes(type)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+        size = prod(type.static_shape) * _bytes(type)
         storage = self.storage(self.on_host(_int64(size), device), type, device, name)
         shape = self.on_host(_integers(type.shape), device)
         made = _at(storage, self.on_host(_int64(0), device), shape, type)

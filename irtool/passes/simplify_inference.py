@@ -60,7 +60,9 @@ def _first_result(old: TupleGetItem, new: TupleGetItem) -> Expr:
     if made.op.name == "nn.dropout":
         return made.args[0]
     if made.op.name == "nn.batch_norm":
-        return _batch_norm(made, was.args[0].checked_type)  # type: ignore[arg-type]  # types have been inferred
+        data_type = was.args[0].known_type
+        assert isinstance(data_type, TensorType)
+        return _batch_norm(made, data_type)
     return new
 
 

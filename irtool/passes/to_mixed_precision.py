@@ -182,7 +182,7 @@ class _Converter:
             return self.typed(Call(new.op, arguments, new.attrs, (), new.span))
         was = old.checked_type
         if self.keep_output and old is self.function.body and isinstance(was, TensorType) and was.dtype != self.dtype:
-            return self.cast(result, result.checked_type, was.dtype)  # type: ignore[arg-type]  # types have been inferred
+            return self.cast(result, result.known_type, was.dtype)
         return result
 
     def narrowed(self, old: Call, new: Call, types: list[Type]) -> Expr | None:

@@ -64,7 +64,7 @@ class Site:
         """A shape as numbers. Raises NoForm where it is not static."""
         if not t.is_static:
             raise NoForm("a shape is not static")
-        return [int(d) for d in t.shape]  # type: ignore[arg-type]  # it is static
+        return list(t.static_shape)
 
     def fields(self, index: int = 0) -> list[TensorType]:
         """The types of the fields of a tuple."""

@@ -118,7 +118,7 @@ class Constraints:
         here = Domain()
         if isinstance(call.op, Constructor):
             return Domain(parts=(*(here for _ in call.args), here))
-        operator = call.op.operator  # type: ignore[attr-defined]  # the callee is an operator
+        operator = call.op_class
         host = Domain(self.configuration.host)
         names = operator.names_of_arguments(len(call.args)) or ("",) * len(call.args)
         parts = [

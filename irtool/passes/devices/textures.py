@@ -137,7 +137,7 @@ class _Finder:
         self.produced[e] = self.scope(type, device) if isinstance(type, TensorType) else TEXTURE
         for arg, param in zip(map(without_annotation, e.args), kernel.params, strict=True):
             self.parameters.setdefault(arg, []).append(param)
-            for t in distinct_leaves(param.checked_type):  # type: ignore[arg-type]  # types have been inferred
+            for t in distinct_leaves(param.known_type):
                 scope = self.scope(t, device) if isinstance(t, TensorType) else BUFFER
                 if scope != BUFFER:
                     calls = self.accepted[param][1] if param in self.accepted else []

@@ -119,7 +119,7 @@ def conv2d(s: Site) -> list[Expr]:
         )
     assert isinstance(s.type, TensorType)
     in_hw, kernel_hw = s.shape(0)[2:], s.shape(1)[2:]
-    out_hw = [int(d) for d in s.type.shape[2:]]  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+    out_hw = list(s.type.static_shape[2:])
     top, left, bottom, right = _four(at.padding)
     around = (top + bottom, left + right)
     reached = [

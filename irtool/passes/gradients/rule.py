@@ -52,7 +52,7 @@ class Site:
             raise IrError(
                 f"the gradient of {self.attrs.name} needs a static shape, not {t!r}", self.out.span, code=NoGradient
             )
-        return tuple(int(d) for d in t.shape)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+        return t.static_shape
 
 
 Rule = Callable[[Site], Sequence[Expr]]

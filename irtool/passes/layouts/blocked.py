@@ -38,7 +38,7 @@ def blocked(new: Call, old: Call, lanes: int) -> Call | None:
         return None
     if not data.is_static or not weight.is_static or not data.dtype.startswith("float"):
         return None
-    channels, filters, depth = int(data.shape[1]), int(weight.shape[0]), int(weight.shape[1])  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+    channels, (filters, depth, *_) = data.static_shape[1], weight.static_shape
     out_block = _block(filters, lanes)
     attributes = {f.name: getattr(new.attrs, f.name) for f in dataclasses.fields(new.attrs)}
     if at.groups == 1:
@@ -50,6 +50,6 @@ def blocked(new: Call, old: Call, lanes: int) -> Call | None:
         op = "nn.contrib_depthwise_conv2d_NCHWc"
     else:
         return None
-    attributes |= {"channels": filters, "kernel_size": tuple(map(int, weight.shape[2:]))}  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+    attributes |= {"channels": filters, "kernel_size": weight.static_shape[2:]}
     attributes |= dict(zip(("data_layout", "kernel_layout", "out_layout"), layouts, strict=True))
     return call(op, *new.args, **attributes)

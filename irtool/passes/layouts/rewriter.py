@@ -103,12 +103,12 @@ class _Rewriter:
     def call(self, old: Call, new: Call) -> Expr | None:
         """The rewritten call; None where the operator's layouts are not known."""
         values, produced = _flatten(new.args)
-        rule = find_rule(old.op.operator)  # type: ignore[attr-defined]  # the callee is an operator
+        rule = find_rule(old.op_class)
         if rule is None:
             return None
-        types = tuple(a.checked_type for a in old.args)
+        types = tuple(a.known_type for a in old.args)
         before = tuple(p.old for p in produced)
-        first = rule(Site(old.attrs, before, None, types))  # type: ignore[arg-type]  # types have been inferred
+        first = rule(Site(old.attrs, before, None, types))
         if not first.known or len(first.inputs) != len(before):
             return None
         arrived = tuple(
@@ -117,10 +117,10 @@ class _Rewriter:
         assumed = tuple(b if b is not None else cur for b, cur in zip(before, first.inputs, strict=True))
         plain = Call(new.op, _unflatten(new.args, values), first.attrs, (), new.span)
         changed = self.change(old, plain) or plain
-        rule = find_rule(changed.op.operator)  # type: ignore[attr-defined]  # the callee is an operator
+        rule = find_rule(changed.op_class)
         if rule is None:
             return None
-        second = rule(Site(changed.attrs, assumed, arrived, types))  # type: ignore[arg-type]  # types have been inferred
+        second = rule(Site(changed.attrs, assumed, arrived, types))
         if not second.known or len(second.outputs) != len(first.outputs):
             return None
         made, _ = _flatten(changed.args)

@@ -74,7 +74,7 @@ def conv2d_backward_weight(s: Site) -> Expr | None:
         return None  # its tensor expression knows every layout
     if at.groups not in (1, channels):
         return None  # the repeated filters would meet the channels of other groups, as they do in TVM
-    kernel = [int(d) for d in t.shape[2:]]  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+    kernel = list(t.static_shape[2:])
     per_group = channels // at.groups
     (top, bottom), (left, right) = pad_amounts(at.padding, 2)
     tiled = call("tile", grad, reps=[1, per_group, 1, 1])

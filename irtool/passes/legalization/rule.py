@@ -59,7 +59,7 @@ class Site:
         t = self.tensor(index)
         if not t.is_static:
             raise IrError(f"{self.attrs.name} needs a static shape here, not {t!r}", self.call.span)
-        return tuple(int(d) for d in t.shape)  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+        return t.static_shape
 
 
 def attributes_of(at: Any, **changes: Any) -> dict[str, Any]:

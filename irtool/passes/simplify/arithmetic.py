@@ -30,7 +30,8 @@ def identity() -> Rule:
     pattern = is_op("add")(x, zero) | is_op("multiply")(x, one) | is_op("subtract")(x, zero) | is_op("divide")(x, one)
 
     def replace(before: Expr, after: Expr, match: Match) -> Expr:
-        if constant in match and single_value(match[constant]) != _NEUTRAL[before.op.name]:  # type: ignore[attr-defined]  # the callee is an operator
+        assert isinstance(before, Call)
+        if constant in match and single_value(match[constant]) != _NEUTRAL[before.op_name]:
             return after
         return match[x] if _type_of_other(before, after, match[x]) == before.checked_type else after
 
