@@ -24,6 +24,7 @@ meaning::
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import reprlib
 import types as pytypes
@@ -317,6 +318,11 @@ def op(name: str) -> Op:
         cls = operators.get(name)
         found = _OPS[name] = Op(name, cls, None, OperatorType(cls))
     return found
+
+
+def attributes_of(attrs: Any, *without: str, **changes: Any) -> dict[str, Any]:
+    """The attributes of a call by name, as `call` takes them: without some of them, and with others in their place."""
+    return {f.name: getattr(attrs, f.name) for f in dataclasses.fields(attrs) if f.name not in without} | changes
 
 
 def call(name: str, /, *args: Expr, span: Span | None = None, **attributes: Any) -> Call:

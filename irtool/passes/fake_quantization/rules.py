@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 from ...ir import Call, Constant, Expr, MissingData, TensorType, Tuple
-from ...ops.base import call
+from ...ops.base import attributes_of, call
 from ...ops.layout import Layout
 from ...ops.qnn.fixed_point import limits
 from ..constants import scalar_constant
 from .affine import Affine, AffineTuple, AnyAffine, NotSupported, Types, fold, rule, stated_form, tensor_type
 
 Result = tuple[Expr, AnyAffine]
-
-
-def _attributes(at: Any, *without: str) -> dict[str, Any]:
-    return {f.name: getattr(at, f.name) for f in dataclasses.fields(at) if f.name not in without}
 
 
 def _requantize(e: Expr, now: Affine, scale: Expr, zero_point: Expr, dtype: str, axis: int) -> Expr:
@@ -103,7 +98,7 @@ def average_pool(e: Call, types: Types) -> Result:
     zero = _single(fold(tensor_type(types, e).zero_point))
     if e.attrs.count_include_pad and any(int(p) for p in e.attrs.padding) and zero != 0:
         raise NotSupported("padding that counts is 0, which is not the zero point")
-    return _average(e, types, **_attributes(e.attrs))
+    return _average(e, types, **attributes_of(e.attrs))
 
 
 @rule("nn.global_avg_pool2d", alone=True)
@@ -126,7 +121,7 @@ def _average(e: Call, types: Types, **kept: Any) -> Result:
 def mean(e: Call, types: Types) -> Result:
     """The mean in int32."""
     t = tensor_type(types, e.args[0])
-    out = call("mean", call("cast", e.args[0], dtype="int32"), **_attributes(e.attrs))
+    out = call("mean", call("cast", e.args[0], dtype="int32"), **attributes_of(e.attrs))
     return call("cast", out, dtype=t.dtype), t
 
 
@@ -141,7 +136,7 @@ def bias_add(e: Call, types: Types) -> Result:
             bias = _requantize(bias, b, fold(t.scale), fold(t.zero_point), t.dtype, 0)
     else:
         bias = _quantize(_float_constant(bias), t, t.dtype, 0)
-    return call("nn.bias_add", x, bias, **_attributes(e.attrs)), t
+    return call("nn.bias_add", x, bias, **attributes_of(e.attrs)), t
 
 
 _BYTES = ("int8", "uint8")
@@ -182,7 +177,7 @@ def _convolution(name: str, e: Call, types: Types, data: Sequence[str], weights:
         name,
         *e.args,
         *parameters,
-        **_attributes(e.attrs, "out_dtype"),
+        **attributes_of(e.attrs, "out_dtype"),
         out_dtype="int32",
     )
     layout = Layout.parse(e.attrs.out_layout or e.attrs.data_layout)
@@ -196,7 +191,7 @@ def dense(e: Call, types: Types) -> Result:
     _require("qnn.dense", (x, w), (*_BYTES, "int16", "uint16"), _BYTES)
     scale, zero = _product_type(x, w)
     parameters = (x.zero_point, w.zero_point, x.scale, w.scale)
-    out = call("qnn.dense", *e.args, *parameters, **_attributes(e.attrs, "out_dtype"), out_dtype="int32")
+    out = call("qnn.dense", *e.args, *parameters, **attributes_of(e.attrs, "out_dtype"), out_dtype="int32")
     return out, Affine(scale, zero, "int32", 1)
 
 
@@ -289,7 +284,7 @@ def pad(e: Call, types: Types) -> Result:
             value = _requantize(value, v, t.scale, t.zero_point, t.dtype, v.axis)
     else:
         value = _quantize(_float_constant(value), t)
-    return call("nn.pad", x, value, **_attributes(e.attrs)), t
+    return call("nn.pad", x, value, **attributes_of(e.attrs)), t
 
 
 def _operands(e: Call, types: Types) -> tuple[Expr, Expr, Affine, Affine, Affine]:

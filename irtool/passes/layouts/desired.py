@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...diagnostics import IrError, UsageError
 from ...ir import Call, Expr, TensorType
-from ...ops.base import call
+from ...ops.base import attributes_of, call
 from ..rule_table import RuleTable
 
 Conversion = Callable[[Call, Call, Sequence[str]], "Call | None"]
@@ -21,10 +20,6 @@ _CONVERSIONS: RuleTable[str, Conversion] = RuleTable(__package__, "the conversio
 def conversion(*operators: str) -> Callable[[Conversion], Conversion]:
     """Decorator: files what ConvertLayout does with calls of operators that state no `kernel_layouts`."""
     return _CONVERSIONS.file(*operators)
-
-
-def _attributes(at: Any, **changes: Any) -> dict[str, Any]:
-    return {**{f.name: getattr(at, f.name) for f in dataclasses.fields(at)}, **changes}
 
 
 def is_depthwise(data: TensorType, data_layout: str, weight: TensorType, kernel_layout: str, groups: int) -> bool:
@@ -69,7 +64,7 @@ def _convolution(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
         if data in old.attrs.depthwise_kernel_layouts and _is_depthwise_call(old):
             kernel = old.attrs.depthwise_kernel_layouts[data]
     changes: dict[str, Any] = {"data_layout": data, "kernel_layout": kernel}
-    return _same(name, new.args, _attributes(new.attrs, **changes))
+    return _same(name, new.args, attributes_of(new.attrs, **changes))
 
 
 def _same(name: str, arguments: Sequence[Expr], attributes: dict[str, Any]) -> Call:
@@ -99,7 +94,9 @@ def _blocked(old: Call, new: Call, data: str, kernel: str, tile: int) -> Call | 
             old.span,
             help=f"use OIHW1i{packed[2]}o, or leave convolutions in groups as they are",
         )
-    return call("nn.contrib_conv2d_NCHWc", *new.args, **_attributes(new.attrs, data_layout=data, kernel_layout=kernel))
+    return call(
+        "nn.contrib_conv2d_NCHWc", *new.args, **attributes_of(new.attrs, data_layout=data, kernel_layout=kernel)
+    )
 
 
 @conversion("nn.conv2d_backward_weight")
@@ -113,17 +110,17 @@ def _weight_gradient(old: Call, new: Call, wanted: Sequence[str]) -> Call | None
         changes["out_layout"] = "OIHW"
     else:
         raise IrError(f"nn.conv2d_backward_weight has no {grad} form", old.span)
-    return _same(old.attrs.name, new.args, _attributes(new.attrs, **changes))
+    return _same(old.attrs.name, new.args, attributes_of(new.attrs, **changes))
 
 
 @conversion("nn.max_pool2d", "nn.avg_pool2d", "nn.global_max_pool2d", "nn.global_avg_pool2d")
 def _pooling(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
     _need(old.attrs.name, wanted, 1)
-    return _same(old.attrs.name, new.args, _attributes(new.attrs, layout=wanted[0], out_layout=wanted[0]))
+    return _same(old.attrs.name, new.args, attributes_of(new.attrs, layout=wanted[0], out_layout=wanted[0]))
 
 
 @conversion("image.resize1d", "image.resize2d", "vision.roi_align", "vision.roi_pool")
 def _single(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
     if not 1 <= len(wanted) <= 2 or wanted[0] == "default":
         raise UsageError(f"ConvertLayout needs one layout for {old.attrs.name}, not {list(wanted)}")
-    return _same(old.attrs.name, new.args, _attributes(new.attrs, layout=wanted[0]))
+    return _same(old.attrs.name, new.args, attributes_of(new.attrs, layout=wanted[0]))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ir import Expr, TensorType
-from ...ops.base import call
+from ...ops.base import attributes_of, call
 from ...ops.nn.geometry import pad_amounts
 from ..reshaping import reshape_to
-from .rule import LEGALIZE, Site, attributes_of, legalization
+from .rule import LEGALIZE, Site, legalization
 
 
 def _permute(e: Expr, axes: Sequence[int]) -> Expr:

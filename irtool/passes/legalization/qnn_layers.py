@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ...diagnostics import IrError
 from ...ir import Expr
-from ...ops.base import call
+from ...ops.base import attributes_of, call
 from ...ops.qnn.softmax import FRACTION_BITS, LARGEST_SHIFT, RESULT_BITS, steps_to_one
 from ..arithmetic import add, multiply, subtract
 from ..constants import scalar_constant
 from .quantities import cast, clip_cast, in_output_terms, int32, number, requantize
-from .rule import QNN_CANONICALIZE, Site, attributes_of, legalization
+from .rule import QNN_CANONICALIZE, Site, legalization
 
 
 @legalization(QNN_CANONICALIZE, "qnn.avg_pool2d")

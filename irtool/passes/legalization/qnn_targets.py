@@ -8,12 +8,12 @@ from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import Constant, Expr, MissingData
 from ...ir.target import Target
-from ...ops.base import call
+from ...ops.base import attributes_of, call
 from ...ops.qnn.fixed_point import limits
 from ..arithmetic import add, subtract
 from ..constants import array_constant, scalar_constant
 from .quantities import cast, int32, is_scalar, is_x86_with_sse4, number
-from .rule import QNN_LEGALIZE, Site, attributes_of, legalization
+from .rule import QNN_LEGALIZE, Site, legalization
 
 
 def _table(s: Site, function: Callable[[np.ndarray], np.ndarray]) -> Expr:

@@ -7,7 +7,6 @@ integer arithmetic).
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -60,11 +59,6 @@ class Site:
         if not t.is_static:
             raise IrError(f"{self.attrs.name} needs a static shape here, not {t!r}", self.call.span)
         return t.static_shape
-
-
-def attributes_of(at: Any, **changes: Any) -> dict[str, Any]:
-    """The attributes of a call by name, some of them changed."""
-    return {**{f.name: getattr(at, f.name) for f in dataclasses.fields(at)}, **changes}
 
 
 Rule = Callable[[Site], "Expr | None"]
