@@ -275,7 +275,7 @@ def leaky_relu(e: Call, types: Types) -> Result:
 
 @rule("nn.pad", alone=True)
 def pad(e: Call, types: Types) -> Result:
-    """The value quantized as the data is."""
+    """The value quantized as the data is; as TVM does it, to int8, where that has the value."""
     x, value = e.args
     t = tensor_type(types, x)
     if value in types:
@@ -283,8 +283,20 @@ def pad(e: Call, types: Types) -> Result:
         if not t.same_as(v):
             value = _requantize(value, v, t.scale, t.zero_point, t.dtype, v.axis)
     else:
-        value = _quantize(_float_constant(value), t)
+        real = _float_constant(value)
+        value = _quantize(real, t, "int8" if _fits_int8(real, t) else t.dtype)
     return call("nn.pad", x, value, **attributes_of(e.attrs)), t
+
+
+def _fits_int8(real: Expr, t: Affine) -> bool:
+    """True if quantization of a number to int8 gives the number that `t` has for it."""
+    if t.dtype == "int8":
+        return True
+    value, scale, zero = (_single(fold(x)) for x in (real, t.scale, t.zero_point))
+    if value is None or scale is None or zero is None:
+        return False
+    low, high = limits("int8")
+    return low <= round(value / scale) + zero <= high
 
 
 def _operands(e: Call, types: Types) -> tuple[Expr, Expr, Affine, Affine, Affine]:

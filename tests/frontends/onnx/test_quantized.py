@@ -201,3 +201,20 @@ def test_functions_of_quantized_tensors_are_rounded_once(call: str, function: An
     module, params = import_text(graph)
     found = irtool.evaluate(module, {"x": x, "y": y, **params})
     assert np.array_equal(found, np.clip(np.rint(wanted / 0.0517) + 120, 0, 255))
+
+
+@pytest.mark.promise("ONNX quantization")
+@pytest.mark.parametrize(("dtype", "zero"), [("uint8", 200), ("uint8", 3), ("int16", -20000)])
+def test_borders_of_integer_programs_are_zero(dtype: str, zero: int) -> None:
+    module, _ = import_text(f"""g (float[3] x) => (float[5] y) <
+        float s = {{0.5}}, {dtype} z = {{{zero}}}, int64[2] p = {{1, 1}}, float c = {{0.0}}> {{
+            q = QuantizeLinear(x, s, z)
+            d = DequantizeLinear(q, s, z)
+            b = Pad(d, p, c)
+            r = QuantizeLinear(b, s, z)
+            y = DequantizeLinear(r, s, z)
+        }}""")
+    integers = irtool.run_passes(module, "FakeQuantizationToInteger")
+    assert irtool.to_text(integers).count("qnn.dequantize") == 1
+    x = np.array([-1, 0.5, 2], "float32")
+    np.testing.assert_array_equal(irtool.evaluate(integers, [x]), np.pad(x, 1))
