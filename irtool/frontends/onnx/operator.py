@@ -12,7 +12,8 @@
             return x.call("nn.softmax", axis=axis)
 
 A version holds from its opset until the next one. Its signature is what is checked: parameters in order are inputs (`None` by
-default where they may be absent, `*rest` for any number), those behind `*` are attributes. Nothing that a node says is dropped
+default where they may be absent, `Value | None` without a default where others behind them may not, `*rest` for any number), those
+behind `*` are attributes. Nothing that a node says is dropped
 in silence: an input, an attribute or an output that the version does not have is refused.
 """
 
@@ -116,7 +117,8 @@ class OnnxOperator(Plugin):
         if len(inputs) > len(positional) and not variadic:
             raise IrError(f"{what} has {len(positional)} inputs at most, not {len(inputs)}", code=DamagedModel)
         for i, p in enumerate(positional):
-            if p.default is p.empty and (i >= len(inputs) or inputs[i] is None):
+            absent = i >= len(inputs) or (inputs[i] is None and not p.annotation.endswith("| None"))
+            if p.default is p.empty and absent:
                 raise IrError(f"{what} needs its input {p.name}", code=DamagedModel)
         for i in range(len(positional), len(inputs)):
             if inputs[i] is None:

@@ -143,3 +143,18 @@ def requantized(x: Value, scale: Value, to: Quantities, dtype: str) -> Value:
     factor = apply("divide", scale, _as(to.scale, "float32"))
     real = apply("multiply", x.call("cast", dtype="float32"), factor)
     return clipped(apply("add", round_half_even(real), to.zero.call("cast", dtype="float32")), dtype)
+
+
+def dynamically_quantized(x: Value) -> tuple[Value, Value, Value]:
+    """uint8, the scale, and the zero point as uint8."""
+
+    def number(value: float) -> Value:
+        return Value.constant(np.float32(value))
+
+    least = apply("minimum", x.call("min"), number(0))
+    span = apply("subtract", apply("maximum", x.call("max"), number(0)), least)
+    scale = apply("divide", span, number(255))
+    # Of nothing but zeros the scale is 1, as in ONNX Runtime.
+    scale = apply("where", apply("equal", span, number(0)), number(1), scale)
+    zero = clipped(round_half_even(apply("divide", least.call("negative"), scale)), "uint8")
+    return quantized(x, Quantities(scale, zero.call("cast", dtype="int32")), "uint8"), scale, zero

@@ -23,17 +23,39 @@ DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, 
 """For each direction of the attribute, if it runs backwards."""
 
 
+class Weights:
+    """The weights of the gates, by which rows of inputs or states are multiplied."""
+
+    def product(self, x: Value) -> Value:
+        """`x` of rows x depth, times the weights: rows x gates."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class RealWeights(Weights):
+    """Weights in floating point: gates x depth."""
+
+    matrix: Value
+
+    def product(self, x: Value) -> Value:
+        return x.call("nn.dense", self.matrix, units=None)
+
+    def rows(self, begin: int, end: int) -> RealWeights:
+        """Those of some of the gates."""
+        return RealWeights(self.matrix.call("strided_slice", begin=[begin], end=[end], strides=[1], axes=[0]))
+
+
 @dataclass(frozen=True, eq=False)
 class Cell:
     """A cell with its weights.
 
     Attributes:
-        weights: of the inputs: gates x input.
+        weights: of the inputs.
         bias: added to their product: gates; None without one.
         step: one step.
     """
 
-    weights: Value
+    weights: Weights
     bias: Value | None
     step: Step
 
@@ -107,8 +129,8 @@ def _run(
     steps, batch, width = x.shape
     if not isinstance(batch, int) or not isinstance(width, int):
         raise IrError(f"the input is {x.tensor}: batch and width must be known", code=UnknownExtent)
-    gates = cell.weights.shape[0]
-    product = x.call("reshape", newshape=[-1, width]).call("nn.dense", cell.weights, units=None)
+    product = cell.weights.product(x.call("reshape", newshape=[-1, width]))
+    gates = product.shape[1]
     if cell.bias is not None:
         product = product.call("nn.bias_add", cell.bias)
     product = product.call("reshape", newshape=[steps if isinstance(steps, int) else -1, batch, gates])
@@ -138,20 +160,35 @@ def _extent(x: Value) -> Value:
     return x.call("shape_of", dtype="int64").call("take", Value.constant(np.int64(0)), axis=0)
 
 
-def check_cell(op_type: str, w: Value, r: Value, b: Value | None, gates: int, hidden: int | None, count: int) -> int:
-    """The number of hidden elements. Raises IrError where the shapes of the weights do not fit."""
+def check_cell(
+    op_type: str,
+    w: Value,
+    r: Value,
+    b: Value | None,
+    gates: int,
+    hidden: int | None,
+    count: int,
+    gates_last: bool = False,
+) -> int:
+    """The number of hidden elements. Raises IrError where the shapes of the weights do not fit.
+
+    The gates are the axis 1 of the weights, or with `gates_last` their axis 2.
+    """
     for name, v, rank in (("W", w, 3), ("R", r, 3), ("B", b, 2)):
         if v is not None and v.rank != rank:
             raise IrError(f"the input {name} of {op_type} is {v.tensor}, not of rank {rank}", code=DamagedModel)
-    size = r.extents(f"the input R of {op_type}")[2]
-    wanted = {"R": (count, gates * size, size), "B": (count, 2 * gates * size)}
+    size = r.extents(f"the input R of {op_type}")[1 if gates_last else 2]
+    whole = (count, size, gates * size) if gates_last else (count, gates * size, size)
+    wanted = {"R": whole, "B": (count, 2 * gates * size)}
     if hidden not in (None, size):
         raise IrError(f"hidden_size is {hidden}, and the input R of {op_type} is {r.tensor}", code=DamagedModel)
     for name, v in (("R", r), ("B", b)):
         if v is not None and v.shape != wanted[name]:
             raise IrError(f"the input {name} of {op_type} is {v.tensor}, not {wanted[name]}", code=DamagedModel)
-    if w.extents(f"the input W of {op_type}")[:2] != (count, gates * size):
-        raise IrError(f"the input W of {op_type} is {w.tensor}, not ({count}, {gates * size}, …)", code=DamagedModel)
+    extents = w.extents(f"the input W of {op_type}")
+    if (extents[0], extents[2 if gates_last else 1]) != (count, gates * size):
+        rest = f"…, {gates * size}" if gates_last else f"{gates * size}, …"
+        raise IrError(f"the input W of {op_type} is {w.tensor}, not ({count}, {rest})", code=DamagedModel)
     return size
 
 

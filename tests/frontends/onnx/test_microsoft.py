@@ -10,6 +10,15 @@ from tests.frontends.onnx.agreement import evaluated, inputs_of, parse
 pytestmark = pytest.mark.promise("networks in ONNX")
 
 X = "float[2,4,12] x"
+QUANTITIES = (
+    "s = Constant<value_float=0.25>() t = Constant<value_float=0.37>() z = Constant<value = uint8 {3}>() "
+    "u = Constant<value = int8 {1}>()"
+)
+"""Scales and zero points: of data, and of weights or results."""
+ONE = "tt = Constant<value_floats=[0.37]>() uu = Constant<value = int8[1] {1}>()"
+LSTM = "float[1,3,5] x, int8[1,5,8] w, int8[1,2,8] r, float[1,3,2] h, float[1,3,2] c"
+"""Of one step: what is quantized by a scale of its own is all of the data."""
+
 PAIRS = {
     "layer norm of a sum": (
         f"{X}, float[2,4,12] s, float[12] g, float[12] b",
@@ -53,6 +62,40 @@ PAIRS = {
         "l = Constant<value_ints=[3,3]>() n = Cast<to=6>(l) "
         "y = com.microsoft.GroupQueryAttention<num_heads=4, kv_num_heads=2>(q, k, v, , , n)",
         "y = Attention<q_num_heads=4, kv_num_heads=2, is_causal=1>(q, k, v)",
+    ),
+    "attention of quantized data and weights": (
+        "uint8[2,4,12] x, int8[12,36] w, float[36] b",
+        f"{QUANTITIES} y = com.microsoft.QAttention<num_heads=3, unidirectional=1>(x, w, b, s, t, , z, u)",
+        f"{QUANTITIES} d = DequantizeLinear(x, s, z) e = DequantizeLinear(w, t, u) p = MatMul(d, e) a = Add(p, b) "
+        "q, k, v = Split<axis=2, num_outputs=3>(a) y = Attention<q_num_heads=3, kv_num_heads=3, is_causal=1>(q, k, v)",
+    ),
+    "quantized embeddings, without segments": (
+        "int32[2,4] i, uint8[20,12] w, uint8[6,12] p, uint8[12] g, uint8[12] b",
+        f"{QUANTITIES} y = com.microsoft.QEmbedLayerNormalization<epsilon=1e-5>"
+        "(i, , w, p, , g, b, , s, s, , s, s, z, z, , z, z)",
+        f"{QUANTITIES} wd = DequantizeLinear(w, s, z) pd = DequantizeLinear(p, s, z) gd = DequantizeLinear(g, s, z) "
+        "bd = DequantizeLinear(b, s, z) f = Constant<value_ints=[0]>() l = Constant<value_ints=[4]>() first = Slice(pd, f, l) "
+        "words = Gather(wd, i) sum = Add(words, first) y = LayerNormalization(sum, gd, bd)",
+    ),
+    "a choice of quantized tensors": (
+        "bool[2,4] c, uint8[2,4] x, uint8[2,4] o",
+        f"{QUANTITIES} y = com.microsoft.QLinearWhere(c, x, s, z, o, s, z, t, z)",
+        f"{QUANTITIES} d = DequantizeLinear(x, s, z) e = DequantizeLinear(o, s, z) w = Where(c, d, e) "
+        "y = QuantizeLinear(w, t, z)",
+    ),
+    "a sum of quantized tensors, without zero points": (
+        "uint8[2,4] x, uint8[2,4] o",
+        f"{QUANTITIES} y = com.microsoft.QLinearAdd(x, s, , o, s, z, t, z)",
+        f"{QUANTITIES} d = DequantizeLinear(x, s) e = DequantizeLinear(o, s, z) w = Add(d, e) y = QuantizeLinear(w, t, z)",
+    ),
+    "a step of an LSTM with quantized weights": (
+        LSTM,
+        f"{QUANTITIES} {ONE} y = com.microsoft.DynamicQuantizeLSTM<hidden_size=2>(x, w, r, , , h, c, , tt, uu, tt, uu)",
+        f"{QUANTITIES} xq, xs, xz = DynamicQuantizeLinear(x) xd = DequantizeLinear(xq, xs, xz) "
+        "hq, hs, hz = DynamicQuantizeLinear(h) hd = DequantizeLinear(hq, hs, hz) "
+        "wd = DequantizeLinear(w, t, u) rd = DequantizeLinear(r, t, u) "
+        "wt = Transpose<perm=[0,2,1]>(wd) rt = Transpose<perm=[0,2,1]>(rd) "
+        "y = LSTM<hidden_size=2>(xd, wt, rt, , , hd, c)",
     ),
 }
 

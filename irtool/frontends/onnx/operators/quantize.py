@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import cast
 from ..blocks import in_blocks, out_of_blocks
@@ -15,10 +14,9 @@ from ..integer_layers import integer_form
 from ..mistakes import UnsupportedNode
 from ..narrowing import limited, narrowed
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..quantities import Quantities, clipped, dequantized, quantized
-from ..rounding import round_half_even
+from ..quantities import Quantities, dequantized, dynamically_quantized, quantized
 from ..tensors import DTYPE_NUMBERS, dtype_of
-from ..value import Value, apply
+from ..value import Value
 
 
 class _Linear(OnnxOperator):
@@ -177,18 +175,3 @@ class DynamicQuantizeLinear(OnnxOperator):
     def by_data(self, x: Value) -> Result:
         y, scale, zero = dynamically_quantized(x)
         return [y.expr, scale.expr, zero.expr]
-
-
-def dynamically_quantized(x: Value) -> tuple[Value, Value, Value]:
-    """uint8, the scale, and the zero point as uint8."""
-
-    def number(value: float) -> Value:
-        return Value.constant(np.float32(value))
-
-    least = apply("minimum", x.call("min"), number(0))
-    span = apply("subtract", apply("maximum", x.call("max"), number(0)), least)
-    scale = apply("divide", span, number(255))
-    # Of nothing but zeros the scale is 1, as in ONNX Runtime.
-    scale = apply("where", apply("equal", span, number(0)), number(1), scale)
-    zero = clipped(round_half_even(apply("divide", least.call("negative"), scale)), "uint8")
-    return quantized(x, Quantities(scale, zero.call("cast", dtype="int32")), "uint8"), scale, zero

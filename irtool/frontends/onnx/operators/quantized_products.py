@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ....deferred import np
-from ..integer_products import integer_matmul
+from ..integer_products import dynamic_product, integer_matmul
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..quantities import Quantities, product, requantized
 from ..value import Value, apply
-from .quantize import dynamically_quantized
 
 
 def _by_row(parameter: Value) -> Value:
@@ -86,10 +85,7 @@ class DynamicQuantizeMatMul(OnnxOperator):
     def matmul(
         self, a: Value, b: Value, b_scale: Value, b_zero_point: Value | None = None, bias: Value | None = None
     ) -> Result:
-        x, scale, zero = dynamically_quantized(a)
-        sums = integer_matmul(x, b, zero.call("cast", dtype="int32"), _zero(b_zero_point))
-        out = apply("multiply", sums.call("cast", dtype="float32"), product(scale, b_scale.as_constant()))
-        return out if bias is None else apply("add", out, bias)
+        return dynamic_product(a, b, b_scale, b_zero_point, bias)
 
 
 @onnx_operator("com.microsoft.QGemm")

@@ -10,7 +10,18 @@ from ....diagnostics import IrError
 from ..activations import Activation, activations
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..recurrence import Cell, Sequences, Step, check_cell, columns, directions_of, run_cells, split_directions
+from ..recurrence import (
+    Cell,
+    RealWeights,
+    Sequences,
+    Step,
+    check_cell,
+    columns,
+    directions_of,
+    part,
+    run_cells,
+    split_directions,
+)
 from ..value import Value
 
 
@@ -21,6 +32,8 @@ class Recurrent(OnnxOperator):
     gates: ClassVar[int]
     defaults: ClassVar[tuple[str, ...]]
     """The activations of a direction."""
+    gates_last: ClassVar[bool] = False
+    """True where the gates are the last axis of the weights, not the one behind the directions."""
 
     def run(
         self,
@@ -43,7 +56,7 @@ class Recurrent(OnnxOperator):
         what = self.node.op_type
         if x.rank != 3:
             raise IrError(f"the input X of {what} is {x.tensor}, not of rank 3", code=DamagedModel)
-        hidden = check_cell(what, w, r, b, self.gates, hidden_size, count)
+        hidden = check_cell(what, w, r, b, self.gates, hidden_size, count, self.gates_last)
         names = list(names or self.defaults * count)
         if len(names) != len(self.defaults) * count:
             raise IrError(f"{what} needs {len(self.defaults) * count} activations, not {len(names)}", code=DamagedModel)
@@ -53,13 +66,13 @@ class Recurrent(OnnxOperator):
             initial = [v and v.call("transpose", axes=[1, 0, 2]) for v in initial]
         if lengths is not None and lengths.known is not None and (lengths.known == x.shape[0]).all():
             lengths = None
-        parts = [split_directions(v, count) for v in (w, r, b, peepholes)]
+        by_direction = [split_directions(v, count) for v in (b, peepholes)]
         cells = []
         for k, flag in enumerate(backward):
             own = functions[k * len(self.defaults) : (k + 1) * len(self.defaults)]
-            w_k, r_k, b_k, p_k = (p[k] for p in parts)
-            assert w_k is not None and r_k is not None
-            cells.append((self.cell(w_k, r_k, b_k, p_k, hidden, own, **options), flag))
+            b_k, p_k = (v[k] for v in by_direction)
+            of_inputs, of_state = self.weights(part(w, k), part(r, k), k)
+            cells.append((self.cell(of_inputs, of_state, b_k, p_k, hidden, own, **options), flag))
         sequences = Sequences(x, lengths, initial, hidden)
         outputs, last = run_cells(self.graph.functions, cells, sequences, self.wants(0))
         if layout:
@@ -67,10 +80,14 @@ class Recurrent(OnnxOperator):
             last = [v.call("transpose", axes=[1, 0, 2]) for v in last]
         return [outputs, *last]
 
+    def weights(self, w: Value, r: Value, direction: int) -> tuple[Any, Any]:
+        """The weights of inputs and states of one direction."""
+        return RealWeights(w), RealWeights(r)
+
     def cell(
-        self, w: Value, r: Value, b: Value | None, p: Value | None, hidden: int, f: Sequence[Activation], **options: Any
+        self, w: Any, r: Any, b: Value | None, p: Value | None, hidden: int, f: Sequence[Activation], **options: Any
     ) -> Cell:
-        """The cell of one direction."""
+        """The cell of one direction, of weights as `weights` gives them."""
         raise NotImplementedError
 
     def whole_bias(self, b: Value | None, hidden: int) -> Value | None:
@@ -127,12 +144,12 @@ class Rnn(Recurrent):
         )
 
     def cell(
-        self, w: Value, r: Value, b: Value | None, p: Value | None, hidden: int, f: Sequence[Activation], **options: Any
+        self, w: Any, r: Any, b: Value | None, p: Value | None, hidden: int, f: Sequence[Activation], **options: Any
     ) -> Cell:
         clip = options["clip"]
 
         def step(x: Value, states: Sequence[Value]) -> Sequence[Value]:
-            return [f[0](_clipped(x.call("add", states[0].call("nn.dense", r, units=None)), clip))]
+            return [f[0](_clipped(x.call("add", r.product(states[0])), clip))]
 
         return Cell(w, self.whole_bias(b, hidden), step)
 
@@ -180,7 +197,7 @@ class Lstm(Recurrent):
         )
 
     def cell(
-        self, w: Value, r: Value, b: Value | None, p: Value | None, hidden: int, f: Sequence[Activation], **options: Any
+        self, w: Any, r: Any, b: Value | None, p: Value | None, hidden: int, f: Sequence[Activation], **options: Any
     ) -> Cell:
         clip, coupled = options["clip"], options["input_forget"]
         if p is not None and p.shape != (3 * hidden,):
@@ -192,7 +209,7 @@ class Lstm(Recurrent):
 
         def step(x: Value, states: Sequence[Value]) -> Sequence[Value]:
             h, c = states
-            gates = x.call("add", h.call("nn.dense", r, units=None))
+            gates = x.call("add", r.product(h))
             i, o, forget, new = (columns(gates, k, hidden) for k in range(4))
             i = f[0](_clipped(seeing(i, c, to_i), clip))
             forget = _one(i).call("subtract", i) if coupled else f[0](_clipped(seeing(forget, c, to_f), clip))
@@ -243,7 +260,7 @@ class Gru(Recurrent):
         )
 
     def cell(
-        self, w: Value, r: Value, b: Value | None, p: Value | None, hidden: int, f: Sequence[Activation], **options: Any
+        self, w: Any, r: Any, b: Value | None, p: Value | None, hidden: int, f: Sequence[Activation], **options: Any
     ) -> Cell:
         step = self._linear_first if options["linear_before_reset"] else self._reset_first
         bias = self.whole_bias(b, hidden)
@@ -251,29 +268,31 @@ class Gru(Recurrent):
             bias = columns(b, 0, 3 * hidden)
         return Cell(w, bias, step(r, b, hidden, f, options["clip"]))
 
-    def _reset_first(self, r: Value, b: Value | None, hidden: int, f: Sequence[Activation], clip: float | None) -> Step:
+    def _reset_first(
+        self, r: RealWeights, b: Value | None, hidden: int, f: Sequence[Activation], clip: float | None
+    ) -> Step:
         """h = g(X W + (r ⊙ H) R + B)."""
-        r_gates, r_new = _rows(r, 0, 2 * hidden), _rows(r, 2 * hidden, 3 * hidden)
+        r_gates, r_new = r.rows(0, 2 * hidden), r.rows(2 * hidden, 3 * hidden)
 
         def step(x: Value, states: Sequence[Value]) -> Sequence[Value]:
             (h,) = states
             x_gates = x.call("strided_slice", begin=[0], end=[2 * hidden], strides=[1], axes=[1])
-            gates = f[0](_clipped(x_gates.call("add", h.call("nn.dense", r_gates, units=None)), clip))
+            gates = f[0](_clipped(x_gates.call("add", r_gates.product(h)), clip))
             update, reset = columns(gates, 0, hidden), columns(gates, 1, hidden)
-            seen = reset.call("multiply", h).call("nn.dense", r_new, units=None)
+            seen = r_new.product(reset.call("multiply", h))
             return [_mixed(update, f[1](_clipped(columns(x, 2, hidden).call("add", seen), clip)), h)]
 
         return step
 
     def _linear_first(
-        self, r: Value, b: Value | None, hidden: int, f: Sequence[Activation], clip: float | None
+        self, r: RealWeights, b: Value | None, hidden: int, f: Sequence[Activation], clip: float | None
     ) -> Step:
         """h = g(X W + B + r ⊙ (H R + B'))."""
         state_bias = None if b is None else columns(b, 1, 3 * hidden)
 
         def step(x: Value, states: Sequence[Value]) -> Sequence[Value]:
             (h,) = states
-            seen = h.call("nn.dense", r, units=None)
+            seen = r.product(h)
             if state_bias is not None:
                 seen = seen.call("nn.bias_add", state_bias)
             update, reset = (
@@ -283,10 +302,6 @@ class Gru(Recurrent):
             return [_mixed(update, f[1](_clipped(new, clip)), h)]
 
         return step
-
-
-def _rows(matrix: Value, begin: int, end: int) -> Value:
-    return matrix.call("strided_slice", begin=[begin], end=[end], strides=[1], axes=[0])
 
 
 def _mixed(update: Value, new: Value, old: Value) -> Value:

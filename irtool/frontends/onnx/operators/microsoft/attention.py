@@ -67,6 +67,31 @@ class Attention(OnnxOperator):
             )
         packed = matrix_product(x, weights)
         packed = packed if bias is None else add(packed, bias)
+        return self.of_packed(
+            packed,
+            mask_index,
+            past,
+            attention_bias,
+            num_heads,
+            scale,
+            mask_filter_value,
+            unidirectional,
+            qkv_hidden_sizes,
+        )
+
+    def of_packed(
+        self,
+        packed: Value,
+        mask_index: Value | None,
+        past: Value | None,
+        attention_bias: Value | None,
+        num_heads: int,
+        scale: float,
+        mask_filter_value: float,
+        unidirectional: int,
+        qkv_hidden_sizes: tuple[int, ...] = (),
+    ) -> Result:
+        """Attention of queries, keys and values side by side, and the keys and values."""
         hidden = packed.extent(-1, "the queries, keys and values")
         sizes = qkv_hidden_sizes or (hidden // 3,) * 3
         if len(sizes) != 3:
@@ -83,8 +108,8 @@ class Attention(OnnxOperator):
             k, v = concatenate([before[0], k], 2), concatenate([before[1], v], 2)
         length, size = q.extent(2, "the queries"), q.extent(3, "the queries")
         keys = k.extent(2, "the keys")
-        line = causal(length, keys, x.dtype, -math.inf) if unidirectional else None
-        masked = mask_bias(mask_index, q.shape[0], keys, x.dtype, mask_filter_value)
+        line = causal(length, keys, q.dtype, -math.inf) if unidirectional else None
+        masked = mask_bias(mask_index, q.shape[0], keys, q.dtype, mask_filter_value)
         found = attention(q, k, v, total([masked, line, attention_bias]), scale or 1 / math.sqrt(size))
         present = None
         if self.wants(1):
