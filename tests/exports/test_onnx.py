@@ -245,6 +245,22 @@ def @main(%x: Tensor[(?, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32]) 
 
 
 @pytest.mark.promise("ONNX out")
+def test_elements_where_a_condition_holds() -> None:
+    """How many there are is known while the program runs; so is how long the data is that is gathered from them."""
+    model = runs_equal(
+        """
+def @main(%x: Tensor[(3, 4), float32]) {
+  %0 = transpose(argwhere(greater(%x, 0f)), axes=[1, 0]);
+  %1 = gather_nd(%x, %0);
+  %2 = transpose(argwhere(greater(%1, 1f)), axes=[1, 0]);
+  (gather_nd(%1, %2), scatter_nd(%x, %0, negative(%1), mode="update"))
+}""",
+        X,
+    )
+    assert {"GatherND", "ScatterND", "NonZero"} <= {n.op_type for n in model.graph.node}
+
+
+@pytest.mark.promise("ONNX out")
 def test_deep_texts_need_no_stack() -> None:
     lines = ["  let %x0 = tanh(%x);", *(f"  let %x{i} = tanh(%x{i - 1});" for i in range(1, 3000))]
     model = model_of("def @main(%x: Tensor[(2), float32]) {\n" + "\n".join(lines) + "\n  %x2999\n}")

@@ -101,18 +101,22 @@ class GatherND(Form):
     def emit(self, s: Site) -> Any:
         x, index = s.inputs
         batch = int(s.attrs.batch_dims)
-        count = int(s.dims(1)[0])
-        extents = s.dims(0)[batch : batch + count]
+        count, *others = s.tensor(1).shape
+        if not isinstance(count, int):
+            s.refuse("how many numbers an index tuple has must be known")
         if not count:
             return s.node("Expand", x, s.ints(*s.static(s.out)))
-        rank = len(s.tensor(1).shape)
-        tuples = s.transpose(s.cast(index, "int64"), [*range(1, rank), 0])
-        return s.node("GatherND", x, tuples_in_range(s, tuples, extents), batch_dims=batch or None)
+        tuples = s.transpose(s.cast(index, "int64"), [*range(1, len(others) + 1), 0])
+        extents = s.tensor(0).shape[batch : batch + count]
+        if all(isinstance(e, int) for e in extents):
+            last = s.constant(np.array([max(e - 1, 0) for e in extents]), "int64")
+        else:
+            last = s.sub(s.slice(s.shape(x), [batch], [batch + count], [0]), s.constant(1, "int64"))
+        return s.node("GatherND", x, tuples_up_to(s, tuples, last), batch_dims=batch or None)
 
 
-def tuples_in_range(s: Site, tuples: Value, extents: Sequence[int]) -> Value:
-    """Index tuples along the last axis, each number within its extent."""
-    last = s.constant(np.array([max(e - 1, 0) for e in extents]), "int64")
+def tuples_up_to(s: Site, tuples: Value, last: Value) -> Value:
+    """Index tuples along the last axis, each number within its extent, of which `last` has the last number."""
     return s.node("Max", s.node("Min", tuples, last), s.constant(0, "int64"))
 
 
@@ -176,12 +180,14 @@ class ScatterND(Form):
         x, index, updates = s.inputs
         if s.attrs.mode not in _MEETINGS:
             s.refuse(f"ScatterND has no reduction {s.attrs.mode}")
-        count, *inner = s.dims(1)
-        if not count:
-            s.refuse("index tuples have no numbers")
+        count, *inner = s.tensor(1).shape
+        if not isinstance(count, int) or not count:
+            s.refuse("index tuples have no numbers, or an unknown number of them")
         tuples = s.transpose(s.cast(index, "int64"), [*range(1, len(inner) + 1), 0])
-        values = s.reshape(updates, [*inner, *s.dims(0)[count:]])
-        return s.node("ScatterND", x, tuples, values, reduction=_MEETINGS[s.attrs.mode])
+        shape = (*inner, *s.tensor(0).shape[count:])
+        if s.tensor(2).shape != shape and all(isinstance(d, int) for d in shape):
+            updates = s.reshape(updates, shape)
+        return s.node("ScatterND", x, tuples, updates, reduction=_MEETINGS[s.attrs.mode])
 
 
 @form("argwhere")
