@@ -13,15 +13,30 @@ from dataclasses import dataclass, field
 
 from ...deferred import np
 from ...diagnostics import IrError
-from ...ir import ANY, Call, Expr, If, TensorType, Tuple, TupleGetItem, TupleType, Type, Var
+from ...ir import (
+    ANY,
+    Call,
+    Expr,
+    If,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    Type,
+    Var,
+    post_order,
+)
+from ...ir.types import has_static_shapes
 from .invariants import lift_invariants
-from .mistakes import DamagedModel, UnknownExtent
+from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from .names import Names
 from .program import Functions, call_function
 from .value import Value, apply
 
 _UNROLLED = 64
 """Turns up to which a loop is unrolled, if its types change from turn to turn."""
+_UNROLLED_LISTS = 1 << 10
+"""Turns up to which a loop is unrolled that hands on a sequence: there is no other way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +101,8 @@ class _Loop:
             return self._without_turns()
         if self.turns == 1 and self.condition is None:
             return self._unrolled()
+        if any(v.items is not None for v in self.spec.carried):
+            return self._with_sequences()
         try:
             return self._recursion()
         except IrError as error:
@@ -161,6 +178,11 @@ class _Loop:
         variables = [v.expr for v in params if isinstance(v.expr, Var)]
         parts = Value.of(Tuple((test.expr, *(v.expr for v in after))))
         body, lifted, outside = lift_invariants(parts.expr, variables)
+        # What is open around the loop would stay so in turns that are written out.
+        if not _is_open([*variables, *lifted]) and _is_open([parts.expr], outside):
+            written = self._with_static_turns(outside)
+            if written is not None:
+                return written
         assert isinstance(body, Tuple)
         result: Type = TupleType(tuple(v.type for v in results)) if len(results) != 1 else results[0].type
         own = [*variables, *lifted]
@@ -178,6 +200,28 @@ class _Loop:
 
     # -- without a function
 
+    def _with_static_turns(self, outside: Sequence[Expr]) -> list[Value] | None:
+        """Few turns, each written out, where their numbers decide all extents inside; None where they do not."""
+        if self.turns is None or self.turns > _UNROLLED or self.decided:
+            return None
+        try:
+            found = self._unrolled()
+        except IrError:
+            return None
+        around = [*outside, *(v.expr for v in self.spec.carried)]
+        return None if _is_open([v.expr for v in found], around) else found
+
+    def _with_sequences(self) -> list[Value]:
+        """A loop that hands on sequences, whose lengths change: each turn is written out."""
+        if (self.spec.count is not None and self.turns is None) or self.condition is not None:
+            raise IrError("a loop hands on a sequence: the number of its turns must be known", code=UnknownExtent)
+        if self.turns is not None and self.turns > _UNROLLED_LISTS:
+            raise IrError(
+                f"a loop hands on a sequence: it has {self.turns} turns, more than {_UNROLLED_LISTS}",
+                code=UnsupportedNode,
+            )
+        return self._unrolled()
+
     def _without_turns(self) -> list[Value]:
         turn = self.spec.body(Value.constant(np.int64(0)), _TRUE(), self.spec.carried)
         shapes = [(0, *(d if isinstance(d, int) else 0 for d in v.shape)) for v in turn.kept]
@@ -185,12 +229,17 @@ class _Loop:
         return [*self.spec.carried, *empty]
 
     def _unrolled(self) -> list[Value]:
-        assert self.turns is not None
-        carried, kept = list(self.spec.carried), []
-        for i in range(self.turns):
-            turn = self.spec.body(Value.constant(np.int64(i)), _TRUE(), carried)
+        """Turn by turn, until the count or a condition says that there is no next one, which has to be known."""
+        carried = list(self.spec.carried)
+        kept: list[Sequence[Value]] = []
+        while self.turns is None or len(kept) < self.turns:
+            turn = self.spec.body(Value.constant(np.int64(len(kept))), _TRUE(), carried)
             carried = list(turn.carried)
             kept.append(turn.kept)
+            if len(kept) != self.turns and not _goes_on(turn):
+                break
+            if self.turns is None and len(kept) == _UNROLLED_LISTS:
+                raise IrError(f"a loop has not ended after {_UNROLLED_LISTS} turns", code=UnsupportedNode)
         found = []
         for k, values in enumerate(zip(*kept, strict=True)):
             backward = k < len(self.spec.backward) and self.spec.backward[k]
@@ -259,6 +308,16 @@ def _joined(a: TensorType, b: TensorType, name: str) -> TensorType:
     return found
 
 
+def _goes_on(turn: Turn) -> bool:
+    """If there is a next turn. Raises IrError where the program computes that."""
+    if turn.condition is None:
+        return True
+    known = _known_number(turn.condition)
+    if known is None:
+        raise IrError("the number of turns of a loop that is written out must be known", code=UnknownExtent)
+    return bool(known)
+
+
 def _TRUE() -> Value:
     return Value.constant(np.array(True))
 
@@ -270,6 +329,13 @@ def _variable(name: str, t: TensorType) -> Value:
 def _type(v: Var) -> Type:
     assert v.checked_type is not None
     return v.checked_type
+
+
+def _is_open(roots: Sequence[Expr], around: Sequence[Expr] = ()) -> bool:
+    """True if an expression between the roots and those around them has an extent that is not known."""
+    outer = set(around)
+    inside = (e for e in post_order(*roots, enter=lambda e: e not in outer) if e not in outer)
+    return not all(e.checked_type is None or has_static_shapes(e.checked_type) for e in inside)
 
 
 def _is_static(t: TensorType) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from ...deferred import np
 from ...diagnostics import IrError
 from ...infer.infer import infer_expr
-from ...ir import Constant, Dim, Expr, MissingData, TensorType, Type
+from ...ir import Constant, Dim, Expr, MissingData, TensorType, Tuple, Type
 from ...ops.base import call
 from ...passes.constants import array_constant
 from .elements import Narrow
@@ -28,6 +28,7 @@ class Value:
             when the program runs, so only what decides shapes may look at them.
         settled: True where it is computed from constants and initializers alone, so that a build knows it.
         narrow: the type of the elements in ONNX, where Relay does not have it and holds them in a wider one.
+        items: of a sequence, its tensors; the expression is then the tuple of them.
     """
 
     expr: Expr
@@ -37,6 +38,12 @@ class Value:
     """Its elements for some choices of the extents that are not known: see `partial`."""
     narrow: Narrow | None = None
     settled: bool = False
+    items: tuple[Value, ...] | None = None
+
+    @staticmethod
+    def sequence(items: Sequence[Value]) -> Value:
+        """The sequence of these tensors."""
+        return replace(Value.of(Tuple(tuple(i.expr for i in items))), items=tuple(items))
 
     @staticmethod
     def of(expr: Expr) -> Value:
@@ -61,11 +68,17 @@ class Value:
 
     @property
     def tensor(self) -> TensorType:
-        """The type of a tensor. Raises IrError for a tuple."""
+        """The type of a tensor. Raises IrError for a sequence."""
         t = self.type
+        self.require_tensor()
         if not isinstance(t, TensorType):
             raise IrError(f"a tensor is expected, not {t}", code=UnsupportedNode)
         return t
+
+    def require_tensor(self) -> None:
+        """Raises IrError for a sequence."""
+        if self.items is not None:
+            raise IrError(f"a tensor is expected, not a sequence of {len(self.items)} tensors", code=DamagedModel)
 
     @property
     def dtype(self) -> str:
@@ -163,6 +176,9 @@ def apply(name: str, *args: Expr | Value, **attributes: Any) -> Value:
         for n in _integers(value):
             if not -(1 << 63) <= n < 1 << 63:
                 raise IrError(f"{key} of {name} would be {n}, which has more than 64 bits", code=DamagedModel)
+    for a in args:
+        if isinstance(a, Value):
+            a.require_tensor()
     return Value.of(call(name, *(a.expr if isinstance(a, Value) else a for a in args), **attributes))
 
 

@@ -172,3 +172,26 @@ def test_a_function_whose_branch_calls_it_is_refused():
     with pytest.raises(IrError) as error:
         irtool.from_onnx(text.encode())
     assert "own.F calls itself" in str(error.value)
+
+
+BAGS = """net (float[8, 3] x) => (float[2, 3] y) {
+  begins = Constant <value = int64[2] {0, 3}> ()
+  ends = Constant <value = int64[2] {3, 8}> ()
+  zero = Constant <value = int64[1] {0}> ()
+  n = Constant <value = int64 {2}> ()
+  y = Loop (n, ) <body = turn (int64 i, bool c) => (bool c, float[3] s) {
+    b = Gather(begins, i)
+    e = Gather(ends, i)
+    b1 = Unsqueeze(b, zero)
+    e1 = Unsqueeze(e, zero)
+    rows = Slice(x, b1, e1)
+    s = ReduceSum <keepdims = 0> (rows, zero)
+  }>
+}"""
+
+
+def test_few_turns_are_written_out_where_their_number_decides_extents():
+    """Every turn has parts of another extent, so that a loop would compute them while it runs, which C does not."""
+    x = np.arange(24, dtype="float32").reshape(8, 3)
+    module = check(BAGS, [x], [np.stack([x[:3].sum(0), x[3:].sum(0)])])
+    assert list(module.functions) == ["main"]

@@ -32,11 +32,12 @@ class Split(OnnxOperator):
 
     @since(2, 11)
     def by_attribute(self, x: Value, *, axis: int = 0, split: tuple[int, ...] | None = None) -> Result:
-        return self._parts(x, x.axis(axis), split)
+        return parts_of(x, x.axis(axis), split, len(self.node.outputs))
 
     @since(13)
     def by_input(self, x: Value, split: Value | None = None, *, axis: int = 0) -> Result:
-        return self._parts(x, x.axis(axis), None if split is None else split.ints("the extents of Split"))
+        extents = None if split is None else split.ints("the extents of Split")
+        return parts_of(x, x.axis(axis), extents, len(self.node.outputs))
 
     @since(18)
     def into_number(
@@ -44,35 +45,35 @@ class Split(OnnxOperator):
     ) -> Result:
         if split is not None and num_outputs is not None:
             raise IrError("both the extents of the parts and their number are given", code=DamagedModel)
-        return self._parts(x, x.axis(axis), None if split is None else split.ints("the extents of Split"), num_outputs)
+        number = len(self.node.outputs) if num_outputs is None else num_outputs
+        return parts_of(x, x.axis(axis), None if split is None else split.ints("the extents of Split"), number)
 
-    def _parts(
-        self, x: Value, axis: int, extents: tuple[int, ...] | None, number: int | None = None
-    ) -> Sequence[Value | TupleGetItem]:
-        number = len(self.node.outputs) if number is None else number
-        if extents is None:
-            require_steps(require_count(number, "the number of parts"), "the parts")
-            whole = x.shape[axis]
-            if not isinstance(whole, int):
-                raise IrError(f"axis {axis} of {x.tensor} must be known to be split in parts", code=UnknownExtent)
-            each = -(-whole // number)
-            extents = (*[each] * (number - 1), whole - each * (number - 1))
-            if extents[-1] < 0:
-                raise IrError(f"axis {axis} of {x.tensor} is too short for {number} parts", code=DamagedModel)
-        elif not extents or min(extents) < 0:
-            raise IrError(f"parts of {list(extents)} elements are none", code=DamagedModel)
-        elif isinstance(x.shape[axis], int) and sum(extents) != x.shape[axis]:
-            raise IrError(f"parts of {list(extents)} are not all of axis {axis} of {x.tensor}", code=DamagedModel)
-        if len(extents) == 1:
-            return [x]
-        ends = [int(n) for n in np.cumsum(extents[:-1])]
-        if 0 in extents:  # Relay splits at indices that ascend
-            return [
-                x.call("strided_slice", begin=[b], end=[e], strides=[1], axes=[axis])
-                for b, e in zip([0, *ends], [*ends, sum(extents)], strict=True)
-            ]
-        parts = x.call("split", indices_or_sections=ends, axis=axis)
-        return [TupleGetItem(parts.expr, i) for i in range(len(extents))]
+
+def parts_of(x: Value, axis: int, extents: Sequence[int] | None, number: int) -> Sequence[Value | TupleGetItem]:
+    """The parts of a tensor along an axis: of these extents, or so many equal ones, of which the last is smaller if need be."""
+    if extents is None:
+        require_steps(require_count(number, "the number of parts"), "the parts")
+        whole = x.shape[axis]
+        if not isinstance(whole, int):
+            raise IrError(f"axis {axis} of {x.tensor} must be known to be split in parts", code=UnknownExtent)
+        each = -(-whole // number)
+        extents = (*[each] * (number - 1), whole - each * (number - 1))
+        if extents[-1] < 0:
+            raise IrError(f"axis {axis} of {x.tensor} is too short for {number} parts", code=DamagedModel)
+    elif not extents or min(extents) < 0:
+        raise IrError(f"parts of {list(extents)} elements are none", code=DamagedModel)
+    elif isinstance(x.shape[axis], int) and sum(extents) != x.shape[axis]:
+        raise IrError(f"parts of {list(extents)} are not all of axis {axis} of {x.tensor}", code=DamagedModel)
+    if len(extents) == 1:
+        return [x]
+    ends = [int(n) for n in np.cumsum(extents[:-1])]
+    if 0 in extents:  # Relay splits at indices that ascend
+        return [
+            x.call("strided_slice", begin=[b], end=[e], strides=[1], axes=[axis])
+            for b, e in zip([0, *ends], [*ends, sum(extents)], strict=True)
+        ]
+    parts = x.call("split", indices_or_sections=ends, axis=axis)
+    return [TupleGetItem(parts.expr, i) for i in range(len(extents))]
 
 
 @onnx_operator("Tile")

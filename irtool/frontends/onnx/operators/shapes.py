@@ -18,11 +18,11 @@ from ..value import Value, apply
 
 @onnx_operator("Identity")
 class Identity(OnnxOperator):
-    """The value itself."""
+    """The value itself, which may be a sequence."""
 
     @since(1, 13, 14, 16, 19, 21, 23, 24, 25)
     def same(self, x: Value) -> Result:
-        return x
+        return [x]
 
 
 @onnx_operator("Shape")
