@@ -13,6 +13,10 @@ from ...files import open_file
 from .mistakes import DamagedModel, UnsupportedNode
 from .tensors import byte_size, count_elements, from_raw
 
+MAPPED = 1 << 26
+"""Bytes of a tensor from which it is mapped: what is never looked at then takes no memory, and no time."""
+ALIGNED = 64
+"""What the offset of a mapped tensor is a multiple of: as exporters write it, so that its elements can be used where they are."""
 _DIGITS = 19
 """Of an offset or a length: more are no number of bytes."""
 
@@ -92,6 +96,9 @@ class Elsewhere:
             return from_raw(b"", dtype, proto.dims)
         try:
             with open_file(path) as file:
+                if size >= MAPPED and offset % ALIGNED == 0:
+                    whole = np.memmap(file, np.uint8, mode="r", offset=offset, shape=(size,))
+                    return from_raw(whole, dtype, proto.dims)
                 file.seek(offset)
                 buffer = np.empty(size, np.uint8)
                 got = file.readinto(buffer.data)

@@ -14,7 +14,7 @@ from .external import Elsewhere
 from .mistakes import DamagedModel
 from .package import onnx_package
 from .recognise import is_text
-from .wire import split
+from .wire import TooLarge, split
 
 External = Callable[[Any], Any] | None
 
@@ -31,14 +31,26 @@ def load_model(model: str | os.PathLike[str] | bytes | Any, name: str = "") -> t
         return model, name, Elsewhere(name)
     if isinstance(model, bytes):
         name = name or "<bytes>"
-        small, held = split(model) or (model, {})
+        small, held = _without_data(model, name)
         return parse_model(small, name), name, Elsewhere(name, "", held, model if held else None)
     path = os.fspath(model)
     folder = os.path.dirname(os.path.abspath(path))
     with open_file(path) as file, _mapped(file) as data:
         # What was left out is read by offset later on, so the parsed part and the map can go.
-        small, held = split(data) or (bytes(data), {})
+        small, held = _without_data(data, path)
     return parse_model(small, path), path, Elsewhere(path, folder, held)
+
+
+def _without_data(data: Any, name: str) -> tuple[bytes, dict[str, tuple[int, int]]]:
+    """The bytes of a model to parse, and where the data is that they lack. Raises IrError where these are too many."""
+    try:
+        return split(data) or (bytes(data), {})
+    except TooLarge:
+        message = (
+            f"the file has {len(data)} bytes, of which more than 2 GB are no data of initializers: no model is as large"
+        )
+        help = "bytes in initializers' raw_data, or in a file beside the model, may be more"
+        raise IrError(message, filename=name, help=help, code=DamagedModel) from None
 
 
 @contextlib.contextmanager

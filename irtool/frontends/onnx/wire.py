@@ -11,12 +11,18 @@ from typing import Any
 
 LEAST = 1 << 12
 """Bytes of data from which a tensor's stay in the file."""
+MOST = (1 << 31) - 1
+"""Bytes that protobuf parses."""
 
 _GRAPH, _INITIALIZER = 7, 5
 _NAME, _RAW_DATA, _EXTERNAL_DATA, _DATA_LOCATION = 8, 9, 13, 14
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _IS_EXTERNAL = b"\x70\x01"
 """`data_location: EXTERNAL`"""
+
+
+class TooLarge(Exception):
+    """What is left without the data of initializers is more than protobuf parses."""
 
 
 class _NotProtobuf(ValueError):
@@ -27,37 +33,50 @@ def split(data: Any) -> tuple[bytes, dict[str, tuple[int, int]]] | None:
     """The bytes of a model in which big initializers have no data, and where that is: offset and length by name.
 
     Such an initializer is said to be external, without a location. None where nothing can be left out: `data` is then to
-    be parsed as it is.
+    be parsed as it is. Raises TooLarge, before anything of the data is copied, where what is to be parsed is too large for that.
     """
     places: dict[str, tuple[int, int]] = {}
     try:
-        parts = [
-            _graph(data, number, kind, start, value, end, places)
-            for number, kind, start, value, end in _fields(data, 0, len(data))
-        ]
+        fields = list(_fields(data, 0, len(data)))
+        graphs = {f: _outline(data, f[3], f[4], places) for f in fields if f[:2] == (_GRAPH, _BYTES)}
     except _NotProtobuf:
+        fields, places = [], {}
+    left_out = sum(length for _, length in places.values())
+    if len(data) - left_out > MOST:
+        raise TooLarge
+    if not places:
         return None
-    return (b"".join(parts), places) if places else None
+    parts = [_graph(data, f[3], f[4], graphs[f]) if f in graphs else bytes(data[f[2] : f[4]]) for f in fields]
+    return b"".join(parts), places
 
 
-def _graph(
-    data: Any, number: int, kind: int, start: int, value: int, end: int, places: dict[str, tuple[int, int]]
-) -> bytes:
-    if number != _GRAPH or kind != _BYTES:
-        return bytes(data[start:end])
+_Cut = tuple[int, int, tuple[int, int, int, int]]
+"""An initializer that is cut: where its field begins and ends, and begin and end of its value and of the data in it."""
+
+
+def _outline(data: Any, start: int, end: int, places: dict[str, tuple[int, int]]) -> list[_Cut]:
+    """The initializers of a graph that are to be without data."""
+    found = []
+    for number, kind, begin, value, stop in _fields(data, start, end):
+        inner = _tensor(data, value, stop, places) if (number, kind) == (_INITIALIZER, _BYTES) else None
+        if inner is not None:
+            found.append((begin, stop, (value, *inner, stop)))
+    return found
+
+
+def _graph(data: Any, start: int, end: int, cuts: list[_Cut]) -> bytes:
+    """The field of the graph, with these initializers cut."""
     parts: list[bytes] = []
-    kept = value
-    for number, kind, start, inner, stop in _fields(data, value, end):
-        small = _tensor(data, inner, stop, places) if (number, kind) == (_INITIALIZER, _BYTES) else None
-        if small is not None:
-            parts += [bytes(data[kept:start]), _framed(_INITIALIZER, small)]
-            kept = stop
-    parts.append(bytes(data[kept:end]))
+    for begin, stop, (value, at, behind, last) in cuts:
+        tensor = bytes(data[value:at]) + bytes(data[behind:last]) + _IS_EXTERNAL
+        parts += [bytes(data[start:begin]), _framed(_INITIALIZER, tensor)]
+        start = stop
+    parts.append(bytes(data[start:end]))
     return _framed(_GRAPH, b"".join(parts))
 
 
-def _tensor(data: Any, start: int, end: int, places: dict[str, tuple[int, int]]) -> bytes | None:
-    """The tensor without its data; None where it stays as it is."""
+def _tensor(data: Any, start: int, end: int, places: dict[str, tuple[int, int]]) -> tuple[int, int] | None:
+    """Begin and end of the field that has a tensor's data; None where it stays as it is."""
     if end - start < LEAST:
         return None
     name, raw, has_other = "", None, False
@@ -72,7 +91,7 @@ def _tensor(data: Any, start: int, end: int, places: dict[str, tuple[int, int]])
         return None
     at, value, stop = raw
     places[name] = (value, stop - value)
-    return bytes(data[start:at]) + bytes(data[stop:end]) + _IS_EXTERNAL
+    return at, stop
 
 
 def _framed(number: int, body: bytes) -> bytes:

@@ -123,6 +123,35 @@ def test_big_tensors_stay_in_the_file_until_they_are_read(tmp_path: Path) -> Non
     assert "no ONNX model" in refusal(path)
 
 
+def test_what_is_too_large_to_parse_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    with path.open("wb") as file:
+        file.truncate(3 << 30)
+    tracemalloc.start()
+    said = refusal(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "the file has 3221225472 bytes, of which more than 2 GB are no data of initializers" in said
+    assert peak < 1 << 24
+
+
+def test_data_in_another_file_is_mapped(tmp_path: Path) -> None:
+    """A file of 3 GB takes neither memory nor time until its elements are wanted."""
+    with (tmp_path / "w.bin").open("wb") as file:
+        file.truncate(3 << 30)
+        file.seek(1 << 30)
+        file.write(np.array([1.5, -2], "<f4").tobytes())
+    path = tmp_path / "m.onnx"
+    proto = model([node("Relu", ("w",))], [external("w.bin", dims=(3 << 28,))])
+    path.write_bytes(proto.SerializeToString())
+    tracemalloc.start()
+    weights = irtool.from_onnx(path)[1]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert weights["w"][1 << 28 : (1 << 28) + 2].tolist() == [1.5, -2]
+    assert peak < 1 << 24
+
+
 SPARSE = helper.make_sparse_tensor(
     helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0]),
     helper.make_tensor("i", TensorProto.INT64, [1], [5]),
