@@ -108,8 +108,9 @@ class GatherND(Form):
             return s.node("Expand", x, s.ints(*s.static(s.out)))
         tuples = s.transpose(s.cast(index, "int64"), [*range(1, len(others) + 1), 0])
         extents = s.tensor(0).shape[batch : batch + count]
-        if all(isinstance(e, int) for e in extents):
-            last = s.constant(np.array([max(e - 1, 0) for e in extents]), "int64")
+        known = [e for e in extents if isinstance(e, int)]
+        if len(known) == count:
+            last = s.constant(np.array([max(e - 1, 0) for e in known]), "int64")
         else:
             last = s.sub(s.slice(s.shape(x), [batch], [batch + count], [0]), s.constant(1, "int64"))
         return s.node("GatherND", x, tuples_up_to(s, tuples, last), batch_dims=batch or None)
@@ -185,8 +186,9 @@ class ScatterND(Form):
             s.refuse("index tuples have no numbers, or an unknown number of them")
         tuples = s.transpose(s.cast(index, "int64"), [*range(1, len(inner) + 1), 0])
         shape = (*inner, *s.tensor(0).shape[count:])
-        if s.tensor(2).shape != shape and all(isinstance(d, int) for d in shape):
-            updates = s.reshape(updates, shape)
+        known = [d for d in shape if isinstance(d, int)]
+        if s.tensor(2).shape != shape and len(known) == len(shape):
+            updates = s.reshape(updates, known)
         return s.node("ScatterND", x, tuples, updates, reduction=_MEETINGS[s.attrs.mode])
 
 
