@@ -14,7 +14,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
     """The report of a scheduled program with planned memory; `sources` is empty for a program that no backend has written.
 
     Sizes are in bytes. `macs`: products that are summed up, in one run of each step (both arms of a branch counted,
-    and one turn of a loop).
+    and one iteration of a loop).
     """
     functions = list(program.functions.values())
     runs = {n: [s for s in steps(f.body) if isinstance(s, RunKernel)] for n, f in program.functions.items()}

@@ -5,7 +5,7 @@ stages    that graph                   ⇒ which tensors exist in memory, which 
 nest      the stages                   ⇒ one loop nest, for compiling
 plain     the stages                   ⇒ one loop nest without any schedule, for reading (passes.LowerTE)
 host      a module of such calls       ⇒ functions of kernel calls, branches and calls of each other
-loops     calls that functions end in  ⇒ turns of loops
+loops     calls that functions end in  ⇒ iterations of loops
 memory    a host function's buffers    ⇒ offsets in one arena
 storage   a function of kernel calls   ⇒ TVM's storage plan, for graph JSON and reports
 targets   a lowered module             ⇒ its functions by what they are for

@@ -23,8 +23,8 @@ def close(function: Function, find: Callable[[Expr], Value], free: dict[Function
         return Closure(function, {})
     if function not in free:
         free.update(free_variables_of_functions(function))
-    held: dict[Expr, Value] = {v: find(v) for v in free[function]}
-    return Closure(function, {v: value for v, value in held.items() if value is not None})
+    captured: dict[Expr, Value] = {v: find(v) for v in free[function]}
+    return Closure(function, {v: value for v, value in captured.items() if value is not None})
 
 
 class Capture:

@@ -116,10 +116,10 @@ class FunctionLowering:
         find, learn = self.blocks.find, self.blocks.learn
         while isinstance(root, Let) and find(root) is None:
             if find(root.var) is None:
-                held = yield self.value(root.value)
-                learn(root.var, held)
-                if isinstance(held, Closure) and held.function is root.value:
-                    held.captured[root.var] = held
+                value = yield self.value(root.value)
+                learn(root.var, value)
+                if isinstance(value, Closure) and value.function is root.value:
+                    value.captured[root.var] = value
             root = root.body
         found = find(root)
         if found is not None:

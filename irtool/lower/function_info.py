@@ -58,11 +58,11 @@ def plan_info(planned: StoragePlan, targets: Sequence[Target] = ()) -> FunctionI
     io, constants = dict(present), dict(present)
     # Tuples that arguments stand in once calls are lowered are no values of the function.
     arguments = {e.args[1] for e in planned.storage if is_call_to(e, "call_lowered")}
-    for e, held in planned.storage.items():
+    for e, storage in planned.storage.items():
         if e in arguments:
             continue
         size = type_bytes(e.checked_type)
-        for i, device in zip(held.ids, held.devices, strict=True):
+        for i, device in zip(storage.ids, storage.devices, strict=True):
             target = names[device]
             if isinstance(e, Constant):
                 constants[target] += size
@@ -93,8 +93,8 @@ def nest_info(f: PrimFunc, made_from: Function | None = None) -> FunctionInfo:
     target = DEFAULT if record is None else str(Target.from_record(record))
     last = f.params[-1].nbytes if f.params else 0
     relay = {} if made_from is None else {target: made_from}
-    held = sum(s.buffer.nbytes for s in pre_order(f.body) if isinstance(s, AllocateConst))
-    return FunctionInfo({target: workspace_bytes(f)}, {target: last}, {target: held}, {target: f}, relay)
+    constants = sum(s.buffer.nbytes for s in pre_order(f.body) if isinstance(s, AllocateConst))
+    return FunctionInfo({target: workspace_bytes(f)}, {target: last}, {target: constants}, {target: f}, relay)
 
 
 def function_infos(module: Module, entry: str = "main") -> dict[str, FunctionInfo]:
@@ -140,9 +140,9 @@ def workspace_bytes(f: PrimFunc) -> int:
     most = 0
     stack: list[tuple[Stmt, int]] = [(f.body, 0)]
     while stack:
-        s, held = stack.pop()
+        s, live = stack.pop()
         if isinstance(s, Allocate):
-            held += -(-s.buffer.nbytes // _ALIGNMENT) * _ALIGNMENT
-            most = max(most, held)
-        stack.extend((k, held) for k in children(s))
+            live += -(-s.buffer.nbytes // _ALIGNMENT) * _ALIGNMENT
+            most = max(most, live)
+        stack.extend((k, live) for k in children(s))
     return most

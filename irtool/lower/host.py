@@ -2,7 +2,7 @@
 
 Each first-order function of the module becomes a host function, and so does each local function that is called. Calls of
 primitive functions become kernel calls, and so do calls of operators that nobody fused; `let`, tuples and projections leave
-nothing behind; `if` becomes a branch; calls of other functions stay calls, or become turns of a loop. A value that only renames
+nothing behind; `if` becomes a branch; calls of other functions stay calls, or become iterations of a loop. A value that only renames
 memory (a reshape) shares its operand's slot.
 
 Algebraic data, functions as values and references are known while lowering: C has slots only for the tensors in them. So calls

@@ -1,10 +1,10 @@
 """Tail calls as loops.
 
 A function whose last step is a call of itself (in a branch, or not), and that gives back what the call does, need not keep its
-frame: the call becomes another turn of a loop. So do the calls that functions end with where they call each other in turn.
+frame: the call becomes another iteration of a loop. So do the calls that functions end with where they call each other in turn.
 
-A parameter has a slot in the frame that carries its value from one turn to the next, unless it is the same in every turn. The
-values of the next turn move to those slots at the end of one, all at the same time: see `parallel_moves`. Where the slots
+A parameter has a slot in the frame that carries its value from one iteration to the next, unless it is the same in every iteration. The
+values of the next iteration move to those slots at the end of one, all at the same time: see `parallel_moves`. Where the slots
 allow it, memory planning lets a value be computed where it has to be.
 """
 
@@ -99,9 +99,9 @@ class _Looped:
             self.places[param] = same
 
     def _values(self) -> dict[Slot, Slot | None]:
-        """What each parameter of the group is in all turns: one of the function's own parameters or a constant; None if it is
+        """What each parameter of the group is in all iterations: one of the function's own parameters or a constant; None if it is
         not always the same."""
-        held: dict[Slot, Slot | None] = {p: p for p in self.start.params}
+        sources: dict[Slot, Slot | None] = {p: p for p in self.start.params}
         moves = [
             (source.resolve(), target)
             for s in self.ends
@@ -111,13 +111,13 @@ class _Looped:
         while changed:
             changed = False
             for source, target in moves:
-                if source.kind == PARAM and source not in held:
+                if source.kind == PARAM and source not in sources:
                     continue  # not known yet: another round will tell
-                value = held[source] if source.kind == PARAM else source if source.kind == CONSTANT else None
-                if target not in held or (held[target] is not value and held[target] is not None):
-                    held[target] = None if target in held else value
+                value = sources[source] if source.kind == PARAM else source if source.kind == CONSTANT else None
+                if target not in sources or (sources[target] is not value and sources[target] is not None):
+                    sources[target] = None if target in sources else value
                     changed = True
-        return held
+        return sources
 
     def build(self) -> HostFunction:
         f = self.start
@@ -138,7 +138,7 @@ class _Looped:
                     stack += [(s.other, branch.other, ends and at == last), (s.then, branch.then, ends and at == last)]
                     out.append(branch)
                 elif isinstance(s, CallFunction) and s in self.ends:
-                    out += self._turn(s)
+                    out += self._iteration(s)
                 else:
                     out.append(self._copy(s))
         return made
@@ -164,8 +164,8 @@ class _Looped:
             self.places[slot] = Slot(slot.name, slot.shape, slot.dtype)
         return self.places[slot]
 
-    def _turn(self, s: CallFunction) -> list[Step]:
-        """A call as what leads to the next turn."""
+    def _iteration(self, s: CallFunction) -> list[Step]:
+        """A call as what leads to the next iteration."""
         number = self.number[s.function]
         params = self.members[number].params
         moves = {self.carried[p]: self._place(x) for x, p in zip(s.inputs, params) if p in self.carried}
@@ -187,9 +187,9 @@ def parallel_moves(moves: Mapping[Slot, Slot]) -> list[CopySlot]:
     while sources:
         if not free:
             target = next(iter(sources))
-            held = Slot(f"{target.name}_before", target.shape, target.dtype)
-            made.append(CopySlot(target, held))
-            sources.update({t: held for t, s in sources.items() if s is target})
+            before = Slot(f"{target.name}_before", target.shape, target.dtype)
+            made.append(CopySlot(target, before))
+            sources.update({t: before for t, s in sources.items() if s is target})
             free.append(target)
         target = free.pop(0)
         source = sources.pop(target)

@@ -110,7 +110,7 @@ class _Frame:
         """Steps in order, a kernel's stages each counted as one; a branch's results live from its beginning, what a loop
         carries from its beginning to its end.
 
-        A turn ends with the arm that it ends in: nothing of the arms beside and of the bodies after that is run any more.
+        An iteration ends with the arm that it ends in: nothing of the arms beside and of the bodies after that is run any more.
         """
         stack: list[tuple[Any, bool]] = []
         self._enter(stack, self.function.body, True)
@@ -146,7 +146,7 @@ class _Frame:
             self.clock += 1
 
     def _enter(self, stack: list[tuple[Any, bool]], body: Sequence[Step], ends: bool) -> None:
-        """Puts a body onto the stack; where a turn may end with it, between marks."""
+        """Puts a body onto the stack; where an iteration may end with it, between marks."""
         if ends:
             stack.append((lambda: self.moves.leave(self.clock), False))
         stack.extend((s, ends and n == 0) for n, s in enumerate(reversed(body)))
@@ -156,9 +156,9 @@ class _Frame:
     def _touch(self, slot: Slot, at: int, reads: bool = False) -> None:
         slot = slot.resolve()
         if slot.kind == TEMP:
-            held = self.intervals.setdefault(slot, Interval(align(slot.nbytes), at, at))
-            held.first = min(held.first, at)
-            held.last = max(held.last, at)
+            interval = self.intervals.setdefault(slot, Interval(align(slot.nbytes), at, at))
+            interval.first = min(interval.first, at)
+            interval.last = max(interval.last, at)
             if reads:
                 self.moves.read(slot, at)
 

@@ -164,7 +164,7 @@ class _Over:
 
     def __init__(self, axes: Sequence[Axis], buffers: dict[Tensor, Buffer] | None = None) -> None:
         self._buffers = buffers or {}
-        self._held: dict[Tensor, Buffer] = {}
+        self._accumulators: dict[Tensor, Buffer] = {}
         self._memo: dict[Expr, Expr] = {}
         self._loops = self._open(axes)
 
@@ -185,8 +185,8 @@ class _Over:
 
     def accumulate(self, t: Tensor) -> Buffer:
         """Makes reads of `t` reads of an accumulator, which is returned."""
-        held = self._held[t] = _accumulator(t.op.bodies[t.index])  # type: ignore[attr-defined]  # what accumulates is computed, not given
-        return held
+        accumulator = self._accumulators[t] = _accumulator(t.op.bodies[t.index])  # type: ignore[attr-defined]  # what accumulates is computed, not given
+        return accumulator
 
     def map(self, stores: Sequence[Store]) -> list[AnyForm]:
         """The stores, for every step of the axes."""
@@ -214,9 +214,9 @@ class _Over:
     def _change(self, e: Expr) -> Expr:
         if not isinstance(e, Load) or isinstance(e.source, Buffer):
             return e
-        held = self._held.get(e.source)
-        if held is not None:
-            return cast(held[()], e.dtype)
+        accumulator = self._accumulators.get(e.source)
+        if accumulator is not None:
+            return cast(accumulator[()], e.dtype)
         return Load(self._buffers[e.source], e.indices)
 
     def _finish(self, simplify: Simplifier, stores: Sequence[Store]) -> tuple[Store, ...]:

@@ -1,7 +1,7 @@
 """Places in memory for intervals of time: no two that are alive at once overlap, and little is wasted.
 
-Offsets are chosen greedily, larger first, each at the lowest place free for its interval (best of several orders, then of a
-bounded number of seeded exchanges).
+Offsets are chosen greedily by size (Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020): larger
+first, each at the lowest place free for its interval; the best of several orders, then of a bounded number of seeded exchanges.
 """
 
 from __future__ import annotations

@@ -71,19 +71,19 @@ def _lower(stage: Stage, buffers: dict[Tensor, Buffer]) -> Stmt:
     return loops_over(op.axes, nest)
 
 
-def _reduce(bodies: Sequence[Expr], read, held: Sequence[Load]) -> Stmt:
-    """Sets the elements `held` to the identity and runs the reduction on them."""
+def _reduce(bodies: Sequence[Expr], read, elements: Sequence[Load]) -> Stmt:
+    """Sets the elements `elements` to the identity and runs the reduction on them."""
     first = bodies[0]
     assert isinstance(first, Reduce)
-    types = [e.dtype for e in held]
-    init = [Store(e.source, e.indices, v) for e, v in zip(held, first.reducer.identity(types))]
-    new = first.reducer.combine(tuple(held), tuple(cast(read(s), d) for s, d in zip(first.sources, types)))
+    types = [e.dtype for e in elements]
+    init = [Store(e.source, e.indices, v) for e, v in zip(elements, first.reducer.identity(types))]
+    new = first.reducer.combine(tuple(elements), tuple(cast(read(s), d) for s, d in zip(first.sources, types)))
     update: Stmt
-    if len(held) == 1:
-        update = Store(held[0].source, held[0].indices, new[0])
+    if len(elements) == 1:
+        update = Store(elements[0].source, elements[0].indices, new[0])
     else:
-        values = [Var(f"v_{e.source.name}", e.dtype) for e in held]
-        update = seq([Store(e.source, e.indices, v) for e, v in zip(held, values)])
+        values = [Var(f"v_{e.source.name}", e.dtype) for e in elements]
+        update = seq([Store(e.source, e.indices, v) for e, v in zip(elements, values)])
         for v, e in zip(reversed(values), reversed(new)):
             update = Let(v, e, update)
     if first.condition is not None:

@@ -1,7 +1,7 @@
 """Values that lie in one place of a frame, one after the other.
 
 An output of a kernel may take the place of an input that dies with it, where the kernel reads each element before it writes it.
-A value that moves to a loop's slot for the next turn may be computed there, where nothing in the turn reads the slot any more.
+A value that moves to a loop's slot for the next iteration may be computed there, where nothing in the iteration reads the slot any more.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class _Making:
 class Moves:
     """What a walk over a function's steps tells of the slots that a loop carries.
 
-    Times are those of the intervals. The arms in which a turn may end (arms of a branch that is a body's last step, and bodies
-    themselves) lie in each other; what comes after an arm is not run in the same turn.
+    Times are those of the intervals. The arms in which an iteration may end (arms of a branch that is a body's last step, and bodies
+    themselves) lie in each other; what comes after an arm is not run in the same iteration.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Moves:
             times.sort()
 
     def reads_after(self, slot: Slot, at: int) -> list[int]:
-        """When a slot may be read at that time or later in the same turn."""
+        """When a slot may be read at that time or later in the same iteration."""
         times = self._reads.get(slot, [])
         arm = self._arms[bisect_right(self._begun, at) - 1]
         return times[bisect_left(times, at) : bisect_right(times, self._ends[arm])]
@@ -127,7 +127,7 @@ def share_moved(
 ) -> None:
     """Puts values that move to slots of a loop into the places of those slots, in `group`, where that changes nothing.
 
-    A value may lie in a slot from when it is begun on if the turn does not read the slot from then on, but for the kernel
+    A value may lie in a slot from when it is begun on if the iteration does not read the slot from then on, but for the kernel
     that makes it in place, and if nothing else is put there meanwhile.
     """
     moves.sort()

@@ -146,17 +146,19 @@ class _Planner:
     def run(self) -> StoragePlan:
         wanted = self._count_readers()
         references = {e: tuple(t.readers for t in tokens) for e, tokens in wanted.items()}
-        held: dict[Expr, list[Token]] = {}
+        assigned: dict[Expr, list[Token]] = {}
         for p in self.function.params:
-            held[p] = [self.tokens.keep(t) for t in wanted[p]]
+            assigned[p] = [self.tokens.keep(t) for t in wanted[p]]
         for e in self.order:
             if isinstance(e, Constant):
-                held[e] = [self.tokens.keep(t) for t in wanted[e]]
+                assigned[e] = [self.tokens.keep(t) for t in wanted[e]]
             elif isinstance(e, Call):
                 if not is_call_to(e, "on_device"):
-                    held[e] = self._call(e, wanted[e], [t for a in e.args for t in held.get(self._origin(a), ())])
+                    assigned[e] = self._call(
+                        e, wanted[e], [t for a in e.args for t in assigned.get(self._origin(a), ())]
+                    )
             else:
-                self._pass_on(e, held)
+                self._pass_on(e, assigned)
         storage = {
             e: Storage(
                 tuple(t.id for t in tokens),
@@ -164,7 +166,7 @@ class _Planner:
                 tuple(t.device for t in tokens),
                 references[e],
             )
-            for e, tokens in held.items()
+            for e, tokens in assigned.items()
             if tokens or isinstance(e, Tuple | TupleGetItem)
         }
         pieces = tuple(Piece(t.id, t.largest, t.device) for t in self.tokens.made)
@@ -172,34 +174,34 @@ class _Planner:
 
     def _count_readers(self) -> dict[Expr, list[Token]]:
         """A token for every value, none shared, and how many calls read it (the function's result is read once more)."""
-        held: dict[Expr, list[Token]] = {}
+        assigned: dict[Expr, list[Token]] = {}
         for e in (*self.function.params, *self.order):
             if isinstance(e, Call | Constant) or e in self.function.params:
-                if e not in held and not is_call_to(e, "on_device"):
+                if e not in assigned and not is_call_to(e, "on_device"):
                     device = self.devices.get(e)
-                    held[e] = [Token(_tensor_bytes(t), device) for t in _tensors(e.checked_type)]
+                    assigned[e] = [Token(_tensor_bytes(t), device) for t in _tensors(e.checked_type)]
             else:
-                self._pass_on(e, held)
+                self._pass_on(e, assigned)
         for e in self.order:
             if isinstance(e, Call) and not is_call_to(e, "on_device"):
                 for a in e.args:
-                    for token in held.get(self._origin(a), ()):
+                    for token in assigned.get(self._origin(a), ()):
                         token.readers += 1
-        for token in self._tokens(self.function.body, held):
+        for token in self._tokens(self.function.body, assigned):
             token.readers += 1
-        return held
+        return assigned
 
-    def _pass_on(self, e: Expr, held: dict[Expr, list[Token]]) -> None:
+    def _pass_on(self, e: Expr, assigned: dict[Expr, list[Token]]) -> None:
         """Notes the tokens of an expression that only hands values on."""
         if isinstance(e, Tuple):
-            held[e] = [t for f in e.fields for t in self._tokens(f, held)]
+            assigned[e] = [t for f in e.fields for t in self._tokens(f, assigned)]
         elif isinstance(e, TupleGetItem):
             t = e.tuple.checked_type
             assert isinstance(t, TupleType)
-            held[e] = self._tokens(e.tuple, held)[t.leaves_of(e.index)]
+            assigned[e] = self._tokens(e.tuple, assigned)[t.leaves_of(e.index)]
         elif isinstance(e, Let):
-            held[e.var] = self._tokens(e.value, held)
-            held[e] = self._tokens(e.body, held)
+            assigned[e.var] = self._tokens(e.value, assigned)
+            assigned[e] = self._tokens(e.body, assigned)
         elif not isinstance(e, Var | GlobalVar | Op | Function):
             raise IrError(
                 f"{type(e).__name__} has no place in a storage plan, which is for straight-line functions", e.span
@@ -218,10 +220,10 @@ class _Planner:
             self.tokens.release_if_unread(token)
         return tokens
 
-    def _tokens(self, e: Expr, held: Mapping[Expr, list[Token]]) -> list[Token]:
+    def _tokens(self, e: Expr, assigned: Mapping[Expr, list[Token]]) -> list[Token]:
         """The tokens of a value; functions are in no memory."""
         e = self._origin(e)
-        return [] if isinstance(e.checked_type, FuncType) else held[e]
+        return [] if isinstance(e.checked_type, FuncType) else assigned[e]
 
     def _origin(self, e: Expr) -> Expr:
         """The expression whose value this is, behind devices and variables that a `let` binds."""

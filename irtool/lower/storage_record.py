@@ -79,9 +79,9 @@ def _values(module: Module, planned: StoragePlan) -> Iterator[dict[str, Any]]:
     for e in dict.fromkeys((*f.params, *order)):
         if e not in planned.storage or e in bound or not isinstance(e, Var | Constant | Call):
             continue
-        held = planned[e]
+        storage = planned[e]
         leaves = list(tuple_leaves(e.known_type))
-        tensors = zip(leaves, held.ids, held.devices, held.references, strict=True)
+        tensors = zip(leaves, storage.ids, storage.devices, storage.references, strict=True)
         for n, (t, i, device, references) in enumerate(tensors):
             yield {
                 "value": f"%{e.name}" if isinstance(e, Var) else names.get(e, ""),

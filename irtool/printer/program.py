@@ -124,8 +124,8 @@ class _HostPrinter:
                 stack += reversed(inner)
             elif isinstance(s, Loop):
                 inner = [(f"loop ({self._all(s.carried)}) {{", depth)]
-                for n, turn in enumerate(s.bodies):
-                    inner += [(f"body {n} {{", depth + 1), *((x, depth + 2) for x in turn), ("}", depth + 1)]
+                for n, body in enumerate(s.bodies):
+                    inner += [(f"body {n} {{", depth + 1), *((x, depth + 2) for x in body), ("}", depth + 1)]
                 stack += reversed([*inner, ("}", depth)])
             else:
                 self.lines.append("  " * depth + self._step(s))

@@ -12,7 +12,7 @@ from .guards import bounded_loop
 
 
 def lower_factor(b: Block[Reduction], form: Reduction, f: Factor) -> Stmt:
-    """The reduction of a block, in the vectors of its `Factor`: whole turns, vectors that are left, single steps that are left."""
+    """The reduction of a block, in the vectors of its `Factor`: whole iterations, vectors that are left, single steps that are left."""
     assert isinstance(form.update, Binary)
     op, source = form.update.op, form.update.b
     extent = b.find(f.loop)[1]

@@ -91,14 +91,14 @@ def _row_major_slots(program: Program) -> set[Slot]:
 def _choose(
     s: RunKernel, preferred: dict[Buffer, LayoutPreference], chosen: dict[Slot, LayoutPreference], plain: set[Slot]
 ) -> None:
-    held: dict[Buffer, LayoutPreference] = {}
+    layouts: dict[Buffer, LayoutPreference] = {}
     for slot, b in zip(s.inputs, s.kernel.inputs):
         if slot.resolve() in chosen:
-            held[b] = chosen[slot.resolve()]
+            layouts[b] = chosen[slot.resolve()]
     for b in s.kernel.outputs:
         if b in preferred:
-            held[b] = preferred[b]
-    after = propagate(s.kernel, held)
+            layouts[b] = preferred[b]
+    after = propagate(s.kernel, layouts)
     for slot, b in zip(s.outputs, s.kernel.outputs):
         slot = slot.resolve()
         preference = after.get(b)
@@ -126,25 +126,25 @@ def _specialise(
     packed: dict[tuple[Slot, Layout], Slot],
 ) -> None:
     kernel = s.kernel
-    held: dict[Buffer, LayoutPreference] = {}
+    layouts: dict[Buffer, LayoutPreference] = {}
     for n, (slot, b) in enumerate(zip(s.inputs, kernel.inputs)):
         slot = slot.resolve()
         wanted = blocks.get(b) or shared.get(slot)
         if wanted is not None:
-            held[b] = wanted
+            layouts[b] = wanted
             layout = blocked(_shape(b, wanted), wanted.axis, wanted.factor)
             if (slot, layout) not in packed:
                 packed[slot, layout] = _packed(slot, _shape(b, wanted), layout, _packed_name(slot, packed))
             s.inputs[n] = packed[slot, layout]
         elif slot in chosen:
-            held[b] = chosen[slot]
+            layouts[b] = chosen[slot]
     for slot, b in zip(s.outputs, kernel.outputs):
         if slot.resolve() in chosen:
-            held[b] = chosen[slot.resolve()]
-    inner = _inner_layouts(kernel, held)
-    key = (id(kernel), tuple(held.get(b) for b in kernel.params))
+            layouts[b] = chosen[slot.resolve()]
+    inner = _inner_layouts(kernel, layouts)
+    key = (id(kernel), tuple(layouts.get(b) for b in kernel.params))
     if key not in variants:
-        variants[key] = _variant(kernel, {**held, **inner}, sum(1 for k in variants if k[0] == id(kernel)))
+        variants[key] = _variant(kernel, {**layouts, **inner}, sum(1 for k in variants if k[0] == id(kernel)))
     s.kernel = variants[key]
 
 
@@ -179,8 +179,8 @@ def _shape(b: Buffer, preference: LayoutPreference) -> tuple[int, ...]:
     return tuple(preference.padded or d if n == preference.axis else d for n, d in enumerate(b.shape))
 
 
-def _inner_layouts(kernel: Kernel, held: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
-    after = propagate(kernel, held)
+def _inner_layouts(kernel: Kernel, layouts: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
+    after = propagate(kernel, layouts)
     params = set(kernel.params)
     return {b: w for b, w in after.items() if b not in params and b.scope == Scope.GLOBAL and _worthwhile(b, w)}
 

@@ -194,7 +194,7 @@ def _updates(b: Block[Any], form: Reduction) -> Stmt:
 
 
 def _prefetches(b: Block[Any], unrolled: list[Loop]) -> list[Stmt]:
-    """What the updates between two turns of the innermost loop that is left ask for."""
+    """What the updates between two iterations of the innermost loop that is left ask for."""
     steps = [dict(zip((k for k, _ in unrolled), map(const, at))) for at in product(*(range(m) for _, m in unrolled))]
     return [substitute_stmt(p, here) for here in steps for p in prefetches_of(b)]
 

@@ -2,7 +2,7 @@
 
 The rows of a tile read the same elements at other steps of the window:
 
-    for t, k: acc[t] += x[t + k] * w[k]   ⇒   for each row y of x: near = x[y]; for k: acc[y - k] += near * w[k]
+    for t, k: acc[t] += x[t + k] * w[k]   ⇒   for each row y of x: cached = x[y]; for k: acc[y - k] += cached * w[k]
 
 so that every element is read from memory once for a tile, not once for each row of the window.
 """
@@ -57,15 +57,17 @@ class Sliding:
 
     def written(self, update: Store, rows: Loop, tile: Callable[[Stmt], Stmt]) -> Stmt:
         """The updates of a tile, place by place. Each place is read once, into a register."""
-        near = Buffer(f"{self.read.source.name}_near", update.buffer.shape[1:], self.read.dtype, update.buffer.scope)
+        cached = Buffer(
+            f"{self.read.source.name}_cached", update.buffer.shape[1:], self.read.dtype, update.buffer.scope
+        )
         at = update.indices[1:]
-        value = rewrite(update.value, lambda e: Load(near, at) if e is self.read else e, {})
+        value = rewrite(update.value, lambda e: Load(cached, at) if e is self.read else e, {})
         made: list[Stmt] = []
         for pairs in self.shared(rows).values():
             steps = [{rows[0]: const(t), self.loop[0]: const(k)} for t, k in sorted(pairs, key=lambda p: p[1])]
-            made.append(tile(substitute_stmt(Store(near, at, self.read), steps[0])))
+            made.append(tile(substitute_stmt(Store(cached, at, self.read), steps[0])))
             made += [tile(substitute_stmt(Store(update.buffer, update.indices, value), here)) for here in steps]
-        return Allocate(near, seq(made))
+        return Allocate(cached, seq(made))
 
 
 def choose_sliding(update: Store, rows: Loop, inner: Sequence[Loop], simplify: Simplifier) -> Sliding | None:

@@ -179,5 +179,5 @@ def _is_digit(loop: For, places: Sequence[Expr], inside: set[Expr], lets: set[Ex
         small.append((low, high))
     spread = max(h for _, h in small) - min(n for n, _ in small)
     period = math.gcd(*large)
-    turn = step * (_extent(loop) - 1) + spread
-    return spread < step and (period == 0 or turn < period)
+    span = step * (_extent(loop) - 1) + spread
+    return spread < step and (period == 0 or span < period)

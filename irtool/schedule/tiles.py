@@ -2,8 +2,8 @@
 
 A step of the reduction multiplies `a` values of one operand with `b` vectors of the other: `a * b` multiply-adds for
 `a + b` loads. The tile must fit the registers (`a * b` accumulators, the vectors, one more), have enough independent
-accumulators to hide the latency of a multiply-add, and divide the extents where it can: what is
-left over is done by narrower tiles.
+accumulators to hide the latency of a multiply-add, and divide the extents where it can: tails are done by narrower tiles. Sizes
+are computed, not searched for, as Low et al. do it (Analytical Modeling Is Enough for High-Performance BLIS, 2016).
 """
 
 from __future__ import annotations

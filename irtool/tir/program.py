@@ -131,15 +131,15 @@ class CopySlot:
 
 @dataclass(eq=False)
 class Loop:
-    """Turns of bodies, the first turn of `bodies[0]`. A turn that ends in `Again` has another one after it; one that ends
-    otherwise is the last. `carried` are the slots that hold values from one turn to the next."""
+    """Iterations of bodies, the first iteration of `bodies[0]`. An iteration that ends in `Again` has another one after it; one that ends
+    otherwise is the last. `carried` are the slots that hold values from one iteration to the next."""
 
     bodies: list[list[Any]]
     carried: list[Slot]
 
     @property
     def reads(self) -> Sequence[Slot]:
-        """What it carries: each turn reads what the last one left there."""
+        """What it carries: each iteration reads what the last one left there."""
         return self.carried
 
     @property
@@ -158,7 +158,7 @@ class Again:
 
     @property
     def reads(self) -> Sequence[Slot]:
-        """What the next turn finds as it is."""
+        """What the next iteration finds as it is."""
         return self.kept
 
     @property

@@ -198,8 +198,8 @@ class Writer:
         source, target = e.value.dtype, e.dtype
         if dtypes.is_float(source):
             if dtypes.is_float(target):
-                held = f"({value_type(target)}){value}" if value_type(source) != value_type(target) else value
-                return self._rounded(held, target)
+                converted = f"({value_type(target)}){value}" if value_type(source) != value_type(target) else value
+                return self._rounded(converted, target)
             return self.helper(Helper("to", ("float32" if source in HALVES else source, target)), value)
         if dtypes.is_float(target):
             return self._rounded(f"({value_type(target)}){value}", target)

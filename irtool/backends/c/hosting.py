@@ -54,9 +54,11 @@ class HostWriter:
         self.places.update({s: self.names.fresh(s.name) for s in function.results})
         found = steps(function.body)
         self.error = self.names.fresh("error") if any(isinstance(s, CallFunction) for s in found) else ""
-        self.turn = self.names.fresh("turn") if any(isinstance(s, Loop) and len(s.bodies) > 1 for s in found) else ""
+        self.next_body = (
+            self.names.fresh("next_body") if any(isinstance(s, Loop) and len(s.bodies) > 1 for s in found) else ""
+        )
         self.declared: list[str] = [f"  int {self.error};"] if self.error else []
-        self.declared += [f"  int {self.turn} = 0;"] if self.turn else []
+        self.declared += [f"  int {self.next_body} = 0;"] if self.next_body else []
         self.used: set[str] = set()
         self.order = _Order() if in_team else None
 
@@ -85,7 +87,7 @@ class HostWriter:
 
     def _steps(self) -> list[str]:
         """Statements by an explicit stack; a string on it is a line to write. The innermost loop's number of bodies tells how
-        the next turn is chosen."""
+        the next iteration is chosen."""
         lines: list[str] = []
         bodies = 0
         stack: list[tuple[Any, int]] = [(s, 1) for s in reversed(self.function.body)]
@@ -129,11 +131,11 @@ class HostWriter:
                 stack += [(x, depth + 1) for x in reversed(s.then)]
             elif isinstance(s, Loop):
                 bodies = len(s.bodies)
-                stack += _loop(s, depth, self.turn)
+                stack += _loop(s, depth, self.next_body)
             else:
                 assert isinstance(s, Again)
                 if bodies > 1:
-                    lines.append(f"{pad}{self.turn} = {s.body};")
+                    lines.append(f"{pad}{self.next_body} = {s.body};")
                 lines.append(f"{pad}continue;")
         if self.order is not None:
             self.order.before("", 1, lines, False)
@@ -197,12 +199,12 @@ def _is_in_place(s: CopySlot) -> bool:
     return source is target or (source.kind == target.kind == TEMP and source.offset == target.offset)
 
 
-def _loop(s: Loop, depth: int, turn: str) -> list[tuple[Any, int]]:
-    """The lines of a loop and the steps between them, last first: with one body, or with one of several in each turn."""
+def _loop(s: Loop, depth: int, next_body: str) -> list[tuple[Any, int]]:
+    """The lines of a loop and the steps between them, last first: with one body, or with one of several in each iteration."""
     if len(s.bodies) == 1:
         inner = [(x, depth + 1) for x in s.bodies[0]]
     else:
-        inner = [(f"switch ({turn}) {{", depth + 1)]
+        inner = [(f"switch ({next_body}) {{", depth + 1)]
         for n, body in enumerate(s.bodies):
             inner.append((f"case {n}:" if n < len(s.bodies) - 1 else "default:", depth + 1))
             inner += [*((x, depth + 2) for x in body), ("break;", depth + 2)]

@@ -38,7 +38,7 @@ from ..interface.names import Names
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
-from ..vectors.types import HALVES, Scalar, held, width_for
+from ..vectors.types import HALVES, Scalar, compute_dtype, width_for
 from .code import Code, Directive, print_code
 from .expression import Writer
 from .team import WORKER, Division, divide, is_shared
@@ -322,8 +322,8 @@ class KernelWriter:
         lanes = width_for(b.shape[-1])
         t = value_type(b.dtype)
         if lanes > 1:
-            t = vector_type(held(b.dtype), lanes)
-            self.vector_types[held(b.dtype), lanes] = None
+            t = vector_type(compute_dtype(b.dtype), lanes)
+            self.vector_types[compute_dtype(b.dtype), lanes] = None
         for at in product(*map(range, b.shape[:-1])):
             made = self.registers[b, at] = self.names.fresh("_".join([b.name, *map(str, at)]))
             self.code.line(f"{t} {made};")
@@ -364,7 +364,7 @@ class KernelWriter:
         self.code.open()
         for name, (dtype, width, _) in touched.items():
             array = self.spilled[name] = self.names.fresh(f"{name}_lanes")
-            t = vector_type(held(dtype), width)
+            t = vector_type(compute_dtype(dtype), width)
             self.code.lines([f"{value_type(dtype)} {array}[{width}];", f"*({t}_u *){array} = {name};"])
         v = self.expressions.declare(s.var)
         self.code.open(f"for ({self.index_type} {v} = 0; {v} < {count}; ++{v})")
@@ -373,7 +373,7 @@ class KernelWriter:
         self.code.close()
         for name, (dtype, width, written) in touched.items():
             if written:
-                self.code.line(f"{name} = *({vector_type(held(dtype), width)}_u *){self.spilled[name]};")
+                self.code.line(f"{name} = *({vector_type(compute_dtype(dtype), width)}_u *){self.spilled[name]};")
         self.code.close()
 
     def _store(self, s: Store) -> None:

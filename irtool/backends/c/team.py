@@ -37,7 +37,7 @@ TEXT = """\
 /* The threads of a run. */
 typedef struct {
   struct { int count; char apart[60]; } taken[64]; /* by thread: parts of its share of the loop that is run now */
-  int arrived, turn, asleep;
+  int arrived, generation, asleep;
 #if IRT_TEAM
   pthread_mutex_t lock;
   pthread_cond_t wake;
@@ -74,13 +74,13 @@ IRT_INLINE int irt_first(irt_worker *w, int parts) {
 IRT_INLINE void irt_wait(irt_worker *w) {
 #if IRT_TEAM
   irt_team *const team = w->team;
-  int turn, n;
+  int generation, n;
   if (!team) return;
-  turn = __atomic_load_n(&team->turn, __ATOMIC_RELAXED);
+  generation = __atomic_load_n(&team->generation, __ATOMIC_RELAXED);
   if (__atomic_add_fetch(&team->arrived, 1, __ATOMIC_ACQ_REL) == w->threads) {
     for (n = 0; n < w->threads; ++n) __atomic_store_n(&team->taken[n].count, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&team->arrived, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&team->turn, turn + 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&team->generation, generation + 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&team->asleep, __ATOMIC_SEQ_CST)) {
       pthread_mutex_lock(&team->lock);
       pthread_cond_broadcast(&team->wake);
@@ -89,7 +89,7 @@ IRT_INLINE void irt_wait(irt_worker *w) {
     return;
   }
   for (n = 0; n < 1000; ++n) {
-    if (__atomic_load_n(&team->turn, __ATOMIC_ACQUIRE) != turn) return;
+    if (__atomic_load_n(&team->generation, __ATOMIC_ACQUIRE) != generation) return;
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -98,7 +98,7 @@ IRT_INLINE void irt_wait(irt_worker *w) {
   }
   pthread_mutex_lock(&team->lock);
   __atomic_add_fetch(&team->asleep, 1, __ATOMIC_SEQ_CST);
-  while (__atomic_load_n(&team->turn, __ATOMIC_SEQ_CST) == turn) pthread_cond_wait(&team->wake, &team->lock);
+  while (__atomic_load_n(&team->generation, __ATOMIC_SEQ_CST) == generation) pthread_cond_wait(&team->wake, &team->lock);
   __atomic_sub_fetch(&team->asleep, 1, __ATOMIC_SEQ_CST);
   pthread_mutex_unlock(&team->lock);
 #else

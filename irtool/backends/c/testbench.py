@@ -74,8 +74,8 @@ def write_testbench(name: str, entry: EntryPoint, expected: Sequence[Any], has_w
         "#include <stdio.h>",
         "",
     ]
-    held = [(f"{p.name}_data", stored_type(p.slot.dtype), p.slot.size, p.slot.nbytes) for p in entry.tensors]
-    declared, prepared = room.tensors(held)
+    arrays = [(f"{p.name}_data", stored_type(p.slot.dtype), p.slot.size, p.slot.nbytes) for p in entry.tensors]
+    declared, prepared = room.tensors(arrays)
     lines += declared
     steps = []
     for p, want in zip(entry.outputs, expected):

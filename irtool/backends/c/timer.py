@@ -34,7 +34,7 @@ def write_timer(name: str, entry: EntryPoint, conditions: TimingConditions) -> s
         copies = conditions.copies(p.slot.nbytes) if n in conditions.cold else 1
         declared.append(f"static {stored_type(p.slot.dtype)} *t{n};")
         prepared += _prepared(n, p.slot, copies)
-        arguments.append(f"t{n} + (turn % {copies}u) * {_stride(p.slot)}u" if copies > 1 else f"t{n}")
+        arguments.append(f"t{n} + (round % {copies}u) * {_stride(p.slot)}u" if copies > 1 else f"t{n}")
     return "\n".join(
         [
             "#define _POSIX_C_SOURCE 199309L",
@@ -44,9 +44,9 @@ def write_timer(name: str, entry: EntryPoint, conditions: TimingConditions) -> s
             "#include <time.h>",
             "",
             *declared,
-            "static unsigned turn;",
+            "static unsigned round;",
             *_CLOCK,
-            f"static int run(void) {{ ++turn; return {entry.run}({', '.join(arguments)}); }}",
+            f"static int run(void) {{ ++round; return {entry.run}({', '.join(arguments)}); }}",
             "",
             "int main(void) {",
             *prepared,

@@ -14,7 +14,7 @@ from __future__ import annotations
 from ...tir import dtypes
 from ...tir.expr import Call
 from ..c_types import value_type
-from ..vectors.types import held
+from ..vectors.types import compute_dtype
 from . import (
     vector_conversions,
     vector_doubles,
@@ -136,7 +136,7 @@ _NEEDS: dict[str, tuple[str, ...]] = {
 def function_for(call: Call, strict: bool) -> tuple[str, tuple[int, ...]] | None:
     """The function of vectors that gives the value of a call, and which of its arguments it takes; None if there is none, or
     `strict`, none that gives what the C library gives."""
-    known = (call.name, held(call.args[0].dtype)) in FUNCTIONS
+    known = (call.name, compute_dtype(call.args[0].dtype)) in FUNCTIONS
     return vector_powers.cheapest(call) if known and (not strict or call.name in EXACT) else None
 
 

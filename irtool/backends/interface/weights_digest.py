@@ -30,16 +30,16 @@ def digest(parts: Sequence[Any]) -> int:
     import numpy as np
 
     result, size = 0, 0
-    held: list[Any] = []
+    pending: list[Any] = []
     for part in parts:
         left = memoryview(part).cast("B")
         while len(left):
             taken, left = left[: _BATCH - size], left[_BATCH - size :]
-            held.append(np.frombuffer(taken, np.uint8))
+            pending.append(np.frombuffer(taken, np.uint8))
             size += len(taken)
             if size == _BATCH:
-                result, size, held = _mix(result, held), 0, []
-    return _mix(result, held)
+                result, size, pending = _mix(result, pending), 0, []
+    return _mix(result, pending)
 
 
 def _mix(result: int, pieces: Sequence[Any]) -> int:

@@ -64,7 +64,7 @@ class HostWriter:
             b.start(enough)
         self._temporaries()
         if any(isinstance(s, Loop) for s in steps(f.body)):
-            self.turn = b.slot("i32", "turn")
+            self.next_body = b.slot("i32", "next_body")
         self._steps()
         b.ret("i32 0")
         return b.text(f"define internal i32 @{self.symbols[f.name]}({', '.join(params)}) nounwind")
@@ -119,7 +119,7 @@ class HostWriter:
                 self._loop(s, stack, heads)
             else:
                 assert isinstance(s, Again)
-                b.do(f"store i32 {s.body}, ptr {self.turn}")
+                b.do(f"store i32 {s.body}, ptr {self.next_body}")
                 b.jump(heads[-1][0])
                 b.start(b.fresh("after"))
 
@@ -133,20 +133,20 @@ class HostWriter:
         b.branch(b.value(f"icmp ne i8 {byte}, 0"), then, other)
         b.start(then)
 
-        def turn() -> None:
+        def to_other() -> None:
             b.jump(end)
             b.start(other)
 
-        stack += [lambda: b.start(end), *reversed(s.other), turn, *reversed(s.then)]
+        stack += [lambda: b.start(end), *reversed(s.other), to_other, *reversed(s.then)]
 
     def _loop(self, s: Loop, stack: list[Any], heads: list[tuple[str, int]]) -> None:
-        """Each turn is of the body whose number the last one left behind."""
+        """Each iteration is of the body whose number the last one left behind."""
         b = self.b
         head, end = b.fresh("loop"), b.fresh("end")
-        bodies = [b.fresh("turn") for _ in s.bodies]
-        b.do(f"store i32 0, ptr {self.turn}")
+        bodies = [b.fresh("body") for _ in s.bodies]
+        b.do(f"store i32 0, ptr {self.next_body}")
         b.start(head)
-        number = b.value(f"load i32, ptr {self.turn}")
+        number = b.value(f"load i32, ptr {self.next_body}")
         cases = " ".join(f"i32 {n}, label %{label}" for n, label in enumerate(bodies))
         b.do(f"switch i32 {number}, label %{end} [ {cases} ]")
         b.is_open = False

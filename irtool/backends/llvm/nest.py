@@ -15,7 +15,7 @@ from ..formulas.vector_math import function_for
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
-from ..vectors.types import HALVES, Scalar, held, width_for
+from ..vectors.types import HALVES, Scalar, compute_dtype, width_for
 from .builder import Builder
 from .expression import Expressions
 from .library import Library
@@ -135,11 +135,11 @@ class KernelWriter:
             stack += [lambda: b.start(end), s.then]
             return
 
-        def turn() -> None:
+        def to_other() -> None:
             b.jump(end)
             b.start(other)
 
-        stack += [lambda: b.start(end), s.other, turn, s.then]
+        stack += [lambda: b.start(end), s.other, to_other, s.then]
 
     def _allocate(self, buffer: Buffer) -> None:
         if buffer.scope == Scope.GLOBAL:
@@ -148,7 +148,7 @@ class KernelWriter:
             self.places[buffer] = self.b.element("i8", self.workspace, str(offset))
         elif buffer.scope == Scope.REGISTER and self.vector:
             lanes = width_for(buffer.shape[-1])
-            t = vector_type(held(buffer.dtype), lanes) if lanes > 1 else value_type(buffer.dtype)
+            t = vector_type(compute_dtype(buffer.dtype), lanes) if lanes > 1 else value_type(buffer.dtype)
             for at in product(*map(range, buffer.shape[:-1])):
                 self.registers[buffer, at] = self.b.slot(t, "_".join([buffer.name, *map(str, at)]))
         elif buffer.ndim == 0:

@@ -48,7 +48,7 @@ from .ir import (
     Unary,
     Value,
 )
-from .types import HALVES, MEMORY, Scalar, VectorType, held, vector, width_for
+from .types import HALVES, MEMORY, Scalar, VectorType, compute_dtype, vector, width_for
 
 WHOLE = {"floor", "ceil", "trunc", "round", "nearbyint", "fabs", "copysign"}
 """Of a 16-bit float these give one again: no rounding needed."""
@@ -285,10 +285,10 @@ class Lowering:
         if isinstance(value, Unary) and value.op == "is_set" and not value.named:
             value, source = value.value, "uint8"
         if source == "bool":
-            mask = self._masked(value, dtypes.bits(held(target)), body)
+            mask = self._masked(value, dtypes.bits(compute_dtype(target)), body)
             return Unary(self._type(target), "number", mask)
         if dtypes.is_float(source) and not dtypes.is_float(target):
-            if target not in ("int32", "int16", "int8") and (held(source), target) != ("float32", "uint8"):
+            if target not in ("int32", "int16", "int8") and (compute_dtype(source), target) != ("float32", "uint8"):
                 raise Scalar
             self.has_bytes = self.has_bytes or dtypes.bits(target) == 8
             value, source = self._apply("to_int32", source, value, result="int32"), "int32"
@@ -297,8 +297,8 @@ class Lowering:
             body.steps.append(value)
         self._type(source)
         made: list[Value] = [value]
-        for step in (*_between(source, held(target), self.lanes), target):
-            if held(step) != held(source):
+        for step in (*_between(source, compute_dtype(target), self.lanes), target):
+            if compute_dtype(step) != compute_dtype(source):
                 made.append(Convert(self._type(step), made[-1]))
         if len(made) == 1:  # between 16-bit floats: computed with in the same type
             return self._apply(f"round_{target}", target, value) if target in HALVES else Same(value.type, value)
@@ -398,7 +398,7 @@ class Lowering:
         if chosen is None:
             raise Scalar
         name, which = chosen
-        dtype = held(e.args[0].dtype)
+        dtype = compute_dtype(e.args[0].dtype)
         result = f"int{dtypes.bits(dtype)}" if e.dtype == "bool" else ""
         made = self._apply(name, dtype, *(args[n] for n in which), result=result)
         return made if e.name in WHOLE else self._rounded(made, e.dtype, body)

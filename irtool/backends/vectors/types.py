@@ -40,13 +40,13 @@ class VectorType(NamedTuple):
 
 def vector(dtype: str, lanes: int) -> VectorType:
     """The type that numbers of `dtype` are computed in. Raises Scalar where there is none."""
-    dtype = held(dtype)
+    dtype = compute_dtype(dtype)
     if dtype not in _DTYPES:
         raise Scalar
     return VectorType(dtype, lanes)
 
 
-def held(dtype: str) -> str:
+def compute_dtype(dtype: str) -> str:
     """The dtype that a number is computed in."""
     return "float32" if dtype in HALVES else dtype
 

@@ -85,7 +85,7 @@ def convolution(
     dilation: Sequence[int],
     groups: int,
 ) -> Any:
-    """The convolution of data in `data_layout` with weights in `kernel_layout`.
+    """The convolution of data in `data_layout` with weights in `kernel_layout`: of the shape of `out_type`, in `out_layout`.
 
     `form` is `NCHW` or of another rank, `kernel_form` `OIHW` or `GOIHW` alike. Sums go over channels, then the kernel.
     """

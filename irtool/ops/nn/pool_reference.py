@@ -47,7 +47,7 @@ def sum_windows(
     dilation: Sequence[int],
     out: Sequence[int],
 ) -> np.ndarray:
-    """The sum of each window over the last axes of `x`, padding counting as 0."""
+    """The sum of each window over the last axes of `x`, padding counting as 0: `(…, *out)`, with `len(out)` axes of windows."""
     x = pad_spatial(x, pads)
     total = np.zeros((*x.shape[: x.ndim - len(out)], *out), x.dtype)
     for tap in product(*map(range, kernel)):

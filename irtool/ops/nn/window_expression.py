@@ -109,7 +109,10 @@ def quotient(total: Any, count: Any, dtype: str) -> Any:
 
 
 def adaptive(x: Any, axes: Sequence[int], sizes: Sequence[int], average: bool) -> Any:
-    """The largest element or the mean of each of `sizes` windows that together cover the axes."""
+    """The largest element or the mean of each of `sizes` windows that together cover the axes.
+
+    The result has the shape of `x` with `sizes` in the place of its extents along `axes`.
+    """
     shape = list(x.shape)
     for axis, out in zip(axes, sizes, strict=True):
         shape[axis] = out

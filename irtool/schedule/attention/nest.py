@@ -97,7 +97,7 @@ class _Attention:
         height = self.height
         self.columns = columns
         self.padded = _padded(columns, lanes)
-        self.near = height * self.padded * 4 <= self.target.tiles_bytes
+        self.is_on_stack = height * self.padded * 4 <= self.target.tiles_bytes
         vectors = choose_tile(height, self.padded // lanes, self.target).vectors
         self.panels = Panels(columns, vectors * lanes, lanes)
         self.parts = next(n for n in range(min(count, self.target.most_parts), 0, -1) if count % n == 0)
@@ -110,12 +110,12 @@ class _Attention:
             filled = [_scheduled(f, self.target) for f in fills]
             nests = [self._around(Rows(count, extent, columns, height), extent // height, first, between, last)]
         temporaries = list(dict.fromkeys(f.stores[0].buffer for f in fills))
-        if not self.near:
+        if not self.is_on_stack:
             temporaries += [b for b in dict.fromkeys(self.scratch.values()) if b.scope == Scope.GLOBAL]
-        if extent % height and self.near:
+        if extent % height and self.is_on_stack:
             nests.append(self._around(Rows(count, extent, columns, extent % height), 0, first, between, last))
         whole = seq([*filled, *nests])
-        reason = f"{height} rows of {columns} at a time, {'on the stack' if self.near else 'in the cache'}"
+        reason = f"{height} rows of {columns} at a time, {'on the stack' if self.is_on_stack else 'in the cache'}"
         if fills:
             names = dict.fromkeys(f.stores[0].buffer.name for f in fills)
             reason += f", packed {' and '.join(names)}"
@@ -246,11 +246,11 @@ class _Attention:
                 own = self._read(form)
                 kept = {x for f in later for x in self._read(f)}
                 kept |= {self._same(x.source) for x in divided or ()}
-                held = {self.scratch[x] for x in kept if x in self.scratch}
+                in_use = {self.scratch[x] for x in kept if x in self.scratch}
                 free = [
                     x
                     for x in own
-                    if x in self.scratch and x.size == b.size and x.dtype == b.dtype and self.scratch[x] not in held
+                    if x in self.scratch and x.size == b.size and x.dtype == b.dtype and self.scratch[x] not in in_use
                 ]
                 if free and isinstance(form, Map):
                     self.scratch[b] = self.scratch[free[0]]
@@ -258,7 +258,7 @@ class _Attention:
                 shape = (self.rows.height, self.padded)
                 self.scratch[b] = (
                     Buffer(b.name if b.name != "out" else "scores", shape, b.dtype, Scope.LOCAL)
-                    if self.near
+                    if self.is_on_stack
                     else Buffer("scores", (self.parts, *shape), b.dtype, Scope.GLOBAL)
                 )
             elif b.size == self.rows.total:
@@ -290,7 +290,7 @@ class _Attention:
         t, end = Var("tile"), rows.extent - rows.height
         if not tiles:
             return For(rows.number, rows.count, Let(rows.first, const(end), body), PARALLEL)
-        if self.near:
+        if self.is_on_stack:
             body = For(t, tiles, Let(rows.first, t * rows.height, body), PARALLEL)
             return For(rows.number, rows.count, body, PARALLEL)
         tiles = -(-rows.extent // rows.height)

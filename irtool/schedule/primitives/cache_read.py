@@ -15,13 +15,13 @@ from .operands import find_operand
 
 
 @primitive
-def cache_read(b: Block[Form], operand: Load | str, loops: Sequence[Var | str], name: str = "near") -> Block[Form]:
+def cache_read(b: Block[Form], operand: Load | str, loops: Sequence[Var | str], name: str = "cached") -> Block[Form]:
     """What an operand has for the steps of some loops, the innermost ones, copied before they run.
 
     ::
 
-        for i in 4: for j in 8: out[i, j] = x[j, i]    ⇒    cache_read(x, [j, i])    for j in 8: for i in 4: near[j, i] = x[j, i]
-                                                                                     for i in 4: for j in 8: out[i, j] = near[j, i]
+        for i in 4: for j in 8: out[i, j] = x[j, i]    ⇒    cache_read(x, [j, i])    for j in 8: for i in 4: cached[j, i] = x[j, i]
+                                                                                     for i in 4: for j in 8: out[i, j] = cached[j, i]
 
     The copy has an axis for each loop named, in that order, and is made in vectors along the last. It lies on the stack.
     An operand may be named by its buffer, one of several that are read from it as `x[0]`, `x[1]`. Raises UsageError unless the loops are the innermost

@@ -27,6 +27,7 @@ def rfactor(b: Block[Form], loop: Var | str, lanes: int, vectors: int = 1) -> Bl
           for k: acc += x[i, k]    ⇒               for k_o: part[v, l] += x[i, (k_o*vectors + v)*lanes + l]
           out[i] = acc                             acc = 0 + the sum of part; the steps that are left; out[i] = acc
 
+    As TVM's and Halide's `rfactor` (Suriana, Adams and Kamil, Parallel Associative Reductions in Halide, 2017).
     Several vectors are accumulated at once, so that an addition need not wait for the one before. Sums of floating-point
     numbers are rounded in another order. Raises UsageError for an update whose order matters.
     """

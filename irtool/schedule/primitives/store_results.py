@@ -32,7 +32,7 @@ def store_transposed(b: Block[Form]) -> Block[Form]:
 
     ::
 
-        out[l, t] = acc[t, l]    ⇒    near[t, l] = acc[t, l]; out[l, 0:T] = near[0:T, l]
+        out[l, t] = acc[t, l]    ⇒    transposed[t, l] = acc[t, l]; out[l, 0:T] = transposed[0:T, l]
 
     Single elements of a vector, each in a line of memory of its own, would take longer than the reduction. Raises UsageError
     for a tile that has not two axes and the elements of a vector, or where results do not lie side by side along the first.

@@ -249,10 +249,10 @@ def _choose_width(plan: PackingPlan) -> int | None:
         return extent
     multiples = range(lanes, extent + 1, lanes)
     # What is left over must be enough for a narrow vector.
-    near = plan.most_steps(v, multiples, plan.target.stack_bytes)
-    near = next((n for n in range(near, lanes, -lanes) if not 0 < extent % n < 4), 0)
-    if near:
-        return near
+    width = plan.most_steps(v, multiples, plan.target.stack_bytes)
+    width = next((n for n in range(width, lanes, -lanes) if not 0 < extent % n < 4), 0)
+    if width:
+        return width
     if whole <= plan.target.packed_bytes:
         return extent
     few = [n for n in multiples[:4] if not 0 < extent % n < 4 and plan.nbytes((v, n)) <= plan.target.packed_bytes]

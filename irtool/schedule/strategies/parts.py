@@ -52,7 +52,7 @@ def share(b: Block[Reduction], stage: Stage, around: int) -> Block[Reduction]:
     return parallel(b, b.loops[0][0]) if around and stage.work >= stage.target.parallel_updates else b
 
 
-def is_near(b: Block[Any]) -> bool:
+def is_private(b: Block[Any]) -> bool:
     """True if every step of the loops around a block has a copy of its own, on the stack: threads may share these loops, and
     none inside."""
     return bool(b.around and b.around[-1].loops and b.around[-1].buffer.scope == Scope.LOCAL)
@@ -82,16 +82,16 @@ def schedule_band(b: Block[Reduction], chosen: Sequence[TileChoice], stage: Stag
     for name, form in fills(b):
         with copy(name):
             if isinstance(form, Reduction):
-                b = b.with_fill(name, tile_reduction(Block.of(form), next(waiting), stage.target, is_near(b)))
+                b = b.with_fill(name, tile_reduction(Block.of(form), next(waiting), stage.target, is_private(b)))
             else:
-                b = b.with_fill(name, _vectors(stage.inner(form, serial=is_near(b))))
-    return tile_reduction(b, last, stage.target, is_near(b))
+                b = b.with_fill(name, _vectors(stage.inner(form, serial=is_private(b))))
+    return tile_reduction(b, last, stage.target, is_private(b))
 
 
 def _vectors(stage: Stage) -> list[Block[Map]]:
-    turned = TiledTranspose().choose(stage)
-    if turned is not None:
-        return TiledTranspose().parts(stage, turned)
+    transposed = TiledTranspose().choose(stage)
+    if transposed is not None:
+        return TiledTranspose().parts(stage, transposed)
     straight = Elementwise().choose(stage)
     assert straight is not None
     return Elementwise().parts(stage, straight)

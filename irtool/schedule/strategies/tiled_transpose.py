@@ -3,8 +3,8 @@
     for i, j: out[i, j] = f(x[j, i])
 
     ⇒   for squares:
-          for j, i: near[j, i] = x[j, i]          (vectors along i)
-          for i, j: out[i, j] = f(near[j, i])     (vectors along j)
+          for j, i: transposed[j, i] = x[j, i]          (vectors along i)
+          for i, j: out[i, j] = f(transposed[j, i])     (vectors along j)
 
 Every line of memory is read and written at once, not one element of it at a time.
 """

@@ -122,8 +122,8 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
     rows, columns = -(-c.rows.extent // size), -(-c.columns.extent // size)
     count = c.images * rows * columns
     products = (size + TAPS - 1) ** 2
-    near: list[Tiling] = []
-    far: list[Tiling] = []
+    on_stack: list[Tiling] = []
+    in_workspace: list[Tiling] = []
     for filters in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
         if c.filters[1] % filters:
             continue
@@ -132,11 +132,13 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
             data = tiles * products * c.channel[1] * _FLOAT
             blocks = -(-count // tiles)
             if results + data <= target.tiles_bytes and _bytes(c, products) * 2 <= target.streamed_bytes:
-                near.append(Tiling(size, c.images, rows, columns, tiles, blocks, 0, filters, lanes))
+                on_stack.append(Tiling(size, c.images, rows, columns, tiles, blocks, 0, filters, lanes))
             elif results <= target.tiles_bytes:
                 bands = min(blocks, -(-(blocks * data * 2) // target.streamed_bytes))
-                far.append(Tiling(size, c.images, rows, columns, tiles, -(-blocks // bands), bands, filters, lanes))
-    return near or far
+                in_workspace.append(
+                    Tiling(size, c.images, rows, columns, tiles, -(-blocks // bands), bands, filters, lanes)
+                )
+    return on_stack or in_workspace
 
 
 def _bytes(c: Convolution, products: int) -> int:
