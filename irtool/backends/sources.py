@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,11 +59,15 @@ class Request:
         emit: how far to go, one of the backend's `emits`.
         expected: what the interpreter gives for an entry's inputs, as flat arrays; 16-bit floats as float32. Inputs are arrays
             in the order of its tensors, 16-bit floats as their bits; they are asked for only if this machine can hold them.
+        folder: an empty folder in which `emit` may begin what `build` is to do there; None: it writes only.
+        held: what is to be ended where the build ends before its time.
     """
 
     name: str
     emit: str
     expected: Callable[[HostFunction, Iterable[Any]], list[Any]]
+    folder: Path | None = None
+    held: ExitStack = field(default_factory=ExitStack)
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -54,31 +55,34 @@ def emit_files(
     if missing:
         raise IrError(missing)
     lowered = time.perf_counter()
-    request = Request(name, options.emit, lambda f, inputs: _expected(source, options.entries[0], f, inputs))
-    sources = backend.emit(program, request)
-    made = Emission(
-        dict(sources.files),
-        {e.function.name: e.function for e in sources.entries},
-        {**make_report(program, name, sources), **sources.report},
-        weights=sources.weights,
-        prepared=prepared,
-    )
-    if options.emit == "mlf":
-        from .model_library import pack
+    with ExitStack() as held:
+        request = Request(
+            name, options.emit, lambda f, inputs: _expected(source, options.entries[0], f, inputs), scratch, held
+        )
+        sources = backend.emit(program, request)
+        made = Emission(
+            dict(sources.files),
+            {e.function.name: e.function for e in sources.entries},
+            {**make_report(program, name, sources), **sources.report},
+            weights=sources.weights,
+            prepared=prepared,
+        )
+        if options.emit == "mlf":
+            from .model_library import pack
 
-        archive = f"{name}.tar"
-        pack(scratch / archive, made, sources, program, prepared, given, options)
-        made.files = {archive: scratch / archive}
-        made.weights = ""
-    else:
-        try:
-            built = backend.build(sources, request, scratch)
-        except ToolError as error:
-            made.failure = error
-            made.files |= sources.units  # the compiler's message speaks of these
-            return made
-        made.files |= built.files
-        made.library, made.program, made.notes = built.library, built.program, built.notes
+            archive = f"{name}.tar"
+            pack(scratch / archive, made, sources, program, prepared, given, options)
+            made.files = {archive: scratch / archive}
+            made.weights = ""
+        else:
+            try:
+                built = backend.build(sources, request, scratch)
+            except ToolError as error:
+                made.failure = error
+                made.files |= sources.units  # the compiler's message speaks of these
+                return made
+            made.files |= built.files
+            made.library, made.program, made.notes = built.library, built.program, built.notes
     made.report["storage"] = storage_report(prepared, options.entries)
     made.report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
     return made

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 import irtool
+from irtool.backends.c.nest import KernelWriter
 from irtool.backends.toolchain.compiler import Compiler
+from irtool.backends.toolchain.objects import Objects
 from irtool.diagnostics import ToolError, UsageError
 from tests.driver.programs import dense, parse, run
 
@@ -61,13 +64,11 @@ def test_vectors_follow_the_processor(mcpu: str, vector: int) -> None:
 
 @pytest.mark.parametrize(("macros", "spared"), [("GNUC", True), ("GNUC clang", False), ("TINYC", False)])
 def test_gcc_alone_is_spared_work_that_finds_nothing(
-    macros: str, spared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    macros: str, spared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = "".join(f"#define __{m}__ 1\n" for m in macros.split())
     monkeypatch.setattr("irtool.backends.toolchain.compiler.read_macros", lambda full: (said, ""))
-    ran: list[str] = []
-    monkeypatch.setattr(Compiler, "_run", lambda self, jobs, folder: ran.extend(*jobs))
-    Compiler(mcpu="none").objects(["a.c"], tmp_path)
+    ran = Compiler(mcpu="none").object_command("a.c", "a.o")
     assert ("-fno-tree-ccp" in ran) == spared and ran[-1] == "a.c"
 
 
@@ -112,3 +113,31 @@ def test_strict_mathematics_against_fast(tmp_path: Path) -> None:
     for math in ("fast", "strict"):
         irtool.build(m, out_dir=tmp_path, math=math, emit="exe", testbench=True)
         assert run(tmp_path / "model").returncode == 0
+
+
+def test_units_are_compiled_while_others_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first unit is handed to the compiler before the last kernel is written, and the library does not depend on when."""
+    monkeypatch.setattr("irtool.backends.c.backend.UNIT_LENGTH", 1)
+    told: list[str] = []
+    add, write = Objects.add, KernelWriter.write
+    monkeypatch.setattr(Objects, "add", lambda self, source, content: (told.append(source), add(self, source, content)))
+    monkeypatch.setattr(KernelWriter, "write", lambda self: (told.append("kernel"), write(self))[1])
+    body = "nn.softmax(cumsum(nn.softmax(%x), axis=1) * 2f)"
+    m = parse(f"def @main(%x: Tensor[(3, 5), float32]) {{ {body} }}")
+    for folder in ("a", "b"):
+        irtool.build(m, out_dir=tmp_path / folder, mcpu="none")
+    assert (tmp_path / "a" / "model.so").read_bytes() == (tmp_path / "b" / "model.so").read_bytes()
+    assert told.index("model_part1.c") < len(told) - 1 - told[::-1].index("kernel")
+
+
+def test_what_is_compiled_ends_with_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build that fails between its first unit and its last one leaves no compiler behind."""
+    command = ["sh", "-c", "echo $$ > started; exec sleep 60"]
+    monkeypatch.setattr(Compiler, "object_command", lambda self, source, target: command)
+    with pytest.raises(KeyError), Objects(Compiler(), tmp_path) as objects:
+        objects.add("a.c", b"int a;")
+        while not (tmp_path / "started").exists() or not (tmp_path / "started").read_text():
+            time.sleep(0.01)
+        raise KeyError
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "started").read_text()), 0)

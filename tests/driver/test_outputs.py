@@ -60,8 +60,8 @@ def test_pieces_are_the_same_program(tmp_path: Path) -> None:
     program = lower_module(prepared)
     schedule_program(program, Compiler().machine())
     plan_memory(program)
-    whole, cut = write_program(program), write_program(program, pieces=4)
-    assert len(whole.pieces) == 1 and len(cut.pieces) == 4 and whole.source == cut.source
+    whole, cut = write_program(program), write_program(program, unit_length=1)
+    assert len(whole.units) == 1 and len(cut.units) == 4 and whole.source == cut.source
     (tmp_path / "model.h").write_text(cut.header)
     (tmp_path / "main.c").write_text(
         '#include "model.h"\n#include <stdio.h>\nint main(void) {\n  float x[15], y[15];\n  int i;\n'
@@ -69,11 +69,10 @@ def test_pieces_are_the_same_program(tmp_path: Path) -> None:
         '  if (model_run(x, y)) return 1;\n  for (i = 0; i < 15; ++i) printf("%.9g ", (double)y[i]);\n  return 0;\n}\n'
     )
     outputs = []
-    for pieces in (whole.pieces, cut.pieces):
-        names = [f"p{n}.c" for n in range(len(pieces))]
-        for name, text in zip(names, pieces, strict=True):
+    for units in (whole.units, cut.units):
+        for name, text in units.items():
             (tmp_path / name).write_text(text)
-        outputs.append(run(compile_c(tmp_path, "main", "main.c", *names)).stdout)
+        outputs.append(run(compile_c(tmp_path, "main", "main.c", *units, *Compiler().processor_flags)).stdout)
     assert outputs[0] == outputs[1]
     x = (np.arange(15, dtype="float32") * np.float32(0.1)).reshape(3, 5)
     np.testing.assert_allclose(np.array(outputs[0].split(), "float32"), irtool.evaluate(m, [x]).ravel(), rtol=1e-4)

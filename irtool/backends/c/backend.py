@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from ..interface.names import Names
 from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, split_words
 from ..toolchain.levels import PORTABLE, Level, find_levels
+from ..toolchain.objects import Objects
 from ..toolchain.processor import processor_name, thread_count
 from .banner import Origin
 from .build_file import KINDS, write_build_file
@@ -26,6 +26,7 @@ from .program import CText, write_program
 from .testbench import fixed_input, write_testbench
 from .timer import write_timer
 from .tvm_interface import interface_stem, write_tvm_interface
+from .units import UNIT_LENGTH
 
 SANITIZERS = ("address", "undefined", "leak", "thread", "memory")
 """What `sanitize` may name; a compiler need not have all of them."""
@@ -38,11 +39,12 @@ _TIMED = "kernel"
 @dataclass
 class CSources(Sources):
     """The sources with what the compiler needs to know of them: `beside` are further sources of the library, `main` is that of
-    the program."""
+    the program, `objects` has those that are being compiled already."""
 
     text: CText | None = None
     beside: tuple[str, ...] = ()
     main: str = ""
+    objects: Objects | None = None
 
 
 @backend("c")
@@ -148,8 +150,8 @@ class C(Backend):
             name = self.mcpu if self.mcpu not in ("", "none") else self.compiler.processor
         return f"{name}, {thread_count()} threads" if self.openmp else name
 
-    def translate(self, program: Program, name: str) -> CText:
-        """The program as C text."""
+    def translate(self, program: Program, name: str, objects: Objects | None = None) -> CText:
+        """The program as C text; its units of kernels are added to `objects` as they are written."""
         beside = [f"{interface_stem(name)}.c"] if self.api == "tvm" else []
         levels = self.levels if program.lesser else ()
         vectors = [(level.name, 8 * level.machine.vector_bytes) for level in levels]
@@ -159,16 +161,20 @@ class C(Backend):
             name,
             self.weights,
             math=self.math,
-            pieces=_pieces(program),
+            unit_length=UNIT_LENGTH,
             origin=origin,
             verify_weights=self.verify_weights,
             levels=levels,
             threads=self.openmp,
+            unit_done=lambda unit, text: objects.add(unit, text.encode()) if objects is not None else None,
         )
 
     def emit(self, program: Program, request: Request) -> CSources:
         name = request.name
-        text = self.translate(program, name)
+        objects = None
+        if request.folder is not None and request.emit in _TARGETS:
+            objects = request.held.enter_context(Objects(self.compiler, request.folder))
+        text = self.translate(program, name, objects)
         entry = text.entries[0]
         files: dict[str, list[Any]] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
         weights = f"{name}.bin" if text.weights else ""
@@ -203,10 +209,11 @@ class C(Backend):
             text.kernel_names,
             weights,
             {"compile": text.compile_line, "sanitize": list(self.sanitize)},
-            {_unit(name, n, text): [u.encode()] for n, u in enumerate(text.pieces)},
+            {unit: [u.encode()] for unit, u in text.units.items()},
             text,
             tuple(beside),
             main,
+            objects,
         )
 
     def timing(self, program: Program, conditions: TimingConditions) -> TimingJob:
@@ -222,25 +229,24 @@ class C(Backend):
 
     def build(self, sources: Sources, request: Request, folder: Path) -> Built:
         assert isinstance(sources, CSources)
-        name = request.name
-        target = {"so": f"{name}.so", "obj": f"{name}.o", "exe": name}.get(request.emit)
-        if target is None:
+        target = _TARGETS.get(request.emit, "").format(request.name)
+        if not target:
             return Built()
-        beside = [*sources.beside, *([sources.main] if request.emit == "exe" else [])]
-        for file, content in {**sources.files, **sources.units}.items():
-            if file.endswith(".h") or file in beside or file in sources.units:
+        for file, content in sources.files.items():
+            if file.endswith(".h"):
                 (folder / file).write_bytes(b"".join(content))
-        compiler = self.compiler
-        objects = compiler.objects([*sources.units, *beside], folder)
-        compiler.link(request.emit, objects, target, folder)
+        units = {**sources.units, **{n: sources.files[n] for n in sources.beside}}
+        if request.emit == "exe":
+            units[sources.main] = sources.files[sources.main]
+        with sources.objects or Objects(self.compiler, folder) as objects:
+            for file, content in units.items():
+                if file not in objects:
+                    objects.add(file, b"".join(content))
+            made = objects.finish()
+        self.compiler.link(request.emit, [made[file] for file in units], target, folder)
         built = {target: folder / target}
         return Built(built, target if request.emit == "so" else "", target if request.emit == "exe" else "")
 
 
-def _pieces(program: Program) -> int:
-    """How many translation units to ask for: the kernels decide; the writer makes no more than there are kernels."""
-    return min(4 * (os.cpu_count() or 1), max(1, len(program.kernels) // 3))
-
-
-def _unit(name: str, n: int, text: CText) -> str:
-    return f"{name}.c" if len(text.pieces) == 1 else f"{name}_part{n}.c"
+_TARGETS = {"so": "{}.so", "obj": "{}.o", "exe": "{}"}
+"""What is built, by how far a build goes."""

@@ -80,7 +80,6 @@ class KernelWriter:
         self,
         kernel: Kernel,
         name: str,
-        support: dict[Helper, None],
         strict: bool = False,
         has_twin: bool = True,
         in_team: bool = False,
@@ -98,8 +97,8 @@ class KernelWriter:
         wide = any(b.size >= _INDEX_LIMIT for b in all_buffers(kernel))
         self.index_type = "int64_t" if wide else "int32_t"
         self.simplify = Simplifier(loop_bounds(kernel))
-        self.expressions = Writer(self.names, self.simplify, self._load, support, self.index_type)
-        self.support = support
+        self.support: dict[Helper, None] = {}
+        self.expressions = Writer(self.names, self.simplify, self._load, self.support, self.index_type)
         self.code = Code()
         self.used: set[str] = set()
         """Names of parameters that the body mentions."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...tir import dtypes
 from ...tir.program import Program, RunKernel, Slot, constants_in_use, steps
 from ..formulas import vector_math, vector_types
-from ..formulas.support import INLINE, Helper, definitions
+from ..formulas.support import INLINE, definitions
 from ..interface import weights_file
 from ..interface.comment import comment
 from ..interface.entry import EntryPoint, entry_points, write_header
@@ -23,6 +23,7 @@ from .banner import Origin
 from .hosting import HostWriter
 from .nest import KernelWriter
 from .team import REGION_WORK, TEXT, count_threads, run_together, runs_in_teams, shared_work
+from .units import Named, Units
 from .variant import Variant, section
 
 
@@ -35,7 +36,7 @@ class CText:
         source: `NAME.c`, the whole program.
         constants: `NAME_weights.c`, or empty.
         weights: buffers that make up `NAME.bin`, or empty.
-        pieces: the same program as `source` and `constants`, as translation units that are compiled side by side.
+        units: the same program as `source` and `constants`, as translation units that are compiled side by side, by file name.
         entries: the entry points, `NAME_run` first.
         identifiers: what each parameter of the entry is called in C.
         kernel_names: what each kernel is called in C.
@@ -48,7 +49,7 @@ class CText:
     source: str
     constants: str
     weights: list[Any]
-    pieces: list[str]
+    units: dict[str, str]
     entries: list[EntryPoint]
     identifiers: dict[str, str]
     kernel_names: dict[str, str] = field(default_factory=dict)
@@ -68,11 +69,12 @@ def write_program(
     keep: str = "auto",
     stack_frames: int | None = None,
     math: str = "fast",
-    pieces: int = 1,
+    unit_length: int = 0,
     origin: Origin | None = None,
     verify_weights: bool = True,
     levels: Sequence[Level] = (),
     threads: bool = False,
+    unit_done: Callable[[str, str], None] = lambda name, text: None,
 ) -> CText:
     """The C of a program.
 
@@ -83,13 +85,16 @@ def write_program(
         stack_frames: how many frames of its recursive functions the static arena has room for; if not given, 64, or
             as many as fit into 256 KB where they are small. Loops (tail calls) need one.
         math: `fast` for own vectorized functions, `strict` for libm.
-        pieces: into how many translation units to cut the program at most.
+        unit_length: characters of kernels in a translation unit; 0: the program is a single one.
         verify_weights: weights that are loaded from a file are checked against their digest.
         origin: what the comment at the beginning of each file says.
         levels: of processors, lowest first: what `program.lesser`, last first, and the program itself are made for.
         threads: it will be compiled with OpenMP: a run is one parallel region, where its loops allow that.
+        unit_done: gets the file name and the text of each unit of kernels as soon as it is written.
     """
-    return _Writer(program, name, keep, stack_frames, math, pieces, origin, verify_weights, levels, threads).write()
+    return _Writer(
+        program, name, keep, stack_frames, math, unit_length, origin, verify_weights, levels, threads, unit_done
+    ).write()
 
 
 class _Writer:
@@ -100,11 +105,12 @@ class _Writer:
         keep: str,
         stack_frames: int | None,
         math: str,
-        pieces: int,
+        unit_length: int,
         origin: Origin | None,
         verify_weights: bool,
         levels: Sequence[Level],
         threads: bool,
+        unit_done: Callable[[str, str], None],
     ) -> None:
         self.in_team = threads and all(map(runs_in_teams, (program, *program.lesser)))
         self.origin = origin
@@ -113,7 +119,6 @@ class _Writer:
         self.name = name
         self.upper = name.upper()
         self.math = math
-        self.pieces = pieces
         self.keep = weights_file.choose(program.constants, keep)
         own = (
             "run",
@@ -127,11 +132,16 @@ class _Writer:
             "threads",
         )
         self.names = Names("arena", "arena_end", *(f"{name}_{x}" for x in own))
-        self.support: dict[Helper, None] = {}
         self.constants: dict[Slot, str] = {}
         self.offsets = weights_file.offsets(program.constants) if self.keep == weights_file.FILE else {}
+        self.levels: list[Level] = []
+        self.units = Units(name, self._tools, unit_length, unit_done)
         self.variants = self._variants(levels)
-        self.levels = [v.level for v in self.variants if v.level is not None]
+        if program.lesser:
+            self.levels = [v.level for v in self.variants if v.level is not None]
+            for v in self.variants:
+                for k in v.kernels:
+                    self.units.add(v, k)
         self.arena_bytes = max(arena_bytes(v.program, stack_frames) for v in self.variants)
         split = [f"{name}_weights.c"] if self.keep == weights_file.SPLIT else []
         self.sources = [f"{name}.c", *split, *(origin.beside if origin else ())]
@@ -143,28 +153,18 @@ class _Writer:
         entries = entry_points(self.program, self.name, self.names)
         host = "\n".join(self._functions())
         runs = "\n".join(self._run(e) for e in entries)
-        base, *higher = self.variants
-        types = {t: None for v in self.variants for t in v.vector_types} if higher else {}
-        notice = _notice(self.name, self.origin)
-        helpers = "\n".join(
-            [
-                *(define_levels(self.levels) if higher else []),
-                *_type_section(types),
-                *_vector_section(base.vector_types, base.vector_functions, notice, not types, self._is_arm),
-                *definitions(self.support),
-            ]
-        )
-        tools = [*(() if self.in_team else INLINE), helpers, ""] if helpers else []
+        higher = self.variants[1:]
         mapped = [f"#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200809L {_WHY_POSIX}\n#endif"] if stored else []
         top = [*mapped, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
-        top += [*INLINE, TEXT] if self.in_team else []
         choice = [choose_level(self.name, self.levels)] if higher else []
         body = [*constants.inside, host, *choice, *room.storage(self.name, self.upper, self.arena_bytes)[0], runs]
+        tools = self._tools([(v, k) for v in self.variants for k in v.kernels])
         kernels = [line for v in self.variants for line in section(v, v.kernels)]
-        source = "\n".join([*self._banner(), *top, *tools, *kernels, *body])
-        pieces = self._cut(top, tools, body)
+        plain = [*top, *tools, *kernels, *body]
+        source = "\n".join([*self._banner(), *plain])
+        units = self.units.finish("\n".join(plain), [*top, *self._team_tools, *self._level_lines], body)
         if constants.outside:
-            pieces.append(constants.outside)
+            units[f"{self.name}_part{len(units)}.c"] = constants.outside
         header = write_header(
             self.name,
             entries,
@@ -182,7 +182,7 @@ class _Writer:
             source,
             constants.outside,
             stored,
-            pieces,
+            units,
             entries,
             identifiers,
             called,
@@ -235,35 +235,36 @@ class _Writer:
         made = Variant(program, level, suffix, functions)
         for k in program.kernels:
             name = self.names.fresh(f"{kernel_symbol(k, self.name)}{suffix}")
-            writer = KernelWriter(k, name, self.support, self.math == "strict", not suffix, self.in_team)
-            made.add(k, writer, "\n".join(comment(describe(k, uses.get(k, [])))))
+            writer = KernelWriter(k, name, self.math == "strict", not suffix, self.in_team)
+            source = made.add(k, writer, "\n".join(comment(describe(k, uses.get(k, [])))))
+            if not self.program.lesser:
+                self.units.add(made, source)
         return made
 
-    def _cut(self, top: list[str], tools: list[str], body: list[str]) -> list[str]:
-        """Translation units with about as much work for the compiler in each: one more for the functions and the runs."""
-        kernels = [(v, k) for v in self.variants for k in v.kernels]
-        count = min(self.pieces * len(self.variants), len(kernels))
-        if count <= 1:
-            return ["\n".join([*top, *tools, *(line for v in self.variants for line in section(v, v.kernels)), *body])]
-        loads: list[list[int]] = [[] for _ in range(count)]
-        sizes = [0] * count
-        lengths = [len(k.define()) for _, k in kernels]
-        for n in sorted(range(len(kernels)), key=lambda n: -lengths[n]):
-            least = sizes.index(min(sizes))
-            loads[least].append(n)
-            sizes[least] += lengths[n]
-        hidden = '#ifdef __GNUC__\n#define IRT_HIDDEN __attribute__((visibility("hidden")))\n#else\n#define IRT_HIDDEN\n#endif\n'
-        shared = [f"{k.text.declare('IRT_HIDDEN')};" for _, k in kernels]
-        levels = define_levels(self.levels) if self.levels else []
-        made = ["\n".join([*top, hidden, *levels, *shared, "", *body])]
-        for load in loads:
-            texts = [
-                line
-                for v in self.variants
-                for line in section(v, [kernels[n][1] for n in sorted(load) if kernels[n][0] is v], "IRT_HIDDEN")
+    @property
+    def _team_tools(self) -> list[str]:
+        return [*INLINE, TEXT] if self.in_team else []
+
+    @property
+    def _level_lines(self) -> list[str]:
+        return define_levels(self.levels) if self.levels else []
+
+    def _tools(self, kernels: Sequence[Named]) -> list[str]:
+        """What some kernels need: vector types, functions on vectors, support functions."""
+        own = [k for v, k in kernels if not v.suffix]
+        types = {t: None for _, k in kernels for t in k.types} if self.levels else {}
+        functions = {f: None for k in own for f in k.functions}
+        used = {t: None for k in own for t in k.types}
+        helpers = "\n".join(
+            [
+                *self._level_lines,
+                *_type_section(types),
+                *_vector_section(used, functions, _notice(self.name, self.origin), not types, self._is_arm),
+                *definitions({s: None for _, k in kernels for s in k.support}),
             ]
-            made.append("\n".join([*top, hidden, *tools, *(shared[n] for n in sorted(load)), *texts]))
-        return made
+        )
+        inline = [*(() if self.in_team else INLINE), helpers, ""] if helpers else []
+        return [*self._team_tools, *inline]
 
     # -- constants and functions ---------------------------------------------------------------------------------------
 

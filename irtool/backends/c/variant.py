@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ...tir.kernel import Kernel
 from ...tir.program import Program
 from ..formulas import vector_math
+from ..formulas.support import Helper
 from ..toolchain.levels import CLOSE_LEVEL, Level, open_level
 from .nest import KernelText, KernelWriter
 
 
 @dataclass(frozen=True)
 class KernelSource:
-    """A kernel in C behind its comment."""
+    """A kernel in C behind its comment, and what it needs: vector types, functions on vectors, support functions."""
 
     about: str
     text: KernelText
+    types: Iterable[tuple[str, int]] = ()
+    functions: Iterable[tuple[str, str, int]] = ()
+    support: Iterable[Helper] = ()
 
     def define(self, linkage: str = "static") -> str:
         """The function behind its comment."""
         return f"{self.about}\n{self.text.define(linkage)}"
 
 
-@dataclass
+@dataclass(eq=False)
 class Variant:
     """A program and its text.
 
@@ -42,10 +46,13 @@ class Variant:
     writers: dict[Kernel, KernelWriter] = field(default_factory=dict)
     kernels: list[KernelSource] = field(default_factory=list)
 
-    def add(self, kernel: Kernel, writer: KernelWriter, about: str) -> None:
+    def add(self, kernel: Kernel, writer: KernelWriter, about: str) -> KernelSource:
         """Writes one more kernel."""
         self.writers[kernel] = writer
-        self.kernels.append(KernelSource(about, writer.write()))
+        text = writer.write()
+        made = KernelSource(about, text, writer.vector_types, writer.vector_functions, writer.support)
+        self.kernels.append(made)
+        return made
 
     def kernel(self, kernel: Kernel) -> tuple[str, bool]:
         """The name of a kernel in C, and whether it is handed scratch memory."""
@@ -59,12 +66,7 @@ class Variant:
     @property
     def vector_types(self) -> dict[tuple[str, int], None]:
         """The vector types that the kernels use."""
-        return {t: None for w in self.writers.values() for t in w.vector_types}
-
-    @property
-    def vector_functions(self) -> dict[tuple[str, str, int], None]:
-        """The functions on vectors that the kernels call."""
-        return {f: None for w in self.writers.values() for f in w.vector_functions}
+        return {t: None for k in self.kernels for t in k.types}
 
 
 def section(variant: Variant, kernels: Sequence[KernelSource], linkage: str = "static") -> list[str]:
@@ -79,7 +81,7 @@ def section(variant: Variant, kernels: Sequence[KernelSource], linkage: str = "s
         return []
     assert variant.level is not None
     made: dict[tuple[str, str, int], str] = {}
-    for name, dtype, lanes in variant.vector_functions:
+    for name, dtype, lanes in {f: None for k in kernels for f in k.functions}:
         made.update(vector_math.define(name, dtype, lanes))
     names = [vector_math.c_name(*key) for key in made]
     lines = [

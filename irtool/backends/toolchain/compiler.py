@@ -18,6 +18,8 @@ from ...diagnostics import ToolError, UsageError
 from ...tir.vector_target import VectorTarget
 from .jobs import Jobs
 
+Answer = subprocess.CompletedProcess[str]
+
 DEFAULT_FLAGS = ("-std=c99", "-O3", "-fno-math-errno", "-fno-trapping-math")
 _SHOWN = 4000
 _LEVELS = (
@@ -132,12 +134,9 @@ class Compiler:
         macros = read_macros((*self.command, *self.flags))[0]
         return ["-fno-tree-ccp"] if " __GNUC__ " in macros and " __clang__ " not in macros else []
 
-    def objects(self, sources: Sequence[str], folder: Path) -> list[str]:
-        """Compiles each source in the folder, as many at once as there are processors; the names of the object files."""
-        made = [f"{Path(s).stem}.unit.o" for s in sources]
-        jobs = [[*self._quicker, *self.flags, "-fPIC", "-c", "-o", o, s] for o, s in zip(made, sources)]
-        self._run(jobs, folder)
-        return made
+    def object_command(self, source: str, target: str) -> list[str]:
+        """The command that makes an object file of a source."""
+        return [*self.command, *self._quicker, *self.flags, "-fPIC", "-c", "-o", target, source]
 
     def link(self, kind: str, objects: Sequence[str], target: str, folder: Path) -> None:
         """Joins object files: `so` a shared library, `obj` one object file, `exe` a program."""
@@ -150,18 +149,18 @@ class Compiler:
     def run(self, arguments: Sequence[str], folder: Path) -> None:
         """Runs the compiler in a folder. Raises ToolError, with what it said, where it is missing, or fails, or returns 0
         without having written the file behind `-o`."""
-        self._run([arguments], folder)
-
-    def _run(self, jobs: Sequence[Sequence[str]], folder: Path) -> None:
-        if shutil.which(self.command[0]) is None:
-            message = f"no C compiler: {self.command[0]} was not found"
-            raise ToolError(message, help="install one, or name it with --cc or CC")
-        commands = [[*self.command, *arguments] for arguments in jobs]
+        if not self.is_there:
+            raise self.missing()
+        command = [*self.command, *arguments]
         try:
             with Jobs(folder) as running:
-                found = running.run(commands)
+                found = running.run([command])
         except OSError as error:
-            raise ToolError(f"{self.command[0]} could not be run: {error.strerror}") from None
+            raise self.unrunnable(error) from None
+        self.check([command], found, folder)
+
+    def check(self, commands: Sequence[Sequence[str]], found: Sequence[Answer], folder: Path) -> None:
+        """Raises ToolError for the first of some commands, run in a folder, that failed."""
         for command, done in zip(commands, found, strict=True):
             said = done.stderr.strip() or done.stdout.strip()
             notes = (shlex.join(command),)
@@ -172,6 +171,21 @@ class Compiler:
             if not (folder / target).is_file() or not (folder / target).stat().st_size:
                 said = f"; it said: {said[:_SHOWN]}" if said else ""
                 raise ToolError(f"the C compiler returned 0, but it has not written {target}{said}", notes=notes)
+
+    @property
+    def is_there(self) -> bool:
+        """True if the command is one that can be run."""
+        return shutil.which(self.command[0]) is not None
+
+    def missing(self) -> ToolError:
+        """The error where it is not there."""
+        return ToolError(
+            f"no C compiler: {self.command[0]} was not found", help="install one, or name it with --cc or CC"
+        )
+
+    def unrunnable(self, error: OSError) -> ToolError:
+        """The error where the system does not run it."""
+        return ToolError(f"{self.command[0]} could not be run: {error.strerror}")
 
 
 def _ending(code: int) -> str:

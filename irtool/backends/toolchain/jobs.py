@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from types import TracebackType
 
@@ -23,6 +23,8 @@ class Jobs:
     Each is a group of its own, so that an interrupt of the terminal comes to irtool alone, which then ends the whole group:
     of a compiler, also what that has called. Where a folder is given, they run in it, and make their temporary files there.
     As a context manager, it ends what is still running. Processes are started by threads, which no signal interrupts.
+
+    Until the caller waits for the results, it works itself, and one processor is left to it.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -30,15 +32,26 @@ class Jobs:
         self._running: set[subprocess.Popen[str]] = set()
         self._lock = threading.Lock()
         self._ended = False
+        self._pool: ThreadPoolExecutor | None = None
+        self._waiting: list[Future[subprocess.CompletedProcess[str]]] = []
+        self._count = os.cpu_count() or 1
+        self._free = threading.Semaphore(max(1, self._count - 1))
 
-    def run(self, commands: Sequence[Sequence[str]]) -> list[subprocess.CompletedProcess[str]]:
-        """What each command said and returned, in order. Raises OSError where one cannot be started."""
+    def start(self, command: Sequence[str]) -> None:
+        """Runs a command as soon as a processor is free."""
         # Nothing may be raised in this thread while it holds the locks of the pool, or other threads would wait for ever.
         with uninterrupted():
-            pool = ThreadPoolExecutor(os.cpu_count() or 1)
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._count)
+            self._waiting.append(self._pool.submit(self._run, command))
+
+    def results(self) -> list[subprocess.CompletedProcess[str]]:
+        """What each command said and returned, in the order of their starts. Raises OSError where one cannot be started."""
+        with uninterrupted():
+            if self._count > 1:
+                self._free.release()
             try:
-                waiting = [pool.submit(self._run, c) for c in commands]
-                while wait(waiting, timeout=_OFTEN).not_done and not is_told_to_end():
+                while wait(self._waiting, timeout=_OFTEN).not_done and not is_told_to_end():
                     pass
                 if is_told_to_end():
                     self.end()
@@ -46,10 +59,25 @@ class Jobs:
                 self.end()
                 raise
             finally:
-                pool.shutdown(cancel_futures=True)
-        return [w.result() for w in waiting]
+                self._shut()
+        return [w.result() for w in self._waiting]
+
+    def run(self, commands: Sequence[Sequence[str]]) -> list[subprocess.CompletedProcess[str]]:
+        """What each command said and returned, in order. Raises OSError where one cannot be started."""
+        for c in commands:
+            self.start(c)
+        return self.results()
+
+    def _shut(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
 
     def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        with self._free:
+            return self._run_now(command)
+
+    def _run_now(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         with self._lock:
             if self._ended:
                 raise InterruptedError
@@ -91,4 +119,6 @@ class Jobs:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.end()
+        with uninterrupted():
+            self.end()
+            self._shut()
