@@ -17,7 +17,6 @@ from ..tir.stmt import (
     pre_order,
     rewrite_stmt,
     seq,
-    substitute_stmt,
 )
 
 
@@ -39,13 +38,17 @@ def flat(body: Stmt, simplify: Simplifier, is_variable: Callable[[Buffer], bool]
     return rewrite_stmt(body, change_store, lambda e: simplify(rewrite(e, change, memo)))
 
 
-def unroll(body: Stmt) -> Stmt:
-    """The nest with unrolled loops written out."""
+def unroll(body: Stmt, simplify: Simplifier) -> Stmt:
+    """A nest, simplified, with unrolled loops written out."""
 
     def change(s: Stmt) -> Stmt:
         if isinstance(s, For) and s.kind == UNROLLED and isinstance(s.extent, Const):
-            return seq([substitute_stmt(s.body, {s.var: const(n)}) for n in range(int(s.extent.value))])
+            return seq([step(s, n) for n in range(int(s.extent.value))])
         return s
+
+    def step(s: For, n: int) -> Stmt:
+        memo: dict[Expr, Expr] = {s.var: simplify(const(n, s.var.dtype))}
+        return rewrite_stmt(s.body, lambda x: x, lambda e: simplify.at(e, memo))
 
     return rewrite_stmt(body, change)
 

@@ -14,7 +14,7 @@ Only int32 and int64 are treated so; a claim about a range is made only where no
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import dtypes
@@ -38,6 +38,8 @@ from .interning import Interner
 Range = tuple[float, float]
 Linear = tuple[dict[Expr, int], int]
 
+_INDEX = ("int32", "int64")
+_LINEAR = ("+", "-", "*")
 _WHOLE: Range = (-math.inf, math.inf)
 
 
@@ -56,6 +58,42 @@ class Simplifier:
     def __call__(self, e: Expr) -> Expr:
         """The simplified expression; of equal parts one object is made."""
         return rewrite(e, self._change, self._memo)
+
+    def at(self, root: Expr, memo: dict[Expr, Expr]) -> Expr:
+        """A simplified expression with other values for variables, which `memo` has first, and then what became of each part.
+
+        A sum is taken as a whole, by its linear form, and not number by number.
+        """
+        found = memo.get(root)
+        if found is not None:
+            return found
+        stack = [root]
+        while stack:
+            e = stack[-1]
+            if e in memo:
+                stack.pop()
+                continue
+            form = self._form(e) if isinstance(e, Binary) and e.dtype in _INDEX and e.op in _LINEAR else None
+            whole = form is not None and e not in form[0]
+            kids: Iterable[Expr] = form[0] if form is not None and whole else children(e)
+            missing = [k for k in kids if k not in memo]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if all(memo[k] is k for k in kids):
+                memo[e] = e
+                continue
+            if form is not None and whole:
+                total: Linear = {}, form[1]
+                for atom, k in form[0].items():
+                    total = self._combine(total, self._form(memo[atom]), k)
+                made = self._sum(total, e.dtype)
+            else:
+                made = self._change(rebuild(e, [memo[k] for k in kids]))
+            memo[e] = made
+            self._memo.setdefault(made, made)
+        return memo[root]
 
     def bind(self, var: Var, low: float, high: float) -> None:
         """Says that `var` is within low … high, from now on."""
@@ -217,7 +255,7 @@ class Simplifier:
         """The expression of a linear form: terms in their order, the constant last."""
         form = self._merge_division(form)
         total: Expr | None = None
-        rounded = {t: int(dtypes.round_to(k, dtype)) for t, k in form[0].items()}
+        rounded = {t: _wrapped(k, dtype) for t, k in form[0].items()}
         for atom, k in sorted(rounded.items(), key=lambda item: item[1] < 0):
             if not k:
                 continue
@@ -230,7 +268,7 @@ class Simplifier:
                 total = part
             else:
                 total = self._intern(Binary("-" if k < 0 else "+", total, part, dtype))
-        offset = int(dtypes.round_to(form[1], dtype))
+        offset = _wrapped(form[1], dtype)
         if total is None:
             return self._intern(const(offset, dtype))
         if offset:
@@ -395,3 +433,8 @@ class Simplifier:
             return self._intern(Binary("floormod", part, e.b, dtype))
         inner_quotient = self._change_binary(Binary("floordiv", part, self._intern(e.b), dtype))
         return self._sum(self._combine(whole, self._form(self._intern(inner_quotient)), 1), dtype)
+
+
+def _wrapped(k: int, dtype: str) -> int:
+    """A coefficient as its dtype holds it."""
+    return k if -0x80000000 <= k <= 0x7FFFFFFF else int(dtypes.round_to(k, dtype))

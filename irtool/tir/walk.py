@@ -62,17 +62,19 @@ def post_order(*roots: Expr, known: Iterable[Expr] = ()) -> list[Expr]:
 def rewrite(root: Expr, change: Callable[[Expr], Expr], memo: dict[Expr, Expr] | None = None) -> Expr:
     """`root` with `change(node)` applied to every node after its children; sharing is kept. `memo` gives fixed results."""
     done: dict[Expr, Expr] = {} if memo is None else memo
-    stack: list[tuple[Expr, bool]] = [(root, False)]
+    if root in done:
+        return done[root]
+    stack = [root]
     while stack:
-        e, ready = stack.pop()
-        if e in done:
-            continue
+        e = stack[-1]
         kids = _CHILDREN[e.__class__](e)
-        if not ready and kids:
-            stack.append((e, True))
-            stack.extend((k, False) for k in kids if k not in done)
+        missing = [k for k in kids if k not in done]
+        if missing:
+            stack += missing
             continue
-        done[e] = change(rebuild(e, [done[k] for k in kids]) if kids else e)
+        stack.pop()
+        if e not in done:
+            done[e] = change(rebuild(e, [done[k] for k in kids]) if kids else e)
     return done[root]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...diagnostics import IrError
 from ...tir import dtypes
-from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
+from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
 from ...tir.simplify import Simplifier
 from ...trampoline import trampoline
 from ..c_types import bare, enclose, literal, value_type
@@ -46,9 +46,13 @@ class Writer:
         self.support = support
         self.index_type = index_type
         self.variables: dict[Expr, str] = {}
+        self._written: dict[Expr, str] = {}
+        """Index arithmetic that needs no statements: the same places are read again and again."""
 
     def declare(self, v: Var) -> str:
         """A C name for a variable."""
+        if v in self.variables:  # it is another one from now on
+            self._written.clear()
         name = self.variables[v] = self.names.fresh(v.name)
         return name
 
@@ -58,7 +62,16 @@ class Writer:
 
     def write(self, roots: Sequence[Expr]) -> tuple[list[str], list[str]]:
         """Statements to run first, and a C expression for each root."""
+        if len(roots) != 1:
+            lines, texts, _ = trampoline(self._scope(roots, {}, {}))
+            return lines, texts
+        (root,) = roots
+        known = self._written.get(root)
+        if known is not None:
+            return [], [known]
         lines, texts, _ = trampoline(self._scope(roots, {}, {}))
+        if not lines and all(isinstance(e, Binary | Const | Var) for e in post_order(root)):
+            self._written[root] = texts[0]
         return lines, texts
 
     # -- scopes --------------------------------------------------------------------------------------------------------

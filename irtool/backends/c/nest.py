@@ -138,7 +138,7 @@ class KernelWriter:
             self.places[b] = self.names.fresh(b.name or f"p{n}")
         if any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(self.kernel.body)):
             self.vector = True
-            self._body(flat(unroll(self.kernel.body), self.simplify, self._is_variable))
+            self._body(unroll(flat(self.kernel.body, self.simplify, self._is_variable), self.simplify))
             items = self.code.items
             if self.has_twin:
                 self.code, self.vector = Code(), False

@@ -57,8 +57,8 @@ class KernelWriter:
         if k.has_workspace:
             self.workspace = f"%{self.b.fresh('ws')}"
             params.append(f"ptr noalias {self.workspace}")
-        body = unroll(k.body) if self.vector else k.body
-        self._statements(flat(body, self.simplify, self._is_variable))
+        body = flat(k.body, self.simplify, self._is_variable)
+        self._statements(unroll(body, self.simplify) if self.vector else body)
         self.b.ret("void")
         return self.b.text(f"define internal void @{self.symbol}({', '.join(params)}) nounwind")
 

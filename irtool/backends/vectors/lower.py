@@ -23,7 +23,6 @@ from ...tir.expr import (
     children,
     const,
     post_order,
-    substitute,
 )
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Store, pre_order
@@ -124,6 +123,7 @@ class Lowering:
         self.count = count
         self.lanes = width
         self.varying: dict[Expr, bool] = {}
+        self._first: dict[Expr, Expr] = {lane: simplify(const(0, lane.dtype))}
         self.called: dict[ir.Function, None] = {}
         self.has_bytes = False
         self.has_logic = False
@@ -183,7 +183,7 @@ class Lowering:
         step = self._stride(index)
         if step is None:
             raise Scalar
-        made = StoreVector(s.buffer, substitute(index, {self.lane: const(0)}), value, step, self.count)
+        made = StoreVector(s.buffer, self._base(index), value, step, self.count)
         function = ir.store_function(made)
         if function is not None:
             self.called[function] = None
@@ -214,6 +214,10 @@ class Lowering:
                 return None
         return terms.get(self.lane, 0)
 
+    def _base(self, index: Expr) -> Expr:
+        """The place of the first lane."""
+        return self.simplify.at(self.simplify(index), self._first)
+
     # -- values --------------------------------------------------------------------------------------------------------
 
     def _value(self, root: Expr, body: Body, known: dict[Expr, Value]) -> Value:
@@ -221,8 +225,11 @@ class Lowering:
         made = dict(known)
         uses: dict[Expr, int] = {}
         for e in post_order(root):
-            for k in children(e):
+            kids = children(e)
+            for k in kids:
                 uses[k] = uses.get(k, 0) + 1
+            if e not in self.varying:
+                self.varying[e] = e is self.lane or any(self.varying[k] for k in kids)
         for e in self._needed(root):
             if e in made:
                 continue
@@ -316,7 +323,7 @@ class Lowering:
         step = self._stride(index)
         if step is None:
             raise Scalar
-        made = LoadVector(t, e.source, substitute(index, {self.lane: const(0)}), step, self.count)
+        made = LoadVector(t, e.source, self._base(index), step, self.count)
         function = ir.load_function(made)
         if function is not None:
             self.called[function] = None
