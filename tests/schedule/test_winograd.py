@@ -18,7 +18,10 @@ from irtool.passes.bind import bind_params
 from irtool.schedule import VectorTarget, schedule_program
 from irtool.schedule.script import scripted
 from irtool.schedule.winograd.cook_toom import POINTS, Matrix, sums, transforms
+from irtool.tir.expr import Load, Var, post_order
 from irtool.tir.program import Program
+from irtool.tir.simplify import Simplifier
+from irtool.tir.stmt import Buffer, Store, expressions, pre_order
 from tests.nests import run_program
 
 V = '#[version = "0.0.5"]\n'
@@ -235,3 +238,25 @@ def test_strict_sums_are_as_written() -> None:
     assert C().machine().winograd == "auto"
     with pytest.raises(UsageError, match="winograd=4 has no meaning"):
         C(math="strict", winograd="4").check(["main"], "so")
+
+
+@pytest.mark.parametrize("channels", [64, 256, 512])
+def test_rows_of_the_products_keep_to_sets_of_the_cache_of_their_own(channels: int) -> None:
+    """Of the lines that one step of a tile reads, and of those that a window's transform writes one after the other, at most four
+    fall into one set of a cache with ways of 4096 bytes."""
+    module = network(channels, 16, (16, 16))
+    body = scheduled(module, VectorTarget(64, 32, winograd="4")).kernels[1].body
+    read, written = set(), set()
+    for s in pre_order(body):
+        for e in post_order(*expressions(s)):
+            if isinstance(e, Load) and isinstance(e.source, Buffer) and e.source.name == "data":
+                read.add(e)
+        if isinstance(s, Store) and s.buffer.name == "data":
+            written.add(Load(s.buffer, s.indices))
+    assert read and written
+    for found, moving, count in ((read, "tile_t", 16), (written, "x", 6)):
+        for e in found:
+            terms, _ = Simplifier({}).linear(e.source.offset(e.indices))  # type: ignore[attr-defined]
+            step = sum(4 * k for v, k in terms.items() if isinstance(v, Var) and v.name == moving)
+            sets = [step * n // 64 % 64 for n in range(count)]
+            assert step and max(map(sets.count, sets)) <= 4, (channels, moving, step)

@@ -3,13 +3,17 @@
 A tile of results needs a window of the data, tiles overlapping. With b tiles in a block::
 
     for blocks of tiles (threads share these):
-      for the block's tiles, blocks of input channels:  data[tile, p, c] = B^T window B
+      for the block's tiles, blocks of input channels:  data[p, tile, c] = B^T window B
       for blocks of output channels:
-        for p, tiles, channels, c:                       product[tile, p, o] += data[tile, p, c] * weights[p, c, o]
+        for p, tiles, channels, c:                       product[tile, p, o] += data[p, tile, c] * weights[p, c, o]
         for tiles, channels:                             out[…] = f(A^T product A)
 
 The products are those of matrices, and get tiles of registers like others. Where few tiles read many weights, the data of a band
 of blocks is transformed first, to the workspace, and threads share the blocks of output channels, too.
+
+What a tile of registers reads in one step, and what one window's transform writes, must not put each other out of the nearest
+cache: numbers of channels are mostly powers of two. So the tiles of a block lie side by side for each product, with a vector between
+the products, and one between the tiles if channels fill so many lines.
 """
 
 from __future__ import annotations
@@ -35,6 +39,9 @@ from .cook_toom import transforms
 from .registers import Registers, over_lanes, transformed
 from .tiling import Tiling
 
+_APART = 2048
+"""Bytes. Rows apart by multiples of it meet in two sets or one of a cache of 4096 bytes a way, as the nearest ones are."""
+
 
 def lower_tiles(c: Convolution, tiling: Tiling, weights: Buffer, target: VectorTarget) -> Stmt:
     """The nest of a convolution with transformed `weights`, stored as (blocks of filters, products, channels, filters)."""
@@ -53,6 +60,12 @@ class _Nest:
         """Lanes of a vector of channels."""
         return self.tiling.lanes
 
+    @property
+    def row(self) -> int:
+        """Elements from a tile's channels to those of the next tile."""
+        channels = self.conv.channel[1]
+        return channels + self.lanes if channels * 4 % _APART == 0 else channels
+
     def build(self) -> Stmt:
         """The whole nest."""
         t = self.tiling
@@ -60,7 +73,7 @@ class _Nest:
         filters = Var("filters")
         data = Buffer(
             "data",
-            (t.tiles * (t.blocks if t.bands else 1), t.products, self.conv.channel[1]),
+            (t.blocks if t.bands else 1, t.products, t.tiles * self.row + self.lanes),
             "float32",
             Scope.GLOBAL if t.bands else Scope.LOCAL,
         )
@@ -76,14 +89,13 @@ class _Nest:
             return For(block, t.blocks, Allocate(data, inside), PARALLEL)
         band = Var("band")
         start = band * (t.tiles * t.blocks) if t.bands > 1 else const(0)
-        own = block * t.tiles
         body = seq(
             [
                 self._transform(data, start, t.tiles * t.blocks, PARALLEL),
                 For(
                     filters,
                     groups,
-                    For(block, t.blocks, self._multiply(data, own, start + own, filters), PARALLEL),
+                    For(block, t.blocks, self._multiply(data, block, start + block * t.tiles, filters), PARALLEL),
                     PARALLEL,
                 ),
             ]
@@ -159,10 +171,12 @@ class _Nest:
         return found
 
     def _transform_window(self, data: Buffer, tile: Var, group: Var, read: Callable[[Expr, int, Var], Expr]) -> Stmt:
-        """`data[tile, :, group] = B^T d B`: along rows, then along columns."""
+        """`data[:, tile, group] = B^T d B`: along rows, then along columns."""
         lanes, size, matrix = self.lanes, self.tiling.window, transforms(self.tiling.size).data
         half, shared = Buffer("half", (size, size, lanes), "float32", Scope.LOCAL), Registers("part", matrix, lanes)
         y, x = Var("y"), Var("x")
+        block = tile // self.tiling.tiles if self.tiling.bands else const(0)
+        within = tile % self.tiling.tiles if self.tiling.bands else tile
 
         def across(v: Var) -> Stmt:
             return transformed(
@@ -173,7 +187,7 @@ class _Nest:
             return transformed(
                 matrix,
                 lambda n: Load(half, (const(n), x, v)),
-                lambda n, e: Store(data, (tile, const(n * size) + x, group * lanes + v), e),
+                lambda n, e: Store(data, (block, const(n * size) + x, within * self.row + group * lanes + v), e),
                 shared,
                 v,
             )
@@ -183,8 +197,8 @@ class _Nest:
 
     # -- products and results ------------------------------------------------------------------------------------------
 
-    def _multiply(self, data: Buffer, own: Expr, first: Expr, filters: Var) -> Stmt:
-        """The products of a block of tiles, which begin at `own` in the data, with a block of filters, and the results."""
+    def _multiply(self, data: Buffer, block: Expr, first: Expr, filters: Var) -> Stmt:
+        """The products of a block of tiles of the data, which begins at the tile `first`, with a block of filters, and the results."""
         t = self.tiling
         product = Buffer("product", (t.tiles, t.products, t.filters), "float32", Scope.LOCAL)
         tile = Var("tile")
@@ -198,7 +212,7 @@ class _Nest:
                 ),
             ),
         )
-        return Allocate(product, seq([self._products(data, own, product, filters), results]))
+        return Allocate(product, seq([self._products(data, block, product, filters), results]))
 
     def _guarded(self, tile: Expr, body: Stmt) -> Stmt:
         """The statements, for tiles that exist only."""
@@ -206,16 +220,17 @@ class _Nest:
         whole = t.count % (t.tiles * t.blocks * max(1, t.bands)) == 0
         return body if whole else If(less(tile, t.count), body)
 
-    def _products(self, data: Buffer, own: Expr, product: Buffer, filters: Var) -> Stmt:
+    def _products(self, data: Buffer, block: Expr, product: Buffer, filters: Var) -> Stmt:
         t = self.tiling
-        p, tile, o, k = Var("p"), Var("tile"), Var("o"), Var("c")
+        p, tile, o, c = Var("p"), Var("tile"), Var("o"), Var("c")
+        read = Load(data, (block, p, tile * self.row + c))
         acc = Buffer("acc", (), "float32", Scope.LOCAL)
         form = Reduction(
             ((p, t.products), (tile, t.tiles), (o, t.filters)),
             acc,
             const(0.0, "float32"),
-            ((k, self.conv.channel[1]),),
-            acc.element() + Load(data, (own + tile, p, k)) * Load(self.weights, (filters, p, k, o)),
+            ((c, self.conv.channel[1]),),
+            acc.element() + read * Load(self.weights, (filters, p, c, o)),
             (Store(product, (tile, p, o), acc.element()),),
         )
         choice = choose_register_tile(form, self.target, again=True)
