@@ -13,9 +13,11 @@ def needed_uses(root: Function, is_pure: Callable[[Var], bool]) -> Counter[Var]:
 
     A use counts only if it is evaluated: the value of a pure variable is looked at when the first use of the variable is
     met, and never if there is none. A use inside a function that the variable was bound outside of counts twice, since the
-    function may be called twice.
+    function may be called twice. Of a `let` that is shared, and met twice, the more uses count: the second time, what was
+    met twice already is left out.
     """
     uses: Counter[Var] = Counter()
+    before: Counter[Var] = Counter()
     values: dict[Var, Expr] = {}
     bound_at: dict[Var, int] = {}
     visits: Counter[Expr] = Counter()
@@ -47,6 +49,7 @@ def needed_uses(root: Function, is_pure: Callable[[Var], bool]) -> Counter[Var]:
                 if rest is not e:
                     visits[rest] += 1
                 values[rest.var] = rest.value
+                before[rest.var] = max(before[rest.var], uses[rest.var])
                 uses[rest.var] = 0
                 bound_at[rest.var] = level
                 if not is_pure(rest.var):
@@ -60,4 +63,4 @@ def needed_uses(root: Function, is_pure: Callable[[Var], bool]) -> Counter[Var]:
             stack.append(("see", e.body))
         else:
             stack.extend(("see", c) for c in reversed(children(e)))
-    return uses
+    return uses | before
