@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Container, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from ..diagnostics import IrError
@@ -91,6 +92,12 @@ def _identifier(t: Type) -> str:
     return re.sub(r"\W+", "_", repr(t)).strip("_")
 
 
+def _fresh(hint: str, taken: Container[str]) -> str:
+    """The name, with a number where something else has it."""
+    numbered = (f"{hint}_{n}" for n in count(2))
+    return hint if hint not in taken else next(n for n in numbered if n not in taken)
+
+
 def _instantiate(t: FuncType, arguments: Sequence[Type]) -> FuncType:
     given: Mapping[Type, Type] = dict(zip(t.type_params, arguments, strict=True))
     made = rewrite_type(FuncType(t.arg_types, t.ret_type), lambda leaf: given.get(leaf, leaf))
@@ -107,6 +114,11 @@ class _Defunctionalizer:
         self.headers: dict[str, tuple[GlobalTypeVar, FuncType]] = {}
         self.encoded: dict[tuple[str, str], Constructor] = {}
         self.memo: dict[Expr, Expr] = {}
+        self.keys: dict[FuncType, str] = {}
+        """Of the function types that are encoded, what the names of the type and of its function end in."""
+        self.clones: dict[tuple[str, FuncType], str] = {}
+        types = module.type_definitions.values()
+        self.taken = {c.name for t in types for c in t.constructors}
         self.count = 0
 
     def run(self, main: Function) -> Module:
@@ -152,18 +164,22 @@ class _Defunctionalizer:
         return self.visit(substitute(f.body, dict(zip(f.params, e.args, strict=True))))
 
     def application(self, e: Call, v: Var) -> Steps:
-        t = v.type_annotation
-        key = (
-            t.func.name.removeprefix("Defunc_") if isinstance(t, TypeCall) and isinstance(t.func, GlobalTypeVar) else ""
-        )
-        if key not in self.headers:
-            raise IrError(
-                f"%{v.name} is a function that was bound by `let`", e.span, help="run PartialEvaluate or Inline first"
-            )
+        key = self.key(v, e)
         arguments: list[Expr] = [v]
         for a in e.args:
             arguments.append((yield self.visit(a)))
         return Call(GlobalVar(f"apply_{key}"), tuple(arguments), None, (), e.span)
+
+    def key(self, v: Var, use: Expr) -> str:
+        """Of the type that encodes the functions which a parameter stands for. Refuses any other variable that holds a function."""
+        t = v.type_annotation
+        header = t.func if isinstance(t, TypeCall) else None
+        key = header.name.removeprefix("Defunc_") if isinstance(header, GlobalTypeVar) else ""
+        if key not in self.headers:
+            raise IrError(
+                f"%{v.name} is a function that was bound by `let`", use.span, help="run PartialEvaluate or Inline first"
+            )
+        return key
 
     def global_call(self, e: Call, op: GlobalVar) -> Steps:
         callee = self.module.functions.get(op.name)
@@ -181,8 +197,9 @@ class _Defunctionalizer:
         for a, arg_type in zip(e.args, t.arg_types, strict=True):
             encode = _holds_function(arg_type)
             arguments.append((yield self.encode(a, arg_type) if encode else self.visit(a)))
-        name = f"{op.name}_{_identifier(t)}"
-        if name not in self.functions:
+        name = self.clones.get((op.name, t))
+        if name is None:
+            name = self.clones[op.name, t] = _fresh(f"{op.name}_{_identifier(t)}", self.functions)
             self.functions[name] = callee
             self.functions[name] = yield self.specialized(callee, e.type_args)
         return Call(GlobalVar(name), tuple(arguments), None, (), e.span)
@@ -205,15 +222,25 @@ class _Defunctionalizer:
 
     def header(self, t: FuncType) -> GlobalTypeVar:
         """The type whose values encode functions of type `t`."""
-        key = _identifier(t)
+        key = self.key_of(t)
         if key not in self.headers:
             self.headers[key] = (GlobalTypeVar(f"Defunc_{key}"), t)
         return self.headers[key][0]
 
+    def key_of(self, t: FuncType) -> str:
+        """What names the type: what it looks like, and a number where another one looks the same or has the name."""
+        if t not in self.keys:
+            taken = {n.removeprefix("Defunc_") for n in self.module.type_definitions}
+            taken |= {n.removeprefix("apply_") for n in self.module.functions}
+            self.keys[t] = _fresh(_identifier(t), {*taken, *self.keys.values()})
+        return self.keys[t]
+
     def constructor(self, t: FuncType, inputs: tuple[Type, ...]) -> Constructor:
         header = self.header(t)
-        made = self.constructors.setdefault(_identifier(t), [])
+        made = self.constructors.setdefault(self.key_of(t), [])
         self.count += 1
+        while f"Fn{self.count}" in self.taken:
+            self.count += 1
         made.append(Constructor(f"Fn{self.count}", inputs, header, len(made)))
         return made[-1]
 
@@ -222,8 +249,9 @@ class _Defunctionalizer:
         if not isinstance(t, FuncType):
             raise IrError("functions inside of other types cannot be encoded", e.span)
         if isinstance(e, Var):
+            self.key(e, e)
             return e
-        key = _identifier(t)
+        key = self.key_of(t)
         if isinstance(e, GlobalVar):
             known = (e.name, key)
             if known not in self.encoded:
