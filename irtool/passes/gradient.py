@@ -311,7 +311,7 @@ class _Reverse:
         return Function((*params, bp), body, ret, e.type_params, e.attrs, e.span, None, e.virtual_device)
 
     def global_var(self, e: GlobalVar) -> Steps:
-        name = f"{e.name}_grad"
+        name = self.module.fresh_name(f"{e.name}_grad")
         if name not in self.added:
             f = self.module.functions.get(e.name)
             if not isinstance(f, Function):

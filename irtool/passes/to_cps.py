@@ -8,7 +8,7 @@ are generators run by `trampoline`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -269,7 +269,7 @@ class _Conversion:
             callee = self.module.functions.get(e.name)
             if not isinstance(callee, Function) or self.returns(e):
                 raise IrError(f"ToCPS cannot convert @{e.name}, which is used as a value", e.span)
-            name = self.global_names[e.name] = f"{e.name}_cps"
+            name = self.global_names[e.name] = self.module.fresh_name(f"{e.name}_cps")
             if name not in self.added:
                 self.added[name] = yield self.top(callee)
         return (yield k(GlobalVar(name, e.span)))
@@ -350,6 +350,15 @@ class _Conversion:
     def ref_write(self, e: RefWrite, k: Continue) -> Steps:
         return self.visit_all((e.ref, e.value), lambda rv: self.let_bind(RefWrite(rv[0], rv[1], e.span), k))
 
+    def type_arguments(self, e: Call) -> Sequence[Type]:
+        """Those of a call, once what they say of functions is in the new style; a global function has one more, the answer."""
+        converted = tuple(cps_type(t, self.answer, self.types) for t in e.type_args)
+        return (
+            (*converted, self.answer)
+            if converted and isinstance(e.op, GlobalVar) and not self.returns(e.op)
+            else converted
+        )
+
     def call(self, e: Call, k: Continue) -> Steps:
         if self.returns(e.op):
             # A function that an operator is given stays in direct style: the operator calls it, and it returns.
@@ -358,13 +367,13 @@ class _Conversion:
             def made(visited: tuple[Expr, ...]) -> Steps:
                 following = iter(visited)
                 args = tuple(a if g else next(following) for a, g in zip(e.args, given, strict=True))
-                return self.let_bind(Call(e.op, args, e.attrs, e.type_args, e.span), k)
+                return self.let_bind(Call(e.op, args, e.attrs, tuple(self.type_arguments(e)), e.span), k)
 
             return self.visit_all(tuple(a for a, g in zip(e.args, given, strict=True) if not g), made)
 
         def apply(parts: tuple[Expr, ...]) -> Steps:
             after = yield self.reify(k)
-            return Call(parts[0], (*parts[1:], after), e.attrs, e.type_args, e.span)
+            return Call(parts[0], (*parts[1:], after), e.attrs, tuple(self.type_arguments(e)), e.span)
 
         return self.visit_all((e.op, *e.args), apply)
 
