@@ -6,6 +6,7 @@ from collections import Counter
 
 from ..diagnostics import IrError
 from ..ir import Call, Expr, Function, GlobalVar, Module, Type, rewrite, with_function
+from ..passes.instantiation import settle_type_arguments
 from ..passes.partial.copying import Identities
 
 DEEPEST = 8
@@ -25,7 +26,7 @@ def make_monomorphic(module: Module, entry: str = "main") -> Module:
     """
     if not any(f.type_params for f in module.relay_functions.values()):
         return module
-    return _Copies(module).run(entry)
+    return _Copies(settle_type_arguments(module)).run(entry)
 
 
 class _Copies:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..ir import (
+    UNIT,
     Call,
     Expr,
     Function,
     IncompleteType,
+    Module,
     Type,
     TypeVar,
     Var,
@@ -75,3 +77,32 @@ def types_of_call(function: Function, call: Call) -> dict[TypeVar, Type]:
         elif type(general) is type(special):
             stack.extend(zip(type_children(general), type_children(special), strict=False))
     return {p: found.get(p) or IncompleteType() for p in function.type_params}
+
+
+def settle_type_arguments(module: Module) -> Module:
+    """The typed module with `()` for what inference left open in the type arguments of calls; itself where nothing is open.
+
+    ::
+
+        def @value[A, B](%e: Either[A, B]) -> B { … }     @value(Right(1))     nothing says what A is
+
+    No value has such a type, so that any type will do; in a copy of the function, its variables would have none.
+    """
+
+    def settled(t: Type) -> Type:
+        return rewrite_type(t, lambda leaf: UNIT if isinstance(leaf, IncompleteType) else leaf) if t.is_open else t
+
+    def leave(old: Expr, new: Expr) -> Expr:
+        if not isinstance(new, Call) or not _has_open_arguments(new):
+            return new
+        return Call(new.op, new.args, new.attrs, tuple(map(settled, new.type_args)), new.span)
+
+    functions = dict(module.functions)
+    for name, f in module.functions.items():
+        if isinstance(f, Function) and any(map(_has_open_arguments, post_order(f))):
+            functions[name] = rewrite(f, leave)
+    return module.with_functions(functions)
+
+
+def _has_open_arguments(e: Expr) -> bool:
+    return isinstance(e, Call) and any(t.is_open for t in e.type_args)

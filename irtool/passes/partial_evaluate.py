@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..ir import Function, Module
 from .base import ModulePass, register_pass
 from .context import PassContext
+from .instantiation import settle_type_arguments
 from .partial.evaluator import Evaluator
 from .sharing import require_tree
 
@@ -30,6 +31,6 @@ class PartialEvaluate(ModulePass):
         for f in module.functions.values():
             if isinstance(f, Function):
                 require_tree(f, self.name)
-        evaluator = Evaluator(module)
+        evaluator = Evaluator(settle_type_arguments(module))
         evaluator.run()
         return module.with_functions(evaluator.functions)

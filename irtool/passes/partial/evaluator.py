@@ -306,7 +306,7 @@ class Evaluator:
 
     def constructor(self, e: Constructor, lets: LetList) -> Steps:
         def apply(itself: Partial, arguments: list[Partial], attrs: Any, type_args: Any, lets: LetList) -> Steps:
-            dynamic = lets.push(Call(e, tuple(a.dynamic for a in arguments)))
+            dynamic = lets.push(Call(e, tuple(a.dynamic for a in arguments), attrs, type_args))
             return self.partial(StaticData(e, tuple(arguments)), dynamic)
             yield
 
