@@ -28,7 +28,7 @@ from ..ir import (
     post_order,
     tuple_leaves,
 )
-from ..ops.base import RelationError
+from ..ops.base import RelationError, is_unknown
 from ..ops.empty import compute_nothing, has_no_elements
 from ..tir import dtypes
 from .mistakes import DynamicShape, NoCounterpart, NoSuchElement
@@ -237,6 +237,10 @@ def _computed(e: Call, arguments: Sequence[te.Tensor], wanted: Sequence[TensorTy
     except RelationError as error:
         raise IrError(f"{e.op!r}: {error}", e.span, code=NoCounterpart, subject=repr(e.op)) from None
     except Exception as error:
+        unknown = next((f.name for f in e.attrs.fields() if is_unknown(getattr(e.attrs, f.name))), None)
+        if unknown is not None:
+            what = f"{e.op!r}: the attribute {unknown} is known only when the program runs"
+            raise IrError(what, e.span, code=NoCounterpart, subject=repr(e.op)) from None
         types = ", ".join(str(a.checked_type) for a in e.args)
         what = f"{e.op!r} of {types} has no tensor expression for these types: {type(error).__name__}: {error}"
         raise InternalError(what, e.span) from error

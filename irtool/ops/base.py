@@ -219,7 +219,8 @@ class Operator(Facts, Plugin):
                 )
             try:
                 values[key] = coerce(value, hints[key])
-                if hints[key] is int and _is_symbolic(values[key]) and key not in BOXED.get(cls.attrs_name, ()):
+                is_plain = type(None) not in typing.get_args(hints[key]) and key not in BOXED.get(cls.attrs_name, ())
+                if is_plain and _is_symbolic(values[key]):
                     raise TypeError(f"expected a number, not {_show(value)}")
             except (TypeError, ValueError, OverflowError) as error:
                 raise IrError(f"attribute {key} of {cls.name}: {error}", span, code=WrongAttribute) from None
@@ -400,6 +401,11 @@ def coerce(value: Any, hint: Any) -> Any:
 
 def _is_symbolic(value: Any) -> bool:
     return value is ANY or isinstance(value, DimVar | DimExpr)
+
+
+def is_unknown(value: Any) -> bool:
+    """Whether an attribute is, or lists, an extent that is known only when the program runs."""
+    return any(map(is_unknown, value)) if isinstance(value, tuple) else _is_symbolic(value)
 
 
 def _show(value: Any) -> str:

@@ -316,7 +316,7 @@ class Metadata:
             is_open = type(None) in kinds or not kinds
             if (
                 refers
-                and target in NUMBERS
+                and _may_be_number(target)
                 and (name in BOXED.get(key, ()) or (is_open and self._holds_references(key, name)))
             ):
                 return self.make(number)
@@ -333,7 +333,7 @@ class Metadata:
         numbers = [int(v) for v in values if v.isdecimal() and v != "0"]
         if any(not v.isdecimal() for v in values):
             return False
-        if any(n >= len(self.nodes) or self.nodes[n].get("type_key") not in NUMBERS for n in numbers):
+        if any(n >= len(self.nodes) or not _may_be_number(self.nodes[n].get("type_key")) for n in numbers):
             return False
         return any(n not in self._claims() for n in numbers)
 
@@ -396,3 +396,8 @@ def _kinds(hint: Any) -> list[Any]:
     if origin in (typing.Union, types.UnionType):
         return [k for a in typing.get_args(hint) for k in _kinds(a)]
     return [origin or hint] if hint is not Any else []
+
+
+def _may_be_number(key: Any) -> bool:
+    """Whether nodes of this type key stand for numbers: constants, and those that are known only when a program runs."""
+    return key in NUMBERS or str(key).startswith("tir.")
