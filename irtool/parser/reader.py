@@ -154,7 +154,9 @@ class Reader:
                 depth -= 1
             elif not depth and kind in ("SEMICOLON", "RBRACE"):
                 block = self._innermost_block(limit)
-                if kind == "RBRACE" and block >= 0 and "result" not in self.tables.actions[self.states[block]]:
+                if kind == "RBRACE" and block == 0:
+                    pass  # it closes nothing, and would not be taken
+                elif kind == "RBRACE" and block > 0 and "result" not in self.tables.actions[self.states[block]]:
                     limit = block
                 elif block >= 0 and "result" in self.tables.actions[self.states[block]]:
                     self._cut(block)
