@@ -64,7 +64,9 @@ def clip_cast(e: Expr, dtype: str, highest: int | None = None) -> Expr:
 
 
 def along_axis(parameter: Expr, rank: int, axis: int) -> Expr:
-    """A scale or zero point of any shape, flattened and expanded so that it broadcasts along `axis`."""
+    """A scale or zero point of any shape, flattened and expanded so that it broadcasts along `axis`; a scalar beside scalars."""
+    if rank == 0:
+        return call("reshape", parameter, newshape=[])
     return expand_to_axis(call("reshape", parameter, newshape=[-1]), rank, [wrap_axis(axis, rank)])
 
 
