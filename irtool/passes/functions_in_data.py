@@ -22,13 +22,14 @@ from ..ir.types import type_children
 def holder_of_functions(f: Function) -> tuple[Constructor, Expr] | None:
     """A constructor that `f` applies or matches and whose declaration says that it holds a function, and where."""
     for e in post_order(f):
-        for constructor in _constructors(e):
+        for constructor in constructors_in(e):
             if any(map(_has_function, constructor.inputs)):
                 return constructor, e
     return None
 
 
-def _constructors(e: Expr) -> Iterator[Constructor]:
+def constructors_in(e: Expr) -> Iterator[Constructor]:
+    """The constructor that a node is, or those that it matches."""
     if isinstance(e, Constructor):
         yield e
     elif isinstance(e, Match):

@@ -35,6 +35,7 @@ from ..ir.types import GlobalTypeVar, distinct_leaves, require_few_leaves, rewri
 from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
+from .functions_in_data import constructors_in
 from .grad_cell import grad_cell_module, with_grad_cell
 from .let_binding import LetList, Names
 
@@ -78,6 +79,8 @@ def _is_in_reach(f: Function) -> bool:
     held: list[Expr] = []
     crossing: list[Expr] = [*f.params, f.body]
     for e in post_order(f):
+        if any(_holds_tensors(t) for c in constructors_in(e) for t in c.inputs):
+            return False
         if isinstance(e, _GIVEN):
             continue
         held += [e, *binders(e)]
@@ -86,8 +89,6 @@ def _is_in_reach(f: Function) -> bool:
             kids = e.args
             if not isinstance(e.op, Constructor):
                 crossing += [e, *e.args]
-            elif any(map(_holds_tensors, e.op.inputs)):
-                return False
         if any(isinstance(k, _GIVEN) for k in kids):
             return False
     if any(isinstance(t, GlobalTypeVar) and t.name == "GradCell" for t in type_leaves(_types(held))):
