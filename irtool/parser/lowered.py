@@ -27,6 +27,7 @@ from ..ir import (
     Tuple,
     TupleType,
     Type,
+    Var,
     children,
     post_order,
 )
@@ -241,7 +242,7 @@ def _arguments(call: Call, read_type: Callable[[str], Type | None]) -> TupleType
     """How the tensors that a call hands over group into tuples; None where it does not say."""
     made: dict[Expr, Type] = {}
     for e in post_order(call.args[1], enter=lambda e: isinstance(e, Tuple)):
-        stated = _stated(e, read_type)
+        stated = _stated(e, read_type) or (e.type_annotation if isinstance(e, Var) else None)
         if isinstance(e, Tuple) and not isinstance(stated, TupleType):
             stated = TupleType(tuple(made[f] for f in e.fields))
         made[e] = stated or IncompleteType()
