@@ -12,6 +12,7 @@ from tests.steep import STEEPER
 
 CLASSES = {
     "modules": "random modules through random pipelines of one to six passes: types inferred afresh, values before and after",
+    "programs": "random higher-order programs through random pipelines: polymorphic and recursive functions, data, closures, references",
     "texts": "mutated texts: parse, print, read back, infer, passes, C",
     "compiled modules": "random modules of all constructs compiled to C, half of them under sanitizers, on random and hostile inputs: C gives what the interpreter gives",
     "compiled calls": "random calls of every operator compiled to C, on hostile numbers: C gives what the interpreter gives",

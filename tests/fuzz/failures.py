@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import irtool
+from irtool.ir import Module
 from tests.fuzz.modules import fuzz_module
 from tests.fuzz.reduction import reduce_failure
 from tests.fuzz.text_trial import TextOutcome
@@ -12,14 +14,17 @@ from tests.fuzz.trial import Outcome
 from tests.passes.test_every_pass import TARGET
 
 
-def write_failure(outcome: Outcome, folder: Path) -> Path:
-    """Writes the module with the command that shows the failure; returns the file."""
+def write_failure(outcome: Outcome, folder: Path, draw: Callable[[int], Module | None] = fuzz_module) -> Path:
+    """Writes the module that is drawn with the outcome's seed, with the command that shows the failure; returns the file."""
     passes = ",".join(outcome.pipeline)
     command = (
         f"opt --passes='{passes}' --opt-level=4 --target='{TARGET}' --verify-each --check-values=2 --types=none %s"
     )
-    text = irtool.to_text(fuzz_module(outcome.seed), types="none")
-    return _write(folder / f"seed_{outcome.seed}.relay", outcome.seed, outcome.message, command, text)
+    module = draw(outcome.seed)
+    assert module is not None, "what has no types does not fail"
+    text = irtool.to_text(module, types="none")
+    kind = "seed" if draw is fuzz_module else "program"
+    return _write(folder / f"{kind}_{outcome.seed}.relay", outcome.seed, outcome.message, command, text)
 
 
 def write_text_failure(outcome: TextOutcome, folder: Path) -> Path:

@@ -12,8 +12,9 @@ from tests.fuzz.agreement import try_some, write_disagreement
 from tests.fuzz.compiled import run_compiled, write_compiled
 from tests.fuzz.failures import write_failure, write_text_failure
 from tests.fuzz.model_trial import run_model_trial, write_model_failure
+from tests.fuzz.programs import program_module
 from tests.fuzz.text_trial import run_text_trial
-from tests.fuzz.trial import run_trial
+from tests.fuzz.trial import run_program_trial, run_trial
 from tests.fuzz.values import run_values, write_value
 
 
@@ -35,6 +36,7 @@ class Kind:
 
 KINDS = {
     "modules": Kind(20, partial(map, run_trial), write_failure),
+    "programs": Kind(20, partial(map, run_program_trial), partial(write_failure, draw=program_module)),
     "calls": Kind(100, partial(map, try_some), write_disagreement),
     "texts": Kind(200, partial(map, partial(run_text_trial, wide=True)), write_text_failure),
     "compiled": Kind(10, run_compiled, write_compiled),
