@@ -127,7 +127,9 @@ def _input_type(value: Any, model: Model, given: Sequence[int] | None, dims: Map
         if not fits:
             has = ", ".join(str(d) for d in written)
             raise UsageError(
-                f"{what} has the shape ({has}) in the model, so it cannot have {tuple(given)}", code=UnfitInput
+                f"{what} has the shape ({has}) in the model, so it cannot have {tuple(given)}",
+                help="export the model with that extent open: dynamic_shapes of torch.onnx.export, dynamic_axes where dynamo=False",
+                code=UnfitInput,
             )
     if not has_room(given):
         raise UsageError(f"{what} cannot have {shown(given)}: that is too large", code=UnfitInput)

@@ -9,7 +9,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError
-from tests.frontends.onnx.agreement import evaluated, inputs_of, parse
+from tests.frontends.onnx.agreement import check, evaluated, inputs_of, parse
 
 pytest.importorskip("onnx")
 
@@ -81,3 +81,9 @@ def test_what_a_sequence_cannot_have_is_refused(graph: str, message: str) -> Non
     model: Any = parse(f"net (float[2,5] x, float m) => (float[n] y) {{ {NUMBERS} {graph} }}")
     with pytest.raises(IrError, match=message):
         irtool.from_onnx(model)
+
+
+@pytest.mark.parametrize("repeats", ["0, 2", "2, 0", "0, 0"])
+def test_a_tensor_that_is_repeated_no_times_is_empty(repeats: str) -> None:
+    """As parts are that exporters select from a list of indices without any."""
+    check(f"net (float[2,5] x) => (float[n,m] y) {{ r = Constant<value_ints=[{repeats}]>() y = Tile(x, r) }}")

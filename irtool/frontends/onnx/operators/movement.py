@@ -84,10 +84,16 @@ class Tile(OnnxOperator):
     def repeat(self, x: Value, repeats: Value) -> Result:
         if repeats.known is None:
             return x.call("dyn.tile", repeats, reps=())
-        times = repeats.ints("the repeats of Tile")
+        times: Sequence[int] = repeats.ints("the repeats of Tile")
         if len(times) != x.rank:
             raise IrError(f"{len(times)} repeats are given for {x.rank} axes", code=DamagedModel)
-        return x.call("tile", reps=list(times)) if any(n != 1 for n in times) else x
+        if any(n < 0 for n in times):
+            raise IrError(f"the repeats of Tile are {list(times)}: none is below 0", code=DamagedModel)
+        none = [axis for axis, n in enumerate(times) if not n]  # Relay repeats everything once at least
+        if none:
+            x = x.call("strided_slice", begin=[0] * len(none), end=[0] * len(none), strides=[1] * len(none), axes=none)
+        times = [max(n, 1) for n in times]
+        return x.call("tile", reps=times) if any(n != 1 for n in times) else x
 
 
 @onnx_operator("Slice")
