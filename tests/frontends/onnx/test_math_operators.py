@@ -95,6 +95,7 @@ def test_borders_wider_than_the_tensor_and_below_zero(mode: str) -> None:
         "h = Constant <value_float = 0.5> () z = Mul(x, h) y = Round(z)",
         "y = Trilu <upper = 0> (x)",
         "i = Constant <value = int64[2, 2] {0, -1, -2, 2}> () y = GatherND(x, i)",
+        "i = Constant <value = int64[2, 1] {0, -1}> () n = NonZero(x) t = Transpose <perm = [1, 0]> (n) y = GatherND(t, i)",
         "a = Constant <value_int = -1> () y = CumSum <exclusive = 1, reverse = 1> (x, a)",
     ],
 )

@@ -75,7 +75,7 @@ def index_tuples(indices: Value, x: Value, batch_dims: int = 0) -> Value:
         if all(isinstance(d, int) for d in indexed):
             length = Value.constant(np.array(indexed), indices.dtype)
         else:
-            slices = {"begin": [batch_dims], "end": [batch_dims + count], "strides": [1]}
+            slices = {"begin": [batch_dims], "end": [batch_dims + count], "strides": [1], "axes": [0]}
             length = cast(x.call("shape_of", dtype="int64").call("strided_slice", **slices), indices.dtype)
         indices = _counted(indices, length)
     return indices.call("transpose", axes=[indices.rank - 1, *range(indices.rank - 1)]) if indices.rank > 1 else indices
