@@ -67,7 +67,7 @@ def reference() -> str:
     out = [
         "# Codes of errors and warnings",
         "",
-        "Generated from the classes of the codes; a test keeps it fresh. `irtool explain CODE` shows an entry.",
+        "Generated from the classes of the codes; a test keeps it fresh. `irtool explain CODE` shows an entry; CODE may be its title.",
         "",
         "A diagnostic has its code in brackets: `error[E0104]`. `irtool check --json` gives it as `code`. Messages may change;",
         "a code keeps its meaning.",

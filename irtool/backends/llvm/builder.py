@@ -19,6 +19,19 @@ def float_bits(value: float, single: bool) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
+class Head(str):
+    """`define … {`: the first line of a function. `signature` is what stands before the brace, and before attributes."""
+
+    signature: str
+
+
+def head(signature: str) -> Head:
+    """The first line of a function with that signature."""
+    made = Head(f"{signature} {{")
+    made.signature = signature
+    return made
+
+
 class Builder:
     """Collects the lines of a function. Values are operands as text (`%x`, `3`), without their types."""
 
@@ -97,9 +110,9 @@ class Builder:
         bounds = "inbounds " if inside else ""
         return self.value(f"getelementptr {bounds}{type}, ptr {place}, {index_type} {index}", "p")
 
-    def text(self, head: str) -> list[str]:
-        """The whole function behind its head."""
-        return [f"{head} {{", "entry:", *self.slots, *self.lines, "}"]
+    def text(self, signature: str) -> list[str]:
+        """The whole function with that signature."""
+        return [head(signature), "entry:", *self.slots, *self.lines, "}"]
 
 
 def joined(items: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes
 from ..interface.names import Names
 from ..interface.symbols import constant_symbol, kernel_symbol
 from . import weights
-from .builder import Builder
+from .builder import Builder, Head
 from .hosting import HostWriter
 from .library import Library
 from .nest import KernelWriter
@@ -130,7 +130,7 @@ class ProgramWriter:
 
     def _with_attributes(self, lines: list[str]) -> str:
         if self.attributes:
-            lines = [f"{line[:-2]} {self.attributes} {{" if line.startswith("define ") else line for line in lines]
+            lines = [f"{x.signature} {self.attributes} {{" if isinstance(x, Head) else x for x in lines]
         return "\n".join([*lines, ""])
 
     def _kernels(self) -> list[str]:

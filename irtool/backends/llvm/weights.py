@@ -9,6 +9,7 @@ from ..interface.memory import ALIGNMENT
 from ..interface.weights_digest import CHUNK, FACTOR, LANES
 from ..interface.weights_file import stored_digest
 from ..vectors.types import HALVES
+from .builder import head
 from .types import literal, stored_type
 
 
@@ -32,7 +33,7 @@ def _numbers(c: Slot) -> list[str]:
     return [literal(v, c.dtype) for v in data.tolist()]
 
 
-_TAKE = """\
+_GLOBALS = """\
 @{name}_weights = internal global ptr null
 @{name}_loaded = internal global ptr null
 @{name}_identity = internal constant [32 x i8] [{identity}]
@@ -45,8 +46,10 @@ declare i32 @ferror(ptr)
 declare i32 @fclose(ptr)
 declare ptr @malloc(i64)
 declare void @free(ptr)
+"""
+"""What the functions below keep, and what they call."""
 
-define internal i1 @{name}_are_own(ptr %bytes) nounwind {{
+_ARE_OWN = """\
 entry:
   %none = icmp eq ptr %bytes, null
   br i1 %none, label %no, label %look
@@ -56,9 +59,10 @@ look:
   ret i1 %own
 no:
   ret i1 false
-}}
+"""
+"""Whether bytes are those of the weights file of this program."""
 
-define i32 @{name}_set_weights(ptr %bytes) nounwind {{
+_SET = """\
 entry:
   %own = call i1 @{name}_are_own(ptr %bytes)
   br i1 %own, label %take, label %refuse
@@ -67,13 +71,10 @@ take:
   ret i32 0
 refuse:
   ret i32 2
-}}
-
 """
-"""What takes the bytes of a weights file, if they are those of this program, and what the loader needs."""
+"""Takes the bytes of a weights file, if they are those of this program."""
 
 _LOAD = """\
-define i32 @{name}_load_weights(ptr %path) nounwind {{
 entry:
   %unnamed = icmp eq ptr %path, null
   br i1 %unnamed, label %unread, label %open
@@ -123,35 +124,41 @@ giveup:
   br label %unread
 unread:
   ret i32 3
-}}
 """
-"""The loader: it reads a file into memory."""
+"""The same for a file, which is read into memory."""
 
 
-def accessors(name: str, size: int, head: bytes, digest: str) -> list[str]:
+def accessors(name: str, size: int, beginning: bytes, digest: str) -> list[str]:
     """`NAME_set_weights` and `NAME_load_weights`, with the meaning that `NAME.h` gives them. The file is read into memory.
 
     Args:
         size: bytes of the file.
-        head: its first bytes.
+        beginning: its first bytes.
         digest: symbol of the function that gives the digest of the contents; empty if they are not checked.
     """
-    identity = ", ".join(f"i8 {b}" for b in head[:32])
+    identity = ", ".join(f"i8 {b}" for b in beginning[:32])
     check = ["  br label %take"]
     if digest:
         check = [
             f"  %contents = getelementptr inbounds i8, ptr %bytes, i64 {ALIGNMENT}",
             f"  %found = call i64 {digest}(ptr %contents, i64 {size - ALIGNMENT})",
-            f"  %same = icmp eq i64 %found, {stored_digest(head)}",
+            f"  %same = icmp eq i64 %found, {stored_digest(beginning)}",
             "  br i1 %same, label %take, label %damaged",
         ]
-    texts = (
-        _TAKE.format(name=name, identity=identity),
-        _LOAD.format(
-            name=name, size=size, room=size + ALIGNMENT, most=ALIGNMENT - 1, mask=-ALIGNMENT, check="\n".join(check)
+    sizes = {"size": size, "room": size + ALIGNMENT, "most": ALIGNMENT - 1, "mask": -ALIGNMENT}
+    return [
+        *_GLOBALS.format(name=name, identity=identity).split("\n"),
+        *_function(f"define internal i1 @{name}_are_own(ptr %bytes) nounwind", _ARE_OWN.format(name=name)),
+        *_function(f"define i32 @{name}_set_weights(ptr %bytes) nounwind", _SET.format(name=name)),
+        *_function(
+            f"define i32 @{name}_load_weights(ptr %path) nounwind",
+            _LOAD.format(name=name, check="\n".join(check), **sizes),
         ),
-    )
-    return "".join(texts).split("\n")
+    ]
+
+
+def _function(signature: str, body: str) -> list[str]:
+    return [head(signature), *body.splitlines(), "}", ""]
 
 
 def digest_function(symbol: str) -> list[str]:
@@ -172,8 +179,7 @@ def digest_function(symbol: str) -> list[str]:
             f"  %r{n} = xor i64 %m{n}, %s{n}",
         ]
         result = f"%r{n}"
-    return f"""\
-define internal i64 @{symbol}(ptr %bytes, i64 %size) nounwind {{
+    body = f"""\
 entry:
   br label %chunks
 chunks:
@@ -207,5 +213,5 @@ end:
   br label %chunks
 done:
   ret i64 %result
-}}
-""".split("\n")
+"""
+    return _function(f"define internal i64 @{symbol}(ptr %bytes, i64 %size) nounwind", body)
