@@ -152,3 +152,93 @@ def test_nobody_turns_when_nothing_runs(folder: Path) -> None:
     began = time.process_time()
     time.sleep(0.3)
     assert time.process_time() - began < 0.1
+
+
+REGIONS = """
+#include <pthread.h>
+#include <stdlib.h>
+
+/* OpenMP's parallel regions, by threads that the sanitizer sees: it knows nothing of those inside of libgomp. */
+typedef struct { void (*body)(void *); void *data; int number, count; } part;
+static __thread int number, count = 1;
+int omp_get_thread_num(void) { return number; }
+int omp_get_num_threads(void) { return count; }
+int omp_get_max_threads(void) { return 5; }
+int omp_in_parallel(void) { return count > 1; }
+static void *run(void *given) {
+  const part *const p = given;
+  number = p->number;
+  count = p->count;
+  p->body(p->data);
+  return NULL;
+}
+void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags) {
+  part parts[64];
+  pthread_t made[64];
+  unsigned n;
+  (void)flags;
+  for (n = 0; n < threads; ++n) parts[n] = (part){body, data, (int)n, (int)threads};
+  for (n = 1; n < threads; ++n) if (pthread_create(made + n, NULL, run, parts + n)) abort();
+  run(parts);
+  for (n = 1; n < threads; ++n) pthread_join(made[n], NULL);
+  number = 0;
+  count = 1;
+}
+"""
+
+CALLERS = """
+#include "net.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static float x[130 * 512], k[192 * 512], w[192 * 192], out[3][130 * 192 + 130 + 130 * 130];
+static void *caller(void *given) {
+  float *o = given;
+  void *arena = malloc(NET_ARENA_SIZE);
+  long code = 0;
+  int n;
+  for (n = 0; n < 3; ++n) code |= net_run_with(arena, NET_ARENA_SIZE, x, k, w, o, o + 130 * 192, o + 130 * 192 + 130);
+  free(arena);
+  return (void *)code;
+}
+int main(void) {
+  pthread_t made[3];
+  int n, code = 0;
+  for (n = 0; n < 130 * 512; ++n) x[n] = (float)(n % 17 - 8) * 0.1f;
+  for (n = 0; n < 192 * 512; ++n) k[n] = (float)(n % 13 - 6) * 0.01f;
+  for (n = 0; n < 192 * 192; ++n) w[n] = (float)(n % 11 - 5) * 0.01f;
+  for (n = 0; n < 3; ++n) if (pthread_create(made + n, NULL, caller, out[n])) return 9;
+  for (n = 0; n < 3; ++n) {
+    void *found;
+    pthread_join(made[n], &found);
+    code |= found != NULL;
+  }
+  if (code) return 8;
+  return memcmp(out[0], out[1], sizeof out[0]) || memcmp(out[0], out[2], sizeof out[0]);
+}
+"""
+
+
+def test_threads_race_for_nothing(folder: Path, tmp_path: Path) -> None:
+    """Several threads of the user's, each with a team, under the thread sanitizer."""
+    for name in ("net.c", "net.h"):
+        shutil.copy(folder / name, tmp_path)
+    (tmp_path / "regions.c").write_text(REGIONS)
+    (tmp_path / "callers.c").write_text(CALLERS)
+    command = ["gcc", "-g1", "-O1", "-march=native", "-DIRT_NO_NOTICE", "-fsanitize=thread"]
+    sources = ["net.c", "regions.c", "callers.c"]
+    compiled = subprocess.run(
+        [*command, "-fopenmp", "-c", *sources], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert compiled.returncode == 0, compiled.stderr[:4000]
+    objects = [s.replace(".c", ".o") for s in sources]
+    linked = subprocess.run(
+        [*command, "-o", "all", *objects, "-lm", "-lpthread"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    if linked.returncode != 0:
+        pytest.skip(f"no thread sanitizer: {linked.stderr[:200]}")
+    done = subprocess.run(["./all"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    if "unexpected memory mapping" in done.stderr:
+        pytest.skip("the thread sanitizer has no room in this kernel's layout of memory")
+    assert done.returncode == 0, done.stderr[:4000]
