@@ -37,6 +37,13 @@ UNARY_FLOAT = [
 ]
 """Defined by mathematics; correct to a few units in the last place."""
 
+LEAST_EXPONENT = -87.0
+"""exp of less is, or is nearly, subnormal in single precision."""
+
+FLUSHED = ["flushed_exp"]
+"""`flushed_exp` is exp of a float32 up to 0, and 0 below `LEAST_EXPONENT`: a softmax needs no more, beside a 1 in each row. Of
+numbers above 0 its value is unspecified."""
+
 ROUNDING = ["floor", "ceil", "trunc", "round", "nearbyint"]
 """Identity on integers. `round` takes halves away from zero, `nearbyint` to even."""
 

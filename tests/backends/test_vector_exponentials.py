@@ -71,7 +71,7 @@ def pairs() -> np.ndarray:
 
 @pytest.fixture(scope="module", params=PROCESSORS)
 def functions(request, tmp_path_factory):
-    names = [(name, "float32") for name in (*REFERENCES, "pow", "hypot", *CHEAP.values())]
+    names = [(name, "float32") for name in (*REFERENCES, "flushed_exp", "pow", "hypot", *CHEAP.values())]
     return Functions(names, request.param, tmp_path_factory.mktemp("functions"))
 
 
@@ -80,6 +80,13 @@ def test_functions_of_one_argument(functions, name):
     x = arguments()
     with np.errstate(all="ignore"):
         check(name, functions(name, x), REFERENCES[name](x.astype("float64")), x)
+
+
+def test_flushed_exp_is_exp_of_numbers_up_to_0_without_subnormal_ones(functions):
+    x = arguments()
+    x = np.concatenate([x[~(x > 0)], np.linspace(-88, -86, 1 << 12, dtype="float32")])
+    with np.errstate(all="ignore"):
+        check("flushed_exp", functions("flushed_exp", x), np.where(x < -87, 0, np.exp(x.astype("float64"))), x)
 
 
 def test_pow(functions):

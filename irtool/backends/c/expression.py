@@ -236,6 +236,8 @@ class Writer:
             text: str = enclose(f"1.0{suffix} / sqrt{suffix}({bare(kids[0])})")
         elif name == "exp10":
             text = f"pow{suffix}(10.0{suffix}, {bare(kids[0])})"
+        elif name == "flushed_exp":
+            text = self.helper(Helper(name, ("float32",)), kids[0])
         elif name == "sigmoid":
             text = self.helper(Helper(name, ("float32" if single else "float64",)), kids[0])
         elif name in LIBM:

@@ -97,6 +97,8 @@ IRT_INLINE uint16_t irt_f2b(float f) {
 }""",
     Helper("round", ("float16",)): "IRT_INLINE float irt_round_float16(float x) { return irt_h2f(irt_f2h(x)); }",
     Helper("round", ("bfloat16",)): "IRT_INLINE float irt_round_bfloat16(float x) { return irt_b2f(irt_f2b(x)); }",
+    Helper("flushed_exp", ("float32",)): "IRT_INLINE float irt_flushed_exp_float32(float x) {\n"
+    "  return x < -87.0f ? 0.0f : expf(x);\n}",
     # exp(x) / (1 + exp(x)) below 0, where exp(-x) would be infinite although the result is subnormal.
     Helper("sigmoid", ("float32",)): "IRT_INLINE float irt_sigmoid_float32(float x) {\n"
     "  float e = expf(-fabsf(x));\n  return (x < 0.0f ? e : 1.0f) / (1.0f + e);\n}",

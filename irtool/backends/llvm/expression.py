@@ -244,6 +244,8 @@ class Expressions:
             made = self.b.value(f"fdiv {t} {one}, {self._outside('sqrt', t, kids)}")
         elif name == "exp10":
             made = self._outside("pow", t, [literal(10.0, "float64"), kids[0]])
+        elif name == "flushed_exp":
+            made = self.helper(Helper(name, ("float32",)), t, (t, kids[0]))
         elif name == "sigmoid":
             made = self.helper(Helper(name, ("float64" if t == "double" else "float32",)), t, (t, kids[0]))
         elif name in LIBM:

@@ -11,6 +11,7 @@ from ...ops.dtypes import numpy_dtype
 from ...ops.erf import erf
 from ...ops.unary import round_half_away
 from ...tir.expr import Binary, Call, Cast, Expr, Not, Select
+from ...tir.intrinsics import LEAST_EXPONENT
 
 Function = Callable[..., Any]
 
@@ -106,6 +107,7 @@ _CALLS: Mapping[str, Function] = {
     "round": round_half_away,
     "erf": erf,
     "rsqrt": lambda x: x.dtype.type(1) / np.sqrt(x),
+    "flushed_exp": lambda x: np.where(x < LEAST_EXPONENT, x.dtype.type(0), np.exp(np.maximum(x, LEAST_EXPONENT))),
     "sigmoid": lambda x: x.dtype.type(1) / (x.dtype.type(1) + np.exp(-x)),
     "exp10": lambda x: np.power(x.dtype.type(10), x),
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...tir import dtypes
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, const
-from ...tir.intrinsics import BINARY_FLOAT, ROUNDING, TESTS, UNARY_FLOAT
+from ...tir.intrinsics import BINARY_FLOAT, FLUSHED, ROUNDING, TESTS, UNARY_FLOAT
 from ...tir.stmt import Buffer
 from .header import read_dtype
 from .tokens import Words
@@ -40,7 +40,7 @@ _BITWISE = {
 }
 _PROPAGATING = ("minimum", "maximum")
 _INTRINSICS = {
-    **dict.fromkeys((*UNARY_FLOAT, *ROUNDING, *TESTS, "fabs", "popcount", "clz", "reinterpret"), 1),
+    **dict.fromkeys((*UNARY_FLOAT, *FLUSHED, *ROUNDING, *TESTS, "fabs", "popcount", "clz", "reinterpret"), 1),
     **dict.fromkeys((*BINARY_FLOAT, "pow"), 2),
 }
 _NUMBER = re.compile(r"(?P<digits>[\d.]+(?:[eE][+-]?\d+)?)(?P<suffix>bf16|[fiu]\d*)?")

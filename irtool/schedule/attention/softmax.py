@@ -11,12 +11,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...tir.expr import Binary, Call, Const, Expr, Load, const, less, rewrite, select
+from ...tir.expr import Binary, Call, Const, Expr, Load, rewrite
 from ...tir.forms import AnyForm, Map, Reduction
 from ...tir.stmt import Buffer
-
-_LEAST = -87.0
-"""exp of less is, or is nearly, subnormal in single precision."""
 
 Same = Callable[[Buffer], Buffer]
 """One name for each value that has several, under other shapes."""
@@ -85,10 +82,6 @@ def _distance(e: Expr, largest: dict[Buffer, Buffer], same: Same) -> Expr | None
 def _flushed(value: Expr, largest: dict[Buffer, Buffer], same: Same) -> Expr:
     def flush(e: Expr) -> Expr:
         d = _distance(e, largest, same)
-        if d is None:
-            return e
-        least = const(_LEAST, "float32")
-        far = less(d, least)
-        return select(far, const(0.0, "float32"), Call("exp", (select(far, least, d),), "float32"))
+        return e if d is None else Call("flushed_exp", (d,), "float32")
 
     return rewrite(value, flush)
