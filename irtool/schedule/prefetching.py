@@ -1,7 +1,9 @@
 """The statements of `primitives.prefetch`: which lines of memory a step of a reduction asks for.
 
 A tile reads whole vectors of one operand, side by side. The same step of the reduction, in the next step of an outer loop, reads
-others: these are asked for, one by one, each line once. The steps of a loop that reads the same vectors again share them.
+others: these are asked for, one by one, each line once. The steps of a loop that reads the same vectors again share them. Where
+that loop has more steps than there are lines, and what it reads is one stream, each of its steps asks for a part of the stream, and
+so slowly that memory delivers at an even rate: in bursts, lines push others out of the nearest cache long before they are used.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any
 from ..tir import dtypes
 from ..tir.expr import Binary, Expr, Load, Var, const, rewrite
 from ..tir.stmt import Prefetch
-from .affine import depends
+from .affine import depends, stride
 from .block import Ahead, Block
 from .forms import Loop
 
@@ -37,6 +39,8 @@ def _lines(b: Block[Any], a: Ahead) -> list[Prefetch]:
     each = _LINE // dtypes.itemsize(a.operand.dtype)
     lines = -(-width // each)
     over, shares = a.over or (None, 1)
+    if over is not None and shares > lines and _is_stream(b, a, width):
+        return [_slow_line(b, a, moving, width)]
     own = -(-lines // shares)
     return [_line(b, a, moving, _element(over, shares, own, n, lines) * each) for n in range(own)]
 
@@ -47,6 +51,43 @@ def _element(over: Var | None, shares: int, own: int, n: int, lines: int) -> Exp
         return const(min(n, lines - 1))
     at = over * own + n
     return at if (shares - 1) * own + n < lines else Binary("min", at, const(lines - 1), "int32")
+
+
+def _is_stream(b: Block[Any], a: Ahead, width: int) -> bool:
+    """True if the steps of the reduction read the operand from end to end, and `a.loop` is none of them."""
+    if any(a.loop[0] is k for k, _ in b.inner):
+        return False
+    view = b.seen()
+    place = a.operand.source.offset([view(i) for i in a.operand.indices])
+    apart = width
+    for k, n in reversed(b.inner):
+        if n > 1 and stride(view.simplify, place, k) != apart:
+            return False
+        apart *= n
+    return True
+
+
+def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int) -> Prefetch:
+    """The line that is due in a step, of all that the reduction reads in the next step of `a.loop`."""
+    assert a.over is not None
+    (over, shares), total = a.over, math.prod(n for _, n in b.inner)
+    number: Expr = const(0)
+    for k, n in b.inner:
+        number = number * n + k
+    # The last step may ask for a little more than there is: what lies behind the end.
+    element = over * (total * width // shares) + number * -(-width // shares)
+    place, rest = element // width, element % width
+    view = b.seen()
+    v, extent = a.loop
+    here: dict[Expr, Expr] = {v: Binary("min", v + a.steps, const(extent - 1), "int32")}
+    for k, n in reversed(b.inner):
+        here[k] = place % n if k is not b.inner[0][0] else place
+        place = place // n
+    for x, n in reversed(moving):
+        here[x] = rest % n if x is not moving[0][0] else rest
+        rest = rest // n
+    indices = [view.simplify(rewrite(view(i), lambda e: e, dict(here))) for i in a.operand.indices]
+    return Prefetch(Load(a.operand.source, tuple(indices)))
 
 
 def _line(b: Block[Any], a: Ahead, moving: list[Loop], element: Expr) -> Prefetch:

@@ -46,6 +46,25 @@ def test_few_rows_read_weights_from_memory_in_one_stream(rows: int, tmp_path: Pa
 
 
 @pytest.mark.promise("prefetch")
+def test_many_tiles_of_rows_ask_for_the_next_columns_at_an_even_rate(tmp_path: Path) -> None:
+    module = irtool.parse(
+        DENSE.replace("(39, 64)", "(120, 64)").replace("(1024, 64)", "(960, 64)").replace("=1024", "=960")
+    )
+    w = np.ones((960, 64), "float32")
+    irtool.build(module, {"w": w}, mcpu="x86-64-v4", emit="c", out_dir=tmp_path)
+    source = next(tmp_path.glob("*.c")).read_text()
+    (place,) = re.findall(r"irt_prefetch\(p1, (.*)\);", source)
+    text = place.replace("irt_min_int32", "min")
+    tiles, panel = 13, 64 * 48 // 16
+    lines = [
+        {int(eval(text, {"ax1_o": 0, "ax0_o": i, "k": k, "min": min})) // 16 - panel for k in range(64)}
+        for i in range(tiles)
+    ]
+    assert set.union(*lines) >= set(range(panel)), "every line of the next columns"
+    assert max(map(len, lines)) <= panel // tiles + 3, "no tile asks for many"
+
+
+@pytest.mark.promise("prefetch")
 def test_a_prefetch_by_hand_changes_no_value() -> None:
     lowered, inputs = lowered_dense()
     s = irtool.create_schedule(lowered, "dense")
