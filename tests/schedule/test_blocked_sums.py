@@ -29,10 +29,32 @@ def test_sums_in_blocks_have_the_same_bits(case: str, tmp_path: Path) -> None:
     weights = {n: values[n] for n in "vw"}
     found, chosen = [], []
     for size in (near, 1 << 20):
-        target = f"c{{near_bytes={size}}}"
+        target = f"c{{near_bytes={size},far_bytes={size}}}"
         built = irtool.build(module, weights, target=target, mcpu="x86-64-v3", out_dir=tmp_path / str(size))
         chosen.append(built.report["kernels"][-1]["strategy"])
         found.append(built.run([values["x"]]))
     assert chosen[0] == "blocked_sum" != chosen[1]
     np.testing.assert_array_equal(*found)
     np.testing.assert_allclose(found[0], irtool.evaluate(module, list(values.values())), rtol=1e-3, atol=1e-3)
+
+
+def test_weights_that_the_second_cache_keeps_are_not_in_blocks() -> None:
+    """128 x 768 x 768 streams its weights from there; those of 3 x 3 windows over 512 channels leave it."""
+    text = """#[version = "0.0.5"]
+def @main(%x: Tensor[(128, 768), float32], %w: Tensor[(768, 768), float32], %i: Tensor[(1, 8, 14, 14), float32],
+          %u: Tensor[(512, 8, 1, 1), float32], %v: Tensor[(512, 512, 3, 3), float32]) {
+  %0 = nn.relu(nn.conv2d(%i, %u, padding=[0, 0]));
+  (nn.dense(%x, %w, units=None), nn.conv2d(%0, %v, strides=[2, 2], padding=[1, 1]))
+}
+"""
+    module = irtool.infer_types(irtool.parse(text))
+    weights = {
+        n: np.ones([int(d) for d in p.checked_type.shape], "float32")
+        for n in "wuv"
+        for p in module["main"].params
+        if p.name == n
+    }
+    report = irtool.build(module, weights, target="c", mcpu="x86-64-v4").report
+    found = {k["name"].split("fused_")[1]: k["strategy"] for k in report["kernels"]}
+    assert found["nn_dense"] == "register_tile"
+    assert found["nn_conv2d"] == "blocked_sum"

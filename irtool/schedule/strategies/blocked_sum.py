@@ -1,4 +1,4 @@
-"""Sums so long that the weights of one tile leave the nearest cache: made some steps at a time, for many rows.
+"""Sums so long that the weights of one tile leave the second cache: made some steps at a time, for many rows.
 
     for panel: for rows:                         for panel:
       acc = 0                                      part[…] = 0
@@ -8,6 +8,9 @@
 All rows read a block of weights while it is in the first cache, and ask for the next one meanwhile; sums wait in an array between
 the blocks (Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008). The order of summation stays, and
 with it every bit of the results.
+
+Weights that stay in the second cache for all rows are streamed from there as fast as a tile uses them: then blocks only cost
+what accumulators take to and from the array, and short pieces of many rows in place of whole ones.
 """
 
 from __future__ import annotations
@@ -32,6 +35,9 @@ from .register_tile import tile_reduction
 
 _GAIN = 0.9
 """Time of a long sum in blocks, of that without: the least that was seen."""
+
+_KEPT = 0.75
+"""Share of the second cache that weights can have, beside the rows that they are multiplied with."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,7 @@ class BlockedSum(Strategy):
 
 
 def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks | None:
-    """How to divide a sum whose weights for one tile are more than the first cache holds; None where that is of no use."""
+    """How to divide a sum whose weights for one tile are more than the second cache keeps; None where that is of no use."""
     v, extent = r.loops[p.vector]
     columns = p.tile.vectors * p.lanes
     others = [n for n, (_, m) in enumerate(r.loops) if n != p.vector and m > 1]
@@ -84,7 +90,7 @@ def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks |
     size = dtypes.itemsize(r.acc.dtype) * columns
     work = math.prod(m for _, m in r.inner)
     summed = next((n for n, (_, m) in enumerate(r.inner) if m > 1), None)
-    if summed is None or work * size <= 2 * target.near_bytes:
+    if summed is None or work * size <= _KEPT * target.far_bytes:
         return None
     each = work // r.inner[summed][1] * size
     steps = _largest_divisor(r.inner[summed][1], max(1, target.near_bytes // 2 // each), 1)
