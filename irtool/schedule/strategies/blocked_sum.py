@@ -1,4 +1,4 @@
-"""Sums so long that the weights of one tile leave the second cache: made some steps at a time, for many rows.
+"""Sums so long that the weights of one tile leave a cache: made some steps at a time, for many rows.
 
     for panel: for rows:                         for panel:
       acc = 0                                      part[…] = 0
@@ -9,8 +9,8 @@ All rows read a block of weights while it is in the first cache, and ask for the
 the blocks (Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008). The order of summation stays, and
 with it every bit of the results.
 
-Weights that stay in the second cache for all rows are streamed from there as fast as a tile uses them: then blocks only cost
-what accumulators take to and from the array, and short pieces of many rows in place of whole ones.
+Of rows that lie whole, one behind the other, a block reads short pieces, far apart. That costs more than weights do which stay in the
+second cache, from where a tile streams them. So the sums of such rows are only divided where weights leave that cache.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...tir.nodes import Axis
 from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, SERIAL, VECTORIZED, Allocate, Buffer, For, Scope, Stmt, Store, seq
 from ...tir.vector_target import VectorTarget
-from ..affine import depends, loads
+from ..affine import coefficients, depends, loads, simplifier
 from ..block import Ahead, Block
 from ..forms import Loop, Reduction, substituted
 from ..nest import lower_all
@@ -81,7 +81,7 @@ class BlockedSum(Strategy):
 
 
 def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks | None:
-    """How to divide a sum whose weights for one tile are more than the second cache keeps; None where that is of no use."""
+    """How to divide a sum whose weights for one tile are more than a cache keeps; None where that is of no use."""
     v, extent = r.loops[p.vector]
     columns = p.tile.vectors * p.lanes
     others = [n for n, (_, m) in enumerate(r.loops) if n != p.vector and m > 1]
@@ -90,7 +90,10 @@ def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks |
     size = dtypes.itemsize(r.acc.dtype) * columns
     work = math.prod(m for _, m in r.inner)
     summed = next((n for n, (_, m) in enumerate(r.inner) if m > 1), None)
-    if summed is None or work * size <= _KEPT * target.far_bytes:
+    if summed is None:
+        return None
+    whole = _has_whole_rows(r, r.loops[p.row if p.row is not None else others[0]][0], r.inner[summed][0])
+    if work * size <= (_KEPT * target.far_bytes if whole else 2 * target.near_bytes):
         return None
     each = work // r.inner[summed][1] * size
     steps = _largest_divisor(r.inner[summed][1], max(1, target.near_bytes // 2 // each), 1)
@@ -100,6 +103,15 @@ def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks |
     if not rows or each > 2 * target.near_bytes or steps == r.inner[summed][1] or along * rows < 2 * p.tile.rows:
         return None
     return SumBlocks(p.vector, columns, others[0], rows, summed, steps)
+
+
+def _has_whole_rows(r: Reduction, row: Var, summed: Var) -> bool:
+    """True if an operand has all that is summed of one row before the next row, as row-major matrices do, and images in blocks of
+    channels do not."""
+    simplify = simplifier(r.loops, r.inner)
+    places = [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
+    steps = [coefficients(simplify, x, (row, summed)) for x in places]
+    return any(a and b and a > b for a, b in steps)
 
 
 def _largest_divisor(n: int, most: int, multiple: int) -> int:
