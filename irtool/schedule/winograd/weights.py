@@ -9,6 +9,10 @@ from typing import Any
 from ...tir.stmt import Layout
 from .cook_toom import transforms
 
+_COLUMNS = 1024
+"""Columns of a product: what is in double precision stays in the cache, and the product is too small for threads, which would
+wait for each other longer than it takes."""
+
 
 def transform_weights(data: Any, order: Sequence[int], size: int, filters: int) -> Any:
     """`G w G^T` of every pair of channels, computed in double precision.
@@ -23,10 +27,14 @@ def transform_weights(data: Any, order: Sequence[int], size: int, filters: int) 
     w = np.transpose(np.asarray(data), order)
     count, channels, *window = w.shape
     blocks = w.reshape(count // filters, filters, channels, math.prod(window)).transpose(0, 3, 2, 1)
-    made = np.empty((count // filters, len(both), channels * filters), "float32")
-    for block, out in zip(blocks, made):  # one by one, so that what is in double precision stays in the cache
-        out[...] = both @ block.reshape(-1, channels * filters).astype("float64")
-    return made.reshape(len(made), len(both), channels, filters)
+    made = np.empty((count // filters, len(both), channels, filters), "float32")
+    step = max(1, _COLUMNS // filters)
+    for block, out in zip(blocks, made):
+        for at in range(0, channels, step):
+            part = block[:, at : at + step]
+            columns = both @ part.reshape(len(part), -1).astype("float64")
+            out[:, at : at + step] = columns.reshape(len(both), -1, filters)
+    return made
 
 
 def unpack(data: Any, layout: Layout | None) -> Any:
