@@ -364,9 +364,9 @@ esac
 def test_clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """clang compiles and links; llvmlite is not asked."""
     monkeypatch.setattr("irtool.backends.llvm.backend.has_llvmlite", lambda: False)
-    clang = "clang"
-    if tools.Clang.find("", "native", "", True, "") is None:
-        clang = str(tmp_path / "clang")
+    found = tools.Clang.find("", "native", "", True, "")
+    clang = str(tmp_path / "clang") if found is None else found.compiler.command[0]
+    if found is None:
         Path(clang).write_text(WRAPPER.format(clang=shutil.which("clang")))
         Path(clang).chmod(0o755)
     module = irtool.infer_types(irtool.parse(NETWORK))
