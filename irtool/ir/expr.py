@@ -12,10 +12,11 @@ children; the copy has no `checked_type`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
-from ..diagnostics import Span
+from ..diagnostics import IrError, Span
 from .above import from_above, text_of
 from .types import FuncType, GlobalTypeVar, TupleType, Type
 from .types import TypeVar as RelayTypeVar
@@ -255,7 +256,8 @@ class Call(Expr):
     """`op(args…, attr=…)`.
 
     `attrs` is an instance of the operator's class where `op` is an `Op`, a `DictAttrs` where other attributes were
-    written on the call of a function, None otherwise.
+    written on the call of a function, None otherwise. Where a pass puts an operator in place of a variable that was called,
+    the attributes become those of the operator; wrong ones stay, for type inference to refuse.
     """
 
     op: Expr
@@ -268,6 +270,9 @@ class Call(Expr):
     def __post_init__(self) -> None:
         if self.args.__class__ is not tuple:  # programs written by hand give lists
             object.__setattr__(self, "args", tuple(self.args))
+        if (self.attrs is None or self.attrs.__class__ is DictAttrs) and self.op.__class__ is Op:
+            with suppress(IrError):
+                object.__setattr__(self, "attrs", self.op.operator.make(self.attrs, self.span))
 
     @property
     def op_name(self) -> str:

@@ -76,7 +76,10 @@ class MultiBoxPrior(Operator):
         x, y = np.broadcast_arrays(x[None, :, None], y[:, None, None])
         boxes = np.stack([x - half[:, 0], y - half[:, 1], x + half[:, 0], y + half[:, 1]], -1)
         boxes = boxes.reshape(1, -1, 4)
-        return convert(np.clip(boxes, 0, 1) if self.clip else boxes, data.dtype)
+        if self.clip:
+            boxes = np.where(boxes < 1, boxes, np.float32(1))  # NaN becomes 1, as in `clip`
+            boxes = np.where(boxes > 0, boxes, np.float32(0))
+        return convert(boxes, data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         height, width = inputs[0].shape[2:]

@@ -6,10 +6,10 @@ work in the new layout does; where layouts must meet, a `layout_transform` is pu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from ...ir import Call, Expr, Function, Op, TensorType, Tuple, TupleGetItem, TupleType, rebuild, rewrite
+from ...ir import Call, Expr, Function, Op, TensorType, Tuple, TupleGetItem, TupleType, Type, rebuild, rewrite
 from ...ir.expr import children
 from ...ir.structural import structural_equal
 from ...ops.base import call
@@ -109,7 +109,7 @@ class _Rewriter:
         types = tuple(a.known_type for a in old.args)
         before = tuple(p.old for p in produced)
         first = rule(Site(old.attrs, before, None, types))
-        if not first.known or len(first.inputs) != len(before):
+        if not first.known or len(first.inputs) != len(before) or not _have_ranks(first.outputs, old.known_type):
             return None
         arrived = tuple(
             now if (now := p.new) is not None else cur for p, cur in zip(produced, first.inputs, strict=True)
@@ -162,6 +162,13 @@ def _unflatten(arguments: tuple[Expr, ...], values: list[Expr]) -> tuple[Expr, .
         else:
             made.append(next(rest))
     return tuple(made)
+
+
+def _have_ranks(layouts: Sequence[MaybeLayout], result: Type) -> bool:
+    """Whether layouts have as many axes as the tensors: those of a dense layer have two, its results may have more."""
+    fields = result.fields if isinstance(result, TupleType) else (result,)
+    ranks = [len(t.shape) if isinstance(t, TensorType) else None for t in fields]
+    return all(x is None or r is None or len(x) == r for x, r in zip(layouts, ranks))
 
 
 def _outputs(old: Call, result: Call, first: Layouts, second: Layouts) -> Expr:
