@@ -226,12 +226,12 @@ def _tools(lanes: int) -> str:
 
 
 def _filled(nbytes: int, dtype: str) -> np.ndarray:
-    """Memory on a cache line's boundary, with numbers in it that are neither zero nor subnormal; zeros for integers."""
+    """Memory on a cache line's boundary, with numbers in it that are neither zero nor subnormal; zeros for others than float32 and float64."""
     raw = np.zeros(nbytes + 64, "uint8")
     start = -raw.ctypes.data % 64
     made = raw[start : start + nbytes]
-    if dtype == "float32":
-        made.view("float32")[:] = np.random.default_rng(1).random(nbytes // 4, "float32") + 0.5
+    if dtype in ("float32", "float64"):
+        made.view(dtype)[:] = np.random.default_rng(1).random(nbytes // np.dtype(dtype).itemsize, dtype) + 0.5
     return made
 
 
