@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from .. import te
 from ..deferred import np
-from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type
 from ..tir import dtypes
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
@@ -172,61 +171,6 @@ class Argsort(Operator):
             sort_elements(ib, ins[0], None, outs[0], axis, self.is_ascend, x.shape[axis])
 
         return te.extern(x.shape, [x], fill, dtype=out_type.dtype, name="argsort")
-
-
-@operator("topk", "data", pattern=Pattern.OPAQUE, attrs="TopkAttrs", level=6)
-@dataclass(frozen=True)
-class Topk(Operator):
-    """The `k` largest (or smallest) elements along `axis` in order, their positions, or both; all elements if `k` is less than 1."""
-
-    k: int | None
-    axis: int = -1
-    ret_type: str = "both"
-    is_ascend: bool = False
-    dtype: DType = VOID
-
-    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The data's shape with `k` along `axis`: values, indices of `dtype`, or both as a tuple, as `ret_type` says."""
-        x = tensor(types[0])
-        if x is None:
-            return None
-        axis = normalize_axis(self.axis, len(x.shape))
-        if self.k is None:
-            raise RelationError("the attribute k is missing")
-        if self.ret_type not in ("both", "values", "indices"):
-            raise RelationError(f'ret_type must be "both", "values" or "indices", not "{self.ret_type}"')
-        extent = self.k if self.k >= 1 else x.shape[axis]
-        if isinstance(extent, int) and isinstance(have := x.shape[axis], int) and extent > have:
-            raise RelationError(f"k is {self.k}, and axis {axis} has {have} elements")
-        shape = (*x.shape[:axis], extent, *x.shape[axis + 1 :])
-        values, positions = TensorType(shape, x.dtype), TensorType(shape, self.dtype)
-        return {"both": TupleType((values, positions)), "values": values, "indices": positions}[self.ret_type]
-
-    def evaluate(self, x: np.ndarray) -> Any:
-        axis = normalize_axis(self.axis, x.ndim)
-        kept = self.k if self.k is not None and self.k >= 1 else x.shape[axis]
-        if kept > x.shape[axis]:
-            raise IrError(f"topk of {kept} elements along an axis of extent {x.shape[axis]}")
-        positions = np.take(order(x, axis, self.is_ascend), np.arange(kept), axis)
-        values = np.take_along_axis(x, positions, axis)
-        if self.ret_type == "values":
-            return values
-        indices = positions.astype(numpy_dtype(self.dtype))
-        return (values, indices) if self.ret_type == "both" else indices
-
-    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
-        (x,) = inputs
-        axis = normalize_axis(self.axis, x.ndim)
-        kept = self.k if self.k is not None and self.k >= 1 else x.shape[axis]
-        shape = (*x.shape[:axis], kept, *x.shape[axis + 1 :])
-        wanted = [w for w in ("values", "indices") if self.ret_type in ("both", w)]
-        dtypes = {"values": x.dtype, "indices": self.dtype}
-
-        def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
-            to = dict(zip(wanted, outs, strict=True))
-            sort_elements(ib, ins[0], to.get("values"), to.get("indices"), axis, self.is_ascend, kept)
-
-        return te.extern([shape] * len(wanted), [x], fill, dtype=[dtypes[w] for w in wanted], name="topk")
 
 
 @operator("searchsorted", "sorted_sequence", "values", pattern=Pattern.OPAQUE, attrs="SearchSortedAttrs", level=6)
