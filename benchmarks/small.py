@@ -83,7 +83,22 @@ def _masked_softmax(*shape: int) -> Case:
 
 
 _PLAIN = (64, 1024)
-_FUNCTIONS = ("exp", "sigmoid", "log", "log2", "tanh", "erf", "sqrt", "rsqrt", "sin", "cos", "tan", "atan", "sinh", "cosh")
+_FUNCTIONS = (
+    "exp",
+    "sigmoid",
+    "log",
+    "log2",
+    "tanh",
+    "erf",
+    "sqrt",
+    "rsqrt",
+    "sin",
+    "cos",
+    "tan",
+    "atan",
+    "sinh",
+    "cosh",
+)
 
 GROUPS: dict[str, tuple[Case, ...]] = {
     "transpose": (

@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..te import Compute, Tensor
+from ..te.reduction import Reducer
 from ..te.tensor import Extern
+from ..tir import dtypes
 from ..tir.builder import Builder
-from ..tir.expr import Axis, Const, Expr, Load, Reduce, Var, cast, const, post_order, rewrite
-from ..tir.forms import AnyForm, Loop, Map, Reduction, TupleReduction
+from ..tir.expr import Axis, Cast, Const, Expr, Load, Reduce, Var, cast, const, post_order, rewrite
+from ..tir.forms import AnyForm, InOrder, Loop, Map, Reduction, TupleReduction
 from ..tir.kernel import Kernel
 from ..tir.recognise import recognise
 from ..tir.simplify import Simplifier
@@ -203,8 +205,9 @@ class _Over:
         inits = tuple(simplify(e) for e in first.reducer.identity(types))
         updates = tuple(simplify(e) for e in first.reducer.combine(tuple(b[()] for b in accs), sources))
         condition = None if first.condition is None else simplify(self._read(first.condition))
+        in_order = _in_order(first.reducer, accs, sources, simplify) if _counts(sources[0], inner, simplify) else None
         form = TupleReduction(
-            self._loops, tuple(accs), inits, inner, updates, self._finish(simplify, stores), condition
+            self._loops, tuple(accs), inits, inner, updates, self._finish(simplify, stores), condition, in_order
         )
         return _counted(form)
 
@@ -223,6 +226,39 @@ class _Over:
         return tuple(
             Store(s.buffer, [simplify(self._read(i)) for i in s.indices], simplify(self._read(s.value))) for s in stores
         )
+
+
+def _counts(e: Expr, loops: Sequence[Loop], simplify: Simplifier) -> bool:
+    """True if an expression is the number of the step of these loops, the last of them innermost."""
+
+    def uncast(x: Expr) -> Expr:
+        return x.value if isinstance(x, Cast) and dtypes.is_int(x.dtype) and x.value in variables else x
+
+    variables = {v for v, _ in loops}
+    terms, offset = simplify.linear(rewrite(e, uncast))
+    step, wanted = 1, {}
+    for v, extent in reversed(loops):
+        wanted[v] = step
+        step *= extent
+    return offset == 0 and terms == wanted and step - 1 <= dtypes.largest(e.dtype)
+
+
+def _in_order(
+    reducer: Reducer, accs: Sequence[Buffer], sources: Sequence[Expr], simplify: Simplifier
+) -> InOrder | None:
+    """How values are reduced step by step, where the reducer says it and the first source is the number of the step."""
+    if reducer.first is None or reducer.append is None:
+        return None
+    types = [b.dtype for b in accs]
+    left, right = (tuple(Var(f"{side}{n}", t) for n, t in enumerate(types)) for side in ("x", "y"))
+    updates = reducer.append(tuple(b[()] for b in accs), tuple(sources))
+    return InOrder(
+        tuple(map(simplify, reducer.first(types))),
+        tuple(map(simplify, updates)),
+        left,
+        right,
+        tuple(map(simplify, reducer.combine(left, right))),
+    )
 
 
 def _bounds(loops: Sequence[Loop]) -> dict[Expr, tuple[float, float]]:

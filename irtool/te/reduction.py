@@ -33,11 +33,17 @@ Values = tuple[Expr, ...]
 
 @dataclass(frozen=True, eq=False)
 class Reducer:
-    """How values are combined. `combine(x, y)` and `identity(dtypes)` are on tuples, one entry per reduced value."""
+    """How values are combined. `combine(x, y)` and `identity(dtypes)` are on tuples, one entry per reduced value.
+
+    Where the first of the values is the number of the step, counted from 0, and steps are made in their order, `first(dtypes)` and
+    `append(x, y)` do the same for less: `x` is of what came before `y`, and there is at least one step. None where nothing is saved.
+    """
 
     name: str
     combine: Callable[[Values, Values], Values]
     identity: Callable[[Sequence[str]], Values]
+    first: Callable[[Sequence[str]], Values] | None = None
+    append: Callable[[Values, Values], Values] | None = None
 
 
 def _simple(name: str, combine: Callable[[Any, Any], Expr], identity: Callable[[str], Any]) -> Reducer:
@@ -69,7 +75,10 @@ BIT_XOR = _simple("bit_xor", bitwise_xor, lambda d: 0)
 
 
 def _arg(better: Callable[[Expr, Expr], Expr], worst: Callable[[str], Expr], last: bool) -> Reducer:
-    """Of (index, value) pairs, the better value, NaN before all; of equals, the first index (or the last)."""
+    """Of (index, value) pairs, the better value, NaN before all; of equals, the first index (or the last).
+
+    In their order: where no value is better than the worst there is, the first pair is index 0.
+    """
 
     def combine(x: Values, y: Values) -> Values:
         earlier = x[0] > y[0] if last else x[0] < y[0]
@@ -83,7 +92,26 @@ def _arg(better: Callable[[Expr, Expr], Expr], worst: Callable[[str], Expr], las
         keep = logical_or(wins, ties)
         return select(keep, x[0], y[0]), select(keep, x[1], y[1])
 
-    return Reducer("arg", combine, lambda types: (const(-1, types[0]), worst(types[1])))
+    def append(x: Values, y: Values) -> Values:
+        best, new = x[1], y[1]
+        if last:
+            taken = logical_not(better(best, new))
+            if dtypes.is_float(new.dtype):  # of a NaN before, nothing is known to be better but another NaN
+                taken = logical_or(logical_or(better(new, best), new.equal(best)), not_equal(new, new))
+        elif dtypes.is_float(new.dtype):
+            no_better = logical_or(better(best, new), best.equal(new))
+            taken = logical_and(logical_not(no_better), best.equal(best))
+        else:
+            taken = better(new, best)
+        return select(taken, y[0], x[0]), select(taken, new, best)
+
+    return Reducer(
+        "arg",
+        combine,
+        lambda types: (const(-1, types[0]), worst(types[1])),
+        lambda types: (const(0, types[0]), worst(types[1])),
+        append,
+    )
 
 
 def _axes(axis: Any) -> tuple[Axis, ...]:

@@ -75,9 +75,25 @@ class Reduction:
 
 
 @dataclass(frozen=True)
+class InOrder:
+    """A reduction whose steps are made in their order, of which some may be made by one and some by another.
+
+    Attributes:
+        inits, updates: of the accumulators, where there is at least one step; those of all steps may cost more.
+        left, right: variables that stand for two results, and `combined`: the values of both together, whichever was first.
+    """
+
+    inits: tuple[Expr, ...]
+    updates: tuple[Expr, ...]
+    left: tuple[Var, ...]
+    right: tuple[Var, ...]
+    combined: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
 class TupleReduction:
     """A reduction of several accumulators, each updated from the old values of all of them (an arg-max), or one whose steps
-    only count where a `condition` holds."""
+    only count where a `condition` holds. `in_order`: how to do it step by step and in parts, if that is known."""
 
     loops: tuple[Loop, ...]
     accs: tuple[Buffer, ...]
@@ -86,6 +102,12 @@ class TupleReduction:
     updates: tuple[Expr, ...]
     stores: tuple[Store, ...]
     condition: Expr | None = None
+    in_order: InOrder | None = None
+
+    @property
+    def work(self) -> int:
+        """Updates in all."""
+        return math.prod(extent for _, extent in (*self.loops, *self.inner))
 
 
 @dataclass(frozen=True)
@@ -154,6 +176,8 @@ def _roots(form: AnyForm) -> list[Expr]:
         found += [form.init, form.update, *form.guards]
     elif isinstance(form, TupleReduction):
         found += [*form.inits, *form.updates]
+        if form.in_order is not None:
+            found += form.in_order.updates
         if form.condition is not None:
             found.append(form.condition)
     return found
@@ -193,6 +217,7 @@ def with_buffers(form: AnyForm, replaced: Mapping[Buffer, Buffer]) -> AnyForm:
         updates=tuple(map(change, form.updates)),
         stores=stores,
         condition=change(form.condition) if form.condition is not None else None,
+        in_order=replace(form.in_order, updates=tuple(map(change, form.in_order.updates))) if form.in_order else None,
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from ...plugin.origin import is_outside
 from ...plugin.registry import Registry
-from ...tir.forms import AnyForm, Steps
+from ...tir.forms import AnyForm, Steps, TupleReduction
 from ...tir.stmt import Buffer, Stmt
 from ...tir.vector_target import VectorTarget
 from ..affine import loads
@@ -75,7 +75,7 @@ class Stage:
     @property
     def work(self) -> int:
         """Updates, or elements."""
-        if isinstance(self.form, Reduction | Steps):
+        if isinstance(self.form, Reduction | TupleReduction | Steps):
             return self.form.work
         return math.prod(n for _, n in self.form.loops) if isinstance(self.form, Map) else 0
 

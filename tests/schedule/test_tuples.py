@@ -1,0 +1,78 @@
+"""Arg-max and arg-min in vectors, and the first elements of rows by selection: what the interpreter finds among hostile numbers."""
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.driver.prepare import prepare
+from irtool.lower import lower_module
+from irtool.schedule import schedule_program
+from irtool.tir.stmt import VECTORIZED, For, pre_order
+from irtool.tir.verify import verify
+from tests.nests import run_program
+from tests.ops.test_hostile_values import run_under_sanitizers
+from tests.schedule.test_nests import MACHINES
+
+SHAPES = [((3, 100), 1), ((2, 70), 1), ((5, 37), 0), ((2, 9, 40), 1), ((3, 5, 64), (1, 2)), ((90,), 0), ((4, 1), 1)]
+HOSTILE = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0)
+
+
+def hostile(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
+    """Many ties; among floats zeros of both signs, infinities, and NaN in some rows."""
+    generator = np.random.default_rng(seed)
+    x = generator.integers(-4, 4, shape).astype(dtype)
+    if dtype.startswith("float"):
+        kinds = HOSTILE[1 - seed % 2 :]
+        x = np.where(generator.random(shape) < 0.1, generator.choice(kinds, shape), x).astype(dtype)
+    return x
+
+
+def module_of(call: str, shape: tuple[int, ...], dtype: str) -> irtool.Module:
+    size = ", ".join(map(str, shape))
+    return irtool.infer_types(
+        irtool.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[({size}), {dtype}]) {{ {call} }}')
+    )
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize("op", ["argmax", "argmin"])
+@pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
+def test_positions_on_every_machine(shape, axis, op: str, last: bool) -> None:
+    for dtype in ("float32", "int8"):
+        axes = list(axis) if isinstance(axis, tuple) else [axis]
+        module = module_of(f"{op}(%x, axis={axes}, select_last_index={last})", shape, dtype)
+        data = [hostile(shape, dtype, n) for n in range(3)]
+        data += [np.full(shape, v, dtype) for v in (HOSTILE[:3] if dtype == "float32" else (-128, 127))]
+        for machine in MACHINES:
+            program = lower_module(prepare(module))
+            schedule_program(program, machine)
+            for kernel in program.kernels:
+                verify(kernel)
+            for x in data:
+                (got,) = run_program(program, [x])
+                np.testing.assert_array_equal(got, irtool.evaluate(module, [x]), err_msg=f"{machine} {x}")
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((64, 1000), 1), ((1, 21, 32, 32), 1)])
+def test_positions_are_found_in_vectors(shape, axis) -> None:
+    program = lower_module(prepare(module_of(f"argmax(%x, axis=[{axis}])", shape, "float32")))
+    schedule_program(program, MACHINES[-1])
+    (kernel,) = program.kernels
+    assert kernel.choice.strategy == "tuple_reduction"
+    assert any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(kernel.nests[0]))
+
+
+@pytest.mark.parametrize("vector", [True, False], ids=["vectors", "scalars"])
+def test_under_the_sanitizers(vector: bool, tmp_path) -> None:
+    cases = []
+    for n, (shape, axis) in enumerate(SHAPES):
+        for dtype in ("float32", "float64", "float16", "int32"):
+            axes = axis if isinstance(axis, tuple) else (axis,)
+            last = {"axis": axes, "select_last_index": bool(n % 2)}
+            cases.append(("argmax" if n % 3 else "argmin", [hostile(shape, dtype, n)], last))
+    for n, (shape, axis, k) in enumerate([((300,), 0, 5), ((3, 200), 1, 10), ((2, 90, 3), 1, 7), ((2, 65), 1, 1)]):
+        for dtype in ("float32", "float64", "float16", "int32", "uint8"):
+            for up in (False, True):
+                x = np.abs(hostile(shape, dtype, n)) if dtype == "uint8" else hostile(shape, dtype, n)
+                cases.append(("topk", [x], {"k": k, "axis": axis, "is_ascend": up, "dtype": "int32"}))
+    assert run_under_sanitizers(cases, tmp_path, vector) == []
