@@ -38,6 +38,7 @@ from ..interface.names import Names
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
+from ..vectors.squares import lower_square
 from ..vectors.types import HALVES, Scalar, compute_dtype, width_for
 from .code import Code, Directive, print_code
 from .expression import Writer
@@ -195,6 +196,8 @@ class KernelWriter:
                 self._wait()
                 stack += [code.close, self._wait, s.body]
                 self._for(s)
+            elif isinstance(s, For) and self._square(s):
+                pass
             elif isinstance(s, For):
                 stack += [code.close, s.body]
                 self._for(s)
@@ -340,6 +343,17 @@ class KernelWriter:
         printer = VectorPrinter(self.expressions, self._place, self.registers, self.vector_types)
         lines = printer.print(body)
         self._statements(lines, printer.declares)
+
+    def _square(self, s: For) -> bool:
+        """Writes a loop that copies a square whose rows become columns; False where it is another loop."""
+        square = lower_square(s, self.simplify) if self.vector else None
+        if square is None:
+            return False
+        self.vector_functions[square.function] = None
+        printer = VectorPrinter(self.expressions, self._place, self.registers, self.vector_types)
+        lines = printer.print_square(square)
+        self._statements(lines, printer.declares)
+        return True
 
     def _statements(self, lines: Sequence[str], declares: bool) -> None:
         """Statements, in a block of their own if some of them declare variables."""

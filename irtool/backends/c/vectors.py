@@ -50,6 +50,13 @@ class VectorPrinter:
                 self.text[s] = made
         return lines
 
+    def print_square(self, s: ir.CopySquare) -> list[str]:
+        """C statements that copy a square."""
+        lines: list[str] = []
+        to = f"{self.place(s.target)} + {self._scalar(s.to, lines)}"
+        start = f"{self.place(s.source)} + {self._scalar(s.start, lines)}"
+        return [*lines, f"{self._function(s.function, to, str(s.down), start, str(s.rows))};"]
+
     def _declare(self, statement: str, lines: list[str]) -> None:
         self.declares = True
         lines.append(statement)

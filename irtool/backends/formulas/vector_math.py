@@ -14,7 +14,7 @@ from __future__ import annotations
 from ...tir import dtypes
 from ...tir.expr import Call
 from ..c_types import value_type
-from ..vectors.types import compute_dtype
+from ..vectors.types import VectorType, compute_dtype
 from . import (
     vector_conversions,
     vector_doubles,
@@ -23,6 +23,7 @@ from . import (
     vector_logarithms,
     vector_powers,
     vector_rounding,
+    vector_squares,
     vector_trigonometry,
 )
 from .vector_types import vector_type
@@ -147,7 +148,8 @@ def c_name(name: str, dtype: str, lanes: int) -> str:
 
 def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int], str]]:
     """Definitions of the function and of what it calls, by key, in an order in which C accepts them."""
-    text = _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
+    written = vector_squares.written(name, VectorType(dtype, lanes))
+    text = written or _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
     wide = dtypes.bits(dtype) == 64
     short, end = _instruction(name, dtype, lanes) if text in (_EXTREME, _NAN_EXTREME) else ("", "")
     made = text.format(
@@ -166,7 +168,8 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
         thirds=", ".join(str(3 * k if 3 * k < 2 * lanes else 0) for k in range(lanes)),
         rest=", ".join(str(k if 3 * k < 2 * lanes else 3 * k - lanes + 2) for k in range(lanes)),
     )
-    needed = [d for n in _NEEDS.get(name, ()) for d in define(n, dtype, lanes)]
+    more = vector_squares.needs(name, VectorType(dtype, lanes))
+    needed = [d for n in (*_NEEDS.get(name, ()), *more) for d in define(n, dtype, lanes)]
     return [*needed, ((name, dtype, lanes), made)]
 
 

@@ -15,6 +15,7 @@ from ..formulas.vector_math import function_for
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
+from ..vectors.squares import lower_square
 from ..vectors.types import HALVES, Scalar, compute_dtype, width_for
 from .builder import Builder
 from .expression import Expressions
@@ -79,6 +80,8 @@ class KernelWriter:
                 self._prefetch(s)
             elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
                 self._vectorized(s)
+            elif self.vector and isinstance(s, For) and (square := lower_square(s, self.simplify)) is not None:
+                self._printer().print_square(square)
             elif isinstance(s, For):
                 stack += [self._for(s), s.body]
             elif isinstance(s, If):
@@ -232,4 +235,7 @@ class KernelWriter:
                 self._store(store)
             close()
             return
-        VectorPrinter(self.expressions, self.places.__getitem__, self.registers).print(body)
+        self._printer().print(body)
+
+    def _printer(self) -> VectorPrinter:
+        return VectorPrinter(self.expressions, self.places.__getitem__, self.registers)

@@ -8,6 +8,7 @@ from ...tir import dtypes
 from ...tir.expr import Const
 from ...tir.stmt import Buffer
 from ..vectors import ir
+from ..vectors.squares import stages
 from ..vectors.types import VectorType
 from .builder import Builder, float_bits
 from .expression import Expressions
@@ -41,6 +42,23 @@ class VectorPrinter:
                 self._store(s)
             else:
                 self.made[s] = self._value(s)
+
+    def print_square(self, s: ir.CopySquare) -> None:
+        """The instructions that copy a square."""
+        t = s.type
+        start, to = self.scalars.index(s.start), self.scalars.index(s.to)
+        whole, align = vector_type(*t), f"align {dtypes.itemsize(t.dtype)}"
+        rows = [
+            self._v(f"load {whole}, ptr {self._address(s.source, t, start, k * s.rows)}, {align}")
+            for k in range(t.lanes)
+        ]
+        for stage in stages(t):
+            before = list(rows)
+            for x in stage:
+                rows[x.low] = self._shuffled(t, before[x.a], before[x.b], x.lows)
+                rows[x.high] = self._shuffled(t, before[x.a], before[x.b], x.highs)
+        for k, row in enumerate(rows):
+            self.b.do(f"store {whole} {row}, ptr {self._address(s.target, t, to, k * s.down)}, {align}")
 
     def _v(self, text: str) -> str:
         return self.b.value(text)

@@ -178,6 +178,24 @@ class StoreVector:
         return self.count == self.value.type.lanes
 
 
+@dataclass(eq=False)
+class CopySquare:
+    """`target[to + j * down + i] = source[start + i * rows + j]` for `i` and `j` below the number of lanes. A body of its own."""
+
+    type: VectorType
+    target: Buffer
+    to: Expr
+    down: int
+    source: Buffer
+    start: Expr
+    rows: int
+
+    @property
+    def function(self) -> Function:
+        """The library function that copies it."""
+        return ("square", *self.type)
+
+
 Step = Value | Assign | StoreVector
 
 

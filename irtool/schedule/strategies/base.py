@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from ...plugin.origin import is_outside
 from ...plugin.registry import Registry
+from ...tir.expr import Expr
 from ...tir.forms import AnyForm, Steps, TupleReduction
 from ...tir.stmt import Buffer, Stmt
 from ...tir.vector_target import VectorTarget
@@ -146,12 +147,18 @@ class Stage:
         return self.tile_for(self.reduction) if self.reduction is not None else None
 
     def tile_for(self, r: Reduction) -> TileChoice | None:
-        """The best tile of registers for a reduction of this stage. Results may be made twice unless they may replace what
-        they are made from."""
-        written = {s.buffer for s in r.stores}
-        read = {e.source for e in loads(r.update, *(s.value for s in r.stores))}
-        again = not any(a in read and b in written for a, b in self.same)
-        return choose_register_tile(r, self.target, again)
+        """The best tile of registers for a reduction of this stage."""
+        return choose_register_tile(r, self.target, self._may_repeat(r, r.update))
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether results of a map may be made twice: unless they may replace what they are made from."""
+        return isinstance(self.form, Map) and self._may_repeat(self.form)
+
+    def _may_repeat(self, form: Map | Reduction, *values: Expr) -> bool:
+        written = {s.buffer for s in form.stores}
+        read = {e.source for e in loads(*values, *(s.value for s in form.stores))}
+        return not any(a in read and b in written for a, b in self.same)
 
     def inner(self, form: Map | Reduction, serial: bool = False) -> Stage:
         """A stage that this one is made of."""

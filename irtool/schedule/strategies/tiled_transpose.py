@@ -3,17 +3,20 @@
     for i, j: out[i, j] = f(x[j, i])
 
     ⇒   for squares:
-          for j, i: transposed[j, i] = x[j, i]          (vectors along i)
-          for i, j: out[i, j] = f(transposed[j, i])     (vectors along j)
+          for i, j: transposed[i, j] = x[j, i]          (in registers, see `backends.vectors.squares`)
+          for i, j: out[i, j] = f(transposed[i, j])     (vectors along j)
 
-Every line of memory is read and written at once, not one element of it at a time.
+Every line of memory is read and written at once, not one element of it at a time. What is only transposed needs no copy. The
+longer axis is inside: along it, one operand is read, or the other written, line after line.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from ...tir import dtypes
 from ...tir.expr import Load, Select, Var, post_order
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Stmt
@@ -76,25 +79,59 @@ class TiledTranspose(Strategy):
 
     def parts(self, stage: Stage, candidate: Candidate) -> list[Block[Map]]:
         """The stage in parts: squares, and what is left at two edges."""
-        m, lanes = stage.map, vector_lanes(stage)
+        m = stage.map
         assert m is not None
         (v, n), (w, k) = candidate.plan.written, candidate.plan.read
-        simplify = simplifier(m.loops)
-        operands = [e for e in dict.fromkeys(loads(*(s.value for s in m.stores))) if _is_transposed(simplify, e, v, w)]
+        operands = _transposed(m, v, w)
+        is_copy = len(m.stores) == 1 and m.stores[0].value is operands[0]
         block = Block.of(m)
         others = [x for x, _ in m.loops if x is not v and x is not w]
+        shared = stage.work >= stage.target.parallel_elements and not stage.serial
         parts = []
-        squares = list(product(vector_segments(n, lanes), vector_segments(k, lanes)))
+        squares = _squares(stage, n, k, _side(stage, n, k, operands, is_copy))
         for written, read in squares:
             with part(len(squares)):
                 b, v_o, v_v = split_vectors(block, v, written)
                 b, w_o, w_v = split_vectors(b, w, read)
-                b = reorder(b, [*others, *v_o, *w_o, w_v, v_v])
-                if written[2] > 1 and read[2] > 1:
+                squares_of = [*w_o, *v_o] if n >= k else [*v_o, *w_o]
+                b = reorder(b, [*others, *squares_of, w_v, v_v])
+                if not is_copy and written[2] == read[2] > 1:
                     for e in operands:
-                        b = cache_read(b, e, [v_v, w_v], name="transposed")
+                        b = cache_read(b, e, [w_v, v_v], name="transposed")
                 b = vectorize(b, v_v) if written[2] > 1 else b
-                if stage.work >= stage.target.parallel_elements and not stage.serial and len(b.loops) > 2:
+                if shared and len(b.loops) > 2:
                     b = parallel(b, b.loops[0][0])
                 parts.append(b)
         return parts
+
+
+def _transposed(m: Map, v: Var, w: Var) -> list[Load]:
+    """The operands that lie along `w` where results lie along `v`."""
+    simplify = simplifier(m.loops)
+    return [e for e in dict.fromkeys(loads(*(s.value for s in m.stores))) if _is_transposed(simplify, e, v, w)]
+
+
+def _side(stage: Stage, n: int, k: int, operands: Sequence[Load], is_copy: bool) -> int:
+    """The side of squares: a vector's elements, fewer where an axis has not as many."""
+    side = vector_lanes(stage)
+    if is_copy:  # nothing is computed with the elements: what is narrow fills vectors of 16 bytes at least
+        side = max(side, 16 // dtypes.itemsize(operands[0].dtype))
+    while side > min(n, k):
+        side //= 2
+    return side
+
+
+Segment = tuple[int, int, int]
+"""The first step of an axis, how many vectors, and of how many elements."""
+
+
+def _squares(stage: Stage, n: int, k: int, side: int) -> list[tuple[Segment, Segment]]:
+    """The parts of both axes. Squares at the ends overlap those before, if results may be made twice."""
+    if stage.may_repeat:
+        return list(product(_overlapping(n, side), _overlapping(k, side)))
+    return list(product(vector_segments(n, side), vector_segments(k, side)))
+
+
+def _overlapping(extent: int, side: int) -> list[Segment]:
+    whole = [(0, extent // side, side)]
+    return [*whole, (extent - side, 1, side)] if extent % side else whole

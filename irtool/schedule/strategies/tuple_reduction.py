@@ -90,8 +90,10 @@ def _choose_lanes(form: TupleReduction, order: InOrder, stage: Stage) -> Lanes |
         if n >= 4 and all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in form.stores):
             if _is_even(simplify, values, v):
                 return Lanes((v, n), min(count, 1 << (n.bit_length() - 1)), True) if count >= 4 else None
-    v, n = form.inner[-1] if form.inner else (None, 0)
-    if v is not None and count >= 4 and n >= max(_LEAST_STEPS, count) and _is_even(simplify, order.updates, v):
+    if not form.inner:
+        return None
+    v, n = form.inner[-1]
+    if count >= 4 and n >= max(_LEAST_STEPS, count) and _is_even(simplify, order.updates, v):
         return Lanes((v, n), count, False)
     return None
 
@@ -217,7 +219,7 @@ def _along_steps(form: TupleReduction, order: InOrder, lanes: Lanes) -> Stmt:
     assert turn is not None
 
     def update(step: Expr, at: Expr) -> list[Store]:
-        values = {v: step}
+        values: dict[Expr, Expr] = {v: step}
         return [
             Store(registers.buffers[n], (at, lane), registers.at(order.updates[n], at, lane, values, simplify))
             for n in turn

@@ -1,0 +1,97 @@
+"""Squares of elements that change rows and columns, in registers.
+
+    for j in n: for i in n (in vectors): y[j * s + i] = x[i * r + j]
+
+Rows are loaded whole. Then in every stage pairs of vectors exchange elements: first blocks of at least 16 bytes, so that each of them
+comes into the vector and to the place that its transpose has (Eklundh, A Fast Computer Method for Matrix Transposing, 1972);
+then vectors are interleaved within pieces of 16 bytes, which processors do in one instruction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...tir.expr import Const, Expr, Load, Var, const, post_order, substitute
+from ...tir.simplify import Simplifier
+from ...tir.stmt import SERIAL, VECTORIZED, For, Store
+from . import ir
+from .types import LANES, MEMORY, VectorType, vector
+
+_PIECE = 16
+_LEAST = 8
+"""Bytes of a vector."""
+
+Mask = tuple[int, ...]
+"""Of two vectors end to end, the elements that a third one has."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What the vectors `low` and `high` become: these elements of vectors `a` and `b` of the stage before."""
+
+    a: int
+    b: int
+    low: int
+    high: int
+    lows: Mask
+    highs: Mask
+
+
+def stages(t: VectorType) -> list[list[Exchange]]:
+    """The stages for a square of vectors, its rows numbered from 0."""
+    n = t.lanes
+    piece = min(n, _PIECE * 8 // t.bits)
+    made = []
+    block = n // 2
+    while block >= piece:
+        lows = tuple(k if k // block % 2 == 0 else n + k - block for k in range(n))
+        highs = tuple(k + block if k // block % 2 == 0 else n + k for k in range(n))
+        upper = [i for i in range(n) if i // block % 2 == 0]
+        made.append([Exchange(i, i + block, i, i + block, lows, highs) for i in upper])
+        block //= 2
+    half = piece // 2
+    lows, highs = (
+        tuple(start + k // 2 + first + (k % 2) * n for start in range(0, n, piece) for k in range(piece))
+        for first in (0, half)
+    )
+    for _ in range(piece.bit_length() - 1):
+        pairs = [(start, k) for start in range(0, n, piece) for k in range(half)]
+        made.append([Exchange(s + k, s + k + half, s + 2 * k, s + 2 * k + 1, lows, highs) for s, k in pairs])
+    return made
+
+
+def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
+    """The copy of a square that a loop around a vectorized one makes; None if it makes something else.
+
+    Places are offsets, as `nests.flat` makes them.
+    """
+    inner = s.body
+    if s.kind != SERIAL or not isinstance(inner, For) or inner.kind != VECTORIZED or not isinstance(inner.body, Store):
+        return None
+    store = inner.body
+    read, size = store.value, inner.extent
+    if not isinstance(read, Load) or not isinstance(size, Const) or not isinstance(s.extent, Const):
+        return None
+    count, dtype = int(size.value), store.buffer.dtype
+    if count != s.extent.value or count not in LANES or dtype != read.source.dtype or dtype == "bool":
+        return None
+    if not read.indices or not store.indices:
+        return None
+    t = vector(MEMORY.get(dtype, dtype), count)
+    if t.bits * count < _LEAST * 8:
+        return None
+    there, here = store.indices[0], read.indices[0]
+    (down, along), (right, rows) = _steps(simplify, there, s, inner), _steps(simplify, here, s, inner)
+    if along != 1 or right != 1 or down is None or rows is None:
+        return None
+    zeros: dict[Any, Expr] = {s.var: const(0), inner.var: const(0)}
+    target, source = substitute(there, zeros), substitute(here, zeros)
+    return ir.CopySquare(t, store.buffer, target, down, read.source, source, rows)
+
+
+def _steps(simplify: Simplifier, place: Expr, *loops: For) -> tuple[int | None, ...]:
+    """By how much a place moves with each loop; None where it does not move evenly."""
+    terms, _ = simplify.linear(place)
+    inside = {x for atom in terms if not isinstance(atom, Var) for x in post_order(atom)}
+    return tuple(None if f.var in inside else int(terms.get(f.var, 0)) for f in loops)

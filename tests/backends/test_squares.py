@@ -1,0 +1,47 @@
+"""Squares whose rows become columns in registers: every kind of element, and axes that squares do not fill."""
+
+import numpy as np
+import pytest
+
+import irtool
+from tests.ops.test_hostile_values import run_under_sanitizers
+
+SHAPES = [
+    ((40, 37), (1, 0)),
+    ((4, 50), (1, 0)),
+    ((2, 70, 4), (0, 2, 1)),
+    ((1, 24, 7, 9), (0, 2, 3, 1)),
+    ((5, 6, 7), (2, 1, 0)),
+]
+DTYPES = ("float32", "float64", "float16", "int8", "int32", "int64", "bool")
+
+
+def data(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    return (np.arange(np.prod(shape)) * 37 % 251 - 120).reshape(shape).astype(dtype)
+
+
+@pytest.mark.parametrize("mcpu", ["x86-64", "x86-64-v3", "native"])
+def test_transposed_elements_stay_what_they_are(mcpu: str) -> None:
+    for shape, axes in SHAPES:
+        params = ", ".join(f"%{d}: Tensor[({', '.join(map(str, shape))}), {d}]" for d in DTYPES)
+        turned = [f"transpose(%{d}, axes={list(axes)})" for d in DTYPES]
+        used = [f'cast({t}, dtype="float32")' for t in turned]
+        sums = [f"add({t}, {t})" for t in turned[:3]]
+        text = f'#[version = "0.0.5"]\ndef @main({params}) {{ ({", ".join([*turned, *used, *sums])}) }}'
+        module = irtool.infer_types(irtool.parse(text))
+        inputs = [data(shape, d) for d in DTYPES]
+        got = irtool.build(module, mcpu=mcpu).run(inputs)
+        for g, w in zip(got, irtool.evaluate(module, inputs), strict=True):
+            np.testing.assert_array_equal(g, w)
+
+
+def test_squares_are_turned_in_registers(tmp_path) -> None:
+    text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(64, 48), float32]) { transpose(%x, axes=[1, 0]) }'
+    irtool.build(irtool.infer_types(irtool.parse(text)), name="m", emit="c", out_dir=tmp_path, mcpu="x86-64-v3")
+    assert "irt_vsquare_f32x8(" in (tmp_path / "m.c").read_text()
+
+
+@pytest.mark.parametrize("vector", [True, False], ids=["vectors", "scalars"])
+def test_nothing_beyond_the_operand_is_read(vector: bool, tmp_path) -> None:
+    cases = [("transpose", [data(s, d)], {"axes": axes}) for s, axes in SHAPES for d in DTYPES]
+    assert run_under_sanitizers(cases, tmp_path, vector) == []
