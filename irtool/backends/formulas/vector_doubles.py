@@ -10,7 +10,7 @@ from math import factorial
 from .polynomials import horner
 from .vector_exponentials import SIGMOID
 
-_EXP_TERMS = tuple(1 / factorial(n) for n in range(14))
+EXP_TERMS = tuple(1 / factorial(n) for n in range(14))
 """Taylor's: up to log 2 / 2 the first one that is left out is below 2^-57 of the sum."""
 
 # exp(x) = (2^k · exp r)² where x/2 = k · log 2 + r: 2^k is a normal number even where the result is subnormal or infinite. The first
@@ -20,7 +20,7 @@ _BOUNDED_EXP = (
   {t} z = x * 0.72134752044448170368 + 6755399441056767.0, k = z - 6755399441056767.0;
   {t} r = (x * 0.5 - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
   {t} p = """
-    + horner("r", _EXP_TERMS, "")
+    + horner("r", EXP_TERMS, "")
     + """;
   p = p * ({t})(({i})z << 52);
   return p * p;
@@ -37,7 +37,7 @@ _FALLING_EXP = (
   {t} z = y * 1.44269504088896340736 + 6755399441056895.0, k = z - 6755399441056895.0;
   {t} r = (y - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
   {t} p = """
-    + horner("r", _EXP_TERMS, "")
+    + horner("r", EXP_TERMS, "")
     + """ * ({t})(({i})z << 52);
   return p * 2.93873587705571876992e-39;
 }}"""

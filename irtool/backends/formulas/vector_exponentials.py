@@ -176,9 +176,9 @@ _SINH = (
   return irt_vselect_{n}(a < 1.0f, small, large);
 }}"""
 )
-_COSH = """IRT_INLINE {t} irt_vcosh_{n}({t} x) {{
+COSH = """IRT_INLINE {t} irt_vcosh_{n}({t} x) {{
   {t} e = irt_vhalf_exp_{n}(irt_vfabs_{n}(x));
-  return e + 0.25f / e;
+  return e + 0.25{f} / e;
 }}"""
 
 FUNCTIONS: dict[tuple[str, str], str] = {
@@ -196,7 +196,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("expm1", "float32"): _EXPM1,
     ("half_exp", "float32"): _HALF_EXP,
     ("sinh", "float32"): _SINH,
-    ("cosh", "float32"): _COSH,
+    ("cosh", "float32"): COSH,
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {

@@ -5,7 +5,7 @@ function's name, `{f}` what ends its numbers, `{lanes}` the number of elements. 
 place: after the usual reduction of the argument, polynomials fitted to the function in the relative error (weighted least
 squares, made minimax by Lawson's iteration). They handle infinities, NaN and results that are subnormal.
 
-Each family has a module with three tables: `FUNCTIONS`, the texts by name and dtype; `NEEDS`, what a function calls;
+Each family has a module with three tables: `FUNCTIONS`, the texts by name and dtype; `NEEDS`, what a function calls, by name, or by name and dtype where dtypes differ;
 `EXACT`, the names of those that give what the C library's functions give, which `--math=strict` uses as well.
 """
 
@@ -17,6 +17,8 @@ from ..c_types import value_type
 from ..vectors.types import VectorType, compute_dtype
 from . import (
     vector_conversions,
+    vector_double_logarithms,
+    vector_double_waves,
     vector_doubles,
     vector_exponentials,
     vector_lanes,
@@ -97,6 +99,8 @@ _PUT = "IRT_INLINE void irt_vput_{n}({e} *p, {t} v, size_t count) {{ memcpy(p, &
 
 _FAMILIES = (
     vector_conversions,
+    vector_double_logarithms,
+    vector_double_waves,
     vector_doubles,
     vector_exponentials,
     vector_lanes,
@@ -128,7 +132,7 @@ _ON_EVERY_TYPE = {
     "put": _PUT,
 }
 
-_NEEDS: dict[str, tuple[str, ...]] = {
+_NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {
     "rsqrt": ("sqrt",),
     **{name: needed for family in _FAMILIES for name, needed in family.NEEDS.items()},
 }
@@ -169,7 +173,7 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
         rest=", ".join(str(k if 3 * k < 2 * lanes else 3 * k - lanes + 2) for k in range(lanes)),
     )
     more = vector_squares.needs(name, VectorType(dtype, lanes))
-    needed = [d for n in (*_NEEDS.get(name, ()), *more) for d in define(n, dtype, lanes)]
+    needed = [d for n in (*_NEEDS.get((name, dtype), _NEEDS.get(name, ())), *more) for d in define(n, dtype, lanes)]
     return [*needed, ((name, dtype, lanes), made)]
 
 

@@ -1,0 +1,104 @@
+"""Double-precision trigonometric functions of vectors: a family of `vector_math`, which says what the texts may name.
+
+Angles are reduced as in single precision (see `vector_trigonometry`): by a multiple of π/2 below 2^20, which is given in three parts
+of 32 bits and a rest, so that products with the first three are exact. Larger angles ask the C library.
+"""
+
+from __future__ import annotations
+
+from math import factorial
+
+from .polynomials import horner
+from .templates import fill
+
+_SIN_TERMS = tuple((-1) ** n / factorial(2 * n + 1) for n in range(1, 9))
+_COS_TERMS = tuple((-1) ** n / factorial(2 * n) for n in range(9))
+"""(sin(r) - r) / r³ and cos r as polynomials of r², Taylor's: up to π/4 what is left out is below 2^-60."""
+_ATAN_TERMS = (-0.3333333333333333, 0.199999999999998, -0.14285714285659326, 0.11111111105106705, -0.09090908751076636,
+               0.0769229630497447, -0.06666423628069258, 0.058789145444006215, -0.052303478730160745,
+               0.04551108126325172, -0.034558092551413795, 0.01627194475162406)  # fmt: skip
+"""(atan(a) / a - 1) / a² as a polynomial of a² up to a = √2 - 1."""
+
+_TURN = """IRT_INLINE {t} irt_vturn_{n}({t} x, {i} *quarters) {{
+  {t} z = x * 0.63661977236758134308 + 6755399441055744.0, k = z - 6755399441055744.0;
+  {t} a = (x - k * 1.5707963267341256) - k * 6.077100506303966e-11, b = a - k * 2.0222662487111665e-21;
+  *quarters = ({i})z;
+  return b - (k * 8.478427660348229e-32 - ((a - b) - k * 2.0222662487111665e-21));
+}}"""
+_TURN_SIN = (
+    """IRT_INLINE {t} irt_vturn_sin_{n}({t} r) {{
+  {t} z = r * r, y = r + r * (z * """
+    + horner("z", _SIN_TERMS, "")
+    + """);
+  return ({t})(({i})y | (({i})r & INT64_MIN));
+}}"""
+)
+_TURN_COS = (
+    """IRT_INLINE {t} irt_vturn_cos_{n}({t} r) {{
+  {t} z = r * r;
+  return """
+    + horner("z", _COS_TERMS, "")
+    + """;
+}}"""
+)
+_FAR = """static __attribute__((noinline, unused)) {t} irt_vfar_${name}_{n}({t} x, {t} y) {{
+  int k;
+  for (k = 0; k < {lanes}; ++k)
+    if (fabs(x[k]) > 1.0e6) y[k] = ${name}(x[k]);
+  return y;
+}}"""
+_RESULT = """
+  return irt_vany_{n}(irt_vfabs_{n}(x) > 1.0e6) ? irt_vfar_${name}_{n}(x, y) : y;
+}}"""
+_SIN = """IRT_INLINE {t} irt_v${name}_{n}({t} x) {{
+  {i} q;
+  {t} r = irt_vturn_{n}(x, &q);
+  {t} y = irt_vselect_{n}(((q & 1) == $odd), irt_vturn_sin_{n}(r), irt_vturn_cos_{n}(r));
+  y = ({t})(({i})y ^ (($quarters & 2) << 62));"""
+_TAN = """IRT_INLINE {t} irt_vtan_{n}({t} x) {{
+  {i} q;
+  {t} r = irt_vturn_{n}(x, &q), s = irt_vturn_sin_{n}(r), c = irt_vturn_cos_{n}(r);
+  {i} odd = (q & 1) != 0;
+  {t} y = irt_vselect_{n}(odd, -c, s) / irt_vselect_{n}(odd, s, c);""" + fill(_RESULT, name="tan")
+# atan b less b.
+_ATAN_UNIT = (
+    """IRT_INLINE {t} irt_vatan_unit_{n}({t} b) {{
+  {t} z = b * b;
+  return b * (z * """
+    + horner("z", _ATAN_TERMS, "")
+    + """);
+}}"""
+)
+# atan a is π/4 + atan((a - 1) / (a + 1)) from √2 - 1 to √2 + 1, and π/2 - atan(1 / a) beyond. What π/4 and π/2 are more than
+# their double is added to what is small.
+_ATAN = """IRT_INLINE {t} irt_vatan_{n}({t} x) {{
+  {t} a = irt_vfabs_{n}(x), one = 1.0 - ({t}){{0}}, zero = {{0}};
+  {i} low = a < 0.41421356237309503, high = a > 2.414213562373095;
+  {t} u = irt_vselect_{n}(low, a, irt_vselect_{n}(high, -one, a - 1.0));
+  {t} b = u / irt_vselect_{n}(low, one, irt_vselect_{n}(high, a, a + 1.0));
+  {t} base = irt_vselect_{n}(low, zero, irt_vselect_{n}(high, 1.5707963267948966 - zero, 0.78539816339744828 - zero));
+  {t} rest = irt_vselect_{n}(low, zero, irt_vselect_{n}(high, 6.123233995736766e-17 - zero, 3.061616997868383e-17 - zero));
+  {t} y = base + (b + (irt_vatan_unit_{n}(b) + rest));
+  return ({t})(({i})y | (({i})x & INT64_MIN));
+}}"""
+
+
+def _wave(name: str, odd: int, quarters: str) -> str:
+    return fill(_SIN + _RESULT, name=name, odd=str(odd), quarters=quarters)
+
+
+FUNCTIONS: dict[tuple[str, str], str] = {
+    ("turn", "float64"): _TURN,
+    ("turn_sin", "float64"): _TURN_SIN,
+    ("turn_cos", "float64"): _TURN_COS,
+    **{(f"far_{name}", "float64"): fill(_FAR, name=name) for name in ("sin", "cos", "tan")},
+    ("sin", "float64"): _wave("sin", 0, "q"),
+    ("cos", "float64"): _wave("cos", 1, "(q + 1)"),
+    ("tan", "float64"): _TAN,
+    ("atan_unit", "float64"): _ATAN_UNIT,
+    ("atan", "float64"): _ATAN,
+}
+
+NEEDS: dict[str, tuple[str, ...]] = {}
+
+EXACT: tuple[str, ...] = ()

@@ -1,0 +1,109 @@
+"""Own functions of double precision against the C library's in extended precision: at most four units in the last place, and the
+signs of zeros. Arguments are from all over the range, and dense where functions bend, overflow or become subnormal.
+"""
+
+import re
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.backends.formulas import vector_math
+from tests.backends.direct import PROCESSORS, Functions
+
+LIMIT = 4.0
+WIDE = np.longdouble
+REFERENCES = {
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "expm1": np.expm1,
+    "tanh": np.tanh,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "atan": np.arctan,
+}
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    np.inf,
+    -np.inf,
+    np.nan,
+    5e-324,
+    -5e-324,
+    1.7e308,
+    -1.7e308,
+    2.3e-308,
+    1e-308,
+]
+SPECIAL += [709.78, 710.4, 710.5, -745.2, 1 - 2**-53, 1 + 2**-52, -1 - 2**-52, 1e6, 1000001.0, 1e22, np.pi / 2, np.pi]
+
+pytestmark = pytest.mark.skipif(np.finfo(WIDE).nmant < 60, reason="no more digits than a double")
+
+
+def arguments() -> np.ndarray:
+    patterns = np.linspace(0, (1 << 63) - 1, 1 << 15).astype("uint64")
+    signed = np.concatenate([patterns, patterns | np.uint64(1 << 63)]).view("float64")
+    bends = [np.linspace(-a, a, 1 << 13) for a in (1e-8, 0.01, 1.01, 4, 20, 180, 750, 5000, 3e6)]
+    bends += [np.linspace(0.5, 2, 1 << 13), np.linspace(1, 1.001, 1 << 12), np.exp(np.linspace(-745, 700, 1 << 12))]
+    return np.concatenate([signed, *bends, SPECIAL])
+
+
+def units(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """Distance in units in the last place of the nearest double; 0 where both are NaN or the same infinity."""
+    with np.errstate(all="ignore"):
+        nearest = exact.astype("float64")
+        distance = np.abs(got.astype(WIDE) - exact) / np.spacing(np.abs(nearest)).astype(WIDE)
+    same = (got == nearest) | (np.isnan(got) & np.isnan(nearest))
+    distance = np.where(same, 0, distance)
+    distance[(got == 0) & (np.signbit(got) != np.signbit(nearest))] = np.inf
+    return np.where(np.isnan(distance), np.inf, distance)
+
+
+@pytest.fixture(scope="module", params=PROCESSORS)
+def functions(request, tmp_path_factory):
+    return Functions([(name, "float64") for name in REFERENCES], request.param, tmp_path_factory.mktemp("doubles"))
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_functions_of_doubles(functions, name: str) -> None:
+    x = arguments()
+    with np.errstate(all="ignore"):
+        got, exact = functions(name, x), REFERENCES[name](x.astype(WIDE))
+    distance = units(got, exact)
+    worst = int(distance.argmax())
+    assert distance[worst] <= LIMIT, (name, x[worst], got[worst], distance[worst])
+
+
+def test_functions_come_with_what_they_call() -> None:
+    for name, dtype in vector_math.FUNCTIONS:
+        made = vector_math.define(name, dtype, 4)
+        for (_, _, _), text in made:
+            called = set(re.findall(r"irt_v(\w+)_f\d\dx4\(", text))
+            assert called <= {n for (n, _, _), _ in made}, (name, dtype)
+
+
+def test_they_are_used_unless_told_otherwise(tmp_path) -> None:
+    calls = ", ".join(f"{name}(%x)" for name in ("log", "tanh", "sin", "sinh"))
+    source = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(64), float64]) {{ ({calls}) }}'
+    for how, scalar in (("fast", 1), ("strict", 2)):
+        irtool.build(irtool.infer_types(irtool.parse(source)), name="m", emit="c", out_dir=tmp_path, math=how)
+        text = (tmp_path / "m.c").read_text()
+        assert [text.count(f"= {name}(p0[") for name in ("log", "tanh")] == [scalar, scalar]
+
+
+def test_a_softmax_makes_no_subnormals() -> None:
+    source = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(4, 64), float32]) { nn.softmax(%x) }'
+    module = irtool.infer_types(irtool.parse(source))
+    x = np.linspace(-110, 0, 256).astype("float32").reshape(64, 4).T.copy()
+    (got,) = [np.asarray(irtool.build(module).run([x]))]
+    assert not ((got > 0) & (got < np.finfo("float32").tiny)).any()
+    np.testing.assert_allclose(got, irtool.evaluate(module, [x]), rtol=1e-5, atol=1.2e-38)
