@@ -9,6 +9,7 @@ from ..tir.kernel import Kernel
 from ..tir.program import Program, RunKernel, constants_in_use, steps
 from ..tir.vector_target import VectorTarget
 from .attention import fuse_attention
+from .attention.softmax import flush_exponentials
 from .equal_constants import share_equal_constants
 from .finite_weights import finite_inputs, mark_finite
 from .fuse_epilogues import fuse_epilogues
@@ -43,6 +44,14 @@ class ProgramStage:
 
 def _decompose_phases(program: Program, target: VectorTarget) -> None:
     _replace_kernels(program, decompose_subpixels)
+
+
+def _flush_exponentials(program: Program, target: VectorTarget) -> None:
+    def flushed(k: Kernel) -> Kernel:
+        made = flush_exponentials(k.stages, lambda b: b)
+        return k.replace(stages=made) if any(a is not b for a, b in zip(made, k.stages)) else k
+
+    _replace_kernels(program, flushed)
 
 
 def _note_finite_weights(program: Program, target: VectorTarget) -> None:
@@ -113,6 +122,12 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         fuse_kernels,
         vectors=True,
         once=True,
+    ),
+    ProgramStage(
+        "FlushExponentials",
+        "exponentials beside the largest of a row are 0 where they would be subnormal, and slow; stages are final",
+        _flush_exponentials,
+        vectors=True,
     ),
     ProgramStage(
         "NoteFiniteWeights",

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ...tir.expr import Binary, Call, Const, Expr, Load, rewrite
 from ...tir.forms import AnyForm, Map, Reduction
-from ...tir.stmt import Buffer
+from ...tir.stmt import Buffer, Store
 
 Same = Callable[[Buffer], Buffer]
 """One name for each value that has several, under other shapes."""
@@ -41,9 +41,9 @@ def flush_exponentials(forms: Sequence[AnyForm], same: Same) -> list[AnyForm]:
     made: list[AnyForm] = []
     for form in forms:
         if isinstance(form, Map):
-            form = replace(
-                form, stores=tuple(type(s)(s.buffer, s.indices, _flushed(s.value, largest, same)) for s in form.stores)
-            )
+            values = [_flushed(s.value, largest, same) for s in form.stores]
+            if any(v is not s.value for v, s in zip(values, form.stores)):
+                form = replace(form, stores=tuple(Store(s.buffer, s.indices, v) for v, s in zip(values, form.stores)))
         source = largest_of(form)
         if source is not None:
             assert isinstance(form, Reduction)
