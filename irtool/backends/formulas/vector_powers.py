@@ -22,7 +22,7 @@ _POW_EXPONENT = (
     """IRT_INLINE {t} irt_vpow_exponent_{n}({i} bits, {t} k, {t} y, {t} *sum) {{
   {t} m = ({t})((bits & 0x7fffff) + 0x3f510625);
   {i} up = m > 1.22474487f;
-  {t} c = irt_vselect_{n}(up, 1.5f - ({t}){{0}}, 1.0f - ({t}){{0}}), f = m - c, d = m + c, inverse = 1.0f / d;
+  {t} c = irt_vselect_{n}(up, 1.5f - ({t}){{0}}, 1.0f - ({t}){{0}}), f = m - c, d = m + c, inverse = irt_vratio_{n}(1.0f - ({t}){{0}}, d);
   {t} s = f * inverse, z = s * s, sh = ({t})(({i})s & -4096), dh = ({t})(({i})d & -4096);
   {t} sl = ((f - sh * dh) - sh * (m - (dh - c))) * inverse, p = sh * 2.884765625f;
   {t} pl = sh * 6.24456477e-4f + (sl * 2.88539008f + (s * z) * """
@@ -141,7 +141,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {
-    "pow_exponent": ("select",),
+    "pow_exponent": ("select", "ratio"),
     "any_pow": ("pow_exponent", "scale", "select"),
     "pow": ("pow_exponent", "any_pow", "any"),
     "hypot": ("select", "fabs", "sqrt"),
