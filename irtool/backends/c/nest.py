@@ -185,8 +185,8 @@ class KernelWriter:
                 self._store(s)
             elif isinstance(s, Prefetch):
                 self._prefetch(s)
-            elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
-                self._vectorized(s)
+            elif isinstance(s, For) and self.vector and self._in_vectors(s):
+                pass
             elif self.division and isinstance(s, For) and s in self.division.shared:
                 self._wait()
                 opened, inner = self._parts(s)
@@ -196,8 +196,6 @@ class KernelWriter:
                 self._wait()
                 stack += [code.close, self._wait, s.body]
                 self._for(s)
-            elif isinstance(s, For) and self._square(s):
-                pass
             elif isinstance(s, For):
                 stack += [code.close, s.body]
                 self._for(s)
@@ -344,9 +342,15 @@ class KernelWriter:
         lines = printer.print(body)
         self._statements(lines, printer.declares)
 
+    def _in_vectors(self, s: For) -> bool:
+        """Writes a loop that vectors are made of; False where it is another loop."""
+        if s.kind == VECTORIZED:
+            self._vectorized(s)
+        return s.kind == VECTORIZED or self._square(s)
+
     def _square(self, s: For) -> bool:
         """Writes a loop that copies a square whose rows become columns; False where it is another loop."""
-        square = lower_square(s, self.simplify) if self.vector else None
+        square = lower_square(s, self.simplify)
         if square is None:
             return False
         self.vector_functions[square.function] = None
