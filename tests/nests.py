@@ -16,6 +16,7 @@ import numpy as np
 from irtool.ops.dtypes import numpy_dtype
 from irtool.tir import dtypes
 from irtool.tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var
+from irtool.tir.intrinsics import LEAST_EXPONENT
 from irtool.tir.program import CopySlot, Program, RunKernel, Slot
 from irtool.tir.stmt import Allocate, Buffer, For, If, Let, Prefetch, PrimFunc, Seq, Stmt, Store, While
 
@@ -259,6 +260,7 @@ _NUMPY |= {
 _NUMPY |= {
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "flushed_exp": lambda x: 0.0 if x < LEAST_EXPONENT else np.exp(x),
     "exp10": lambda x: np.float64(10) ** x,
 }
 _SPACE: dict[str, Any] = {f"{name}_": _through_numpy(function) for name, function in _NUMPY.items()}

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from ...deferred import np
 from ...ir import TensorType, Type
-from ..base import Pattern, RelationError, Reporter, operator
+from ..base import Pattern, Reporter, operator
 from ..nn.dense import DensePack
 from ..shapes import mul, require_compatible, require_rank, tensor
-from .parameters import Quantized, assign_parameter, known, require_dtype, require_scalar
+from .parameters import Quantized, assign_parameter, known, require_dtype, require_out_dtype, require_scalar
 from .products import ARGUMENTS, less_zero_point
 
 
@@ -23,7 +23,7 @@ from .products import ARGUMENTS, less_zero_point
 )
 @dataclass(frozen=True)
 class QuantizedDensePack(DensePack, Quantized):
-    """`nn.contrib_dense_pack` of the data and the weights minus their zero points, exactly, in `out_dtype`.
+    """`nn.contrib_dense_pack` of the data and the weights minus their zero points, exactly, in int32 or int64.
 
     Weights have rank 4, `(units / n, K / c, n, c)`. The arguments are in the order of `qnn.conv2d`.
     """
@@ -33,7 +33,7 @@ class QuantizedDensePack(DensePack, Quantized):
     since = "0.12"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
-        """8-bit data `(M, K)` and 8-bit weights of rank 4 give `(M, units)`; scale and zero point of the data are scalars."""
+        """8-bit data `(M, K)` and 8-bit weights of rank 4 give `(M, units)` in `out_dtype`; scale and zero point of the data are scalars."""
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
         if data is None or weight is None:
             return None
@@ -41,8 +41,7 @@ class QuantizedDensePack(DensePack, Quantized):
         require_rank(weight, 4, "the weights")
         require_dtype(data, ("int8", "uint8"), "the data")
         require_dtype(weight, ("int8", "uint8"), "the weights")
-        if not self.out_dtype:
-            raise RelationError("out_dtype must be given")
+        require_out_dtype(self.out_dtype, ("int32", "int64"))
         depth = mul(weight.shape[1], weight.shape[3])
         require_compatible(data.shape[1], depth, "the numbers of columns that data and weights sum over")
         units = mul(weight.shape[0], weight.shape[2])

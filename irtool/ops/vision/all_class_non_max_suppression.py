@@ -126,7 +126,8 @@ class AllClassNonMaxSuppression(Operator):
         types = out_type.fields
 
         def program(ib: Any, ins: Any, outs: Any) -> None:
-            x, s, most, iou, least = ins
+            x, s, *numbers = ins
+            most, iou, least = (v[(0,) * len(v.shape)] for v in numbers)
             here, there = (ib.allocate((count,), "int32", name=n) for n in ("sorted", "merged"))
             gone = ib.allocate((count,), "int32", name="gone")
             total = ib.local("int32", 0)
@@ -136,10 +137,10 @@ class AllClassNonMaxSuppression(Operator):
                 with ib.for_(classes, name="c") as c:
                     order = merge_sort(ib, count, here, there, lambda p, q: outranks(s[b, c, p], s[b, c, q]))
                     with ib.for_(count) as j:
-                        ib.store(gone, (j,), te.cast(te.logical_not(s[b, c, order[j]] > least[()]), "int32"))
-                    limit = te.cast(most[()], "int32")
+                        ib.store(gone, (j,), te.cast(te.logical_not(s[b, c, order[j]] > least), "int32"))
+                    limit = te.cast(most, "int32")
                     limit = ib.let(te.select(limit > 0, limit, count))
-                    limit = ib.let(te.select(iou[()] > te.const(0, iou.dtype), limit, 0))
+                    limit = ib.let(te.select(iou > te.const(0, iou.dtype), limit, 0))
                     chosen = ib.local("int32", 0)
                     with ib.for_(count) as j, ib.if_(te.all(gone[j].equal(0), chosen() < limit)):
                         mine = ib.let(order[j])
@@ -156,7 +157,7 @@ class AllClassNonMaxSuppression(Operator):
                             other = ib.let(order[k])
                             with ib.if_(te.all(gone[k].equal(0), s[b, c, other] > te.const(0, scores.dtype))):
                                 near = overlap_of(ib, lambda n: x[b, mine, n], lambda n: x[b, other, n])
-                                with ib.if_(near >= iou[()]):
+                                with ib.if_(near >= iou):
                                     ib.store(gone, (k,), 1)
                 if not onnx:
                     ib.store(outs[2], (b,), te.cast(total(), "int64"))
