@@ -114,6 +114,8 @@ class _ModuleInference:
         self.deferred: dict[str, None] = {}
         """Functions whose own text leaves their type open, and what calls them: their callers may decide it."""
         self.diagnostics: list[Diagnostic] = []
+        self.wider: dict[str, None] = {}
+        """Functions that were found to have another type than their annotations say."""
 
     def signature(self, name: str) -> Type | None:
         known = self.signatures.get(name)
@@ -145,6 +147,28 @@ class _ModuleInference:
             callers = [n for n, f in functions.items() if f.checked_type is None and self._calls_deferred([n])]
             wanted = {*self.deferred, *callers}
             self.infer([n for n in functions if n in wanted], with_callers=True)
+        self._repeat_for_wider_types()
+
+    def _repeat_for_wider_types(self) -> None:
+        """Infers those again that were inferred before a function whose type came out wider than declared.
+
+        `-> Tensor[(n, 2), float32]` of a body of type `Tensor[(?, 2), float32]` gives `?`. What callers see must not hang on
+        the order of the functions, which is another where the printed text is read again. Types only get wider, so this ends.
+        """
+        waiting = list(self.wider)
+        if not waiting:
+            return
+        callers: dict[str, list[str]] = {}
+        for name, f in self.functions.items():
+            for callee in global_names(f):
+                callers.setdefault(callee, []).append(name)
+        while waiting and not self.diagnostics:
+            for name in callers.get(waiting.pop(), ()):
+                before = self.signatures.get(name)
+                if name in self.done and self.is_stale(self.done[name]):
+                    self.infer([name], fresh=True)
+                    if self.signatures.get(name) != before:
+                        waiting.append(name)
 
     def _calls_deferred(self, names: list[str]) -> bool:
         return any(c in self.deferred for n in names for c in global_names(self.functions[n]))
@@ -193,7 +217,10 @@ class _ModuleInference:
         for name, made in zip(names, made_all, strict=True):
             assert isinstance(made, Function)
             self.done[name] = made
-            self.signatures[name] = made.checked_type or solver.resolve(found.types[functions[name]])
+            inferred = made.checked_type or solver.resolve(found.types[functions[name]])
+            if not self.signatures[name].is_open and inferred != self.signatures[name]:
+                self.wider[name] = None
+            self.signatures[name] = inferred
         callees = {e.name: e for e in found.types if isinstance(e, GlobalVar)}
         types = {n: solver.resolve(found.types[e]) for n, e in callees.items()}
         for name in names:
