@@ -29,6 +29,7 @@ MODULES = (
     "sorting",
     "sparse",
     "stft",
+    "topk",
     "unary",
 )
 NEED_A_MODULE = ("call_lowered", "memory.alloc_storage", "memory.alloc_tensor", "vm.invoke_tvm_op")
