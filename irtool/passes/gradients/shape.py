@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from ...diagnostics import IrError
@@ -55,17 +56,18 @@ def _fields(s: Site) -> tuple[TensorType, ...]:
 
 @gradient("concatenate")
 def concatenate(s: Site) -> list[Expr]:
-    """The gradient split where the pieces met."""
-    cuts, total = [], 0
-    for field in _fields(s)[:-1]:
-        extent = field.shape[s.attrs.axis]
-        if not isinstance(extent, int):
-            raise IrError(
-                "the gradient of concatenate needs static extents along its axis", s.out.span, code=NoGradient
-            )
-        total += extent
-        cuts.append(total)
-    return [call("split", s.grad, indices_or_sections=tuple(cuts), axis=s.attrs.axis)]
+    """The gradient split where the pieces met; zeros for pieces without elements, which no split gives."""
+    fields, axis = _fields(s), s.attrs.axis
+    extents = [field.shape[axis] for field in fields]
+    if not all(isinstance(n, int) for n in extents[:-1]):
+        raise IrError("the gradient of concatenate needs static extents along its axis", s.out.span, code=NoGradient)
+    full = [i for i, n in enumerate(extents) if n != 0]
+    ends = [int(n) for n in accumulate(extents[i] for i in full[:-1])]
+    pieces = call("split", s.grad, indices_or_sections=tuple(ends), axis=axis)
+    if len(full) == len(fields):
+        return [pieces]
+    piece_of = {i: TupleGetItem(pieces, n) for n, i in enumerate(full)}
+    return [Tuple(tuple(piece_of.get(i) or zeros_like(TupleGetItem(s.args[0], i)) for i in range(len(fields))))]
 
 
 @gradient("stack")
