@@ -90,12 +90,16 @@ def _record(file: str, storage: bool, target: str | None, given: Given) -> dict[
 
 def _describe(f: Any) -> dict[str, Any]:
     from ..ir import Call, Constant, MissingData, Op, post_order
+    from ..ir.tensor_names import input_names, output_names
 
     nodes = post_order(f)
     calls = Counter(e.op.name for e in nodes if isinstance(e, Call) and isinstance(e.op, Op))
     constants = [e for e in nodes if isinstance(e, Constant)]
-    names = f.attrs.get("output_tensor_names")
-    signature = {"inputs": {p.name: repr(p.checked_type) for p in f.params}, "outputs": list(names)} if names else {}
+    names, called = output_names(f), input_names(f)
+    inputs = {p.name: repr(p.checked_type) for p in f.params}
+    signature: dict[str, Any] = {"inputs": inputs, "outputs": list(names)} if names else {}
+    if others := {p.name: n for p, n in called.items() if n != p.name}:
+        signature["input_names"] = others
     return {
         "type": repr(f.checked_type),
         **signature,
@@ -114,7 +118,9 @@ def _list_functions(record: Mapping[str, Any]) -> Iterator[str]:
         operators = f["operators"]
         yield f"@{name}: {f['type']}"
         if "inputs" in f:
-            yield f"  inputs: {', '.join(f'%{name}: {t}' for name, t in f['inputs'].items()) or 'none'}"
+            called = {n: f" ({own})" for n, own in f.get("input_names", {}).items()}
+            inputs = (f"%{name}{called.get(name, '')}: {t}" for name, t in f["inputs"].items())
+            yield f"  inputs: {', '.join(inputs) or 'none'}"
             yield f"  outputs: {', '.join(f['outputs'])}"
         total = sum(operators.values())
         yield f"  {f['nodes']} nodes, {total} operators, {f['constants']} constants ({f['constant_bytes']} bytes)"

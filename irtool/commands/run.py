@@ -146,6 +146,7 @@ def command(
     from ..driver.mistakes import NoSuchEntry
     from ..infer import require_types
     from ..ir import Function
+    from ..ir.tensor_names import output_names
     from ..passes.bind import fill_missing_constants
     from .subject import read_module
 
@@ -184,7 +185,7 @@ def command(
     say_random(missing, max(len(places), len(function.params)), seed)
     first = next(iter(results.values()))
     if not quiet:
-        _show(first, before[entry].attrs.get("output_tensor_names", ()))
+        _show(first, output_names(before[entry]))
     if output is not None:
         _save(output, first)
     if compare:

@@ -28,6 +28,7 @@ from ..ir import (
     without_return_type,
 )
 from ..ir.conversion import dtype_name, fit
+from ..ir.tensor_names import without_inputs
 from ..ir.types import has_static_shapes
 from ..ir.untyped import without_types
 from ..parser.params import origin
@@ -92,9 +93,10 @@ def with_values(function: Function, values: Mapping[Var, Expr]) -> Function:
     again."""
     kept = tuple(p for p in function.params if p not in values)
     body = substitute(function.body, values)
+    attrs = without_inputs(function.attrs, function, values.__contains__)
     if all(_is_settled(p.checked_type or p.type_annotation) for p in values):
-        return with_function(function, params=kept, body=body)
-    return without_return_type(with_function(function, params=kept, body=without_types(body)))
+        return with_function(function, params=kept, body=body, attrs=attrs)
+    return without_return_type(with_function(function, params=kept, body=without_types(body), attrs=attrs))
 
 
 def _is_settled(t: Any) -> bool:

@@ -168,3 +168,10 @@ def test_only_models_need_the_package(path: Path) -> None:
     assert done.stdout.splitlines()[-1] == "[0, 0, 2, 2, 2]", done.stderr
     assert done.stderr.count("pip install 'irtool[onnx]'") == 3, done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_names_of_outputs_that_are_no_list_are_no_names(path: Path) -> None:
+    text = "def @main(%x: Tensor[(2), float32], output_tensor_names=5) { nn.relu(%x) }"
+    Path("net.relay").write_text(f'#[version = "0.0.5"]\n{text}\n')
+    assert irtool("run", "net.relay")[:2] == (0, "out0: float32[2]  0.879724 0.928186\n")
+    assert "outputs:" not in irtool("info", "net.relay")[1]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...diagnostics import InternalError, IrError, UsageError
 from ...ir import Function, Module, TensorType, Type
+from ...ir.tensor_names import input_names, output_names
 from ...passes.mistakes import WrongPassOption
 from ..base import Export, File, Request, export
 from ..unsupported import Unsupported
@@ -36,7 +38,8 @@ _LARGEST = (1 << 31) - (1 << 24)
 class Onnx(Export):
     """A model for ONNX Runtime, OpenVINO and others; needs the package `onnx`.
 
-    Parameters with values become initializers, others inputs. `opset` is the version of ONNX's operators, 18 or later. Weights
+    Parameters with values become initializers, others inputs. Inputs and outputs have the names of the ONNX model that the module
+    was imported from, else those of parameters, and `output`. `opset` is the version of ONNX's operators, 18 or later. Weights
     of more than 2 GB in sum are written to NAME.data, as with `external_data` in any case. `text` writes the model as the text
     that `onnx.parser` reads, to look at. `quantized` is the form of the operators of `qnn`: `exact` for integer nodes with
     the values that irtool computes, `qdq` for operators on floats between QuantizeLinear and DequantizeLinear, of which engines make
@@ -105,11 +108,13 @@ def _written(
     names = Names()
     graph, constants = Graph(None), Initializers(names)
     arguments = []
+    called = input_names(main)
     for p in main.params:
         leaves: list[Any] = []
         types = leaves_of(p.checked_type)
         for i, t in enumerate(types):
-            hint = p.name if len(types) == 1 else f"{p.name}.{i}"
+            own = called.get(p, p.name)
+            hint = own if len(types) == 1 else f"{own}.{i}"
             try:
                 if not isinstance(t, TensorType):
                     raise NoForm("inputs are tensors, or tuples of these")
@@ -124,10 +129,13 @@ def _written(
                 leaves.append(Value(names.fresh(hint), t.dtype))
                 graph.inputs.append((leaves[-1], t))
         arguments.append(nested(leaves, p.checked_type))
+    own_names = output_names(main)
+    for name in own_names:
+        names.reserve(name)
     emitter = Emitter(module, names, constants, form.opset, missing)
     value = emitter.write(main, arguments, graph)
     if not missing:
-        _finish(emitter, graph, flatten(value), leaves_of(result))
+        _finish(emitter, graph, flatten(value), leaves_of(result), own_names)
         if form.quantized == "qdq":
             join_biases(graph, constants)
     return graph, constants.arrays
@@ -139,23 +147,36 @@ def result_of(module: Module) -> Type | None:
     return main.body.checked_type if isinstance(main, Function) else None
 
 
-def _finish(emitter: Emitter, graph: Graph, values: list[Any], types: list[Any]) -> None:
-    """Names the results `output`, or `output_0`, `output_1` …."""
+def _finish(emitter: Emitter, graph: Graph, values: list[Any], types: list[Any], own: Sequence[str]) -> None:
+    """Names the results as the model did that the module is from; else `output`, or `output_0`, `output_1` …."""
     if not values:
         emitter.missing.add("@main", "a model has an output at least, and the result is an empty tuple", None)
+    renamed: dict[str, Value] = {}
     for i, (v, t) in enumerate(zip(values, types, strict=True)):
+        v = renamed.get(v.name, v) if isinstance(v, Value) else v
         if not isinstance(v, Value) or not isinstance(t, TensorType):
             emitter.missing.add("@main", "results are tensors, or tuples of these", None)
             continue
-        hint = emitter.names.fresh("output" if len(values) == 1 else f"output_{i}")
+        if i < len(own) and v.name == own[i] and not any(v.name == o.name for o, _ in graph.outputs):
+            graph.outputs.append((v, t))  # an input or a weight, as it is
+            continue
+        hint = _output_name(emitter.names, i, len(values), own)
         w = emitter.writer(graph, None, "Identity", hint)
         source = next((n for n in reversed(graph.nodes) if v.name in n.outputs), None)
         if source is None or any(v.name == o.name for o, _ in graph.outputs) or _is_read(graph, v.name):
             made = w.nodes("Identity", 1, v, dtypes=[v.dtype])[0]
             source = graph.nodes[-1]
             v = made
+        renamed[v.name] = Value(hint, v.dtype)
         source.outputs = [hint if n == v.name else n for n in source.outputs]
         graph.outputs.append((Value(hint, v.dtype), t))
+
+
+def _output_name(names: Names, i: int, count: int, own: Sequence[str]) -> str:
+    """The name of a result that is made by a node."""
+    if i < len(own):
+        return names.claim(own[i])
+    return names.fresh("output" if count == 1 else f"output_{i}")
 
 
 def _is_read(graph: Graph, name: str) -> bool:

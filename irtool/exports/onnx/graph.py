@@ -62,6 +62,20 @@ class Names:
 
     def __init__(self) -> None:
         self._taken: dict[str, int] = {}
+        self._reserved: set[str] = set()
+
+    def reserve(self, name: str) -> None:
+        """Keeps a name that nobody has for one who will `claim` it."""
+        if name and name not in self._taken:
+            self._taken[name] = 0
+            self._reserved.add(name)
+
+    def claim(self, name: str) -> str:
+        """A reserved name, which its first claimant gets; else a fresh one like it."""
+        if name in self._reserved:
+            self._reserved.remove(name)
+            return name
+        return self.fresh(name)
 
     def fresh(self, hint: str) -> str:
         """`hint`, or the first of `hint_1`, `hint_2`, … that nobody has."""

@@ -11,6 +11,7 @@ from ...diagnostics import Diagnostic, IrError
 from ...infer import infer_types
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
 from ...ir.conversion import as_bfloat16_bits
+from ...ir.tensor_names import INPUTS, OUTPUTS
 from .calls import check_calls
 from .elements import NARROW
 from .graph import GraphImporter, Scope
@@ -45,7 +46,8 @@ def from_onnx(
 
     The parameters of `@main` are the inputs of the graph, then its initializers, as far as they are used; with `constants`
     initializers are constants in the text instead. Names are those of the model, with what Relay's names cannot have
-    replaced by `_`; the attribute `output_tensor_names` of `@main` has those of the outputs. `progress` is called with the
+    replaced by `_`; the attribute `output_tensor_names` of `@main` has those of the outputs, and `input_tensor_names` those of
+    the inputs where one was replaced. `progress` is called with the
     number of nodes that are done, and of all.
 
     Raises IrError with everything that has no form in Relay, or is damaged; UsageError for a shape of an input that there
@@ -105,13 +107,16 @@ class _Importer:
         body: Expr = outputs[0] if len(outputs) == 1 else Tuple(tuple(outputs))
         used = {e for e in post_order(body) if isinstance(e, Var)}
         weights = [v for v in self.weights if v in used]
-        # As TVM's importer of TFLite names them; where one could not be made, failures were raised above.
-        main = Function(
-            (*params.values(), *weights), body, attrs={"output_tensor_names": [o.name for o in graph.outputs]}
-        )
+        main = Function((*params.values(), *weights), body, attrs=self._own_names(params))
         main = recognised(main)
         module = infer_types(Module({"main": main, **importer.functions.used_by(body)}))
         return module, {v.name: _marked(v, self.weights[v]) for v in weights}
+
+    def _own_names(self, params: Mapping[str, Var]) -> dict[str, list[str]]:
+        """The attributes with the names of the model; those of inputs only where Relay cannot have one."""
+        outputs = {OUTPUTS: [o.name for o in self.model.graph.outputs]}
+        is_changed = any(name != p.name for name, p in params.items())
+        return {INPUTS: list(params), **outputs} if is_changed else outputs
 
     def _initializer(self, proto: Any) -> Value:
         """A weight is a parameter whose elements are known; what decides shapes, and single numbers, are constants."""
