@@ -8,6 +8,7 @@ from typing import Any
 
 from ...tir import dtypes
 from ...tir.program import Program, RunKernel, Slot, constants_in_use, steps
+from ..c_types import stored_type
 from ..formulas import vector_math, vector_types
 from ..formulas.support import INLINE, definitions
 from ..interface import weights_file
@@ -18,7 +19,7 @@ from ..interface.memory import ALIGNMENT, arena_bytes
 from ..interface.names import Names
 from ..interface.symbols import constant_symbol, kernel_symbol
 from ..toolchain.levels import Level, choose_level, define_levels
-from . import room, weights
+from . import opaque, room, weights
 from .banner import Origin
 from .hosting import HostWriter
 from .nest import KernelWriter
@@ -278,13 +279,18 @@ class _Writer:
         called = {c: self._constant(c) for c in self.program.constants}
         self.constants = called
         texts = [f"{self.upper}_WEIGHTS_ATTR {weights.definition(c, n)}" for c, n in called.items()]
+        hidden = {
+            c: opaque.hide(c, n, stored_type(c.dtype)) for c, n in called.items() if opaque.is_copied_wrongly(c.data)
+        }
+        tools = opaque.DEFINITION.splitlines() if hidden else []
         if self.keep == weights_file.INLINE:
             linkage = weights.linkage(self.upper) if texts else []
             own = {c: f"{self.upper}_WEIGHTS_LINKAGE {t}" for c, t in zip(called, texts, strict=True)}
+            own |= {c: f"{own[c]}\n{macro}" for c, macro in hidden.items()}
             base = dict.fromkeys(constants_in_use(self.variants[0].program)) if len(self.variants) > 1 else own
             above = [t for c, t in own.items() if c not in base]
             guarded = ["#if IRT_LEVELS", *above, "#endif"] if above else []
-            return _Constants([*linkage, *(t for c, t in own.items() if c in base), *guarded], "")
+            return _Constants([*tools, *linkage, *(t for c, t in own.items() if c in base), *guarded], "")
         attribute = f"{self.upper}_WEIGHTS_ATTR"
         declared = [f"extern {attribute} {weights.declaration(c, n)};" for c, n in called.items()]
         lines = [
@@ -298,7 +304,8 @@ class _Writer:
             "",
             *texts,
         ]
-        return _Constants([*weights.attribute(self.upper), *declared, ""], "\n".join([*lines, ""]))
+        inside = [*tools, *weights.attribute(self.upper), *declared, *hidden.values(), ""]
+        return _Constants(inside, "\n".join([*lines, ""]))
 
     def _constant(self, c: Slot) -> str:
         return self.names.fresh(constant_symbol(c, self.name))
