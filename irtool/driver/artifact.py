@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..diagnostics import IrError, UsageError, nearest
-from ..ir import TensorType, TupleType, Var
 from ..ir.above import from_above
-from ..ir.conversion import dtype_name
-from ..ir.inputs import check_inputs
-from ..ir.values import value_leaves
-from ..tir.program import HostFunction, Slot
-from ..trampoline import trampoline
-
-_BITS = {"bfloat16": "uint16"}
+from ..tir.program import HostFunction
+from .signature import Signature
 
 
 class Artifact:
@@ -44,6 +38,7 @@ class Artifact:
         self.report = report
         self.arena_bytes: int = report["arena_bytes"]
         self._entries = entries
+        self._signatures: dict[str, Signature] = {}
         self._library_path = library
         self._weights = weights
         self._backend = backend
@@ -142,18 +137,16 @@ class Artifact:
         Raises IrError for a wrong number, shape or dtype of inputs; ToolError where the library cannot be loaded or fails. Of
         a build with `emit="exe"`, the program is run, in a process of its own.
         """
-        import numpy as np
-
-        from ..backends.base import find_backend
-
         if self._specializer is not None:
             return self._specializer.run(inputs)
         entry = entry or next(iter(self._entries))
         if entry not in self._entries:
             raise UsageError(f"this build has no entry function @{entry}", help=nearest(entry, self._entries))
-        function = self._entries[entry]
+        signature = self._signatures.get(entry)
+        if signature is None:
+            signature = self._signatures[entry] = Signature(entry, self._entries[entry])
         if self._program is not None and entry == next(iter(self._entries)):
-            return self._run_program(self._program, function, _arrays(function, entry, inputs))
+            return self._run_program(self._program, signature, inputs)
         if self._loaded is None:
             alone = [s for s in self.report.get("sanitize", ()) if s != "undefined"]
             if alone:
@@ -162,93 +155,17 @@ class Artifact:
                 )
             if self._library_path is None:
                 raise UsageError("this build has no library to run: it was built as sources only")
-            self._loaded = find_backend(self._backend).load(self._library_path, self.name, self._weights)
-        arrays = _arrays(function, entry, inputs)
-        outputs = [np.empty(s.shape, _BITS.get(s.dtype, s.dtype)) for s in function.results]
-        self._loaded.run(arrays, outputs, self.report["entries"][entry]["run"])
-        return _result(function, outputs)
+            from ..backends.base import find_backend
 
-    def _run_program(self, program: Path, function: HostFunction, arrays: Sequence[Any]) -> Any:
+            self._loaded = find_backend(self._backend).load(self._library_path, self.name, self._weights)
+        arrays, outputs = signature.arrays(inputs), signature.outputs()
+        self._loaded.run(arrays, outputs, self.report["entries"][entry]["run"])
+        return signature.result(outputs)
+
+    def _run_program(self, program: Path, signature: Signature, inputs: Sequence[Any] | Mapping[str, Any]) -> Any:
         import numpy as np
 
         from ..backends.process import run_program
 
-        found = run_program(program, self._weights, arrays, len(function.results))
-        kinds = [_BITS.get(s.dtype, s.dtype) for s in function.results]
-        outputs = [np.frombuffer(d, k).reshape(s.shape) for d, k, s in zip(found, kinds, function.results)]
-        return _result(function, outputs)
-
-
-def _result(function: HostFunction, outputs: Sequence[Any]) -> Any:
-    """The value whose leaves are these tensors."""
-    return _nested(function.structure, iter(_as_dtype(a, s.dtype) for a, s in zip(outputs, function.results)))
-
-
-def _arrays(function: HostFunction, entry: str, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
-    """The tensors of the inputs, in the order of the function's parameters, as the library takes them."""
-    import numpy as np
-
-    values = check_inputs(_parameters(function), inputs, entry)
-    return [_as_bits(np.asarray(a, order="C")) for a in value_leaves(values)]
-
-
-def _parameters(function: HostFunction) -> list[Var]:
-    """The parameters of the function with their types."""
-    slots = iter(function.params)
-    return [
-        Var(name, trampoline(_type_of(structure, slots)))
-        for name, structure in zip(function.param_names, function.param_structures, strict=True)
-    ]
-
-
-def _type_of(structure: Any, slots: Iterator[Slot]) -> Generator[Any, Any, Any]:
-    """Written as if recursive: see `trampoline`."""
-    if structure is None:
-        slot = next(slots)
-        return TensorType(slot.shape, slot.dtype)
-    fields = []
-    for part in structure:
-        fields.append((yield _type_of(part, slots)))
-    return TupleType(tuple(fields))
-
-
-def _as_bits(array: Any) -> Any:
-    """bfloat16 as uint16."""
-    return array.view("uint16") if dtype_name(array) == "bfloat16" else array
-
-
-def _as_dtype(array: Any, dtype: str) -> Any:
-    if dtype != "bfloat16":
-        return array
-    try:
-        import ml_dtypes
-    except ImportError:
-        return array
-    return array.view(ml_dtypes.bfloat16)
-
-
-def _nested(structure: Any, values: Any) -> Any:
-    """Values in the shape of a structure (None: one value; a tuple: a tuple of them)."""
-    if structure is None:
-        return next(values)
-    stack: list[tuple[Any, Any, list[Any]]] = [(structure, iter(structure), [])]
-    while True:
-        whole, left, done = stack[-1]
-        for part in left:
-            if part is None:
-                done.append(next(values))
-            else:
-                stack.append((part, iter(part), []))
-                break
-        else:
-            stack.pop()
-            constructor = getattr(whole, "constructor", None)
-            if constructor is None:
-                made: Any = tuple(done)
-            else:
-                from ..interp.values import Data
-
-                made = Data(constructor, done)
-            if not stack:
-                return made
-            stack[-1][2].append(made)
+        found = run_program(program, self._weights, signature.arrays(inputs), len(signature.stored))
+        return signature.result([np.frombuffer(d, t).reshape(s) for d, (s, t) in zip(found, signature.stored)])

@@ -1,0 +1,154 @@
+"""What an entry of a build takes and gives, as arrays in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..ir import TensorType, TupleType, Var
+from ..ir.conversion import dtype_name
+from ..ir.inputs import check_inputs
+from ..ir.values import value_leaves
+from ..tir.program import HostFunction, Slot
+from ..trampoline import trampoline
+
+_BITS = {"bfloat16": "uint16"}
+
+
+class Signature:
+    """The tensors of one entry, worked out once: a small network runs for less time than a check of its inputs takes.
+
+    Attributes:
+        stored: shape and dtype in memory of each tensor of the result.
+    """
+
+    def __init__(self, entry: str, function: HostFunction) -> None:
+        import numpy as np
+
+        self._entry = entry
+        self._params = _parameters(function)
+        self._structure = function.structure
+        self._dtypes = [s.dtype for s in function.results]
+        self.stored = [(s.shape, np.dtype(_BITS.get(s.dtype, s.dtype))) for s in function.results]
+        names = [p.name for p in self._params]
+        self._by_name = {p.name: p for p in self._params} if len(set(names)) == len(names) else {}
+        self._exact = _exact(self._params)
+
+    def arrays(self, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+        """The tensors of the inputs, in the order of the function's parameters, as the library takes them.
+
+        Raises IrError for a wrong number, shape or dtype of inputs.
+        """
+        import numpy as np
+
+        found = self._as_given(inputs)
+        if found is not None:
+            return found
+        values = check_inputs(self._params, inputs, self._entry)
+        return [_as_bits(np.asarray(a, order="C")) for a in value_leaves(values)]
+
+    def _as_given(self, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any] | None:
+        """The inputs where the library takes each as it is, which most callers give; None where they are to be looked at."""
+        import numpy as np
+
+        exact = self._exact
+        if exact is None or len(inputs) != len(exact):
+            return None
+        if type(inputs) is dict:
+            if inputs.keys() != self._by_name.keys():
+                return None
+            arrays = [inputs[n] for n in self._by_name]
+        elif type(inputs) is list or type(inputs) is tuple:
+            arrays = list(inputs)
+        else:
+            return None
+        for a, (shape, dtype) in zip(arrays, exact):
+            if type(a) is not np.ndarray or a.dtype is not dtype or a.shape != shape or not a.flags.c_contiguous:
+                return None
+        return arrays
+
+    def outputs(self) -> list[Any]:
+        """New arrays for the tensors of the result."""
+        import numpy as np
+
+        return [np.empty(shape, dtype) for shape, dtype in self.stored]
+
+    def result(self, outputs: Sequence[Any]) -> Any:
+        """The value whose leaves are these tensors."""
+        return _nested(self._structure, map(_as_dtype, outputs, self._dtypes))
+
+
+def _parameters(function: HostFunction) -> list[Var]:
+    """The parameters of the function with their types."""
+    slots = iter(function.params)
+    return [
+        Var(name, trampoline(_type_of(structure, slots)))
+        for name, structure in zip(function.param_names, function.param_structures, strict=True)
+    ]
+
+
+def _type_of(structure: Any, slots: Iterator[Slot]) -> Generator[Any, Any, Any]:
+    """Written as if recursive: see `trampoline`."""
+    if structure is None:
+        slot = next(slots)
+        return TensorType(slot.shape, slot.dtype)
+    fields = []
+    for part in structure:
+        fields.append((yield _type_of(part, slots)))
+    return TupleType(tuple(fields))
+
+
+def _exact(params: Sequence[Var]) -> list[tuple[tuple[Any, ...], Any]] | None:
+    """Shape and dtype of an array that needs no conversion, for each parameter; None where one has several tensors, or a dtype
+    that numpy lacks."""
+    import numpy as np
+
+    found = []
+    for p in params:
+        t = p.type_annotation
+        if not isinstance(t, TensorType) or t.dtype not in np.sctypeDict:
+            return None
+        found.append((t.shape, np.dtype(t.dtype)))
+    return found
+
+
+def _as_bits(array: Any) -> Any:
+    """bfloat16 as uint16."""
+    return array.view("uint16") if dtype_name(array) == "bfloat16" else array
+
+
+def _as_dtype(array: Any, dtype: str) -> Any:
+    if dtype != "bfloat16":
+        return array
+    try:
+        import ml_dtypes
+    except ImportError:
+        return array
+    return array.view(ml_dtypes.bfloat16)
+
+
+def _nested(structure: Any, values: Any) -> Any:
+    """Values in the shape of a structure (None: one value; a tuple: a tuple of them)."""
+    if structure is None:
+        return next(values)
+    stack: list[tuple[Any, Any, list[Any]]] = [(structure, iter(structure), [])]
+    while True:
+        whole, left, done = stack[-1]
+        for part in left:
+            if part is None:
+                done.append(next(values))
+            else:
+                stack.append((part, iter(part), []))
+                break
+        else:
+            stack.pop()
+            constructor = getattr(whole, "constructor", None)
+            if constructor is None:
+                made: Any = tuple(done)
+            else:
+                from ..interp.values import Data
+
+                made = Data(constructor, done)
+            if not stack:
+                return made
+            stack[-1][2].append(made)
