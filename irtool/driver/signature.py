@@ -45,7 +45,7 @@ class Signature:
         if found is not None:
             return found
         values = check_inputs(self._params, inputs, self._entry)
-        return [_as_bits(np.asarray(a, order="C")) for a in value_leaves(values)]
+        return [_as_bits(np.require(a, requirements=["C", "A"])) for a in value_leaves(values)]
 
     def _as_given(self, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any] | None:
         """The inputs where the library takes each as it is, which most callers give; None where they are to be looked at."""
@@ -63,7 +63,7 @@ class Signature:
         else:
             return None
         for a, (shape, dtype) in zip(arrays, exact):
-            if type(a) is not np.ndarray or a.dtype is not dtype or a.shape != shape or not a.flags.c_contiguous:
+            if type(a) is not np.ndarray or a.dtype is not dtype or a.shape != shape or not a.flags.carray:
                 return None
         return arrays
 

@@ -14,9 +14,11 @@ from .mistakes import DamagedModel, UnsupportedNode
 from .tensors import byte_size, count_elements, from_raw
 
 MAPPED = 1 << 26
-"""Bytes of a tensor from which it is mapped: what is never looked at then takes no memory, and no time."""
-ALIGNED = 64
-"""What the offset of a mapped tensor is a multiple of: as exporters write it, so that its elements can be used where they are."""
+"""Bytes of a file from which it is mapped: what is never looked at then takes no memory, and no time, and what is can be dropped.
+Smaller ones are read, so that they may be written anew while their weights are in use."""
+VIEWED = 1 << 16
+"""Bytes of a tensor of a mapped file from which it stays there. It may stand at any offset: what hands addresses to compiled code
+copies what is not aligned."""
 _DIGITS = 19
 """Of an offset or a length: more are no number of bytes."""
 
@@ -30,12 +32,14 @@ class Elsewhere:
         folder: the only one from which files are read; empty where there is none.
         held: offset and length of data in the model's own bytes, by the tensor's name.
         data: these bytes, where they came through a pipe; else they are in the file `name`.
+        maps: the files that are mapped, by path, each once however many tensors it has; None for a file that is read.
     """
 
     name: str
     folder: str = ""
     held: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     data: bytes | None = None
+    maps: dict[str, np.ndarray | None] = field(default_factory=dict, repr=False)
 
     def __call__(self, proto: Any) -> np.ndarray:
         """The elements of a tensor. Raises IrError for data that does not fit, and for files that must not be read."""
@@ -95,10 +99,10 @@ class Elsewhere:
         if not size:
             return from_raw(b"", dtype, proto.dims)
         try:
+            whole = self._map(path) if size >= VIEWED else None
+            if whole is not None and offset + size <= len(whole):
+                return from_raw(whole[offset : offset + size], dtype, proto.dims)
             with open_file(path) as file:
-                if size >= MAPPED and offset % ALIGNED == 0:
-                    whole = np.memmap(file, np.uint8, mode="r", offset=offset, shape=(size,))
-                    return from_raw(whole, dtype, proto.dims)
                 file.seek(offset)
                 buffer = np.empty(size, np.uint8)
                 got = file.readinto(buffer.data)
@@ -111,6 +115,14 @@ class Elsewhere:
                 code=DamagedModel,
             )
         return from_raw(buffer, dtype, proto.dims)
+
+    def _map(self, path: str) -> np.ndarray | None:
+        """The bytes of a large file; None for others. Raises OSError."""
+        if path not in self.maps:
+            with open_file(path) as file:
+                is_large = os.fstat(file.fileno()).st_size >= MAPPED
+                self.maps[path] = np.memmap(file, np.uint8, mode="r") if is_large else None
+        return self.maps[path]
 
     def _unreadable(self, location: str, what: str, error: Exception) -> IrError:
         why = getattr(error, "strerror", None) or error
