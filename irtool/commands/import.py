@@ -95,6 +95,7 @@ def command(
     from ..diagnostics import UsageError
     from ..frontends.onnx import from_onnx
     from ..printer import to_text
+    from .known_types import warn
     from .onnx_subject import OnnxSubject
     from .progress import progress_bar
     from .subject import read_subject
@@ -112,6 +113,7 @@ def command(
             constants=form == _EMBEDDED,
             values={name: _value(name, text) for name, text in values.items()},
             progress=step,
+            say=warn,
         )
     beside = _params_path(output, form, params_out) if weights else ""
     text = to_text(module, types=types, spans=spans)

@@ -58,12 +58,15 @@ class OnnxSubject:
             require_extents(
                 {n: i for n, i in inputs.items() if n not in known.values}, known.shapes, given.dims, self.name
             )
+        said: list[Diagnostic] = []
         with progress_bar("importing") as step:
-            module, weights = from_onnx(model, known.shapes, given.dims, values=known.values, progress=step)
+            module, weights = from_onnx(
+                model, known.shapes, given.dims, values=known.values, progress=step, say=said.append
+            )
         merged = ParameterFile(self.name, {n: a for n, a in weights.items() if n not in known.theirs})
         merged.join(known.theirs)
         shapes = {names.get(n, n): s for n, s in known.shapes.items() if n not in known.values}
-        return module, replace(given, shapes=shapes, bound=merged, names=names), ()
+        return module, replace(given, shapes=shapes, bound=merged, names=names), said
 
 
 class _Known:

@@ -175,3 +175,12 @@ def test_names_of_outputs_that_are_no_list_are_no_names(path: Path) -> None:
     Path("net.relay").write_text(f'#[version = "0.0.5"]\n{text}\n')
     assert irtool("run", "net.relay")[:2] == (0, "out0: float32[2]  0.879724 0.928186\n")
     assert "outputs:" not in irtool("info", "net.relay")[1]
+
+
+@pytest.mark.parametrize("command", ["check", "run", "info", "import -o net.relay -q", "build --emit=c -o out -q"])
+def test_commands_say_that_a_model_draws_random_numbers(command: str, path: Path) -> None:
+    Path("random.onnx").write_text(TEXT.replace("Tanh", "RandomNormalLike"))
+    name, *options = command.split()
+    code, _, err = irtool(name, "random.onnx", *options, "--dim", "N=2")
+    assert code == 0
+    assert "warning[W1001]: 1 node draws random numbers, the same ones in every run: first" in err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from .groups import recognised
 from .initializers import initializer_array, initializer_dtype, initializer_narrow, initializer_shape
 from .inputs import check_values, input_types, relay_names
 from .load import load_model
-from .mistakes import DamagedModel, UnsupportedNode
+from .mistakes import DamagedModel, DrawnNumbers, UnsupportedNode
 from .model import Model, Node, names_of
 from .names import Names
 from .read import read_model
@@ -37,6 +38,7 @@ def from_onnx(
     constants: bool = False,
     values: Mapping[str, np.ndarray] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    say: Callable[[Diagnostic], None] | None = None,
 ) -> tuple[Module, dict[str, np.ndarray]]:
     """The module of an ONNX model, and the values of those parameters of `@main` that are weights.
 
@@ -48,7 +50,7 @@ def from_onnx(
     initializers are constants in the text instead. Names are those of the model, with what Relay's names cannot have
     replaced by `_`; the attribute `output_tensor_names` of `@main` has those of the outputs, and `input_tensor_names` those of
     the inputs where one was replaced. `progress` is called with the
-    number of nodes that are done, and of all.
+    number of nodes that are done, and of all, and `say` with warnings; without it these are warnings of Python.
 
     Raises IrError with everything that has no form in Relay, or is damaged; UsageError for a shape of an input that there
     is not, and where the package `onnx` is missing.
@@ -59,7 +61,11 @@ def from_onnx(
     missing = unsupported(model)
     if missing:
         raise IrError(missing)
-    return _Importer(model, shapes or {}, dims or {}, constants, values or {}, progress).run()
+    return _Importer(model, shapes or {}, dims or {}, constants, values or {}, progress, say or _warn).run()
+
+
+def _warn(d: Diagnostic) -> None:
+    warnings.warn("\n".join((str(d), *d.notes, d.help)), stacklevel=4)
 
 
 class _Importer:
@@ -71,6 +77,7 @@ class _Importer:
         constants: bool,
         values: Mapping[str, np.ndarray],
         progress: Callable[[int, int], None] | None,
+        say: Callable[[Diagnostic], None],
     ) -> None:
         self.model = model
         self.constants = constants
@@ -81,6 +88,7 @@ class _Importer:
         self.weights: dict[Var, np.ndarray] = {}
         self.done = 0
         self.progress = progress
+        self.say = say
 
     def run(self) -> tuple[Module, dict[str, np.ndarray]]:
         graph = self.model.graph
@@ -110,6 +118,8 @@ class _Importer:
         main = Function((*params.values(), *weights), body, attrs=self._own_names(params))
         main = recognised(main)
         module = infer_types(Module({"main": main, **importer.functions.used_by(body)}))
+        if importer.functions.drawing:
+            self.say(drawn_numbers(list(importer.functions.drawing), self.model.name))
         return module, {v.name: _marked(v, self.weights[v]) for v in weights}
 
     def _own_names(self, params: Mapping[str, Var]) -> dict[str, list[str]]:
@@ -140,6 +150,20 @@ def _marked(v: Var, array: np.ndarray) -> np.ndarray:
     """The value of a parameter; bits of bfloat16 are marked as such."""
     t = v.type_annotation
     return as_bfloat16_bits(array) if isinstance(t, TensorType) and t.dtype == "bfloat16" else array
+
+
+def drawn_numbers(nodes: Sequence[Node], filename: str) -> Diagnostic:
+    """The warning that these nodes draw random numbers."""
+    count = "1 node draws" if len(nodes) == 1 else f"{len(nodes)} nodes draw"
+    return Diagnostic(
+        f"{count} random numbers, the same ones in every run: {names_of(nodes)}",
+        nodes[0].place,
+        "warning",
+        ("they follow from the node's attribute seed, or where it has none from its place among those that draw",),
+        "make noise an input of the model where runs are to differ, or scale it by 0 to compare with other tools",
+        filename,
+        DrawnNumbers,
+    )
 
 
 _SMALL = 4096

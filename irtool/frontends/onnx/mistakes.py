@@ -69,3 +69,21 @@ net (float[batch, 3] x) => (float[batch, 3] y) {
 }
 """
     command = "check --dim bach=2 %s"
+
+
+@code("W1001")
+class DrawnNumbers(Code):
+    """A model that draws random numbers: they are the same in every run of what is made of it.
+
+    ONNX does not say which numbers a seed stands for. Here a node draws from Relay's generator (threefry, as in TVM): one made of the
+    attribute `seed`, the number itself if it is a natural one, else its bits; or, for the n-th node without a seed, one made of
+    n. Other tools draw other numbers.
+    """
+
+    example = """\
+<ir_version: 8, opset_import: ["": 17]>
+net (float[2, 3] x) => (float[2, 3] y) {
+  noise = RandomNormalLike(x)
+  y = Add(x, noise)
+}
+"""

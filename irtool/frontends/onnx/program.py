@@ -6,15 +6,24 @@ from collections.abc import Sequence
 
 from ...infer.infer import infer_expr
 from ...ir import Call, Expr, Function, FuncType, GlobalVar, Type, Var, global_names
+from .model import Node
 from .partial import Symbols
 
 
 class Functions:
-    """Functions that are made while a model is converted, by name; and the extents that are not known."""
+    """Functions that are made while a model is converted, by name; and what else all its graphs share.
+
+    Attributes:
+        symbols: the extents that are not known.
+        drawing: the nodes that draw random numbers.
+        unseeded: how many numbers these have been given in place of seeds.
+    """
 
     def __init__(self) -> None:
         self.all: dict[str, Function] = {}
         self.symbols = Symbols()
+        self.drawing: dict[Node, None] = {}
+        self.unseeded = 0
         self._count = 0
 
     def reserve(self, params: Sequence[Type], result: Type) -> GlobalVar:
