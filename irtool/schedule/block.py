@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from ..diagnostics import UsageError
-from ..tir.expr import Expr, Load, Var, const, post_order, rewrite
+from ..tir.expr import Binary, Expr, Load, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import SERIAL, UNROLLED, VECTORIZED, Buffer, Scope, Store
 from .forms import Form, Loop, Map, Reduction, substituted
@@ -261,12 +261,21 @@ class Cache:
 class Level:
     """Loops `(variable, extent, kind)`, and what is made in every step of them before the block inside runs.
 
-    `buffer`: what is filled; on the stack, or in the kernel's workspace. `fills`: the blocks that do it, each in parts, by name.
+    `buffer`: what is filled; on the stack, or in the kernel's workspace; None if there are loops alone. `fills`: the blocks that do
+    it, each in parts, by name. `rewind`: a loop of the reduction inside, and by how many steps it stands behind the first of all,
+    which the fills make. `together`: whether parts inside share their outermost loop, however few steps it has.
     """
 
     loops: tuple[tuple[Var, int, str], ...]
-    buffer: Buffer
-    fills: tuple[tuple[str, tuple[Block[Any], ...]], ...]
+    buffer: Buffer | None = None
+    fills: tuple[tuple[str, tuple[Block[Any], ...]], ...] = ()
+    rewind: tuple[Var, int] | None = None
+    together: bool = False
+
+    @property
+    def is_local(self) -> bool:
+        """True if what is filled lies on the stack."""
+        return self.buffer is not None and self.buffer.scope == Scope.LOCAL
 
 
 @dataclass(frozen=True)
@@ -290,12 +299,19 @@ class Factor:
 @dataclass(frozen=True)
 class Ahead:
     """The lines of `operand` that a later step of `loop`, by `steps`, reads, asked for in this one: each step of the loop `over`,
-    which reads the same ones, asks for a part of them; None: all at once."""
+    which reads the same ones, asks for a part of them; None: all at once. `loop` has an extent of 0 if the operand goes on behind
+    its last step."""
 
     operand: Load
     loop: Loop
     over: Loop | None
     steps: int = 1
+
+    @property
+    def later(self) -> Expr:
+        """The step of the loop that is asked for."""
+        v, extent = self.loop
+        return Binary("min", v + self.steps, const(extent - 1), "int32") if extent else v + self.steps
 
 
 class View:

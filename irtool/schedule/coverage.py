@@ -9,13 +9,15 @@ from typing import Any
 
 from ..diagnostics import UsageError
 from ..tir.expr import Var
+from ..tir.forms import buffers_read
 from .block import Block
-from .forms import Map, Reduction
+from .forms import Loop, Map, Reduction
 from .tile_choice import is_padded
 
 
 def check_whole(parts: Sequence[Block[Any]], form: Map | Reduction, line: int) -> None:
-    """Raises UsageError where the parts together do not make all results of a form, or leave out what is reduced."""
+    """Raises UsageError where the parts together do not make all results of a form, or leave out what is reduced, or make results
+    twice that are added to what was there."""
     axes = form.loops
     for b in parts:
         for v, n in axes:
@@ -24,17 +26,24 @@ def check_whole(parts: Sequence[Block[Any]], form: Map | Reduction, line: int) -
                 raise UsageError(f"the schedule of line {line} makes more of {v.name} than its {n} steps")
     boxes = [[b.ranges.get(v, (0, n)) for v, n in axes] for b in parts]
     cuts = [sorted({0, n, *(min(x, n) for box in boxes for x in box[i])}) for i, (_, n) in enumerate(axes)]
+    adds = any(s.buffer in buffers_read(form) for s in form.stores)
     for cell in product(*(list(pairwise(c)) for c in cuts)):
-        covered = any(all(lo <= a and b <= hi for (a, b), (lo, hi) in zip(cell, box)) for box in boxes)
+        covered = sum(all(lo <= a and b <= hi for (a, b), (lo, hi) in zip(cell, box)) for box in boxes)
         if not covered:
-            where = ", ".join(f"{v.name} in [{a}, {b})" for (v, _), (a, b) in zip(axes, cell))
-            raise UsageError(f"the schedule of line {line} leaves out results: {where}")
+            raise UsageError(f"the schedule of line {line} leaves out results: {_shown(axes, cell)}")
+        if covered > 1 and adds:
+            raise UsageError(f"the schedule of line {line} adds to results twice: {_shown(axes, cell)}")
     for b in parts:
         if any(v in b.ranges for v, _ in form.inner):
             raise UsageError(f"the schedule of line {line} leaves out a part of what is reduced")
         is_cut = 0 < b.results < math.prod(n for _, n in b.tile[-2:])
         if is_cut and not any(_stores_tail(b, v, n) for v, n in b.form.loops):
             raise UsageError(f"the schedule of line {line} leaves out results: store_tail({b.results}) is for a tail")
+
+
+def _shown(axes: Sequence[Loop], cell: Sequence[tuple[int, int]]) -> str:
+    """A part of the results."""
+    return ", ".join(f"{v.name} in [{a}, {b})" for (v, _), (a, b) in zip(axes, cell))
 
 
 def _stores_tail(b: Block[Any], v: Var, extent: int) -> bool:

@@ -16,7 +16,6 @@ from ..tir.stmt import (
     Buffer,
     For,
     If,
-    Scope,
     Stmt,
     Store,
     expressions,
@@ -48,13 +47,14 @@ def lower_all(parts: Sequence[Block[Any]], target: VectorTarget = USUAL) -> Stmt
         blocks = list(group)
         for b in blocks:
             b.check_ready()
-        body = _in_groups(blocks, target.joined_parts)
-        for level in reversed(blocks[0].around):
+        around = blocks[0].around
+        body = _in_groups(blocks, 1 if around and around[-1].together else target.joined_parts)
+        for level in reversed(around):
             body = seq([*(lower_all(blocks, target) for _, blocks in level.fills), body])
-            if level.buffer.scope == Scope.GLOBAL:
-                shared.append(level.buffer)
-            else:
+            if level.buffer is not None and level.is_local:
                 body = Allocate(level.buffer, body)
+            elif level.buffer is not None:
+                shared.append(level.buffer)
             for v, extent, kind in reversed(level.loops):
                 body = For(v, extent, body, kind)
         made.append(body)

@@ -78,8 +78,7 @@ def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int) -> Prefe
     element = over * (total * width // shares) + number * -(-width // shares)
     place, rest = element // width, element % width
     view = b.seen()
-    v, extent = a.loop
-    here: dict[Expr, Expr] = {v: Binary("min", v + a.steps, const(extent - 1), "int32")}
+    here: dict[Expr, Expr] = {a.loop[0]: a.later}
     for k, n in reversed(b.inner):
         here[k] = place % n if k is not b.inner[0][0] else place
         place = place // n
@@ -92,10 +91,7 @@ def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int) -> Prefe
 
 def _line(b: Block[Any], a: Ahead, moving: list[Loop], element: Expr) -> Prefetch:
     view = b.seen()
-    v, extent = a.loop
-    # What lies behind the last step of the reduction, the next step outside reads.
-    later = v + a.steps if any(v is x for x, _ in b.inner) else Binary("min", v + a.steps, const(extent - 1), "int32")
-    here: dict[Expr, Expr] = {v: later}
+    here: dict[Expr, Expr] = {a.loop[0]: a.later}
     for x, n in reversed(moving):
         here[x] = element % n if x is not moving[0][0] else element
         element = element // n

@@ -1,11 +1,15 @@
 """Long sums in blocks: the bits of sums without, whatever the shapes of rows, windows and panels."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import irtool
+from irtool.commands.explaining import explain
+from irtool.schedule.strategies.base import label_of, stage_variants
+from irtool.schedule.tuned import noting
 
 CASES = {
     "pixels": ("nn.relu(nn.conv2d(%0, %w, padding=[0, 0]))", (1, 96, 5, 5), (64, 96, 1, 1), 1024),
@@ -18,24 +22,74 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.promise("blocked sums")
 def test_sums_in_blocks_have_the_same_bits(case: str, tmp_path: Path) -> None:
-    body, data, weight, near = CASES[case]
+    module, values = layers(case)
+    weights = {n: values[n] for n in "vw"}
+    found, chosen = [], []
+    for size in (CASES[case][3], 1 << 20):
+        built = irtool.build(module, weights, **options(size), out_dir=tmp_path / str(size))
+        chosen.append(built.report["kernels"][-1]["strategy"])
+        found.append(built.run([values["x"]]))
+    assert chosen[0] == "blocked_sum" != chosen[1]
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_allclose(found[0], irtool.evaluate(module, list(values.values())), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.promise("replay")
+def test_what_is_explained_of_sums_in_blocks_is_read_again(case: str, tmp_path: Path) -> None:
+    module, values = layers(case)
+    weights = {n: values[n] for n in "vw"}
+    first = irtool.build(module, weights, **options(CASES[case][3]), out_dir=tmp_path / "first")
+    text = explain(first.report["kernels"])
+    assert "block_reduction" in text
+    irtool.build(module, weights, **options(CASES[case][3]), schedule=text, out_dir=tmp_path / "second")
+    texts = [(tmp_path / n / "model.c").read_text() for n in ("first", "second")]
+    assert len({re.sub(r"/\*.*?\*/", "", t, flags=re.DOTALL) for t in texts}) == 1  # comments name the strategies
+
+
+def test_other_divisions_of_a_sum_are_offered_and_have_the_same_bits(tmp_path: Path) -> None:
+    module, values = layers("rows")
+    weights = {n: values[n] for n in "vw"}
+    with noting() as stages:
+        want = irtool.build(module, weights, **options(1024), out_dir=tmp_path / "own").run([values["x"]])
+    labels = [label_of(s, c) for s, c in stage_variants(stages[-1]) if s.name == "blocked_sum"]
+    assert len(labels) >= 3
+    for n, label in enumerate(labels):
+        schedule = f".*dense:\n  choose({label!r})\n"
+        built = irtool.build(module, weights, **options(1024), schedule=schedule, out_dir=tmp_path / str(n))
+        np.testing.assert_array_equal(built.run([values["x"]]), want)
+
+
+def test_results_of_a_block_are_added_to_once() -> None:
+    script = """.*:
+  block_reduction(k, 4, along=ax1)
+  compute_at(part)
+  part_update:
+    part:
+      loop_partition(ax0, [[0, 4]])
+    part:
+      loop_partition(ax0, [[2, 6]])
+"""
+    text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(6, 12), float32], %w: Tensor[(12, 8), float32]) { nn.matmul(%x, %w, units=8) }'
+    with pytest.raises(irtool.IrError, match=r"adds to results twice: ax0 in \[2, 4\)"):
+        irtool.build(irtool.parse(text), schedule=script)
+
+
+def options(size: int) -> dict[str, str]:
+    """Options of builds for a processor with caches of that size."""
+    return {"target": f"c{{near_bytes={size},far_bytes={size}}}", "mcpu": "x86-64-v3"}
+
+
+def layers(case: str) -> tuple[irtool.IRModule, dict[str, np.ndarray]]:
+    """Two layers, of which the second is that of the case, and values of their parameters."""
+    body, data, weight, _ = CASES[case]
     shapes = {"x": data, "v": (data[1], data[1], 1, 1)[: len(data)], "w": weight}
     values = {n: np.random.default_rng(0).uniform(-1, 1, s).astype("float32") for n, s in shapes.items()}
     # Behind another layer, so that channels lie in blocks.
     layer = "nn.conv2d(%x, %v, padding=[0, 0])" if len(data) == 4 else "nn.dense(%x, %v, units=None)"
     params = ", ".join(f"%{n}: Tensor[{s}, float32]" for n, s in shapes.items())
     text = f'#[version = "0.0.5"]\ndef @main({params}) {{\n  %0 = nn.relu({layer});\n  {body}\n}}\n'
-    module = irtool.infer_types(irtool.parse(text))
-    weights = {n: values[n] for n in "vw"}
-    found, chosen = [], []
-    for size in (near, 1 << 20):
-        target = f"c{{near_bytes={size},far_bytes={size}}}"
-        built = irtool.build(module, weights, target=target, mcpu="x86-64-v3", out_dir=tmp_path / str(size))
-        chosen.append(built.report["kernels"][-1]["strategy"])
-        found.append(built.run([values["x"]]))
-    assert chosen[0] == "blocked_sum" != chosen[1]
-    np.testing.assert_array_equal(*found)
-    np.testing.assert_allclose(found[0], irtool.evaluate(module, list(values.values())), rtol=1e-3, atol=1e-3)
+    return irtool.infer_types(irtool.parse(text)), values
 
 
 def test_rows_that_lie_whole_are_not_read_in_pieces_for_weights_that_the_second_cache_keeps() -> None:

@@ -5,6 +5,7 @@ Each one's docstring shows a nest before and after it. Strategies are made of th
 
 from .annotate import parallel, unroll, vectorize
 from .base import copy, part, primitive, remark, step, tracing, untraced
+from .block_reduction import block_reduction
 from .cache_read import cache_read
 from .cache_write import cache_write
 from .compute_at import compute_at
@@ -23,6 +24,7 @@ from .store_results import store_tail, store_transposed
 from .tile import tile
 
 __all__ = [
+    "block_reduction",
     "cache_read",
     "cache_write",
     "compute_at",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...diagnostics import UsageError
 from ...tir.expr import Var
-from ...tir.stmt import PARALLEL, Scope
+from ...tir.stmt import PARALLEL
 from ..block import Block
 from ..forms import Form
 from .base import primitive
@@ -34,7 +34,7 @@ def compute_at(b: Block[Form], copy: str, loop: Var | str | None = None) -> Bloc
     depth = b.depth(loop) + 1 if loop is not None else 0
     made: Block[Form] = waiting.place(replace(b, pending=None), depth)
     kinds = {kind for level in made.around for _, _, kind in level.loops}
-    if made.around[-1].buffer.scope == Scope.GLOBAL and PARALLEL in kinds:
+    if not made.around[-1].is_local and PARALLEL in kinds:
         raise UsageError(
             f"threads would share {copy}, which is in the workspace", help="put it on the stack: scope=local"
         )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ...diagnostics import UsageError
-from ...tir.expr import Load, Var
+from ...tir.expr import Expr, Load, Var, const, substitute
+from ...tir.simplify import Simplifier
 from ..affine import depends
-from ..block import Ahead, Block
+from ..block import Ahead, Block, Level
 from ..forms import Form, Loop, Reduction
 from ..prefetching import vector_loops
 from .base import primitive
@@ -28,30 +31,62 @@ def prefetch(
     As TVM's `prefetch`. Of weights that come from memory, a processor by itself fetches the next line only when the one before is
     read, and begins anew with each page. `over` is a loop whose steps read the same part of the operand: each of them asks for
     some of its lines, so that memory is busy all the time. `ahead` may also be a loop of the reduction: behind its last step, lines
-    are those that follow in memory, and beyond the operand's end nothing comes. No result changes. Raises UsageError where there is no tile of
-    accumulators, or the operand does not move with the loop `ahead`, or moves with `over`.
+    are those that follow in memory, and beyond the operand's end nothing comes. So it is for a loop around copies or partial results
+    (`compute_at`), unless the operand ends with it: what is read first in its next step is asked for, of a sum in blocks the first
+    block. No result changes. Raises UsageError where there is no tile of accumulators, or the operand does not move with the loop
+    `ahead`, or moves with `over`.
     """
     if not isinstance(b.form, Reduction) or not b.tile or b.window is not None:
         raise UsageError("there is no tile of accumulators", help="cache_write makes one")
     found = operand if isinstance(operand, Load) else find_operand(b.form, operand)
     name = found.source.name
     view = b.seen()
-
-    def outer(loop: Var | str) -> Loop:
-        v, extent = b.find(loop)
-        if not any(v is x for x, _ in b.outside):
-            raise UsageError(f"{v.name} is not a loop around the accumulators")
-        return v, extent
-
+    first, (v, extent) = _ahead(b, found, ahead)
+    shared = _outside(b, over) if over is not None else None
     if steps < 1:
         raise UsageError(f"{steps} steps later is not ahead")
-    inner = [x for x in b.inner if (x[0].name == ahead if isinstance(ahead, str) else x[0] is ahead)]
-    v = inner[0] if inner else outer(ahead)
-    shared = outer(over) if over is not None else None
-    if not any(depends(view(i), v[0]) for i in found.indices):
-        raise UsageError(f"{name} does not move with {v[0].name}")
+    if not any(depends(view(i), v) for i in found.indices):
+        raise UsageError(f"{name} does not move with {v.name}")
     if shared is not None and any(depends(view(i), shared[0]) for i in found.indices):
         raise UsageError(f"{name} moves with {shared[0].name}")
     if not vector_loops(b, found):
         raise UsageError(f"{name} does not move within the tile")
-    return replace(b, prefetches=(*b.prefetches, Ahead(found, v, shared, steps)))
+    return replace(b, prefetches=(*b.prefetches, Ahead(first, (v, extent), shared, steps)))
+
+
+def _outside(b: Block[Any], loop: Var | str) -> Loop:
+    """The loop around the accumulators. Raises UsageError where there is none."""
+    v, extent = b.find(loop)
+    if not any(v is x for x, _ in b.outside):
+        raise UsageError(f"{v.name} is not a loop around the accumulators")
+    return v, extent
+
+
+def _ahead(b: Block[Any], operand: Load, loop: Var | str) -> tuple[Load, Loop]:
+    """What is read first in a step of a loop, and the loop; of no extent if the operand goes on behind its last step."""
+    for n, level in enumerate(b.around):
+        for v, extent, _ in level.loops:
+            if v.name == loop if isinstance(loop, str) else v is loop:
+                first = _rewound(b, operand, b.around[n:])
+                return first, (v, 0 if _goes_on(b, first, v, extent) else extent)
+    inner = [x for x in b.inner if (x[0].name == loop if isinstance(loop, str) else x[0] is loop)]
+    return operand, (inner[0][0], 0) if inner else _outside(b, loop)
+
+
+def _rewound(b: Block[Any], operand: Load, levels: Sequence[Level]) -> Load:
+    """The operand at the first steps of all of the loops of the reduction that are in blocks."""
+    known = Simplifier({x: (0, n - 1) for x, n in (*b.form.loops, *b.form.inner)})
+    for k, steps in (x.rewind for x in levels if x.rewind is not None):
+        if not any(k is x for x, _ in b.form.inner):
+            raise UsageError(f"{k.name} has changed", help="prefetch before it is split, or in no part")
+        first: dict[Expr, Expr] = {k: k - steps}
+        operand = Load(operand.source, tuple(known(substitute(i, first)) for i in operand.indices))
+    return operand
+
+
+def _goes_on(b: Block[Any], operand: Load, v: Var, extent: int) -> bool:
+    """True if the operand has elements for one more step of a loop."""
+    view = b.seen()
+    behind: dict[Expr, Expr] = {v: const(extent)}
+    ranges = [view.simplify.range(view.simplify(substitute(view(i), behind))) for i in operand.indices]
+    return all(high < d for (_, high), d in zip(ranges, operand.source.shape))

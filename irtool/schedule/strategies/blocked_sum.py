@@ -16,19 +16,19 @@ second cache, from where a tile streams them. So the sums of such rows are only 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ...tir import dtypes
-from ...tir.expr import Binary, Const, Expr, Load, Var, const, substitute
-from ...tir.nodes import Axis
-from ...tir.simplify import Simplifier
-from ...tir.stmt import PARALLEL, SERIAL, VECTORIZED, Allocate, Buffer, For, Scope, Stmt, Store, seq
+from ...tir.expr import Binary, Const, Load, Var
+from ...tir.stmt import Stmt
 from ...tir.vector_target import VectorTarget
 from ..affine import coefficients, depends, loads, simplifier
-from ..block import Ahead, Block
-from ..forms import Loop, Reduction, substituted
+from ..block import Block
+from ..forms import Map, Reduction
 from ..nest import lower_all
-from ..primitives.base import step
+from ..primitives import block_reduction, compute_at, copy, parallel, prefetch, reorder, split, vectorize
 from ..tile_choice import TileChoice, choose_register_tile
 from .base import Candidate, Stage, Strategy, strategy
 from .register_tile import tile_reduction
@@ -66,18 +66,40 @@ class BlockedSum(Strategy):
         r, p = stage.reduction, stage.tile
         if r is None or p is None or stage.serial:
             return None
-        found = divide_sum(r, p, stage.target)
-        if found is None:
-            return None
-        (v, n), cost = r.inner[found.summed], stage.target.latency / (p.tile.points * p.lanes)
-        reason = f"{p.reason}, {found.steps} of {n} steps of {v.name} at a time"
-        label = f"axis {p.vector}, {found.columns} columns, {found.rows} rows, {found.steps} of {n} steps"
-        return Candidate(_GAIN * cost, reason, found, label)
+        division = divide_sum(r, p, stage.target)
+        return _offer(r, p, division, stage.target) if division is not None else None
+
+    def variants(self, stage: Stage) -> Iterator[Candidate]:
+        offer = self.choose(stage)
+        if offer is None or stage.reduction is None or stage.tile is None:
+            return
+        yield offer
+        for other in _other_divisions(stage.reduction, offer.plan, stage.target):
+            yield _offer(stage.reduction, stage.tile, other, stage.target)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None
-        with step(f"sums in blocks: {candidate.reason}"):
-            return _Nest(stage.reduction, candidate.plan, stage.target).build()
+        return lower_all(_blocked(stage.reduction, candidate.plan, stage.target), stage.target)
+
+
+def _offer(r: Reduction, p: TileChoice, s: SumBlocks, target: VectorTarget) -> Candidate:
+    (v, n), cost = r.inner[s.summed], target.latency / (p.tile.points * p.lanes)
+    reason = f"{p.reason}, {s.steps} of {n} steps of {v.name} at a time"
+    label = f"axis {p.vector}, {s.columns} columns, {s.rows} rows, {s.steps} of {n} steps"
+    return Candidate(_GAIN * cost, reason, s, label)
+
+
+def _other_divisions(r: Reduction, s: SumBlocks, target: VectorTarget) -> Iterator[SumBlocks]:
+    """Blocks of half and of twice the steps, and of the rows, as long as a part of the sums fits on the stack."""
+    steps, rows = r.inner[s.summed][1], r.loops[s.band][1]
+    along = math.prod(n for at, (_, n) in enumerate(r.loops) if at not in (s.vector, s.band))
+    most = target.stack_bytes // (dtypes.itemsize(r.acc.dtype) * s.columns * along)
+    for n in (_largest_divisor(steps, s.steps // 2, 1), _largest_divisor(steps, 2 * s.steps, 1)):
+        if n and n not in (s.steps, steps):
+            yield replace(s, steps=n)
+    for n in (_largest_divisor(rows, s.rows // 2, 1), _largest_divisor(rows, min(2 * s.rows, most), 1)):
+        if n and n != s.rows:
+            yield replace(s, rows=n)
 
 
 def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks | None:
@@ -139,99 +161,54 @@ def _is_product(r: Reduction, v: Var) -> bool:
     )
 
 
-@dataclass
-class _Nest:
-    form: Reduction
-    plan: SumBlocks
-    target: VectorTarget
+def _blocked(r: Reduction, s: SumBlocks, target: VectorTarget) -> list[Block[Reduction]]:
+    """The last block of the sum in tiles, inside of what makes the others."""
+    (v, columns), (x, rows), (k, _) = r.loops[s.vector], r.loops[s.band], r.inner[s.summed]
+    b = Block.of(r)
+    if columns > s.columns:
+        b = split(b, v, [columns // s.columns, s.columns], ["panel", v.name])
+    if rows > s.rows:
+        b = split(b, x, [rows // s.rows, s.rows], ["band", x.name])
+    around = {loop: None for axis in (v, x) for loop in b.over(axis)[:-1]}
+    b = reorder(b, [*around, *(y for y, _ in b.loops if y not in around)])
+    if r.work >= target.parallel_updates:
+        for loop in around:
+            b = parallel(b, loop)
+    b = block_reduction(b, k, s.steps, along=b.over(v)[-1])
+    b = compute_at(b, "part", *[*around][-1:])
+    for name, (fill,) in b.around[-1].fills:
+        with copy(name):
+            whole = _tiled(fill, target, "block") if name == "part_update" else [_cleared(fill, target)]
+            b = b.with_fill(name, whole)
+    return _tiled(b, target, "panel")
 
-    def build(self) -> Stmt:
-        """The whole nest."""
-        r, s = self.form, self.plan
-        (v, columns), (x, rows) = r.loops[s.vector], r.loops[s.band]
-        k, steps = r.inner[s.summed]
-        self.panels, self.bands, self.blocks = columns // s.columns, rows // s.rows, steps // s.steps
-        # Their ranges must be known where they are no loops of the form.
-        self.panel: Expr = Axis("panel", self.panels) if self.panels > 1 else const(0)
-        self.band: Expr = Axis("band", self.bands) if self.bands > 1 else const(0)
-        self.block = Axis("block", self.blocks)
-        self.column, self.row, self.step = Var(v.name), Var(x.name), Var(k.name)
-        self.loops: list[Loop] = [
-            (self.column, s.columns) if n == s.vector else (self.row, s.rows) if n == s.band else loop
-            for n, loop in enumerate(r.loops)
-        ]
-        inside = [n for n, (_, m) in enumerate(self.loops) if m > 1 or n == s.vector]
-        inside.sort(key=lambda n: n == s.vector)
-        self.part = Buffer("part", tuple(self.loops[n][1] for n in inside), r.acc.dtype, Scope.LOCAL)
-        self.place = tuple(self.loops[n][0] for n in inside)
-        last = const(self.blocks - 1)
-        body = seq([self._cleared(), self._sum(self.block, True), self._sum(last, False)])
-        body = Allocate(self.part, body)
-        kind = PARALLEL if r.work >= self.target.parallel_updates else SERIAL
-        for loop, n in ((self.band, self.bands), (self.panel, self.panels)):
-            body = For(loop, n, body, kind) if isinstance(loop, Axis) else body
-        return body
 
-    def _cleared(self) -> Stmt:
-        """The array set to what sums begin with."""
-        lanes = self.target.lanes_of(self.form.acc.dtype)
-        *rows, (_, columns) = [(v, n) for v, n in self.loops if any(v is x for x in self.place[:-1])] + [
-            (self.column, self.plan.columns)
-        ]
-        group, lane = Var("group"), Var("v")
-        made: Stmt = Store(self.part, (*self.place[:-1], group * lanes + lane), self.form.init)
-        made = For(group, columns // lanes, For(lane, lanes, made, VECTORIZED))
-        for v, n in reversed(rows):
-            made = For(v, n, made)
-        return made
+def _cleared(b: Block[Map], target: VectorTarget) -> Block[Map]:
+    """The array set to what sums begin with, in vectors."""
+    v, columns = b.loops[-1]
+    lanes = target.lanes_of(b.form.stores[0].buffer.dtype)
+    b = split(b, v, [columns // lanes, lanes], ["group", "v"])
+    return vectorize(b, b.over(v)[-1])
 
-    def _values(self, block: Expr) -> dict[Expr, Expr]:
-        """What the axes of the sum as it was are, in those of a block."""
-        r, s = self.form, self.plan
-        return {
-            r.loops[s.vector][0]: self.panel * s.columns + self.column,
-            r.loops[s.band][0]: self.band * s.rows + self.row,
-            r.inner[s.summed][0]: block * s.steps + self.step,
-        }
 
-    def _sum(self, block: Expr, more: bool) -> Stmt:
-        """The sums over a block added to those before; `more`: in all blocks but the last, to the array."""
-        r, s = self.form, self.plan
-        inner = tuple((self.step, s.steps) if n == s.summed else loop for n, loop in enumerate(r.inner))
-        loops = tuple([(self.block, self.blocks - 1), *self.loops] if more else self.loops)
-        made = substituted(r, self._values(block), loops, inner)
-        before = Load(self.part, self.place)
-        made = replace(made, init=before)
-        if more:
-            made = replace(made, stores=(Store(self.part, self.place, made.acc.element()),))
-        choice = choose_register_tile(made, self.target)
-        assert choice is not None, "the whole sum has a tile along that axis"
-        parts = tile_reduction(Block.of(made), choice, self.target, serial=True)
-        parts = [replace(b, prefetches=()) for b in parts]
-        most = max(range(len(parts)), key=lambda n: math.prod(m for _, m in parts[n].outside))
-        parts[most] = self._ahead(parts[most], more)
-        return lower_all(parts, replace(self.target, joined_parts=1))
+def _tiled(b: Block[Reduction], target: VectorTarget, ahead: str) -> list[Block[Reduction]]:
+    """The sums over a block in tiles, which ask for the weights that come next: those of the next block, behind the last one the
+    first of the next panel."""
+    choice = choose_register_tile(b.form, target)
+    assert choice is not None, "the whole sum has a tile along that axis"
+    axis = b.form.loops[choice.vector][0]
 
-    def _ahead(self, b: Block[Reduction], more: bool) -> Block[Reduction]:
-        """The next block's weights asked for: those of the panel, or in the last one the first of the next panel."""
-        here = self._values(self.block if more else const(0))
-        simplify = Simplifier({v: (0, n - 1) for v, n in (*b.form.loops, *b.form.inner)})
-        axis = self.form.loops[self.plan.vector][0]
-        (found,) = (
+    def next_weights(part: Block[Reduction]) -> Block[Reduction]:
+        if not any(v.name == ahead for level in part.around for v, _, _ in level.loops):
+            return part
+        (weights,) = (
             e
-            for e in loads(self.form.update)
-            if e.source is not self.form.acc and any(depends(i, axis) for i in e.indices)
+            for e in loads(part.form.update)
+            if e.source is not part.form.acc and any(depends(i, axis) for i in e.indices)
         )
-        operand = Load(found.source, tuple(simplify(substitute(i, here)) for i in found.indices))
-        loop: tuple[Var, int] = (self.block, self.blocks)
-        if not more:
-            if not isinstance(self.panel, Axis):
-                return b
-            loop = (self.panel, self.panels)
-        rows = [x for x in b.outside if x[0] is not self.block and not _moves(b, operand, x[0])]
-        return replace(b, prefetches=(Ahead(operand, loop, max(rows, key=lambda x: x[1], default=None)),))
+        view = part.seen()
+        rows = [x for x in part.outside if not any(depends(view(i), x[0]) for i in weights.indices)]
+        shared: dict[str, Any] = {"over": max(rows, key=lambda x: x[1])[0]} if rows else {}
+        return prefetch(part, weights, ahead=ahead, **shared)
 
-
-def _moves(b: Block[Reduction], e: Load, loop: Var) -> bool:
-    view = b.seen()
-    return any(depends(view(i), loop) for i in e.indices)
+    return tile_reduction(b, choice, target, serial=True, finish=next_weights)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...tir.expr import Var
-from ...tir.stmt import Scope
 from ..block import Block
 from ..forms import Map, Reduction
 from ..primitives import copy, loop_partition, parallel, reorder, split
@@ -55,7 +54,7 @@ def share(b: Block[Reduction], stage: Stage, around: int) -> Block[Reduction]:
 def is_private(b: Block[Any]) -> bool:
     """True if every step of the loops around a block has a copy of its own, on the stack: threads may share these loops, and
     none inside."""
-    return bool(b.around and b.around[-1].loops and b.around[-1].buffer.scope == Scope.LOCAL)
+    return bool(b.around and b.around[-1].loops and b.around[-1].is_local)
 
 
 def fills(b: Block[Any]) -> list[tuple[str, Map | Reduction]]:
@@ -99,7 +98,9 @@ def _vectors(stage: Stage) -> list[Block[Map]]:
 
 def explained(b: Block[Any], chosen: Sequence[TileChoice]) -> str:
     """What a band is like, for people."""
-    return f"a buffer of {b.around[-1].buffer.nbytes} bytes, {chosen[-1].reason}"
+    buffer = b.around[-1].buffer
+    assert buffer is not None
+    return f"a buffer of {buffer.nbytes} bytes, {chosen[-1].reason}"
 
 
 def reuse(r: Reduction, parts: Sequence[Block[Any]]) -> float:

@@ -10,7 +10,8 @@ The vector axis is a spatial loop along which every operand is contiguous or con
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import product
 
 from ...tir.expr import Var
 from ...tir.stmt import UNROLLED, Stmt, Store
@@ -69,10 +70,15 @@ def _offer(stage: Stage, p: TileChoice) -> Candidate:
     return Candidate(stage.target.latency / (p.tile.points * p.lanes), p.reason, p, label)
 
 
+Finish = Callable[[Block[Reduction]], Block[Reduction]]
+"""What is done at last to a part of a reduction in tiles."""
+
+
 def tile_reduction(
-    block: Block[Reduction], p: TileChoice, target: VectorTarget, serial: bool = False
+    block: Block[Reduction], p: TileChoice, target: VectorTarget, serial: bool = False, finish: Finish | None = None
 ) -> list[Block[Reduction]]:
-    """A reduction in the tiles of a plan. Threads share it if it is large enough, unless it is `serial`."""
+    """A reduction in the tiles of a plan. Threads share it if it is large enough, unless it is `serial`. `finish` is for the part
+    with the most tiles, in place of what is done for columns that come from memory."""
     r = block.form
     v = r.loops[p.vector][0]
     parts: list[Block[Reduction]] = []
@@ -87,10 +93,14 @@ def tile_reduction(
         return split(b, b.over(v)[0], [tiles, vectors, lanes], _names(v, "otv"))
 
     most = max(row_segments, key=lambda rows: rows.count)
+    largest = max(product(segments, row_segments), key=lambda x: x[0][1] * x[1].bands * x[1].count)
 
     def tiled(b: Block[Reduction], segment: Segment, rows: Rows) -> Block[Reduction]:
         b = _tile(b, p, segment, rows)
-        b = prefetch_next(b, v, target) if rows is most else b
+        if finish is None:
+            b = prefetch_next(b, v, target) if rows is most else b
+        else:
+            b = finish(b) if (segment, rows) == largest else b
         return parallel(b, b.outside[0][0]) if b.outside and not serial and r.work >= target.parallel_updates else b
 
     for segment, shared in zip(segments, together):

@@ -1,0 +1,96 @@
+"""`block_reduction`: a sum made some steps at a time, for all results inside of a loop, before the next steps of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ...diagnostics import UsageError
+from ...tir.expr import Expr, Load, Var, const, rewrite
+from ...tir.nodes import Axis
+from ...tir.stmt import SERIAL, Buffer, Scope, Store
+from ..block import Block, Level, Pending
+from ..forms import Form, Map, Reduction, substituted
+from .base import primitive
+
+_STACK = 1 << 18
+"""Bytes of partial results on the stack, at most."""
+
+
+@primitive
+def block_reduction(b: Block[Form], loop: Var | str, steps: int, along: Var | str, name: str = "part") -> Block[Form]:
+    """A loop of the reduction in blocks of so many steps, outside of the loops over results; what a block has made waits in an array.
+
+    ::
+
+        for i in 6:                          for i in 6: part[i] = 0
+          acc = 0                            for block in 2: for i in 6:
+          for k in 12: acc += x[i, k]    ⇒     acc = part[i]; for k in 4: acc += x[i, block*4 + k]; part[i] = acc
+          out[i] = f(acc)                    for i in 6:
+                                               acc = part[i]; for k in 4: acc += x[i, 8 + k]; out[i] = f(acc)
+
+    What the steps of a block read is read by all results while it is in the nearest cache: the loop over `kc` of Goto and van de Geijn
+    (Anatomy of High-Performance Matrix Multiplication, 2008) and of BLIS. In TVM it is `cache_write`, `split`, `reorder` and
+    `decompose_reduction`. The order of summation stays, and with it every bit of the results. `compute_at` says for which results the
+    array is; it is contiguous `along` a loop. `name_init` and `name_update` then are blocks with loops of their own, of which every
+    result is made once.
+
+    Raises UsageError unless it is the outermost loop of the reduction, and made of several blocks of that size.
+    """
+    b.check_placed()
+    b.check_loops_only("block_reduction")
+    if not isinstance(b.form, Reduction):
+        raise UsageError("nothing is reduced")
+    k, extent = b.find(loop)
+    v = b.find(along)[0]
+    b.depth(v)
+    if k is not next((x for x, n in b.inner if n > 1), None):
+        raise UsageError(f"{k.name} is not the outermost loop of the reduction", help="reorder them first")
+    if steps < 1 or extent % steps or steps == extent:
+        raise UsageError(f"{k.name} has {extent} steps, which are not several blocks of {steps}")
+
+    def place(outer: Block[Reduction], depth: int) -> Block[Reduction]:
+        return _placed(outer, depth, k, steps, v, name)
+
+    return replace(b, pending=Pending(name, place))
+
+
+def _placed(b: Block[Reduction], depth: int, k: Var, steps: int, along: Var, name: str) -> Block[Reduction]:
+    outside, inside = b.loops[:depth], b.loops[depth:]
+    if not any(along is x for x, _ in inside) or not any(k is x for x, _ in b.inner):
+        raise UsageError(f"{k.name} has changed, or {along.name} is not inside of the partial results")
+    # The ranges of loops that are no loops of a form any more must be known in it.
+    around = [Axis(x.name, n) for x, n in outside]
+    known: dict[Expr, Expr] = {x: axis for (x, _), axis in zip(outside, around)}
+    blocks = dict(b.inner)[k] // steps
+    block, step = Axis("block", blocks - 1), Var(k.name, k.dtype)
+    inner = tuple((step, steps) if x is k else (x, n) for x, n in b.inner)
+    wide = [x for x in inside if x[1] > 1 and x[0] is not along] + [x for x in inside if x[0] is along]
+    buffer = Buffer(name, [n for _, n in wide], b.form.acc.dtype, Scope.LOCAL)
+    if buffer.nbytes > _STACK:
+        raise UsageError(f"{name} would take {buffer.nbytes} bytes of the stack", help="compute_at a loop")
+    place = tuple(x for x, _ in wide)
+
+    def values(number: Expr) -> dict[Expr, Expr]:
+        return _values(b, {**known, k: number * steps + step})
+
+    first, last = values(block), values(const(blocks - 1))
+    before = Load(buffer, place)
+    sums = replace(substituted(b.form, first, inside, inner), init=before)
+    update: Block[Reduction] = Block.of(replace(sums, stores=(Store(buffer, place, b.form.acc.element()),)))
+    update = replace(update, around=(Level(((block, blocks - 1, SERIAL),)),))
+    rest = substituted(b.form, last, inside, inner)
+    init: Block[Map] = Block.of(Map(tuple(wide), (Store(buffer, place, rest.init),)))
+    level = Level(
+        tuple((axis, n, b.kind(x)) for axis, (x, n) in zip(around, outside)),
+        buffer,
+        ((f"{name}_init", (init,)), (f"{name}_update", (update,))),
+        rewind=(step, (blocks - 1) * steps),
+        together=True,
+    )
+    return b.placed(replace(rest, init=before), level, inside)
+
+
+def _values(b: Block[Reduction], of: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
+    """What axes are, in terms of other loops than they are now."""
+    return {**of, **{axis: rewrite(e, lambda x: x, dict(of)) for axis, e in b.bindings.items()}}
