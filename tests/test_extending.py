@@ -63,7 +63,7 @@ SAYS = {
     "opt -p FirstOrderGradient": "(Tensor[(2, 8), float32], (Tensor[(2, 8), float32], Tensor[(8, 8), float32]))",
     "opt -p ToMixedPrecision": "my.swish(%4, beta=2f) /* ty=Tensor[(2, 8), float16]",
     "run": "interp and c agree",
-    "build": "1 kernels",
+    "build": "1 kernel,",
     "info": "my.swish",
     "diff": "equal",
     "ops my.swish --check": "2 of 2 cases hold",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -224,17 +225,19 @@ def _tell(artifact: Any, goal: Destination, reports: ReportChoice, seconds: floa
         with open(path, encoding="utf-8") as made:
             write_text(None, made.read())
     elif not reports.quiet:
-        _summary(artifact, seconds)
+        told = partial(click.echo, err=reports.explain)  # the schedule alone, in a file, is one that --schedule reads
+        _summary(artifact, seconds, told)
         if goal.is_source and "compile" in artifact.report:
-            click.echo(f"compile it, in {goal.folder}, with: {artifact.report['compile']}")
+            told(f"compile it, in {goal.folder}, with: {artifact.report['compile']}")
 
 
-def _summary(artifact: Any, seconds: float) -> None:
+def _summary(artifact: Any, seconds: float, told: Callable[[str], None]) -> None:
     report = artifact.report
+    count = len(report["kernels"])
     for path in artifact.files:
-        click.echo(f"wrote {path} ({os.path.getsize(path)} bytes)")
-    click.echo(
-        f"{len(report['kernels'])} kernels, arena {artifact.arena_bytes} bytes "
+        told(f"wrote {path} ({os.path.getsize(path)} bytes)")
+    told(
+        f"{count} {'kernel' if count == 1 else 'kernels'}, arena {artifact.arena_bytes} bytes "
         f"(lower bound {report['arena_lower_bound']}), "
         f"weights {report.get('weight_bytes', 0)} bytes, "
         f"{'from the cache' if artifact.cached else 'built'} in {seconds:.2f} s"

@@ -6,6 +6,7 @@ import dataclasses
 
 from ..diagnostics import UsageError, nearest
 from ..driver.prepare import LEFT_OUT
+from ..driver.stages import STAGES
 from ..passes import Pass, passes
 from ..passes.absent import REASONS, explain_absence
 from ..passes.config_option import ConfigOption, config_options
@@ -72,9 +73,9 @@ def list_tir_passes() -> str:
     rows = [("pass", "what it does"), *((c.name, c.summary()) for c in distinct_passes(tir=True))]
     lines = [show_table(rows, (max(len(name) for name, _ in rows),)), ""]
     lines.append(
-        "They run on lowered functions, from LowerTE or from the text: --passes=LowerTE,tir.Simplify. The prefix `tir.` is"
+        "They run on lowered functions, from the text or from FuseOps and LowerTE: --passes=FuseOps,LowerTE,tir.Simplify."
     )
-    lines.append("optional. `irtool passes NAME` explains a pass.")
+    lines.append("The prefix `tir.` is optional. `irtool passes NAME` explains a pass.")
     return "\n".join(lines)
 
 
@@ -139,6 +140,7 @@ def explain_pass(name: str) -> str:
     return "\n".join(head) + "\n\n" + for_terminal(cls.manual())
 
 
+_STAGES = "Then it runs the stages from Relay to code, which `--print-before` and `--print-after` accept as well:"
 _LEAVES_OUT = "`irtool build` and `irtool run` skip these unless {} names them:"
 
 
@@ -154,6 +156,8 @@ def explain_pipeline(name: str) -> str:
     if name == "build":
         lines += ["", _LEAVES_OUT.format("--require-pass")]
         lines += [f"  {left_out:28s} {reason}" for left_out, reason in LEFT_OUT.items()]
+        lines += ["", _STAGES]
+        lines += [f"  {s.name:28s} {s.reason}" for s in STAGES]
     return "\n".join(lines)
 
 

@@ -283,6 +283,15 @@ def test_a_schedule_by_hand_is_built_and_run(tmp_path: Path, monkeypatch: pytest
     np.testing.assert_allclose(irtool.load("out").run([x]), x.sum(axis=1))
 
 
+def test_what_a_build_explains_is_a_schedule_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --quiet, too: what is said of files goes to standard error."""
+    monkeypatch.chdir(tmp_path)
+    Path("net.relay").write_text(SUM)
+    code, out, err = command("build", "--explain", "--no-cache", "--emit=c", "-o", "net.c", "net.relay")
+    assert code == 0 and "wrote net.c" in err and "1 kernel, " in err
+    assert [e.kernel for e in read_script(out)] == ["tvmgen_default_fused_sum"]
+
+
 STRATEGY = '''
 """Sums of rows from their end."""
 

@@ -200,9 +200,9 @@ class _Writer:
         return [*comment(self.banner), ""] if self.banner else []
 
     def _summary(self, entry: EntryPoint) -> list[str]:
-        total = sum(c.nbytes for c in self.program.constants)
+        count, total = len(self.program.kernels), sum(c.nbytes for c in self.program.constants)
         return [
-            f"{self.name}: a network of {len(self.program.kernels)} kernels, {self.arena_bytes} bytes of workspace, "
+            f"{self.name}: a network of {count} kernel{'s' * (count != 1)}, {self.arena_bytes} bytes of workspace, "
             f"{total} bytes of weights.",
             "",
             *(f"  in   {p.name}: {p.slot.dtype}[{p.shape}]" for p in entry.inputs),

@@ -93,9 +93,9 @@ class ProgramWriter:
         runs = [line for e in entries for line in self._run(e)]
         library = self.library.lines()
         size = sum(len(p) for p in stored)
-        total = sum(c.nbytes for c in self.program.constants)
+        count, total = len(self.kernels), sum(c.nbytes for c in self.program.constants)
         summary = [
-            f"{self.name}: a network of {len(self.kernels)} kernels, {self.arena_bytes} bytes of workspace, "
+            f"{self.name}: a network of {count} kernel{'s' * (count != 1)}, {self.arena_bytes} bytes of workspace, "
             f"{total} bytes of weights.",
             "",
             *(f"  in   {p.name}: {p.slot.dtype}[{p.shape}]" for p in entries[0].inputs),
