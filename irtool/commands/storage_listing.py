@@ -8,7 +8,7 @@ from typing import Any
 
 from .tables import drawer, show_table
 
-_VALUES = ("id", "piece", "bytes", "device", "reads", "value", "made by", "type")
+_VALUES = ("id", "token", "bytes", "device", "reads", "value", "made by", "type")
 _INFO = ("workspace", "io", "constants", "target", "function")
 
 
@@ -18,9 +18,10 @@ def list_storage(record: Mapping[str, Any]) -> Iterator[str]:
         if "reason" in plan:
             yield f"@{name}: no storage plan: {plan['reason']}"
             continue
-        pieces = plan["pieces"]
-        yield f"@{name}: {_count(len(plan['values']), 'value')} in {_count(len(pieces), 'piece')} of memory, {plan['total_bytes']} bytes"
-        yield from _table(_VALUES, [_value(v, pieces[v["storage_id"]]) for v in plan["values"]], right=(0, 1, 2, 4))
+        tokens = plan["tokens"]
+        counts = f"{_count(len(plan['values']), 'value')} in {_count(len(tokens), 'storage token')}"
+        yield f"@{name}: {counts}, {plan['total_bytes']} bytes"
+        yield from _table(_VALUES, [_value(v, tokens[v["storage_id"]]) for v in plan["values"]], right=(0, 1, 2, 4))
     if record["function_info"]:
         yield ""
         yield "bytes by function and target:"
@@ -33,12 +34,12 @@ def list_storage(record: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  {target}: {', '.join(f'@{n}' for n in names)}" for target, names in record["targets"].items())
 
 
-def _value(v: Mapping[str, Any], piece: Mapping[str, Any]) -> tuple[str, ...]:
-    """A row: the number and the bytes of the piece of memory, the bytes of the value, and so on."""
+def _value(v: Mapping[str, Any], token: Mapping[str, Any]) -> tuple[str, ...]:
+    """A row: the number and the bytes of the storage token, the bytes of the value, and so on."""
     field = "" if v["field"] is None else f".{v['field']}"
     return (
         str(v["storage_id"]),
-        str(piece["bytes"]),
+        str(token["bytes"]),
         str(v["bytes"]),
         v["device"] or "any",
         str(v["references"]),

@@ -37,14 +37,14 @@ _ABANDONED = 24 * 3600
 
 
 class Key:
-    """Collects everything a build depends on; `digest` names it. Each piece is stored with its length, so that pieces cannot run together."""
+    """Collects everything a build depends on; `digest` names it. Each content is stored with its length, so that two cannot run together."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256(f"irtool build {_FORMAT}".encode())
 
-    def add(self, *pieces: str | bytes | memoryview) -> None:
-        """Adds pieces of content."""
-        for p in pieces:
+    def add(self, *contents: str | bytes | memoryview) -> None:
+        """Adds contents."""
+        for p in contents:
             data = p.encode("utf-8", "surrogatepass") if isinstance(p, str) else p
             self._hash.update(len(data).to_bytes(8, "little"))
             self._hash.update(data)

@@ -48,12 +48,12 @@ def plan_info(planned: StoragePlan, targets: Sequence[Target] = ()) -> FunctionI
     """What TVM reports about a function, of its plan before lowering (`plan(…, lowered=False)`).
 
     `io` counts every parameter and the result (a tuple once for each of its fields), `constants` every constant, and
-    `workspace` the largest value in each piece of memory that holds anything else (a tuple counts as one value), each with the
+    `workspace` the largest value in each storage token that holds anything else (a tuple counts as one value), each with the
     target of its device. `targets` are those that the module is for; they stand in `workspace` whether they have any or not.
     """
-    names = {d: str(target_of(d, targets)) for d in {p.device for p in planned.pieces}}
+    names = {d: str(target_of(d, targets)) for d in {t.device for t in planned.tokens}}
     first = str(targets[0]) if targets else DEFAULT
-    present = dict.fromkeys([names[p.device] for p in planned.pieces] or [first], 0)
+    present = dict.fromkeys([names[t.device] for t in planned.tokens] or [first], 0)
     largest: dict[tuple[str, int], int] = {}
     io, constants = dict(present), dict(present)
     # Tuples that arguments stand in once calls are lowered are no values of the function.
@@ -119,15 +119,15 @@ def nest_infos(module: Module) -> dict[str, FunctionInfo]:
 
 
 def storage_report(module: Module, entries: Iterable[str] = ("main",)) -> dict[str, Any]:
-    """The plans of a fused module's entries, for reports: the bytes of each piece of memory, and the function info by
+    """The plans of a fused module's entries, for reports: the bytes of each storage token, and the function info by
     target. Of an entry that has no plan (it has branches, say) the report says why."""
     found: dict[str, Any] = {}
     for name in entries:
         try:
-            pieces = plan(module, name)
+            planned = plan(module, name)
             found[name] = {
-                "pieces": list(pieces.token_bytes),
-                "total_bytes": pieces.total_bytes,
+                "tokens": list(planned.token_bytes),
+                "total_bytes": planned.total_bytes,
                 **plan_info(plan(module, name, lowered=False), targets_of(module)).as_dict(),
             }
         except IrError as error:

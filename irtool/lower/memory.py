@@ -69,7 +69,7 @@ class _Frame:
         self.scattered = scattered
         self.intervals: dict[Slot, Interval] = {}
         self.scratch: list[tuple[Step, Interval]] = []
-        self.pieces: list[tuple[RunKernel, Buffer, Interval]] = []
+        self.scattered_buffers: list[tuple[RunKernel, Buffer, Interval]] = []
         """Scratch memory of kernels that are called once (`scattered`): every buffer has a place of its own."""
         self.behind: list[CallFunction] = []
         self.ordered: list[tuple[int, Step]] = []
@@ -83,12 +83,12 @@ class _Frame:
         groups = share_in_place(self.ordered, self.intervals, stages)
         share_moved(self.ordered, self.moves, self.intervals, groups, stages)
         items = list(dict.fromkeys(groups.values()))
-        total, lower = place([*items, *(i for _, i in self.scratch), *(i for _, _, i in self.pieces)])
+        total, lower = place([*items, *(i for _, i in self.scratch), *(i for _, _, i in self.scattered_buffers)])
         if self.function.recursive:
             total = max(total, ALIGNMENT)  # a recursion without end is to meet the end of the arena
         for slot, interval in groups.items():
             slot.offset = interval.offset
-        for run, buffer, interval in self.pieces:
+        for run, buffer, interval in self.scattered_buffers:
             # Its scratch memory begins where the frame does.
             assert run.kernel.placement is not None
             run.kernel.placement.offsets[buffer] = interval.offset
@@ -177,7 +177,7 @@ class _Frame:
         for slot in s.outputs:
             self._touch(slot, end)
         if s.kernel in self.scattered:
-            self.pieces += [(s, b, i.later(self.clock)) for b, i in workspace.buffers.items()]
+            self.scattered_buffers += [(s, b, i.later(self.clock)) for b, i in workspace.buffers.items()]
         elif s.kernel.has_workspace:
             begin, stop = stages.workspace
             self.scratch.append((s, Interval(s.kernel.workspace, self.clock + begin, self.clock + stop)))

@@ -1,4 +1,4 @@
-"""TVM's storage plan: which numbered piece of memory each value is in, and on which device.
+"""TVM's storage plan: which storage token, a numbered part of memory, each value is in, and on which device.
 
 This is not how irtool lays out its own arena (see `memory`): it is what TVM's graph executor is told, and what its
 reports say. Values get *tokens* (see `storage_tokens`). A parameter and a constant have one each for good; the result of a
@@ -48,10 +48,10 @@ class Storage:
     """Where a value is: one entry for each of its tensors, tuples flattened.
 
     Attributes:
-        ids: numbers of the pieces of memory (the `storage_id` of graph JSON).
-        sizes: bytes of the values that made these pieces.
-        devices: where the pieces are; None where nothing says.
-        references: how often the value is read: by calls, and once as the result of the function. A piece is free again
+        ids: numbers of the storage tokens (the `storage_id` of graph JSON).
+        sizes: bytes of the values that made these tokens.
+        devices: where the tokens are; None where nothing says.
+        references: how often the value is read: by calls, and once as the result of the function. A token is free again
             when the last one has run.
     """
 
@@ -62,8 +62,8 @@ class Storage:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A piece of memory: its number, how many bytes it has, and the device that it is on, None where nothing says."""
+class StorageToken:
+    """A part of memory that values share: its number, how many bytes it has, and the device that it is on, None where nothing says."""
 
     id: int
     nbytes: int
@@ -76,20 +76,20 @@ class StoragePlan:
 
     Attributes:
         storage: by expression: parameters, variables, constants, calls, tuples and projections.
-        pieces: the pieces of memory, by storage id.
+        tokens: the parts of memory, by storage id.
     """
 
     function: Function
     storage: Mapping[Expr, Storage]
-    pieces: tuple[Piece, ...]
+    tokens: tuple[StorageToken, ...]
 
     def __getitem__(self, e: Expr) -> Storage:
         return self.storage[e]
 
     @property
     def token_bytes(self) -> tuple[int, ...]:
-        """By storage id, the bytes of that piece of memory."""
-        return tuple(p.nbytes for p in self.pieces)
+        """By storage id, the bytes of that token."""
+        return tuple(p.nbytes for p in self.tokens)
 
     @property
     def total_bytes(self) -> int:
@@ -169,8 +169,8 @@ class _Planner:
             for e, tokens in assigned.items()
             if tokens or isinstance(e, Tuple | TupleGetItem)
         }
-        pieces = tuple(Piece(t.id, t.largest, t.device) for t in self.tokens.made)
-        return StoragePlan(self.function, storage, pieces)
+        tokens = tuple(StorageToken(t.id, t.largest, t.device) for t in self.tokens.made)
+        return StoragePlan(self.function, storage, tokens)
 
     def _count_readers(self) -> dict[Expr, list[Token]]:
         """A token for every value, none shared, and how many calls read it (the function's result is read once more)."""
@@ -254,4 +254,4 @@ class _Planner:
         return isinstance(metadata, Mapping) and bool(metadata.get(RESHAPE_ONLY))
 
 
-__all__ = ["Piece", "Storage", "StoragePlan", "plan", "type_bytes"]
+__all__ = ["Storage", "StoragePlan", "StorageToken", "plan", "type_bytes"]

@@ -1,4 +1,4 @@
-"""The storage of a module as plain data: values, pieces of memory and function info, for listings and JSON."""
+"""The storage of a module as plain data: values, storage tokens and function info, for listings and JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .targets import per_target_modules, targets_of
 def storage_record(module: Module, target: Target | None = None) -> dict[str, Any]:
     """Everything that is known of the memory of a module whose types are known, as it stands.
 
-    `functions` has the plan of each Relay function (`values`, `pieces`, `total_bytes`), or the `reason` why it has none;
+    `functions` has the plan of each Relay function (`values`, `tokens`, `total_bytes`), or the `reason` why it has none;
     `function_info` the bytes by target of each, and of each loop nest; `targets` the functions by what they are for.
     Kernels that are not lowered yet are lowered to see what they take; where one cannot be, `kernels` says why.
     Where the module names no target, they are for `target`.
@@ -64,7 +64,7 @@ def _runner(name: str) -> str:
 def _plan_record(module: Module, planned: StoragePlan) -> dict[str, Any]:
     return {
         "values": list(_values(module, planned)),
-        "pieces": [{"id": p.id, "bytes": p.nbytes, "device": _device(p.device)} for p in planned.pieces],
+        "tokens": [{"id": t.id, "bytes": t.nbytes, "device": _device(t.device)} for t in planned.tokens],
         "total_bytes": planned.total_bytes,
     }
 

@@ -1,4 +1,4 @@
-"""Tokens: the pieces of memory of TVM's storage plan, and who gets which."""
+"""Tokens, the parts of memory of TVM's storage plan, and who gets which."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MATCH_RANGE = 16
 
 @dataclass(eq=False)
 class Token:
-    """A piece of memory of `size` bytes on a device. `readers` counts what still needs its contents; `largest` is the size of
+    """A part of memory of `size` bytes on a device. `readers` counts what still needs its contents; `largest` is the size of
     the largest value that was in it."""
 
     size: int

@@ -169,7 +169,7 @@ def _grouped(
         return preference
     factor, padded = preference.factor, preference.padded
     vectors = _shape(b, preference)[preference.axis] // factor
-    width = vectors_per_block(vectors, rows, target, bool(padded), b.nbytes > target.far_bytes)
+    width = vectors_per_block(vectors, rows, target, bool(padded), b.nbytes > target.l2_cache_bytes)
     if padded:
         padded = -(-vectors // width) * width * factor
     return LayoutPreference(preference.axis, factor * width, padded)

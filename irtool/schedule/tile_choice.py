@@ -67,7 +67,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
         if s not in (0, 1, 2) and not (s == 3 and e.source.scope == Scope.LOCAL):
             return None
         contiguous += s > 0
-        far += s > 0 and e.source.nbytes > target.far_bytes
+        far += s > 0 and e.source.nbytes > target.l2_cache_bytes
         apart += s > 1
     if not contiguous or not _uniform_guards(split.update, inner):
         return None

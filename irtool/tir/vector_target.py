@@ -30,8 +30,10 @@ class VectorTarget:
     loads: int = size(2, "per cycle", "vector loads started")
     stack_bytes: int = size(1 << 15, "bytes", "largest buffer on the stack (to stay in the L1 cache)", 1 << 18)
     packed_bytes: int = size(1 << 18, "bytes", "largest packed operand in the workspace (to stay in the L2 cache)")
-    near_bytes: int = size(1 << 15, "bytes", "largest operand that is not asked for ahead (it stays in the L1 cache)")
-    far_bytes: int = size(1 << 20, "bytes", "the L2 cache of a core; half of it is for one operand")
+    l1_cache_bytes: int = size(
+        1 << 15, "bytes", "largest operand that is not asked for ahead (it stays in the L1 cache)"
+    )
+    l2_cache_bytes: int = size(1 << 20, "bytes", "the L2 cache of a core; half of it is for one operand")
     prefetched_tiles: int = size(
         64, "tiles", "most tiles of rows for which the next columns are asked for; more leave memory the time it takes"
     )

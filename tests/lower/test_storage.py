@@ -120,7 +120,7 @@ def test_what_lowered_functions_need() -> None:
 def test_the_report_says_why_there_is_no_plan() -> None:
     m = irtool.parse(VERSION + CHAIN + "def @other(%c: bool) { if (%c) { 1 } else { 2 } }")
     report = storage_report(m, ("main", "other"))
-    assert report["main"]["pieces"] == [32, 32, 32] and report["main"]["workspace"] == {"c": 64}
+    assert report["main"]["tokens"] == [32, 32, 32] and report["main"]["workspace"] == {"c": 64}
     assert "straight-line" in report["other"]["reason"]
 
 
@@ -149,12 +149,12 @@ def on_two_devices() -> irtool.Module:
 @pytest.mark.promise("lowering")
 def test_values_take_free_memory_of_their_own_device_only() -> None:
     p = plan(on_two_devices())
-    devices = {piece.device.device_type for piece in p.pieces if piece.device is not None}
+    devices = {t.device.device_type for t in p.tokens if t.device is not None}
     assert devices == {1, 2}
     for held in p.storage.values():
-        assert held.devices == tuple(p.pieces[i].device for i in held.ids)
+        assert held.devices == tuple(p.tokens[i].device for i in held.ids)
     unplanned = plan(irtool.run_passes(irtool.parse(VERSION + TWO_DEVICES), "FuseOps{fuse_opt_level=0}"))
-    assert len(p.pieces) > len(unplanned.pieces) and {piece.device for piece in unplanned.pieces} == {None}
+    assert len(p.tokens) > len(unplanned.tokens) and {t.device for t in unplanned.tokens} == {None}
 
 
 @pytest.mark.promise("lowering")

@@ -77,7 +77,7 @@ def test_results_of_a_block_are_added_to_once() -> None:
 
 def options(size: int) -> dict[str, str]:
     """Options of builds for a processor with caches of that size."""
-    return {"target": f"c{{near_bytes={size},far_bytes={size}}}", "mcpu": "x86-64-v3"}
+    return {"target": f"c{{l1_cache_bytes={size},l2_cache_bytes={size}}}", "mcpu": "x86-64-v3"}
 
 
 def layers(case: str) -> tuple[irtool.IRModule, dict[str, np.ndarray]]:

@@ -21,7 +21,7 @@ def test_rows_that_leave_the_cache_are_made_in_bands(tmp_path: Path) -> None:
     module = irtool.parse(TALL)
     chance = np.random.default_rng(0)
     x, w = (chance.uniform(-1, 1, s).astype("float32") for s in ((331, 96), (96, 96)))
-    small = irtool.build(module, {"w": w}, target="c{far_bytes=65536}", mcpu="x86-64", out_dir=tmp_path)
+    small = irtool.build(module, {"w": w}, target="c{l2_cache_bytes=65536}", mcpu="x86-64", out_dir=tmp_path)
     np.testing.assert_allclose(small.run([x]), x @ w.T, rtol=1e-5, atol=1e-5)
     source = next(tmp_path.glob("*.c")).read_text()
     bands, columns = source.find("for (int32_t band = 0"), source.find("for (int32_t ax1_o = 0")

@@ -42,13 +42,13 @@ def digest(parts: Sequence[Any]) -> int:
     return _mix(result, pending)
 
 
-def _mix(result: int, pieces: Sequence[Any]) -> int:
+def _mix(result: int, arrays: Sequence[Any]) -> int:
     """The result after these bytes: whole chunks, and perhaps a last one that is none."""
     import numpy as np
 
-    if not pieces:
+    if not arrays:
         return result
-    data = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    data = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
     whole = data.size // CHUNK * CHUNK
     for part, rows in ((data[:whole], CHUNK // _ROW), (data[whole:], (data.size - whole) // _ROW)):
         if part.size:

@@ -115,14 +115,14 @@ def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks |
     if summed is None:
         return None
     whole = _has_whole_rows(r, r.loops[p.row if p.row is not None else others[0]][0], r.inner[summed][0])
-    if work * size <= (_KEPT * target.far_bytes if whole else 2 * target.near_bytes):
+    if work * size <= (_KEPT * target.l2_cache_bytes if whole else 2 * target.l1_cache_bytes):
         return None
     each = work // r.inner[summed][1] * size
-    steps = _largest_divisor(r.inner[summed][1], max(1, target.near_bytes // 2 // each), 1)
+    steps = _largest_divisor(r.inner[summed][1], max(1, target.l1_cache_bytes // 2 // each), 1)
     along = math.prod(r.loops[n][1] for n in others[1:])
     multiple = p.tile.rows if others[0] == p.row else 1
     rows = _largest_divisor(r.loops[others[0]][1], target.stack_bytes // size // along, multiple)
-    if not rows or each > 2 * target.near_bytes or steps == r.inner[summed][1] or along * rows < 2 * p.tile.rows:
+    if not rows or each > 2 * target.l1_cache_bytes or steps == r.inner[summed][1] or along * rows < 2 * p.tile.rows:
         return None
     return SumBlocks(p.vector, columns, others[0], rows, summed, steps)
 

@@ -31,7 +31,7 @@ def prefetch_next(b: Block[Reduction], v: Var, target: VectorTarget) -> Block[Re
     found = _operand(b, v)
     if found is None or not columns or b.window is not None:
         return b
-    if not any(columns[0] is x for x, _ in b.outside) or found.source.nbytes < target.near_bytes:
+    if not any(columns[0] is x for x, _ in b.outside) or found.source.nbytes < target.l1_cache_bytes:
         return b
     again = _shared(b, found, columns[0])
     if not again:

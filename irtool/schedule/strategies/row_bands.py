@@ -42,7 +42,7 @@ def in_bands(r: Reduction, p: TileChoice, parts: Sequence[Rows], passes: int, ta
         return list(parts)
     row, column = operands
     largest = max(parts, key=lambda x: x.count)
-    fitting = max(1, int(target.far_bytes / 2 / (_row_bytes(r, row) * largest.steps)))
+    fitting = max(1, int(target.l2_cache_bytes / 2 / (_row_bytes(r, row) * largest.steps)))
     bands = -(-largest.count // fitting)
     if bands < 2 or row.source.nbytes + bands * column.source.nbytes >= passes * row.source.nbytes:
         return list(parts)

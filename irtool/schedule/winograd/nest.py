@@ -237,7 +237,7 @@ class _Nest:
         assert choice is not None, "filters of whole vectors lie side by side"
         with step(f"product: register_tile — {choice.reason}"):
             parts = tile_reduction(Block.of(form), choice, self.target, serial=True)
-            if self.weights.nbytes >= self.target.near_bytes:
+            if self.weights.nbytes >= self.target.l1_cache_bytes:
                 parts = self._ahead(parts, p, tile)
         return lower_all(parts, self.target)
 
