@@ -57,7 +57,7 @@ from ..ops.base import Operator, OperatorType, RelationError
 from .exhaustive import show_pattern, unmatched_cases
 from .kinds import check_type
 from .mistakes import MatchNotExhaustive, NoSuchField, NotCallable, TypesDiffer, WrongArgumentCount
-from .solver import Rule, Solver, substitute_type
+from .solver import Solver, TypeRelation, substitute_type
 
 
 class Constraints:
@@ -210,7 +210,7 @@ class Constraints:
                 f"the tuple has {len(t.fields)} fields: there is no field {e.index} in {t}", e.span, code=NoSuchField
             )
         elif isinstance(t, IncompleteType):
-            rule = Rule(e, _Projection, _Projection(e.index), (t,), (e.tuple,))
+            rule = TypeRelation(e, _Projection, _Projection(e.index), (t,), (e.tuple,))
             self._set(e, self.solver.add(rule))
             return
         else:
@@ -402,7 +402,7 @@ class Constraints:
             self._set(e, self._poison())
             return
         types = self.types
-        rule = Rule(e, operator, attrs, [types[a] for a in e.args], e.args)
+        rule = TypeRelation(e, operator, attrs, [types[a] for a in e.args], e.args)
         self._set(e, self.solver.add(rule))
 
     def _defines(self, e: Call, names: tuple[str, ...]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from ..ir import ANY, IncompleteType, TensorType, TupleType, Type
 from ..ops.base import RelationError
 from ..ops.partial import Known, is_settled, meet
-from .solver import Rule, Solver
+from .solver import Solver, TypeRelation
 
 
 class Facts:
@@ -88,7 +88,7 @@ class Facts:
         elif isinstance(t, TensorType) and t.dtype and t.dtype != dtype:
             raise RelationError(f"the data types {t.dtype} and {dtype} differ")
 
-    def ask(self, rule: Rule) -> None:
+    def ask(self, rule: TypeRelation) -> None:
         """Takes note of what a rule that is not decided knows all the same."""
         if rule.out is None:
             rule.out = IncompleteType()
@@ -101,7 +101,7 @@ class Facts:
             self.learn_dtype(t, d)
         self.learn_dtype(rule.out, out)
 
-    def presume(self, rule: Rule) -> None:
+    def presume(self, rule: TypeRelation) -> None:
         """Takes note of what is not certain, but so in all but odd programs."""
         args = rule.attrs.presume_dtypes([self.dtype(t) for t in rule.types], self.dtype(rule.out or IncompleteType()))
         for t, d in zip(rule.types, args, strict=True):

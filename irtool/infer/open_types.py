@@ -9,7 +9,7 @@ from ..ir import Call, Constructor, Expr, Function, GlobalVar, IncompleteType, O
 from ..ir.show import show_expr
 from .constraints import Constraints
 from .mistakes import OpenType
-from .solver import Rule
+from .solver import TypeRelation
 
 _NOT_NAMED = (Op, GlobalVar, Constructor, Function)
 """Open only because something else is."""
@@ -28,8 +28,8 @@ def report_open(found: Constraints, name: str, order: Sequence[Expr]) -> Diagnos
     solver = found.solver
     reported: set[Type] = set()
     to_annotate: list[Expr] = []
-    undecided: list[tuple[Expr, Rule]] = []
-    waiting: dict[Type, Rule] | None = None
+    undecided: list[tuple[Expr, TypeRelation]] = []
+    waiting: dict[Type, TypeRelation] | None = None
     params = {p for e in order if isinstance(e, Function) for p in e.params}
     for e in order:
         if e.__class__ in _NOT_NAMED:

@@ -36,7 +36,7 @@ from .facts import Facts
 from .hints import annotate_params, read_hints
 from .infer import in_order, partly_declared
 from .mistakes import OperatorRefuses
-from .solver import Rule, Solver
+from .solver import Solver, TypeRelation
 
 _NOT_COUNTED = (Op, GlobalVar, Constructor, Function)
 
@@ -178,7 +178,7 @@ def _sweep(facts: Facts) -> int:
     return sweeps
 
 
-def _each(facts: Facts, ask: Callable[[Rule], None], rules: Sequence[Rule]) -> None:
+def _each(facts: Facts, ask: Callable[[TypeRelation], None], rules: Sequence[TypeRelation]) -> None:
     for rule in rules:
         if not rule.done:
             try:

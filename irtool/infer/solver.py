@@ -4,7 +4,7 @@ An `IncompleteType` is an unknown; `Solver` records what each has been bound to.
 where `?` agrees with every dimension and wins over it: after that *both* stand for the type with `?` (TVM's join).
 Types are therefore followed by identity: `resolve` says what an object that was once given for a type stands for now.
 
-A `Rule` is a call of an operator whose result is not decided yet. It is tried again whenever an unknown in one of its
+A `TypeRelation` is a call of an operator whose result is not decided yet. It is tried again whenever an unknown in one of its
 types is bound, so work is linear in the number of bindings; nothing is tried twice for no reason.
 """
 
@@ -48,7 +48,7 @@ _Pairs = dict[tuple[int, int], tuple[Type, Type, Type]]
 """By identity of two types (kept alive here): the one that both are."""
 
 
-class Rule:
+class TypeRelation:
     """A call of an operator (or what else waits for a type, like a field of a tuple) and the types of its arguments and result, as they were first given."""
 
     __slots__ = ("arguments", "attrs", "call", "done", "operator", "out", "queued", "types")
@@ -88,7 +88,7 @@ class Solver:
 
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
-        self.pending: dict[Rule, None] = {}
+        self.pending: dict[TypeRelation, None] = {}
         self.poisoned: set[IncompleteType] = set()
         """Unknowns that are unknown because of an error already reported."""
         self.is_patient = False
@@ -102,8 +102,8 @@ class Solver:
         """By identity of a type (kept alive here): the type without unknowns that it stands for, while no more is joined."""
         self._settled_after = 0
         self._dims: dict[DimVar, Dim] = {}
-        self._waiting: dict[IncompleteType, list[Rule]] = {}
-        self._queue: deque[Rule] = deque()
+        self._waiting: dict[IncompleteType, list[TypeRelation]] = {}
+        self._queue: deque[TypeRelation] = deque()
 
     # What is known
 
@@ -320,7 +320,7 @@ class Solver:
 
     # Type rules
 
-    def add(self, rule: Rule) -> Type:
+    def add(self, rule: TypeRelation) -> Type:
         """Tries the rule; returns the type of its result, or the unknown that stands for it."""
         self._try(rule)
         if self._queue:
@@ -336,18 +336,18 @@ class Solver:
             if not rule.done:
                 self._try(rule)
 
-    def _enqueue(self, rules: Sequence[Rule]) -> None:
+    def _enqueue(self, rules: Sequence[TypeRelation]) -> None:
         for rule in rules:
             if not rule.done and not rule.queued:
                 rule.queued = True
                 self._queue.append(rule)
 
-    def retry(self, rules: Sequence[Rule]) -> None:
+    def retry(self, rules: Sequence[TypeRelation]) -> None:
         """Tries these rules again, in this order."""
         self._enqueue(rules)
         self.run()
 
-    def _try(self, rule: Rule) -> None:
+    def _try(self, rule: TypeRelation) -> None:
         reporter = RuleReporter(self, rule)
         try:
             found = rule.attrs.relate([self.resolve(t) for t in rule.types], reporter)
@@ -390,7 +390,7 @@ class Solver:
                     if leaf.__class__ is IncompleteType:
                         self._waiting.setdefault(leaf, []).append(rule)
 
-    def refuse(self, rule: Rule, reason: str) -> None:
+    def refuse(self, rule: TypeRelation, reason: str) -> None:
         """Reports that a rule does not hold."""
         types = [self.resolve(t) for t in rule.types]
         names = rule.operator.names_of_arguments(len(types))
@@ -405,7 +405,7 @@ class Solver:
         )
         self._poison(rule)
 
-    def _poison(self, rule: Rule) -> None:
+    def _poison(self, rule: TypeRelation) -> None:
         rule.done = True
         self.pending.pop(rule, None)
         if rule.out is None:
@@ -421,7 +421,7 @@ class RuleReporter:
 
     __slots__ = ("_rule", "_solver")
 
-    def __init__(self, solver: Solver, rule: Rule) -> None:
+    def __init__(self, solver: Solver, rule: TypeRelation) -> None:
         self._solver = solver
         self._rule = rule
 

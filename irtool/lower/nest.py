@@ -24,7 +24,7 @@ from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, If, Scope, Stmt, Store, pre_order, rewrite_stmt, seq
 from ..tir.vector_target import USUAL, VectorTarget
 from .compose import TensorGraph
-from .stages import Stage, choose_stages
+from .stages import TensorStage, choose_stages
 
 _WIDE = {"float16": "float32", "bfloat16": "float32"}
 """Sums and products of 16-bit floats are accumulated in single precision, as numpy's are."""
@@ -75,14 +75,14 @@ def _copy(source: Buffer, target: Buffer) -> list[AnyForm]:
     return _Over(axes).map([Store(target, axes, source[tuple(axes)])])
 
 
-def _epilogues(stages: Sequence[Stage], results: set) -> dict[Stage, Stage]:
+def _epilogues(stages: Sequence[TensorStage], results: set) -> dict[TensorStage, TensorStage]:
     """Formula stages that take over the storing of a reduction: consumer ⇒ the reduction."""
     by_op = {s.op: s for s in stages}
-    readers: dict[object, list[Stage]] = {}
+    readers: dict[object, list[TensorStage]] = {}
     for s in stages:
         for t in s.reads:
             readers.setdefault(t.op, []).append(s)
-    found: dict[Stage, Stage] = {}
+    found: dict[TensorStage, TensorStage] = {}
     for s in stages:
         op = s.op
         if not isinstance(op, Compute) or op.reduce_axes:
@@ -98,7 +98,7 @@ def _epilogues(stages: Sequence[Stage], results: set) -> dict[Stage, Stage]:
     return found
 
 
-def _work(stage: Stage) -> int:
+def _work(stage: TensorStage) -> int:
     assert isinstance(stage.op, Compute)
     n = 1
     for a in (*stage.op.axes, *stage.op.reduce_axes):
@@ -106,7 +106,7 @@ def _work(stage: Stage) -> int:
     return n
 
 
-def _reads_in_place(reader: Stage, producer: Stage) -> bool:
+def _reads_in_place(reader: TensorStage, producer: TensorStage) -> bool:
     """True if every read of the producer is at the reader's own indices, and both have the same shape."""
     op = reader.op
     assert isinstance(op, Compute)
@@ -127,7 +127,7 @@ def _written_out(op: Extern, buffers: dict[Tensor, Buffer]) -> Stmt:
     return simplify_nest(builder.finish())
 
 
-def _lower_stage(stage: Stage, reduction: Stage | None, buffers: dict[Tensor, Buffer]) -> list[AnyForm]:
+def _lower_stage(stage: TensorStage, reduction: TensorStage | None, buffers: dict[Tensor, Buffer]) -> list[AnyForm]:
     """The form of a stage; none if it has no steps. Outputs without a buffer (the extreme that an arg-max compares with) are
     not stored."""
     op = stage.op

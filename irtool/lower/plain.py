@@ -17,7 +17,7 @@ from ..tir.flatten import flatten
 from ..tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Scope, Stmt, Store, seq
 from .compose import TensorGraph
 from .nest import loops_over, simplify_nest
-from .stages import Stage, choose_stages
+from .stages import TensorStage, choose_stages
 
 
 def lower_plainly(graph: TensorGraph, name: str) -> PrimFunc:
@@ -51,7 +51,7 @@ def lower_plainly(graph: TensorGraph, name: str) -> PrimFunc:
     return flatten(PrimFunc(name, params, simplify_nest(whole), len(outputs)))
 
 
-def _lower(stage: Stage, buffers: dict[Tensor, Buffer]) -> Stmt:
+def _lower(stage: TensorStage, buffers: dict[Tensor, Buffer]) -> Stmt:
     op = stage.op
     if isinstance(op, Extern):
         builder = Builder()

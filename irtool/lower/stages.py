@@ -20,7 +20,7 @@ from .inlining import inlined_bodies
 
 
 @dataclass(frozen=True)
-class Stage:
+class TensorStage:
     """One operation that is stored, with what was inlined into it."""
 
     op: Operation
@@ -80,7 +80,7 @@ def _cost(bodies: Sequence[Expr]) -> int:
     return total
 
 
-def choose_stages(outputs: Sequence[Tensor], target: VectorTarget = USUAL) -> list[Stage]:
+def choose_stages(outputs: Sequence[Tensor], target: VectorTarget = USUAL) -> list[TensorStage]:
     """The stored operations in order of execution, on this processor."""
     order = operations(outputs)
     results = {t.op for t in outputs}
@@ -114,7 +114,7 @@ def choose_stages(outputs: Sequence[Tensor], target: VectorTarget = USUAL) -> li
         else:
             evaluations[op] = wanted
     bodies = inlined_bodies(order, stored)
-    return [Stage(op, bodies.get(op, ())) for op in order if op in stored and not isinstance(op, Placeholder)]
+    return [TensorStage(op, bodies.get(op, ())) for op in order if op in stored and not isinstance(op, Placeholder)]
 
 
 def _inlines(op: Compute, wanted: float, size: int, target: VectorTarget) -> bool:

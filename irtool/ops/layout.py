@@ -25,7 +25,7 @@ class LayoutError(RelationError):
 
 
 @dataclass(frozen=True)
-class Axis:
+class LayoutAxis:
     """One axis of a layout: its letter, and its extent (0 for a primal axis, whose extent the tensor decides)."""
 
     letter: str
@@ -47,13 +47,13 @@ class Axis:
 class Layout:
     """The order of axes in memory, outermost first. Make one with `Layout.parse`."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[LayoutAxis, ...]
 
     @staticmethod
     @functools.lru_cache(maxsize=1024)
     def parse(name: str) -> Layout:
         """The layout that `name` writes. Raises LayoutError where it is not one."""
-        axes: list[Axis] = []
+        axes: list[LayoutAxis] = []
         factor = 0
         for c in name:
             if "0" <= c <= "9":
@@ -67,7 +67,7 @@ class Layout:
                     raise LayoutError(f'layout "{name}" has no factor before the inner axis {c}')
             else:
                 raise LayoutError(f'layout "{name}" contains {c!r}; axes are letters')
-            axes.append(Axis(c, factor))
+            axes.append(LayoutAxis(c, factor))
             factor = 0
         primal = {a.letter for a in axes if a.is_primal}
         for a in axes:
@@ -113,7 +113,7 @@ class Layout:
         """The layout with an inner axis of `letter` inserted at `position`. Raises LayoutError if it is split already."""
         if letter not in self or letter.lower() in self:
             raise LayoutError(f"axis {letter} of layout {self} cannot be split")
-        return Layout((*self.axes[:position], Axis(letter.lower(), factor), *self.axes[position:]))
+        return Layout((*self.axes[:position], LayoutAxis(letter.lower(), factor), *self.axes[position:]))
 
     def expand_primal(self, other: Layout) -> Layout:
         """This layout with the primal axes of `other` that it lacks put in front: `C` towards `NCHW4c` is `NHWC`."""

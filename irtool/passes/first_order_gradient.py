@@ -27,7 +27,7 @@ from ..ops.base import call
 from ..trampoline import trampoline
 from .base import ModulePass, register_pass
 from .context import PassContext
-from .gradients.rule import Site, find_rule
+from .gradients.rule import GradientSite, find_rule
 from .let_binding import LetList, Names
 from .mistakes import NoGradient
 
@@ -225,7 +225,9 @@ class _ReverseMode:
         result = self.value(out, _type(e))
 
         def backward() -> None:
-            site = Site(forward, tuple(a.type for a in arguments), e.attrs, out, result.type, self.gradient(result))
+            site = GradientSite(
+                forward, tuple(a.type for a in arguments), e.attrs, out, result.type, self.gradient(result)
+            )
             for a, g in zip(arguments, rule(site), strict=True):
                 self.add(a, g)
 

@@ -14,7 +14,7 @@ from ..ops.base import operators
 from .base import FunctionPass, register_pass
 from .constants import same_scalar, single_value
 from .context import PassContext
-from .dataflow import Match, Rule, is_op, rewrite_patterns, wildcard
+from .dataflow import Match, RewriteRule, is_op, rewrite_patterns, wildcard
 from .rule_table import RuleTable
 
 
@@ -49,7 +49,7 @@ def absorbs_padding(*names: str) -> Callable[[Absorb], Absorb]:
 
 
 @lru_cache(maxsize=1)
-def _rule(names: tuple[str, ...]) -> Rule:
+def _rule(names: tuple[str, ...]) -> RewriteRule:
     """Calls of these operators of what `nn.pad` makes."""
     x = wildcard()
     pad = is_op("nn.pad")(x, wildcard())
@@ -66,7 +66,7 @@ def _rule(names: tuple[str, ...]) -> Rule:
         )
 
     users = (is_op(n)(pad, *(wildcard() for _ in range(operators.get(n).arity - 1))) for n in names)
-    return Rule(reduce(or_, users), replace_padding)
+    return RewriteRule(reduce(or_, users), replace_padding)
 
 
 def _folded(e: Call, pad: Call) -> Any:

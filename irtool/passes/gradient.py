@@ -53,7 +53,7 @@ from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .first_order_gradient import differentiate, gradient_type
-from .gradients.rule import Site, find_rule
+from .gradients.rule import GradientSite, find_rule
 from .let_binding import LetList, Names, bind
 from .mistakes import NoGradient
 from .sharing import require_tree
@@ -342,7 +342,7 @@ class _Reverse:
         inner = LetList(self.names)
         # A node of its own: what the rule makes of it is computed again when gradients arrive, and kept by no closure.
         out = Call(op, plain, e.attrs, e.type_args, e.span)
-        site = Site(plain, types, e.attrs, out, _type(e), _gradient(_type(e), result, inner))
+        site = GradientSite(plain, types, e.attrs, out, _type(e), _gradient(_type(e), result, inner))
         for t, pair, grad in zip(types, pairs, rule(site), strict=True):
             _accumulate(t, pair, grad, inner)
         after = Function((), inner.wrap(Call(before, ())), UNIT)

@@ -8,7 +8,7 @@ from ..diagnostics import UsageError, nearest
 from ..ir import Call, Expr, Function, Module, Op, rewrite
 from .base import FunctionPass, register_pass
 from .context import PassContext
-from .legalization.rule import LEGALIZE, MAPS, QNN_CANONICALIZE, QNN_LEGALIZE, Site, find_rule
+from .legalization.rule import LEGALIZE, MAPS, QNN_CANONICALIZE, QNN_LEGALIZE, LegalizationSite, find_rule
 
 
 def legalize(function: Function, map_name: str, context: PassContext) -> Function:
@@ -23,7 +23,7 @@ def legalize(function: Function, map_name: str, context: PassContext) -> Functio
         if rule is None:
             return new
         types = tuple(a.known_type for a in old.args)
-        replaced = rule(Site(new, types, old.known_type, context.target))
+        replaced = rule(LegalizationSite(new, types, old.known_type, context.target))
         return new if replaced is None else replaced
 
     return rewrite(function, leave)

@@ -6,9 +6,9 @@ Each takes the names of operators; the function below it is the rule, found by n
     def swish_gradient(site): ...
 
 ==================  =====================================================================================================
-`gradient`          `rule(site)`: the gradients with respect to the arguments (`gradients.rule.Site`): Gradient and
+`gradient`          `rule(site)`: the gradients with respect to the arguments (`gradients.rule.GradientSite`): Gradient and
                     FirstOrderGradient
-`layout_rule`       `rule(site)`: layouts of inputs and outputs (`layouts.inference.Site`): ConvertLayout and AlterOpLayout;
+`layout_rule`       `rule(site)`: layouts of inputs and outputs (`layouts.inference.LayoutSite`): ConvertLayout and AlterOpLayout;
                     most operators state a shared rule instead (`Operator.layout_rule`)
 `conversion`        `rule(old, new, wanted)`: the call in the layouts that ConvertLayout is asked for
 `integer_form`      `rule(call, types)`: the call on integers and how its result is quantized: FakeQuantizationToInteger

@@ -8,7 +8,7 @@ from functools import lru_cache
 from ..ir import Function, Module
 from .base import FunctionPass, register_pass
 from .context import PassContext
-from .dataflow import Rule, rewrite_patterns
+from .dataflow import RewriteRule, rewrite_patterns
 from .simplify import arithmetic, casts, concretize, movement
 
 
@@ -38,7 +38,7 @@ class SimplifyExpr(FunctionPass):
 
 
 @lru_cache(maxsize=1)
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[RewriteRule, ...]:
     """The rewrites, in the order in which they are tried."""
     return (
         *concretize.rules(),

@@ -19,7 +19,7 @@ from .guards import conditions_within
 
 
 @dataclass(frozen=True)
-class Axis:
+class OperandAxis:
     """One axis of the operand: `fixed` is the part of its index that the loops around decide; the rest is within
     0 … `reach`, a sum of `terms`. Only the elements `first` … `last` exist."""
 
@@ -72,7 +72,7 @@ class Packing:
     along: Var
     extent: int
     lanes: int
-    axes: tuple[Axis, ...]
+    axes: tuple[OperandAxis, ...]
     moving: int
     neutral: Const
 
@@ -103,7 +103,7 @@ class Packing:
             for x, k in terms.items():
                 rest = rest - x * k
             reach = sum(k * (inside[x] - 1) for x, k in terms.items())
-            axes.append(Axis(simplify(rest), terms, reach, first, last))
+            axes.append(OperandAxis(simplify(rest), terms, reach, first, last))
         if len(moving) != 1:
             raise UsageError(f"not one axis of the operand moves with {along.name}, but {len(moving)}")
         return Packing(along, inside[along], lanes, tuple(axes), moving[0], limits.neutral)

@@ -13,7 +13,7 @@ from .forms import Loop, Map, Reduction
 
 
 @dataclass(frozen=True)
-class Windows:
+class ReducedWindows:
     """What is known of the one operand of a reduction over windows.
 
     Attributes:
@@ -109,7 +109,7 @@ class Windows:
         return Reduction(tuple(inside), r.acc, r.init, self.columns, update, stores)
 
 
-def find_windows(r: Reduction, along: Var, extent: int) -> Windows | None:
+def find_windows(r: Reduction, along: Var, extent: int) -> ReducedWindows | None:
     """None unless the reduction is a sum or an extreme of the elements of windows, which move along an axis by up to three."""
     update = r.update
     if (
@@ -153,7 +153,9 @@ def find_windows(r: Reduction, along: Var, extent: int) -> Windows | None:
             return None
     if sum(1 for e in loads(update) if e.source is not r.acc) != 1:
         return None
-    found = Windows(r, along, extent, value, columns, rows, moving[0], step, int(offset), first, last, tuple(kept))
+    found = ReducedWindows(
+        r, along, extent, value, columns, rows, moving[0], step, int(offset), first, last, tuple(kept)
+    )
     begin, end = found.existing(1)
     return found if begin < end else None
 

@@ -12,7 +12,7 @@ from irtool.passes.constants import scalar_constant
 from irtool.passes.dataflow import (
     FunctionPattern,
     Match,
-    Rule,
+    RewriteRule,
     dominates,
     is_call,
     is_constant,
@@ -149,7 +149,7 @@ class TestMatching:
 class TestRewriting:
     def test_replaces_until_nothing_changes(self):
         p = wildcard()
-        rule = Rule(is_op("nn.relu")(is_op("nn.relu")(p)), lambda before, after, m: call("nn.relu", m[p]))
+        rule = RewriteRule(is_op("nn.relu")(is_op("nn.relu")(p)), lambda before, after, m: call("nn.relu", m[p]))
         e: Expr = x
         for _ in range(9):
             e = call("nn.relu", e)
@@ -157,7 +157,7 @@ class TestRewriting:
 
     def test_no_match_is_the_same_object(self):
         f = typed(x, body=call("exp", x))
-        rule = Rule(is_op("log")(wildcard()), lambda before, after, m: after)
+        rule = RewriteRule(is_op("log")(wildcard()), lambda before, after, m: after)
         assert rewrite_patterns([rule], f) is f
 
     def test_replacement_sees_rewritten_operands(self):
@@ -169,7 +169,7 @@ class TestRewriting:
             return call("log", match[p])
 
         f = typed(x, body=call("exp", call("nn.relu", call("exp", x))))
-        assert names(rewrite_patterns([Rule(is_op("exp")(p), replace)], f)) == ["log", "nn.relu", "log"]
+        assert names(rewrite_patterns([RewriteRule(is_op("exp")(p), replace)], f)) == ["log", "nn.relu", "log"]
         assert seen == [[], ["log", "nn.relu"]]
 
     def test_types_are_there_for_every_rule(self):
@@ -181,8 +181,8 @@ class TestRewriting:
             return call("nn.relu", match[p])
 
         rules = [
-            Rule(is_op("exp")(p), lambda before, after, m: call("log", m[p])),
-            Rule(is_op("log")(p), replace),
+            RewriteRule(is_op("exp")(p), lambda before, after, m: call("log", m[p])),
+            RewriteRule(is_op("log")(p), replace),
         ]
         rewrite_patterns(rules, typed(x, body=call("exp", x)))
         assert shapes == [T]
@@ -190,16 +190,16 @@ class TestRewriting:
     def test_rules_that_undo_each_other_are_an_error(self):
         p = wildcard()
         rules = [
-            Rule(is_op("exp")(p), lambda before, after, m: call("log", m[p])),
-            Rule(is_op("log")(p), lambda before, after, m: call("sqrt", m[p])),
-            Rule(is_op("sqrt")(p), lambda before, after, m: call("exp", call("nn.relu", m[p]))),
+            RewriteRule(is_op("exp")(p), lambda before, after, m: call("log", m[p])),
+            RewriteRule(is_op("log")(p), lambda before, after, m: call("sqrt", m[p])),
+            RewriteRule(is_op("sqrt")(p), lambda before, after, m: call("exp", call("nn.relu", m[p]))),
         ]
         with pytest.raises(IrError, match="conflict"):
             rewrite_patterns(rules, typed(x, body=call("exp", x)))
 
     def test_overlap_goes_to_the_outer_match(self):
         p = wildcard()
-        rule = Rule(is_op("exp")(is_op("exp")(p)), lambda before, after, m: call("log", m[p]), once=True)
+        rule = RewriteRule(is_op("exp")(is_op("exp")(p)), lambda before, after, m: call("log", m[p]), once=True)
         e = call("exp", call("exp", call("exp", x)))
         assert names(rewrite_patterns([rule], typed(x, body=e))) == ["exp", "log"]
 

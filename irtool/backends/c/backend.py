@@ -16,7 +16,7 @@ from ..convolutions import WAYS, WINOGRAD, check_convolutions, with_convolutions
 from ..interface.names import Names
 from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, split_words
-from ..toolchain.levels import PORTABLE, Level, find_levels
+from ..toolchain.levels import PORTABLE, ProcessorLevel, find_levels
 from ..toolchain.objects import Objects
 from ..toolchain.processor import processor_name, thread_count
 from .banner import Origin
@@ -119,7 +119,7 @@ class C(Backend):
         return lowest[0].name if lowest else self.mcpu or "native"
 
     @property
-    def levels(self) -> tuple[Level, ...]:
+    def levels(self) -> tuple[ProcessorLevel, ...]:
         """The levels of processors that the output is for, lowest first; none where it is for one processor."""
         if self.vector != "auto" or (self.mcpu != PORTABLE and "," not in self.mcpu):
             return ()

@@ -18,7 +18,7 @@ from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, arena_bytes
 from ..interface.names import Names
 from ..interface.symbols import constant_symbol, kernel_symbol
-from ..toolchain.levels import Level, choose_level, define_levels
+from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
 from . import opaque, room, weights
 from .banner import Origin
 from .hosting import HostWriter
@@ -73,7 +73,7 @@ def write_program(
     unit_length: int = 0,
     origin: Origin | None = None,
     verify_weights: bool = True,
-    levels: Sequence[Level] = (),
+    levels: Sequence[ProcessorLevel] = (),
     threads: bool = False,
     unit_done: Callable[[str, str], None] = lambda name, text: None,
 ) -> CText:
@@ -109,7 +109,7 @@ class _Writer:
         unit_length: int,
         origin: Origin | None,
         verify_weights: bool,
-        levels: Sequence[Level],
+        levels: Sequence[ProcessorLevel],
         threads: bool,
         unit_done: Callable[[str, str], None],
     ) -> None:
@@ -135,7 +135,7 @@ class _Writer:
         self.names = Names("arena", "arena_end", *(f"{name}_{x}" for x in own))
         self.constants: dict[Slot, str] = {}
         self.offsets = weights_file.offsets(program.constants) if self.keep == weights_file.FILE else {}
-        self.levels: list[Level] = []
+        self.levels: list[ProcessorLevel] = []
         self.units = Units(name, self._tools, unit_length, unit_done)
         self.variants = self._variants(levels)
         if program.lesser:
@@ -211,7 +211,7 @@ class _Writer:
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
-    def _variants(self, levels: Sequence[Level]) -> list[Variant]:
+    def _variants(self, levels: Sequence[ProcessorLevel]) -> list[Variant]:
         """What is written of each level, lowest first; one alone where there are no levels, or no vectors that tell them apart."""
         lesser = list(reversed(self.program.lesser))
         if not lesser:
@@ -226,7 +226,7 @@ class _Writer:
             return [base]
         return [base, *higher]
 
-    def _variant(self, program: Program, level: Level | None, suffix: str) -> Variant:
+    def _variant(self, program: Program, level: ProcessorLevel | None, suffix: str) -> Variant:
         uses: dict[Any, list[RunKernel]] = {}
         for f in program.functions.values():
             for s in steps(f.body):

@@ -9,7 +9,7 @@ from ...tir.kernel import Kernel
 from ...tir.program import Program
 from ..formulas import vector_math
 from ..formulas.support import Helper
-from ..toolchain.levels import CLOSE_LEVEL, Level, open_level
+from ..toolchain.levels import CLOSE_LEVEL, ProcessorLevel, open_level
 from .nest import KernelText, KernelWriter
 
 
@@ -40,7 +40,7 @@ class Variant:
     """
 
     program: Program
-    level: Level | None
+    level: ProcessorLevel | None
     suffix: str
     functions: dict[str, str]
     writers: dict[Kernel, KernelWriter] = field(default_factory=dict)

@@ -18,7 +18,7 @@ PORTABLE = "portable"
 
 
 @dataclass(frozen=True)
-class Level:
+class ProcessorLevel:
     """A level of an architecture.
 
     Attributes:
@@ -42,9 +42,9 @@ class Level:
         return "_" + "".join(c if c.isalnum() else "_" for c in word)
 
 
-def _x86(name: str, features: str, tested: str, vectors: VectorTarget) -> Level:
+def _x86(name: str, features: str, tested: str, vectors: VectorTarget) -> ProcessorLevel:
     probe = " && ".join(f'__builtin_cpu_supports("{f}")' for f in tested.split(","))
-    return Level(name, "__x86_64__", features, probe, vectors)
+    return ProcessorLevel(name, "__x86_64__", features, probe, vectors)
 
 
 _V2 = "sse3,ssse3,sse4.1,sse4.2,popcnt"
@@ -53,13 +53,13 @@ _V4 = f"{_V3},avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 _ARM = VectorTarget(16, 32)
 
 # What is tested has been known to `__builtin_cpu_supports` since gcc 6; a processor with these has the rest of its level.
-LEVELS: tuple[Level, ...] = (
+LEVELS: tuple[ProcessorLevel, ...] = (
     _x86("x86-64", "", "sse2", VectorTarget(16, 16)),
     _x86("x86-64-v2", _V2, "sse4.2,popcnt", VectorTarget(16, 16)),
     _x86("x86-64-v3", _V3, "avx2,bmi2,fma", VectorTarget(32, 16)),
     _x86("x86-64-v4", _V4, "avx512f,avx512bw,avx512cd,avx512dq,avx512vl", VectorTarget(64, 32)),
-    Level("armv8-a", "__aarch64__", "", "1", _ARM),
-    Level(
+    ProcessorLevel("armv8-a", "__aarch64__", "", "1", _ARM),
+    ProcessorLevel(
         "armv8.2-a",
         "__aarch64__",
         "arch=armv8.2-a+fp16+dotprod",
@@ -74,7 +74,7 @@ _PORTABLE = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4"), "aarch64": ("arm
 """By architecture. Every 64-bit Arm processor has vectors of 128 bits, and these kernels use nothing that came later."""
 
 
-def find_levels(mcpu: str, architecture: str) -> tuple[Level, ...]:
+def find_levels(mcpu: str, architecture: str) -> tuple[ProcessorLevel, ...]:
     """The levels that `mcpu` names, lowest first; none where it names one processor.
 
     Args:
@@ -102,7 +102,7 @@ def find_levels(mcpu: str, architecture: str) -> tuple[Level, ...]:
     return found
 
 
-def open_level(level: Level) -> list[str]:
+def open_level(level: ProcessorLevel) -> list[str]:
     """The lines before code of a level."""
     return [
         "#ifdef __clang__",
@@ -124,7 +124,7 @@ CLOSE_LEVEL = [
 """The lines behind code of a level."""
 
 
-def define_levels(levels: Sequence[Level]) -> list[str]:
+def define_levels(levels: Sequence[ProcessorLevel]) -> list[str]:
     """C that defines IRT_LEVELS: whether the code of the levels above the lowest is compiled."""
     linux = "" if _is_x86(levels) else " && defined(__linux__)"
     return [
@@ -138,7 +138,7 @@ def define_levels(levels: Sequence[Level]) -> list[str]:
     ]
 
 
-def choose_level(name: str, levels: Sequence[Level]) -> str:
+def choose_level(name: str, levels: Sequence[ProcessorLevel]) -> str:
     """C that sets `NAME_level_number` when the program or library is loaded, and the function that tells it.
 
     The environment variable IRT_LEVEL names the highest that may be taken, for measuring and testing the others.
@@ -166,5 +166,5 @@ def choose_level(name: str, levels: Sequence[Level]) -> str:
     )
 
 
-def _is_x86(levels: Sequence[Level]) -> bool:
+def _is_x86(levels: Sequence[ProcessorLevel]) -> bool:
     return levels[0].macro == "__x86_64__"

@@ -38,7 +38,7 @@ from .form import NoForm, form_of
 from .frames import Analysis, Closure, Frame
 from .graph import Graph, Initializers, Names, Value
 from .loops import write_loop
-from .site import Site, Writer, element_type
+from .site import OnnxSite, Writer, element_type
 from .values import flatten, label_of, leaves_of, nested
 
 DEEPEST = 30
@@ -199,7 +199,7 @@ class Emitter:
             for leaf in leaves_of(e.checked_type):
                 if isinstance(leaf, TensorType):
                     element_type(leaf.dtype)
-            site = Site(
+            site = OnnxSite(
                 graph,
                 self.constants,
                 self.names,

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ...ir import Expr
-from ...passes.legalization.rule import Site as RelaySite
+from ...passes.legalization.rule import LegalizationSite
 from ...passes.rule_table import RuleTable
 
 if TYPE_CHECKING:
-    from .site import Site
+    from .site import OnnxSite
 
 
 class NoForm(Exception):
@@ -51,7 +51,7 @@ class Form:
         """What a call becomes, in Markdown."""
         return " ".join((inspect.getdoc(type(self)) or "").split())
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         """Adds the nodes of a call, and returns its value: a `Value`, or a tuple of these. Raises NoForm."""
         raise NotImplementedError
 
@@ -60,11 +60,11 @@ class Form:
 class Expansion(Form):
     """A form in Relay: `expand` writes other calls in the place of one, before there are any nodes."""
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         """The expression in the place of a call; None if the call stays, and `emit` is asked. Raises NoForm."""
         raise NotImplementedError
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         raise NoForm("it has none with these types")
 
 
@@ -73,13 +73,13 @@ class Rewritten(Expansion):
     """A form in Relay that is a function; `text` is what it becomes."""
 
     text: str
-    rewrite: Callable[[RelaySite], Expr | None]
+    rewrite: Callable[[LegalizationSite], Expr | None]
 
     @property
     def becomes(self) -> str:
         return self.text
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         return self.rewrite(s)
 
 
@@ -94,7 +94,7 @@ class Emitted(Form):
     def becomes(self) -> str:
         return self.text
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         return self.write(s)
 
 
@@ -108,7 +108,7 @@ class Absent(Form):
     def becomes(self) -> str:
         return ""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         raise NoForm(self.reason)
 
 
@@ -133,7 +133,7 @@ def row(form: Form, *operators: str) -> None:
 
 
 def decomposed(text: str, *operators: str) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Decorator: files a function of a `Site` that writes several nodes for a call; `text` is the Markdown of what they are."""
+    """Decorator: files a function of an `OnnxSite` that writes several nodes for a call; `text` is the Markdown of what they are."""
 
     def file(write: Callable[[Any], Any]) -> Callable[[Any], Any]:
         row(Emitted(text, write), *operators)
@@ -143,7 +143,7 @@ def decomposed(text: str, *operators: str) -> Callable[[Callable[[Any], Any]], C
 
 
 def expanded(text: str, *operators: str) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Decorator: files a function of a legalization's `Site` that writes other Relay in the place of a call."""
+    """Decorator: files a function of a `LegalizationSite` that writes other Relay in the place of a call."""
 
     def file(rewrite: Callable[[Any], Any]) -> Callable[[Any], Any]:
         row(Rewritten(text, rewrite), *operators)

@@ -28,7 +28,7 @@ from ...ir import (
 from ...ir.types import has_static_shapes
 from ...passes import run_passes
 from ...passes.context import PassContext
-from ...passes.legalization.rule import Site
+from ...passes.legalization.rule import LegalizationSite
 from ..data import has_data, without_unread_references
 from ..unsupported import Unsupported
 from .form import Expansion, NoForm, form_of
@@ -82,7 +82,7 @@ def with_quantities(module: Module, weights: Mapping[str, Any]) -> Module:
 _QUANTITIES = ("scale", "scales", "zero_point", "zero_points")
 
 
-def expand(module: Module, missing: Unsupported, stays: Callable[[Site], bool] = lambda s: False) -> Module:
+def expand(module: Module, missing: Unsupported, stays: Callable[[LegalizationSite], bool] = lambda s: False) -> Module:
     """The typed module without calls that are written as other Relay (`form.Expansion`), in as many rounds as that takes.
 
     A call that `stays` is written as a node all the same.
@@ -101,7 +101,7 @@ def expand(module: Module, missing: Unsupported, stays: Callable[[Site], bool] =
     return module
 
 
-def _expanded(old: Expr, new: Expr, missing: Unsupported, stays: Callable[[Site], bool]) -> Expr:
+def _expanded(old: Expr, new: Expr, missing: Unsupported, stays: Callable[[LegalizationSite], bool]) -> Expr:
     if not isinstance(new, Call) or not isinstance(new.op, Op) or not isinstance(old, Call):
         return new
     form = form_of(new.op.name)
@@ -110,7 +110,7 @@ def _expanded(old: Expr, new: Expr, missing: Unsupported, stays: Callable[[Site]
     types = tuple(a.checked_type for a in old.args)
     if old.checked_type is None or any(t is None for t in types):
         return new
-    site = Site(new, tuple(t for t in types if t is not None), old.checked_type, None)
+    site = LegalizationSite(new, tuple(t for t in types if t is not None), old.checked_type, None)
     try:
         made = None if stays(site) else form.expand(site)
     except NoForm as reason:

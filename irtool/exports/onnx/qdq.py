@@ -18,11 +18,11 @@ from ...ir import Call, Constant, Expr, Module, Op, TensorType, Tuple, rewrite
 from ...ops import operators
 from ...ops.base import call, is_call_to
 from ...passes.constants import array_constant, scalar_constant, to_array
-from ...passes.legalization.rule import Site
+from ...passes.legalization.rule import LegalizationSite
 
 BYTES = ("int8", "uint8")
-Rule = Callable[[Site], "Expr | None"]
-_RULES: dict[str, Rule] = {}
+QdqRule = Callable[[LegalizationSite], "Expr | None"]
+_RULES: dict[str, QdqRule] = {}
 
 
 def fake_quantized(module: Module) -> Module:
@@ -32,7 +32,7 @@ def fake_quantized(module: Module) -> Module:
     return module if made is module else infer_types(made)
 
 
-def is_linear(s: Site) -> bool:
+def is_linear(s: LegalizationSite) -> bool:
     """True for a `qnn.quantize` that QuantizeLinear is, halves aside: from float32 to 8 bits, by constants."""
     return (
         s.attrs.name == "qnn.quantize"
@@ -57,12 +57,12 @@ def _rewritten(old: Expr, new: Expr) -> Expr:
     types = tuple(t for a in old.args if (t := a.checked_type) is not None)
     if rule is None or len(types) < len(old.args) or old.checked_type is None:
         return new
-    made = rule(Site(new, types, old.checked_type, None))
+    made = rule(LegalizationSite(new, types, old.checked_type, None))
     return new if made is None else made
 
 
-def _rule(*names: str) -> Callable[[Rule], Rule]:
-    def file(rule: Rule) -> Rule:
+def _rule(*names: str) -> Callable[[QdqRule], QdqRule]:
+    def file(rule: QdqRule) -> QdqRule:
         _RULES.update(dict.fromkeys(names, rule))
         return rule
 
@@ -76,7 +76,7 @@ def _dequantize(x: Expr, scale: Expr, zero: Expr, axis: int = -1) -> Expr:
     return call("qnn.dequantize", x, scale, zero, axis=axis)
 
 
-def _quantize(s: Site, x: Expr, scale: Expr, zero: Expr, axis: int = -1) -> Expr | None:
+def _quantize(s: LegalizationSite, x: Expr, scale: Expr, zero: Expr, axis: int = -1) -> Expr | None:
     """The result of a call of 8 bits; None for any other."""
     t = s.type
     if (
@@ -90,7 +90,7 @@ def _quantize(s: Site, x: Expr, scale: Expr, zero: Expr, axis: int = -1) -> Expr
 
 
 @_rule("qnn.requantize")
-def _requantize(s: Site) -> Expr | None:
+def _requantize(s: LegalizationSite) -> Expr | None:
     x, scale, zero, out_scale, out_zero = s.args
     value = _layer(s, x, scale, zero)
     if value is None:
@@ -99,7 +99,7 @@ def _requantize(s: Site) -> Expr | None:
 
 
 @_rule("qnn.dequantize")
-def _real_sums(s: Site) -> Expr | None:
+def _real_sums(s: LegalizationSite) -> Expr | None:
     return (
         _layer(s, *s.args)
         if s.tensor(0).dtype == "int32" and s.type == TensorType(s.tensor(0).shape, "float32")
@@ -107,7 +107,7 @@ def _real_sums(s: Site) -> Expr | None:
     )
 
 
-def _layer(s: Site, e: Expr, scale: Expr, zero: Expr) -> Expr | None:
+def _layer(s: LegalizationSite, e: Expr, scale: Expr, zero: Expr) -> Expr | None:
     """What int32 sums stand for, computed on floats; None if they are not those of one layer at this scale."""
     if not isinstance(scale, Constant) or not isinstance(zero, Constant) or to_array(zero).any():
         return None
@@ -165,14 +165,14 @@ _BINARY = {"qnn.add": "add", "qnn.subtract": "subtract", "qnn.mul": "multiply"}
 
 
 @_rule(*_BINARY)
-def _binary(s: Site) -> Expr | None:
+def _binary(s: LegalizationSite) -> Expr | None:
     a, b, a_scale, a_zero, b_scale, b_zero, scale, zero = s.args
     left, right = _dequantize(a, a_scale, a_zero, s.attrs.lhs_axis), _dequantize(b, b_scale, b_zero, s.attrs.rhs_axis)
     return _quantize(s, call(_BINARY[s.attrs.name], left, right), scale, zero)
 
 
 @_rule("qnn.concatenate")
-def _concatenate(s: Site) -> Expr | None:
+def _concatenate(s: LegalizationSite) -> Expr | None:
     data, scales, zeros, scale, zero = s.args
     if not all(isinstance(a, Tuple) for a in (data, scales, zeros)):
         return None
@@ -184,7 +184,7 @@ def _concatenate(s: Site) -> Expr | None:
 @_rule(
     *(f"qnn.{n}" for n in ("abs", "erf", "exp", "hardswish", "leaky_relu", "log", "rsqrt", "sigmoid", "sqrt", "tanh"))
 )
-def _unary(s: Site) -> Expr | None:
+def _unary(s: LegalizationSite) -> Expr | None:
     x, in_scale, in_zero, scale, zero = s.args
     name = s.attrs.name.removeprefix("qnn.")
     real = _dequantize(x, in_scale, in_zero)

@@ -143,7 +143,7 @@ class Writer:
 
 
 @dataclass(kw_only=True)
-class Site(Writer):
+class OnnxSite(Writer):
     """One call of an operator.
 
     Attributes:

@@ -29,7 +29,7 @@ class NoForm(Exception):
 
 
 @dataclass(frozen=True)
-class Site:
+class RelaxSite:
     """A call of an operator that is to be written.
 
     Attributes:
@@ -119,7 +119,7 @@ class Form(Plugin):
     relax: ClassVar[str] = ""
     is_single: ClassVar[bool] = True
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         """The expression. Raises NoForm for a call that it does not hold for."""
         raise NotImplementedError
 
@@ -149,4 +149,4 @@ def row(base: type[Form], name: str, relax: str, *, single: bool = True, **membe
     form(name, relax, single=single)(cls)
 
 
-__all__ = ["Form", "NoForm", "Site", "Text", "Tuple", "form", "forms", "row"]
+__all__ = ["Form", "NoForm", "RelaxSite", "Text", "Tuple", "form", "forms", "row"]

@@ -32,7 +32,7 @@ from ...ir import (
 )
 from ...ir.types import has_static_shapes
 from ...ir.walk import use_counts
-from .forms import NoForm, Site, forms
+from .forms import NoForm, RelaxSite, forms
 from .literals import Text, invocation, parenthesized
 from .names import Names
 from .statements import Bind, Branch, Return, Statement, lines_of
@@ -358,7 +358,7 @@ class FunctionScript:
         form = forms.find(e.op.name)
         if form is not None:
             try:
-                return form().write(Site(e, texts, values))
+                return form().write(RelaxSite(e, texts, values))
             except NoForm as refused:
                 reasons.append(str(refused))
         if any(isinstance(a.checked_type, FuncType) for a in e.args):

@@ -22,7 +22,7 @@ MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class RewriteRule:
     """A pattern and what to put in its place.
 
     Attributes:
@@ -37,10 +37,10 @@ class Rule:
 
 
 @overload
-def rewrite_patterns(rules: Sequence[Rule], root: Function, module: Module | None = None) -> Function: ...
+def rewrite_patterns(rules: Sequence[RewriteRule], root: Function, module: Module | None = None) -> Function: ...
 @overload
-def rewrite_patterns(rules: Sequence[Rule], root: Expr, module: Module | None = None) -> Expr: ...
-def rewrite_patterns(rules: Sequence[Rule], root: Expr, module: Module | None = None) -> Expr:
+def rewrite_patterns(rules: Sequence[RewriteRule], root: Expr, module: Module | None = None) -> Expr: ...
+def rewrite_patterns(rules: Sequence[RewriteRule], root: Expr, module: Module | None = None) -> Expr:
     """`root` with the rules applied in order, in rounds, until a round changes nothing.
 
     Raises IrError if that does not happen within 100 applications.
@@ -66,7 +66,7 @@ def rewrite_patterns(rules: Sequence[Rule], root: Expr, module: Module | None = 
             raise IrError(f"the rewrites have not come to an end after {count} applications: do two of them conflict?")
 
 
-def apply_rule(rule: Rule, root: Expr, module: Module | None = None) -> Expr:
+def apply_rule(rule: RewriteRule, root: Expr, module: Module | None = None) -> Expr:
     """`root` with every match of the rule replaced, once."""
     if rule.needs_types and root.checked_type is None:
         from ...infer import infer_expr

@@ -74,24 +74,24 @@ def nearly_equal(a: Expr, b: Expr) -> bool:
     return structural_equal(a, b)
 
 
-Rule = Callable[[Call, Types], tuple[Expr, AnyAffine]]
+AffineRule = Callable[[Call, Types], tuple[Expr, AnyAffine]]
 """`rule(call, types)`: the integer form of a call whose arguments are integer already, and how its result is quantized.
 
 `types` knows how arguments are quantized; of the call itself it says how the region's result is.
 """
 
-_RULES: RuleTable[str, Rule] = RuleTable(__package__, "the integer form of")
-_ALONE: RuleTable[str, Rule] = RuleTable(__package__, "the integer form, alone, of")
-_STATED: RuleTable[str, Rule] = RuleTable(__package__, "the integer form named")
+_RULES: RuleTable[str, AffineRule] = RuleTable(__package__, "the integer form of")
+_ALONE: RuleTable[str, AffineRule] = RuleTable(__package__, "the integer form, alone, of")
+_STATED: RuleTable[str, AffineRule] = RuleTable(__package__, "the integer form named")
 
 
-def rule(*operators: str, alone: bool = False) -> Callable[[Rule], Rule]:
+def rule(*operators: str, alone: bool = False) -> Callable[[AffineRule], AffineRule]:
     """Decorator: files a rule for operators.
 
     With `alone`, calls become integer outside of regions, too, where all of their inputs are dequantized.
     """
 
-    def file(found: Rule) -> Rule:
+    def file(found: AffineRule) -> AffineRule:
         if alone:
             _ALONE.file(*operators)(found)
         return _RULES.file(*operators)(found)
@@ -99,15 +99,15 @@ def rule(*operators: str, alone: bool = False) -> Callable[[Rule], Rule]:
     return file
 
 
-def stated_form(name: str) -> Callable[[Rule], Rule]:
+def stated_form(name: str) -> Callable[[AffineRule], AffineRule]:
     """Decorator: files the rule of operators that state this `Operator.integer_form`. They become integer alone, too."""
     return _STATED.file(name)
 
 
-_OPTIONAL: RuleTable[str, Rule] = RuleTable(__package__, "the optional integer form of")
+_OPTIONAL: RuleTable[str, AffineRule] = RuleTable(__package__, "the optional integer form of")
 
 
-def optional_rule(*operators: str) -> Callable[[Rule], Rule]:
+def optional_rule(*operators: str) -> Callable[[AffineRule], AffineRule]:
     """Decorator: files a rule that is followed only where it is asked for by the operator's name."""
     return _OPTIONAL.file(*operators)
 
@@ -117,7 +117,7 @@ def optional_rules() -> list[str]:
     return sorted(_OPTIONAL.keys())
 
 
-def find_rule(operator: type[Operator], optional: Collection[str] = ()) -> Rule | None:
+def find_rule(operator: type[Operator], optional: Collection[str] = ()) -> AffineRule | None:
     """The rule of an operator, or None: its own, that of the form that it states, or its optional one if it is named."""
     own = _RULES.find(operator.name)
     if own is None and operator.integer_form:

@@ -9,18 +9,18 @@ from ...ir import Expr
 from ...ops.base import call
 from ..arithmetic import add, divide, multiply, negative, subtract
 from ..constants import scalar_constant
-from .rule import Site, gradient, ones_like, sum_like, zeros_like
+from .rule import GradientSite, gradient, ones_like, sum_like, zeros_like
 
 
 @gradient("log")
-def log(s: Site) -> list[Expr]:
+def log(s: GradientSite) -> list[Expr]:
     """1 / x."""
     (x,) = s.args
     return [divide(multiply(s.grad, ones_like(x)), x)]
 
 
 @gradient("log2", "log10")
-def log_base(s: Site) -> list[Expr]:
+def log_base(s: GradientSite) -> list[Expr]:
     """1 / (x ln b)."""
     (x,) = s.args
     base = scalar_constant(2.0 if s.attrs.name == "log2" else 10.0, s.dtype)
@@ -29,39 +29,39 @@ def log_base(s: Site) -> list[Expr]:
 
 
 @gradient("tan")
-def tan(s: Site) -> list[Expr]:
+def tan(s: GradientSite) -> list[Expr]:
     """1 / cos² x."""
     (x,) = s.args
     return [divide(s.grad, multiply(call("cos", x), call("cos", x)))]
 
 
 @gradient("cos")
-def cos(s: Site) -> list[Expr]:
+def cos(s: GradientSite) -> list[Expr]:
     """-sin x."""
     (x,) = s.args
     return [multiply(s.grad, multiply(negative(ones_like(x)), call("sin", x)))]
 
 
 @gradient("sin")
-def sin(s: Site) -> list[Expr]:
+def sin(s: GradientSite) -> list[Expr]:
     """cos x."""
     return [multiply(s.grad, call("cos", s.args[0]))]
 
 
 @gradient("cosh")
-def cosh(s: Site) -> list[Expr]:
+def cosh(s: GradientSite) -> list[Expr]:
     """sinh x."""
     return [multiply(s.grad, call("sinh", s.args[0]))]
 
 
 @gradient("sinh")
-def sinh(s: Site) -> list[Expr]:
+def sinh(s: GradientSite) -> list[Expr]:
     """cosh x."""
     return [multiply(s.grad, call("cosh", s.args[0]))]
 
 
 @gradient("acos")
-def acos(s: Site) -> list[Expr]:
+def acos(s: GradientSite) -> list[Expr]:
     """-1 / √(1 - x²)."""
     (x,) = s.args
     ones = ones_like(x)
@@ -69,7 +69,7 @@ def acos(s: Site) -> list[Expr]:
 
 
 @gradient("asin")
-def asin(s: Site) -> list[Expr]:
+def asin(s: GradientSite) -> list[Expr]:
     """1 / √(1 - x²)."""
     (x,) = s.args
     ones = ones_like(x)
@@ -77,7 +77,7 @@ def asin(s: Site) -> list[Expr]:
 
 
 @gradient("acosh")
-def acosh(s: Site) -> list[Expr]:
+def acosh(s: GradientSite) -> list[Expr]:
     """1 / √(x² - 1)."""
     (x,) = s.args
     ones = ones_like(x)
@@ -85,7 +85,7 @@ def acosh(s: Site) -> list[Expr]:
 
 
 @gradient("asinh")
-def asinh(s: Site) -> list[Expr]:
+def asinh(s: GradientSite) -> list[Expr]:
     """1 / √(1 + x²)."""
     (x,) = s.args
     ones = ones_like(x)
@@ -93,7 +93,7 @@ def asinh(s: Site) -> list[Expr]:
 
 
 @gradient("atan")
-def atan(s: Site) -> list[Expr]:
+def atan(s: GradientSite) -> list[Expr]:
     """1 / (1 + x²)."""
     (x,) = s.args
     ones = ones_like(x)
@@ -101,7 +101,7 @@ def atan(s: Site) -> list[Expr]:
 
 
 @gradient("atanh")
-def atanh(s: Site) -> list[Expr]:
+def atanh(s: GradientSite) -> list[Expr]:
     """1 / (1 - x²)."""
     (x,) = s.args
     ones = ones_like(x)
@@ -109,13 +109,13 @@ def atanh(s: Site) -> list[Expr]:
 
 
 @gradient("exp")
-def exp(s: Site) -> list[Expr]:
+def exp(s: GradientSite) -> list[Expr]:
     """exp x."""
     return [multiply(s.grad, call("exp", s.args[0]))]
 
 
 @gradient("sqrt")
-def sqrt(s: Site) -> list[Expr]:
+def sqrt(s: GradientSite) -> list[Expr]:
     """½ x^(-½)."""
     (x,) = s.args
     half = scalar_constant(0.5, s.dtype)
@@ -123,19 +123,19 @@ def sqrt(s: Site) -> list[Expr]:
 
 
 @gradient("sigmoid")
-def sigmoid(s: Site) -> list[Expr]:
+def sigmoid(s: GradientSite) -> list[Expr]:
     """y (1 - y) for y = sigmoid x."""
     return [multiply(multiply(s.grad, s.out), subtract(ones_like(s.out), s.out))]
 
 
 @gradient("tanh")
-def tanh(s: Site) -> list[Expr]:
+def tanh(s: GradientSite) -> list[Expr]:
     """1 - tanh² x."""
     return [multiply(s.grad, subtract(ones_like(s.out), multiply(s.out, s.out)))]
 
 
 @gradient("nn.relu")
-def relu(s: Site) -> list[Expr]:
+def relu(s: GradientSite) -> list[Expr]:
     """0 where x < 0, 1 elsewhere."""
     (x,) = s.args
     zeros = zeros_like(x)
@@ -144,7 +144,7 @@ def relu(s: Site) -> list[Expr]:
 
 
 @gradient("abs")
-def absolute(s: Site) -> list[Expr]:
+def absolute(s: GradientSite) -> list[Expr]:
     """-1 where x < 0, 1 elsewhere."""
     (x,) = s.args
     zeros = zeros_like(x)
@@ -154,7 +154,7 @@ def absolute(s: Site) -> list[Expr]:
 
 
 @gradient("erf")
-def erf(s: Site) -> list[Expr]:
+def erf(s: GradientSite) -> list[Expr]:
     """2/√π · exp(-x²)."""
     (x,) = s.args
     factor = scalar_constant(1.1283791670955126, s.dtype)
@@ -162,7 +162,7 @@ def erf(s: Site) -> list[Expr]:
 
 
 @gradient("clip")
-def clip(s: Site) -> list[Expr]:
+def clip(s: GradientSite) -> list[Expr]:
     """1 inside the bounds, 0 outside."""
     (x,) = s.args
     lowest = call("broadcast_to_like", scalar_constant(s.attrs.a_min, s.dtype), x)
@@ -174,60 +174,60 @@ def clip(s: Site) -> list[Expr]:
 
 
 @gradient("negative")
-def minus(s: Site) -> list[Expr]:
+def minus(s: GradientSite) -> list[Expr]:
     """-1."""
     return [negative(s.grad)]
 
 
 @gradient("copy")
-def copy(s: Site) -> list[Expr]:
+def copy(s: GradientSite) -> list[Expr]:
     """1."""
     return [s.grad]
 
 
 @gradient("cast")
-def cast(s: Site) -> list[Expr]:
+def cast(s: GradientSite) -> list[Expr]:
     """The gradient in the argument's element type."""
     return [call("cast_like", s.grad, s.args[0])]
 
 
 @gradient("cast_like")
-def cast_like(s: Site) -> list[Expr]:
+def cast_like(s: GradientSite) -> list[Expr]:
     """The gradient in the argument's element type; the other argument only gives a type."""
     x, like = s.args
     return [call("cast_like", s.grad, x), zeros_like(like)]
 
 
 @gradient("add")
-def plus(s: Site) -> list[Expr]:
+def plus(s: GradientSite) -> list[Expr]:
     """1 and 1."""
     x, y = s.args
     return [sum_like(s.grad, x), sum_like(s.grad, y)]
 
 
 @gradient("subtract")
-def difference(s: Site) -> list[Expr]:
+def difference(s: GradientSite) -> list[Expr]:
     """1 and -1."""
     x, y = s.args
     return [sum_like(s.grad, x), sum_like(negative(s.grad), y)]
 
 
 @gradient("multiply")
-def times(s: Site) -> list[Expr]:
+def times(s: GradientSite) -> list[Expr]:
     """∂(xy)/∂x = y, ∂(xy)/∂y = x."""
     x, y = s.args
     return [sum_like(multiply(s.grad, y), x), sum_like(multiply(s.grad, x), y)]
 
 
 @gradient("divide")
-def over(s: Site) -> list[Expr]:
+def over(s: GradientSite) -> list[Expr]:
     """1 / y and -(x / y) / y."""
     x, y = s.args
     return [sum_like(divide(s.grad, y), x), sum_like(negative(divide(multiply(s.grad, s.out), y)), y)]
 
 
 @gradient("where")
-def where(s: Site) -> list[Expr]:
+def where(s: GradientSite) -> list[Expr]:
     """The gradient goes to the side that was chosen."""
     condition, x, y = s.args
     zeros = zeros_like(s.grad)
@@ -237,30 +237,30 @@ def where(s: Site) -> list[Expr]:
 
 
 @gradient("less_equal", "not_equal")
-def compare(s: Site) -> list[Expr]:
+def compare(s: GradientSite) -> list[Expr]:
     """Comparisons are flat."""
     return [zeros_like(a) for a in s.args]
 
 
 @gradient("zeros", "ones")
-def filled(s: Site) -> list[Expr]:
+def filled(s: GradientSite) -> list[Expr]:
     """No arguments, no gradients."""
     return []
 
 
 @gradient("dyn.zeros", "dyn.ones")
-def filled_dynamic(s: Site) -> list[Expr]:
+def filled_dynamic(s: GradientSite) -> list[Expr]:
     """A shape has no gradient."""
     return [zeros_like(s.args[0])]
 
 
 @gradient("zeros_like")
-def zeros(s: Site) -> list[Expr]:
+def zeros(s: GradientSite) -> list[Expr]:
     """0."""
     return [s.out]
 
 
 @gradient("ones_like", "shape_of")
-def ones(s: Site) -> list[Expr]:
+def ones(s: GradientSite) -> list[Expr]:
     """0."""
     return [zeros_like(s.args[0])]

@@ -13,11 +13,11 @@ from ..arithmetic import divide, multiply, negative
 from ..constants import scalar_constant
 from ..mistakes import NoGradient
 from ..reshaping import reshape_to
-from .rule import Site, gradient, sum_like
+from .rule import GradientSite, gradient, sum_like
 
 
 @gradient("nn.bias_add")
-def bias_add(s: Site) -> list[Expr]:
+def bias_add(s: GradientSite) -> list[Expr]:
     """1, and the sum over every axis but the bias's."""
     total = call("sum", s.grad, axis=[s.attrs.axis], keepdims=False, exclude=True)
     return [sum_like(s.grad, s.args[0]), total]
@@ -27,7 +27,7 @@ def _flip(e: Expr) -> Expr:
     return call("transpose", e, axes=None)
 
 
-def _require_one_dtype(s: Site) -> None:
+def _require_one_dtype(s: GradientSite) -> None:
     """Raises IrError where the result is of another dtype than the arguments: gradients go back through it."""
     dtypes = {t.dtype for t in (*s.types, s.type) if isinstance(t, TensorType)}
     if len(dtypes) > 1:
@@ -45,7 +45,7 @@ def _rows(e: Expr, shape: Sequence[int], width: int) -> Expr:
 
 
 @gradient("nn.dense")
-def dense(s: Site) -> list[Expr]:
+def dense(s: GradientSite) -> list[Expr]:
     """g w and gᵀ x; what stands before the last axis are rows, however many axes it has."""
     _require_one_dtype(s)
     data, weight = s.args
@@ -59,7 +59,7 @@ def dense(s: Site) -> list[Expr]:
 
 
 @gradient("nn.matmul")
-def matmul(s: Site) -> list[Expr]:
+def matmul(s: GradientSite) -> list[Expr]:
     """g bᵀ and aᵀ g, with the factors transposed as in the call."""
     a, b = s.args
     flips = (s.attrs.transpose_a, s.attrs.transpose_b)
@@ -83,7 +83,7 @@ def matmul(s: Site) -> list[Expr]:
 
 
 @gradient("nn.batch_matmul")
-def batch_matmul(s: Site) -> list[Expr]:
+def batch_matmul(s: GradientSite) -> list[Expr]:
     """The gradients of a matrix product, for each matrix of the batch."""
     a, b = s.args
     grad = s.grad
@@ -107,7 +107,7 @@ def batch_matmul(s: Site) -> list[Expr]:
 
 
 @gradient("nn.conv2d")
-def conv2d(s: Site) -> list[Expr]:
+def conv2d(s: GradientSite) -> list[Expr]:
     """A transposed convolution for the data, a correlation of data and gradient for the weight (NCHW, OIHW)."""
     data, weight = s.args
     at = s.attrs
@@ -166,7 +166,7 @@ def _four(padding: tuple[int, ...]) -> tuple[int, int, int, int]:
 
 
 @gradient("nn.max_pool2d")
-def max_pool2d(s: Site) -> list[Expr]:
+def max_pool2d(s: GradientSite) -> list[Expr]:
     """To the maximum of each window."""
     at = s.attrs
     return [
@@ -185,7 +185,7 @@ def max_pool2d(s: Site) -> list[Expr]:
 
 
 @gradient("nn.avg_pool2d")
-def avg_pool2d(s: Site) -> list[Expr]:
+def avg_pool2d(s: GradientSite) -> list[Expr]:
     """Evenly over each window."""
     at = s.attrs
     return [
@@ -205,7 +205,7 @@ def avg_pool2d(s: Site) -> list[Expr]:
 
 
 @gradient("nn.global_avg_pool2d")
-def global_avg_pool2d(s: Site) -> list[Expr]:
+def global_avg_pool2d(s: GradientSite) -> list[Expr]:
     """Evenly over the image."""
     layout = s.attrs.layout
     if layout not in ("NCHW", "NHWC"):
@@ -228,13 +228,13 @@ def global_avg_pool2d(s: Site) -> list[Expr]:
     return [grad]
 
 
-def _per_image(s: Site) -> Expr:
+def _per_image(s: GradientSite) -> Expr:
     batch = call("take", call("shape_of", s.args[0], dtype="int32"), scalar_constant(0, "int32"), axis=0)
     return divide(s.grad, call("cast", batch, dtype=s.dtype))
 
 
 @gradient("nn.cross_entropy")
-def cross_entropy(s: Site) -> list[Expr]:
+def cross_entropy(s: GradientSite) -> list[Expr]:
     """-y / x and -log x, over the size of the batch."""
     x, y = s.args
     grad = _per_image(s)
@@ -242,7 +242,7 @@ def cross_entropy(s: Site) -> list[Expr]:
 
 
 @gradient("nn.cross_entropy_with_logits")
-def cross_entropy_with_logits(s: Site) -> list[Expr]:
+def cross_entropy_with_logits(s: GradientSite) -> list[Expr]:
     """-y and -x, over the size of the batch."""
     x, y = s.args
     grad = _per_image(s)

@@ -10,10 +10,10 @@ from ...ir import Expr
 from ...ops.base import call
 from ..arithmetic import divide, multiply, subtract
 from ..constants import scalar_constant
-from .rule import Site, gradient, zeros_like
+from .rule import GradientSite, gradient, zeros_like
 
 
-def _axes(s: Site) -> list[int] | None:
+def _axes(s: GradientSite) -> list[int] | None:
     """The axes that the call reduces, sorted; None for all of them."""
     rank = len(s.shape())
     if s.attrs.axis is None:
@@ -33,7 +33,7 @@ def _total(e: Expr, axis: Sequence[int] | None, keepdims: bool = False, exclude:
 
 
 @gradient("sum")
-def total(s: Site) -> list[Expr]:
+def total(s: GradientSite) -> list[Expr]:
     """1 for each element."""
     axes, grad = _axes(s), s.grad
     if not s.attrs.keepdims:
@@ -47,7 +47,7 @@ def _quotient(a: float, b: int) -> float:
 
 
 @gradient("mean")
-def mean(s: Site) -> list[Expr]:
+def mean(s: GradientSite) -> list[Expr]:
     """1 / n for each of n elements."""
     axes = _axes(s)
     axes = list(range(len(s.shape()))) if axes is None else axes
@@ -57,7 +57,7 @@ def mean(s: Site) -> list[Expr]:
 
 
 @gradient("variance")
-def variance(s: Site) -> list[Expr]:
+def variance(s: GradientSite) -> list[Expr]:
     """2 x / n and -2 mean, where the mean is an argument of its own."""
     data, center = s.args
     axes = _axes(s)
@@ -73,7 +73,7 @@ def variance(s: Site) -> list[Expr]:
 
 
 @gradient("max")
-def maximum(s: Site) -> list[Expr]:
+def maximum(s: GradientSite) -> list[Expr]:
     """Shared evenly between the elements that are the maximum."""
     (x,) = s.args
     axes, grad, spread = _axes(s), s.grad, s.out
@@ -91,21 +91,21 @@ def maximum(s: Site) -> list[Expr]:
 
 
 @gradient("nn.softmax")
-def softmax(s: Site) -> list[Expr]:
+def softmax(s: GradientSite) -> list[Expr]:
     """(g - Σ g y) y for y = softmax x."""
     inner = _total(multiply(s.grad, s.out), [s.attrs.axis], keepdims=True)
     return [multiply(subtract(s.grad, inner), s.out)]
 
 
 @gradient("nn.log_softmax")
-def log_softmax(s: Site) -> list[Expr]:
+def log_softmax(s: GradientSite) -> list[Expr]:
     """g - Σ g · exp y for y = log_softmax x."""
     inner = _total(s.grad, [s.attrs.axis], keepdims=True)
     return [subtract(s.grad, multiply(inner, call("exp", s.out)))]
 
 
 @gradient("collapse_sum_like", "collapse_sum_to")
-def collapse(s: Site) -> list[Expr]:
+def collapse(s: GradientSite) -> list[Expr]:
     """Broadcast back; the other argument only gives a shape."""
     x, like = s.args
     return [call("broadcast_to_like", s.grad, x), zeros_like(like)]

@@ -1,6 +1,6 @@
 """What a gradient rule is, and where rules are found.
 
-A rule gets a `Site`: a call of its operator in the program that is differentiated, and the gradient of the loss with
+A rule gets a `GradientSite`: a call of its operator in the program that is differentiated, and the gradient of the loss with
 respect to the call's result. It returns the gradients with respect to the arguments, one for each.
 """
 
@@ -17,7 +17,7 @@ from ..rule_table import RuleTable
 
 
 @dataclass(frozen=True)
-class Site:
+class GradientSite:
     """One call whose gradient is asked for.
 
     Attributes:
@@ -55,16 +55,16 @@ class Site:
         return t.static_shape
 
 
-Rule = Callable[[Site], Sequence[Expr]]
-_RULES: RuleTable[str, Rule] = RuleTable(__package__, "the gradient of")
+GradientRule = Callable[[GradientSite], Sequence[Expr]]
+_RULES: RuleTable[str, GradientRule] = RuleTable(__package__, "the gradient of")
 
 
-def gradient(*names: str) -> Callable[[Rule], Rule]:
+def gradient(*names: str) -> Callable[[GradientRule], GradientRule]:
     """Decorator: files a rule under the names of its operators."""
     return _RULES.file(*names)
 
 
-def find_rule(name: str) -> Rule | None:
+def find_rule(name: str) -> GradientRule | None:
     """The rule of an operator, or None."""
     return _RULES.find(name)
 

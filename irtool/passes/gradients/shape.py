@@ -12,23 +12,23 @@ from ...ops.base import call
 from ..arithmetic import add, multiply
 from ..constants import array_constant, scalar_constant, tensor_constant
 from ..mistakes import NoGradient
-from .rule import Site, gradient, zeros_like
+from .rule import GradientSite, gradient, zeros_like
 
 
 @gradient("reshape", "contrib_reverse_reshape", "squeeze", "nn.batch_flatten")
-def reshape(s: Site) -> list[Expr]:
+def reshape(s: GradientSite) -> list[Expr]:
     """The gradient in the shape of the argument."""
     return [call("reshape_like", s.grad, s.args[0])]
 
 
 @gradient("dyn.reshape", "reshape_like")
-def reshape_by(s: Site) -> list[Expr]:
+def reshape_by(s: GradientSite) -> list[Expr]:
     """The gradient in the shape of the first argument; the second only gives a shape."""
     return [call("reshape_like", s.grad, s.args[0]), zeros_like(s.args[1])]
 
 
 @gradient("expand_dims")
-def expand_dims(s: Site) -> list[Expr]:
+def expand_dims(s: GradientSite) -> list[Expr]:
     """The new axes go."""
     grad = s.grad
     for _ in range(s.attrs.num_newaxis):
@@ -37,7 +37,7 @@ def expand_dims(s: Site) -> list[Expr]:
 
 
 @gradient("transpose")
-def transpose(s: Site) -> list[Expr]:
+def transpose(s: GradientSite) -> list[Expr]:
     """The inverse permutation."""
     axes = s.attrs.axes
     if not axes:
@@ -48,14 +48,14 @@ def transpose(s: Site) -> list[Expr]:
     return [call("transpose", s.grad, axes=inverse)]
 
 
-def _fields(s: Site) -> tuple[TensorType, ...]:
+def _fields(s: GradientSite) -> tuple[TensorType, ...]:
     t = s.types[0]
     assert isinstance(t, TupleType)
     return t.fields  # type: ignore[return-value]  # the operators that ask take tuples of tensors
 
 
 @gradient("concatenate")
-def concatenate(s: Site) -> list[Expr]:
+def concatenate(s: GradientSite) -> list[Expr]:
     """The gradient split where the pieces met; zeros for pieces without elements, which no split gives."""
     fields, axis = _fields(s), s.attrs.axis
     extents = [field.shape[axis] for field in fields]
@@ -71,7 +71,7 @@ def concatenate(s: Site) -> list[Expr]:
 
 
 @gradient("stack")
-def stack(s: Site) -> list[Expr]:
+def stack(s: GradientSite) -> list[Expr]:
     """The gradient split into one slice for each input."""
     axis, count = int(s.attrs.axis), len(_fields(s))
     pieces = call("split", s.grad, indices_or_sections=count, axis=axis)
@@ -79,7 +79,7 @@ def stack(s: Site) -> list[Expr]:
 
 
 @gradient("strided_slice")
-def strided_slice(s: Site) -> list[Expr]:
+def strided_slice(s: GradientSite) -> list[Expr]:
     """The gradient put where the slice was taken, zero elsewhere."""
     if s.attrs.axes is not None:
         raise IrError("the gradient of strided_slice with axes is not defined", s.out.span, code=NoGradient)
@@ -94,14 +94,14 @@ def strided_slice(s: Site) -> list[Expr]:
 
 
 @gradient("gather_nd")
-def gather_nd(s: Site) -> list[Expr]:
+def gather_nd(s: GradientSite) -> list[Expr]:
     """The gradient scattered to where it was gathered from."""
     data, indices = s.args
     places = _with_batches(indices, s) if s.attrs.batch_dims else indices
     return [call("scatter_nd", zeros_like(data), places, s.grad, mode="add"), zeros_like(indices)]
 
 
-def _with_batches(indices: Expr, s: Site) -> Expr:
+def _with_batches(indices: Expr, s: GradientSite) -> Expr:
     """Indices that also say in which batch they look up, for `scatter_nd`, which knows of no batches."""
     import numpy as np
 
@@ -113,7 +113,7 @@ def _with_batches(indices: Expr, s: Site) -> Expr:
 
 
 @gradient("one_hot")
-def one_hot(s: Site) -> list[Expr]:
+def one_hot(s: GradientSite) -> list[Expr]:
     """The sum of the gradient at the on-values and at the off-values."""
     indices, on_value, off_value = s.args
     zeros = zeros_like(s.grad)
@@ -124,7 +124,7 @@ def one_hot(s: Site) -> list[Expr]:
 
 
 @gradient("arange")
-def arange(s: Site) -> list[Expr]:
+def arange(s: GradientSite) -> list[Expr]:
     """Start moves every element; step moves the i-th one i times."""
     start, stop, step = s.args
     length = call("take", call("shape_of", s.out, dtype="int32"), scalar_constant(0, "int32"), axis=0)
@@ -145,7 +145,7 @@ def _arange_fields(start: Expr, stop: Expr, step: Expr) -> dict[str, Expr]:
 
 
 @gradient("take")
-def take(s: Site) -> list[Expr]:
+def take(s: GradientSite) -> list[Expr]:
     """A loop over the indices that adds each slice of the gradient to where it was taken from."""
     data, indices = s.args
     if s.attrs.batch_dims:

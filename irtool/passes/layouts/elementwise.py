@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...ir import TensorType, TupleType
-from ...ops.layout import Axis, Layout
-from .inference import CHANNEL, Layouts, MaybeLayout, Site, first_known, layout_rule, shared_layout_rule
+from ...ops.layout import Layout, LayoutAxis
+from .inference import CHANNEL, Layouts, LayoutSite, MaybeLayout, first_known, layout_rule, shared_layout_rule
 
 
 @shared_layout_rule("elementwise")
-def elementwise(s: Site) -> Layouts:
+def elementwise(s: LayoutSite) -> Layouts:
     """The layout that comes in; of an annotated tuple, that of each field."""
     if len(s.types) == 1 and isinstance(s.types[0], TupleType):
         each = s.old if s.new is None else s.new
@@ -18,28 +18,28 @@ def elementwise(s: Site) -> Layouts:
 
 
 @layout_rule("nn.dropout")
-def dropout(s: Site) -> Layouts:
+def dropout(s: LayoutSite) -> Layouts:
     """The layout that comes in, for the mask as well."""
     found = elementwise(s)
     return Layouts(found.inputs, found.outputs * 2, s.attrs)
 
 
 @shared_layout_rule("broadcast")
-def broadcast(s: Site) -> Layouts:
+def broadcast(s: LayoutSite) -> Layouts:
     """The smaller operand is changed as the larger one was, so that they still broadcast."""
     inputs, output = broadcast_layouts(s)
     return Layouts(inputs, (output,), s.attrs)
 
 
 @layout_rule("qnn.add", "qnn.mul", "qnn.subtract")
-def quantized_broadcast(s: Site) -> Layouts:
+def quantized_broadcast(s: LayoutSite) -> Layouts:
     """As their float forms; scales and zero points are vectors."""
-    pair = Site(s.attrs, s.old[:2], None if s.new is None else s.new[:2], s.types[:2])
+    pair = LayoutSite(s.attrs, s.old[:2], None if s.new is None else s.new[:2], s.types[:2])
     inputs, output = broadcast_layouts(pair)
     return Layouts((*inputs, *(CHANNEL,) * 6), (output,), s.attrs)
 
 
-def broadcast_layouts(s: Site) -> tuple[tuple[MaybeLayout, ...], MaybeLayout]:
+def broadcast_layouts(s: LayoutSite) -> tuple[tuple[MaybeLayout, ...], MaybeLayout]:
     """Layouts of two operands and of the result; all None where that cannot be said."""
     nothing: tuple[tuple[MaybeLayout, ...], MaybeLayout] = ((None, None), None)
     shapes = [t.shape for t in s.types[:2] if isinstance(t, TensorType)]
@@ -99,7 +99,7 @@ def transform_like(old: Layout, ref_old: Layout, ref_new: Layout) -> Layout | No
     renamed = []
     for a in ref_new.axes:
         letter = names[a.primal]
-        renamed.append(Axis(letter if a.is_primal else letter.lower(), a.factor))
+        renamed.append(LayoutAxis(letter if a.is_primal else letter.lower(), a.factor))
     return Layout(tuple(renamed))
 
 
@@ -130,5 +130,5 @@ def adjust_factors(layout: Layout, old: Layout, shape: tuple[object, ...]) -> La
                 factor = 1
             else:
                 factor = layout.factor(a.primal)
-        axes.append(Axis(a.letter, factor))
+        axes.append(LayoutAxis(a.letter, factor))
     return Layout(tuple(axes))

@@ -23,7 +23,7 @@ MaybeLayout = Layout | None
 
 
 @dataclass(frozen=True)
-class Site:
+class LayoutSite:
     """One question: the operator's attributes, the layouts of its inputs (tuples flattened), and their types.
 
     `new` is None when the call is asked about its layouts as they were.
@@ -76,29 +76,29 @@ class Layouts:
         return None not in self.inputs and None not in self.outputs
 
 
-Rule = Callable[[Site], Layouts]
-_RULES: RuleTable[str, Rule] = RuleTable(__package__, "the layout rule of")
-_SHARED: RuleTable[str, Rule] = RuleTable(__package__, "the shared layout rule")
+LayoutRule = Callable[[LayoutSite], Layouts]
+_RULES: RuleTable[str, LayoutRule] = RuleTable(__package__, "the layout rule of")
+_SHARED: RuleTable[str, LayoutRule] = RuleTable(__package__, "the shared layout rule")
 CHANNEL = Layout.parse("C")
 """The layout of scales, biases and statistics."""
 
 
-def layout_rule(*operators: str) -> Callable[[Rule], Rule]:
+def layout_rule(*operators: str) -> Callable[[LayoutRule], LayoutRule]:
     """Decorator: files a rule for operators."""
     return _RULES.file(*operators)
 
 
-def shared_layout_rule(name: str) -> Callable[[Rule], Rule]:
+def shared_layout_rule(name: str) -> Callable[[LayoutRule], LayoutRule]:
     """Decorator: files a rule under a name of its own, which operators state (`Operator.layout_rule`) to follow it."""
     return _SHARED.file(name)
 
 
-def find_own_rule(operator: type[Operator]) -> Rule | None:
+def find_own_rule(operator: type[Operator]) -> LayoutRule | None:
     """The rule that is filed under the operator's name, or None."""
     return _RULES.find(operator.name)
 
 
-def find_rule(operator: type[Operator]) -> Rule | None:
+def find_rule(operator: type[Operator]) -> LayoutRule | None:
     """The rule of an operator: its own, else the shared one that it states or that its pattern promises; or None.
 
     Raises PluginError where an operator from outside states a rule that there is not.
@@ -118,7 +118,7 @@ def find_rule(operator: type[Operator]) -> Rule | None:
     return found
 
 
-def unknown(site: Site, outputs: int = 1) -> Layouts:
+def unknown(site: LayoutSite, outputs: int = 1) -> Layouts:
     """The answer of a rule that cannot say."""
     return Layouts((None,) * len(site.old), (None,) * outputs, site.attrs)
 

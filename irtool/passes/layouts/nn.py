@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ...ops.layout import Layout, LayoutError
-from .inference import CHANNEL, Layouts, MaybeLayout, Site, layout_rule, shared_layout_rule, unknown
+from .inference import CHANNEL, Layouts, LayoutSite, MaybeLayout, layout_rule, shared_layout_rule, unknown
 
 parse = Layout.parse
 
 
 @shared_layout_rule("convolution")
-def convolution(s: Site) -> Layouts:
+def convolution(s: LayoutSite) -> Layouts:
     """Those that the attributes say: other operators are made to fit convolutions, not the other way round."""
     at = s.attrs
     result = getattr(at, "out_layout", "") or at.data_layout  # one of few bits has no layout of its own for the result
@@ -17,7 +17,7 @@ def convolution(s: Site) -> Layouts:
 
 
 @layout_rule("nn.deformable_conv2d")
-def deformable(s: Site) -> Layouts:
+def deformable(s: LayoutSite) -> Layouts:
     """Data and offsets in the data's layout."""
     at = s.attrs
     data = parse(at.data_layout)
@@ -25,28 +25,28 @@ def deformable(s: Site) -> Layouts:
 
 
 @layout_rule("qnn.conv2d", "qnn.conv2d_transpose")
-def quantized_convolution(s: Site) -> Layouts:
+def quantized_convolution(s: LayoutSite) -> Layouts:
     """A convolution's; scales and zero points are vectors."""
     found = convolution(s)
     return Layouts((*found.inputs, *(CHANNEL,) * 4), found.outputs, s.attrs)
 
 
 @layout_rule("nn.correlation")
-def correlation(s: Site) -> Layouts:
+def correlation(s: LayoutSite) -> Layouts:
     """That of its attributes."""
     layout = parse(s.attrs.layout)
     return Layouts((layout, layout), (layout,), s.attrs)
 
 
 @layout_rule("image.dilation2d")
-def dilation(s: Site) -> Layouts:
+def dilation(s: LayoutSite) -> Layouts:
     """Those of its attributes."""
     data = parse(s.attrs.data_layout)
     return Layouts((data, parse(s.attrs.kernel_layout)), (data,), s.attrs)
 
 
 @shared_layout_rule("pooling")
-def pooling(s: Site) -> Layouts:
+def pooling(s: LayoutSite) -> Layouts:
     """The layout that comes in, unless the attributes insist on theirs."""
     at = s.attrs
     if not at.out_layout and s.new is not None and s.new[0] is not None:
@@ -56,14 +56,14 @@ def pooling(s: Site) -> Layouts:
 
 
 @layout_rule("qnn.avg_pool2d")
-def quantized_pooling(s: Site) -> Layouts:
+def quantized_pooling(s: LayoutSite) -> Layouts:
     """A pooling layer's; scales and zero points are scalars."""
     found = pooling(s)
     return Layouts((*found.inputs, *(CHANNEL,) * 4), found.outputs, found.attrs)
 
 
 @layout_rule("nn.upsampling", "dyn.nn.upsampling", "nn.upsampling3d", "dyn.nn.upsampling3d")
-def upsampling(s: Site) -> Layouts:
+def upsampling(s: LayoutSite) -> Layouts:
     """The layout that comes in, if height, width (and depth) are where they were and not split."""
     at = s.attrs
     if s.new is not None and s.new[0] is not None:
@@ -77,7 +77,7 @@ def upsampling(s: Site) -> Layouts:
 
 
 @layout_rule("image.resize1d", "image.resize2d")
-def resize(s: Site) -> Layouts:
+def resize(s: LayoutSite) -> Layouts:
     """The layout that comes in, if it has as many axes."""
     at = s.attrs
     if s.moved is not None:
@@ -89,7 +89,7 @@ def resize(s: Site) -> Layouts:
 
 
 @layout_rule("vision.roi_align", "vision.roi_pool")
-def regions(s: Site) -> Layouts:
+def regions(s: LayoutSite) -> Layouts:
     """The attributes' for the data; regions are rows of five numbers."""
     data = parse(s.attrs.layout)
     try:
@@ -100,7 +100,7 @@ def regions(s: Site) -> Layouts:
 
 
 @layout_rule("nn.pad")
-def pad(s: Site) -> Layouts:
+def pad(s: LayoutSite) -> Layouts:
     """The layout that comes in, if no padded axis was split; the value is a scalar."""
     scalar = Layout(())
     at = s.attrs
@@ -120,45 +120,45 @@ def pad(s: Site) -> Layouts:
 
 
 @layout_rule("nn.dense")
-def dense(s: Site) -> Layouts:
+def dense(s: LayoutSite) -> Layouts:
     """Rows and columns."""
     return Layouts((parse("NC"), parse("NC")), (parse("NC"),), s.attrs)
 
 
 @layout_rule("nn.contrib_dense_pack")
-def dense_pack(s: Site) -> Layouts:
+def dense_pack(s: LayoutSite) -> Layouts:
     """Rows and columns; the weights as the attributes say."""
     return Layouts((parse("NC"), parse(s.attrs.weight_layout)), (parse("NC"),), s.attrs)
 
 
 @layout_rule("qnn.contrib_dense_pack")
-def quantized_dense_pack(s: Site) -> Layouts:
+def quantized_dense_pack(s: LayoutSite) -> Layouts:
     """Those of `nn.contrib_dense_pack`; scales and zero points are vectors."""
     found = dense_pack(s)
     return Layouts((*found.inputs, *(parse("N"),) * 4), found.outputs, s.attrs)
 
 
 @layout_rule("nn.prelu")
-def prelu(s: Site) -> Layouts:
+def prelu(s: LayoutSite) -> Layouts:
     """The old layout; slopes are a vector."""
     return Layouts((s.old[0], CHANNEL), (s.old[0],), s.attrs)
 
 
 @layout_rule("nn.batch_norm")
-def batch_norm(s: Site) -> Layouts:
+def batch_norm(s: LayoutSite) -> Layouts:
     """Any; the channel axis moves along."""
     layout, at = _move_axis(s)
     return Layouts((layout, *(CHANNEL,) * 4), (layout, CHANNEL, CHANNEL), at)
 
 
 @layout_rule("nn.instance_norm", "nn.layer_norm")
-def normalisation(s: Site) -> Layouts:
+def normalisation(s: LayoutSite) -> Layouts:
     """Any; the axis moves along."""
     layout, at = _move_axis(s)
     return Layouts((layout, CHANNEL, CHANNEL), (layout,), at)
 
 
-def _move_axis(s: Site) -> tuple[MaybeLayout, object]:
+def _move_axis(s: LayoutSite) -> tuple[MaybeLayout, object]:
     """The layout after the move, and the attributes with `axis` where its dimension is now; a split one moves back."""
     if s.moved is None or s.is_split(s.attrs.axis):
         return s.old[0], s.attrs
@@ -167,7 +167,7 @@ def _move_axis(s: Site) -> tuple[MaybeLayout, object]:
 
 
 @layout_rule("nn.l2_normalize")
-def l2_normalize(s: Site) -> Layouts:
+def l2_normalize(s: LayoutSite) -> Layouts:
     """Any; the axes move along, split ones with both of their parts."""
     if s.moved is None:
         return Layouts((s.old[0],), (s.old[0],), s.attrs)
@@ -178,7 +178,7 @@ def l2_normalize(s: Site) -> Layouts:
 
 
 @layout_rule("qnn.requantize")
-def requantize(s: Site) -> Layouts:
+def requantize(s: LayoutSite) -> Layouts:
     """Any without split axes; the axis moves along."""
     rest = (CHANNEL,) * 4
     if s.moved is None:

@@ -15,7 +15,7 @@ from ...ir.structural import structural_equal
 from ...ops.base import call
 from ...ops.layout import Layout, convertible
 from ...trampoline import trampoline
-from .inference import Layouts, MaybeLayout, Site, find_rule
+from .inference import Layouts, LayoutSite, MaybeLayout, find_rule
 
 Change = Callable[[Call, Call], "Call | None"]
 """`change(old, new)`: the call in the layouts that it should have, or None to leave it; `new` has new arguments."""
@@ -108,7 +108,7 @@ class _Rewriter:
             return None
         types = tuple(a.known_type for a in old.args)
         before = tuple(p.old for p in produced)
-        first = rule(Site(old.attrs, before, None, types))
+        first = rule(LayoutSite(old.attrs, before, None, types))
         if not first.known or len(first.inputs) != len(before) or not _have_ranks(first.outputs, old.known_type):
             return None
         arrived = tuple(
@@ -120,7 +120,7 @@ class _Rewriter:
         rule = find_rule(changed.op_class)
         if rule is None:
             return None
-        second = rule(Site(changed.attrs, assumed, arrived, types))
+        second = rule(LayoutSite(changed.attrs, assumed, arrived, types))
         if not second.known or len(second.outputs) != len(first.outputs):
             return None
         made, _ = _flatten(changed.args)

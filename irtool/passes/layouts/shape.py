@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...ir import TensorType, TupleType
-from ...ops.layout import Axis, Layout, LayoutError
+from ...ops.layout import Layout, LayoutAxis, LayoutError
 from .elementwise import adjust_factors
-from .inference import CHANNEL, Layouts, MaybeLayout, Site, first_known, layout_rule, unknown
+from .inference import CHANNEL, Layouts, LayoutSite, MaybeLayout, first_known, layout_rule, unknown
 
 
 @layout_rule("concatenate")
-def concatenate(s: Site) -> Layouts:
+def concatenate(s: LayoutSite) -> Layouts:
     """The layout that comes in, if it is the same for all; the axis moves along."""
     axis = s.axis(s.attrs.axis)
     if s.new is not None and s.old[0] is not None and s.new[0] is not None and len(set(s.new)) == 1:
@@ -26,17 +26,17 @@ def concatenate(s: Site) -> Layouts:
 
 
 @layout_rule("qnn.concatenate")
-def quantized_concatenate(s: Site) -> Layouts:
+def quantized_concatenate(s: LayoutSite) -> Layouts:
     """As concatenate; scales and zero points are vectors."""
     pieces = s.types[0]
     assert isinstance(pieces, TupleType)
     count = len(pieces.fields)
-    found = concatenate(Site(s.attrs, s.old[:count], None if s.new is None else s.new[:count], s.types[:1]))
+    found = concatenate(LayoutSite(s.attrs, s.old[:count], None if s.new is None else s.new[:count], s.types[:1]))
     return Layouts((*found.inputs, *(CHANNEL,) * (2 * count + 2)), found.outputs, found.attrs)
 
 
 @layout_rule("split")
-def split(s: Site) -> Layouts:
+def split(s: LayoutSite) -> Layouts:
     """Any; the axis moves along, if the cuts are between the blocks of a split one."""
     sections = s.attrs.indices_or_sections
     count = int(sections) if isinstance(sections, int) else len(sections) + 1
@@ -57,7 +57,7 @@ def split(s: Site) -> Layouts:
 
 
 @layout_rule("topk")
-def topk(s: Site) -> Layouts:
+def topk(s: LayoutSite) -> Layouts:
     """Any that does not split the axis, which moves along."""
     if s.moved is None or s.is_split(s.attrs.axis):
         return Layouts((s.old[0],), (s.old[0],) * 2, s.attrs)
@@ -66,7 +66,7 @@ def topk(s: Site) -> Layouts:
 
 
 @layout_rule("transpose")
-def transpose(s: Site) -> Layouts:
+def transpose(s: LayoutSite) -> Layouts:
     """The permutation is expressed in the layout that comes in, where every axis is found in it."""
     old = s.old[0]
     if old is None:
@@ -86,7 +86,7 @@ def transpose(s: Site) -> Layouts:
 
 
 @layout_rule("squeeze")
-def squeeze(s: Site) -> Layouts:
+def squeeze(s: LayoutSite) -> Layouts:
     """The axes that go move along."""
     layout = s.new[0] if s.new is not None else s.old[0]
     if layout is None:
@@ -102,7 +102,7 @@ def squeeze(s: Site) -> Layouts:
 
 
 @layout_rule("slice_like")
-def slice_like(s: Site) -> Layouts:
+def slice_like(s: LayoutSite) -> Layouts:
     """Any, if both inputs came in the same one; the axes move along."""
     if s.new is not None and s.moved is not None and s.new[0] == s.new[1] and s.old[0] == s.old[1]:
         old, new = s.moved
@@ -113,7 +113,7 @@ def slice_like(s: Site) -> Layouts:
 
 
 @layout_rule("sum", "all", "any", "max", "min", "mean", "prod", "argmax", "argmin", "variance")
-def reduce(s: Site) -> Layouts:
+def reduce(s: LayoutSite) -> Layouts:
     """Reduced axes move along, split ones with both of their parts."""
     at = s.attrs
     layout = s.old[0] if s.new is None else s.new[0]
@@ -131,7 +131,7 @@ def reduce(s: Site) -> Layouts:
         if a.primal in reduced:
             new_axes.append(i)
             if at.keepdims:
-                kept.append(a if a.is_primal else Axis(a.letter, 1))
+                kept.append(a if a.is_primal else LayoutAxis(a.letter, 1))
         else:
             kept.append(a)
     if not kept:
@@ -147,7 +147,7 @@ def reduce(s: Site) -> Layouts:
 
 
 @layout_rule("strided_slice")
-def strided_slice(s: Site) -> Layouts:
+def strided_slice(s: LayoutSite) -> Layouts:
     """Begin, end and strides move along; a split axis can be sliced at multiples of its factor only."""
     layout = s.old[0]
     if layout is None or s.new is None or s.new[0] is None:
@@ -163,7 +163,7 @@ def strided_slice(s: Site) -> Layouts:
     return Layouts((layout,), (layout,), s.attrs)
 
 
-def _permuted(s: Site, old: Layout, new: Layout) -> Any:
+def _permuted(s: LayoutSite, old: Layout, new: Layout) -> Any:
     """The slice after its axes changed places."""
     at = s.attrs
     begin, end = list(at.begin or ()), list(at.end or ())
@@ -182,7 +182,7 @@ def _permuted(s: Site, old: Layout, new: Layout) -> Any:
     return s.replaced(**dict(zip(("begin", "end", "strides"), map(tuple, columns), strict=True)))
 
 
-def _divided(s: Site, old: Layout, new: Layout) -> Any:
+def _divided(s: LayoutSite, old: Layout, new: Layout) -> Any:
     """The slice after some of its axes were split."""
     at = s.attrs
     begin, end, strides = list(at.begin or ()), list(at.end or ()), list(at.strides or ())

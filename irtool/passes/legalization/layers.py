@@ -8,7 +8,7 @@ from ...ir import Expr, TensorType
 from ...ops.base import attributes_of, call
 from ...ops.nn.geometry import pad_amounts
 from ..reshaping import reshape_to
-from .rule import LEGALIZE, Site, legalization
+from .rule import LEGALIZE, LegalizationSite, legalization
 
 
 def _permute(e: Expr, axes: Sequence[int]) -> Expr:
@@ -21,7 +21,7 @@ def _reorder(e: Expr, now: str, wanted: str) -> Expr:
 
 
 @legalization(LEGALIZE, "nn.conv2d_transpose")
-def conv2d_transpose(s: Site) -> Expr | None:
+def conv2d_transpose(s: LegalizationSite) -> Expr | None:
     """NHWC data is brought to NCHW and back; kernels to IOHW."""
     data, kernel = s.args
     at = s.attrs
@@ -40,7 +40,7 @@ _CONV3D_KERNELS = {"DHWIO": (4, 3, 0, 1, 2), "DHWOI": (3, 4, 0, 1, 2), "IODHW": 
 
 
 @legalization(LEGALIZE, "nn.conv3d_transpose")
-def conv3d_transpose(s: Site) -> Expr | None:
+def conv3d_transpose(s: LegalizationSite) -> Expr | None:
     """NDHWC data is brought to NCDHW and back."""
     data, kernel = s.args
     at = s.attrs
@@ -54,7 +54,7 @@ def conv3d_transpose(s: Site) -> Expr | None:
 
 
 @legalization(LEGALIZE, "take")
-def take(s: Site) -> Expr | None:
+def take(s: LegalizationSite) -> Expr | None:
     """Data of dynamic shape is computed before it is taken from: nothing is fused into the look-up."""
     t = s.types[0]
     if not isinstance(t, TensorType) or t.is_static:
@@ -63,7 +63,7 @@ def take(s: Site) -> Expr | None:
 
 
 @legalization(LEGALIZE, "nn.conv2d_backward_weight")
-def conv2d_backward_weight(s: Site) -> Expr | None:
+def conv2d_backward_weight(s: LegalizationSite) -> Expr | None:
     """A convolution of the data by the gradient, one group for each channel and image, summed over images (NCHW, OIHW)."""
     grad, data = s.args
     at = s.attrs
@@ -104,7 +104,7 @@ def conv2d_backward_weight(s: Site) -> Expr | None:
 
 
 @legalization(LEGALIZE, "erf")
-def erf(s: Site) -> Expr | None:
+def erf(s: LegalizationSite) -> Expr | None:
     """In float32, for which there are kernels; float64 loses precision by it."""
     t = s.tensor(0)
     if t.dtype == "float32":

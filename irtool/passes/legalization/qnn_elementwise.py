@@ -26,11 +26,11 @@ from .quantities import (
     same_parameters,
     scale_product,
 )
-from .rule import QNN_CANONICALIZE, Site, legalization
+from .rule import QNN_CANONICALIZE, LegalizationSite, legalization
 
 
 @legalization(QNN_CANONICALIZE, "qnn.requantize")
-def requantize_call(s: Site) -> Expr:
+def requantize_call(s: LegalizationSite) -> Expr:
     """Subtract the zero point, multiply by the ratio of scales, add the new zero point, clip."""
     at = s.attrs
     assert isinstance(s.type, TensorType)
@@ -51,7 +51,7 @@ def requantize_call(s: Site) -> Expr:
     )
 
 
-def _expanded(s: Site, index: int, rank: int) -> Expr:
+def _expanded(s: LegalizationSite, index: int, rank: int) -> Expr:
     """A scale or zero point that broadcasts along the call's axis."""
     parameter = s.args[index]
     if is_scalar(parameter) or not s.tensor(index).shape:
@@ -60,7 +60,7 @@ def _expanded(s: Site, index: int, rank: int) -> Expr:
 
 
 @legalization(QNN_CANONICALIZE, "qnn.quantize")
-def quantize(s: Site) -> Expr:
+def quantize(s: LegalizationSite) -> Expr:
     """round(x / scale) + zero_point, clipped."""
     rank = len(s.tensor(0).shape)
     scaled = call("round", call("divide", s.args[0], _expanded(s, 1, rank)))
@@ -70,7 +70,7 @@ def quantize(s: Site) -> Expr:
 
 
 @legalization(QNN_CANONICALIZE, "qnn.dequantize")
-def dequantize(s: Site) -> Expr:
+def dequantize(s: LegalizationSite) -> Expr:
     """(x - zero_point) * scale; clipped and cast where float16 is asked for."""
     rank = len(s.tensor(0).shape)
     scale = _expanded(s, 1, rank)
@@ -82,7 +82,7 @@ def dequantize(s: Site) -> Expr:
     return cast(call("clip", real, a_min=-largest, a_max=largest), "float16")
 
 
-def _in_output_terms(s: Site, index: int) -> Expr:
+def _in_output_terms(s: LegalizationSite, index: int) -> Expr:
     """An operand of a binary operator with the scale and zero point of the result, in int32."""
     x, scale, zero = s.args[index], s.args[2 + 2 * index], s.args[3 + 2 * index]
     if same_parameters(scale, zero, s.args[6], s.args[7]):
@@ -92,7 +92,7 @@ def _in_output_terms(s: Site, index: int) -> Expr:
 
 
 @legalization(QNN_CANONICALIZE, "qnn.add")
-def qnn_add(s: Site) -> Expr:
+def qnn_add(s: LegalizationSite) -> Expr:
     """a + b - zero_point, both operands in terms of the result."""
     out = add(_in_output_terms(s, 0), _in_output_terms(s, 1))
     if not is_zero(s.args[7]):
@@ -101,7 +101,7 @@ def qnn_add(s: Site) -> Expr:
 
 
 @legalization(QNN_CANONICALIZE, "qnn.subtract")
-def qnn_subtract(s: Site) -> Expr:
+def qnn_subtract(s: LegalizationSite) -> Expr:
     """a - b + zero_point, both operands in terms of the result."""
     out = subtract(_in_output_terms(s, 0), _in_output_terms(s, 1))
     if not is_zero(s.args[7]):
@@ -110,7 +110,7 @@ def qnn_subtract(s: Site) -> Expr:
 
 
 @legalization(QNN_CANONICALIZE, "qnn.mul")
-def qnn_multiply(s: Site) -> Expr:
+def qnn_multiply(s: LegalizationSite) -> Expr:
     """(a - za) * (b - zb), which has scale sa * sb and zero point 0, requantized."""
     lhs, rhs, lhs_scale, lhs_zero, rhs_scale, rhs_zero, scale, zero = s.args
     t, at = s.tensor(0), s.attrs
@@ -137,7 +137,7 @@ def qnn_multiply(s: Site) -> Expr:
 
 
 @legalization(QNN_CANONICALIZE, "qnn.leaky_relu")
-def qnn_leaky_relu(s: Site) -> Expr:
+def qnn_leaky_relu(s: LegalizationSite) -> Expr:
     """Below the zero point alpha * x + (1 - alpha) * zero_point, x elsewhere, all in terms of the result."""
     x, scale, zero, out_scale, out_zero = s.args
     t, alpha = s.tensor(0), s.attrs.alpha
@@ -151,7 +151,7 @@ def qnn_leaky_relu(s: Site) -> Expr:
 
 
 @legalization(QNN_CANONICALIZE, "qnn.concatenate")
-def qnn_concatenate(s: Site) -> Expr:
+def qnn_concatenate(s: LegalizationSite) -> Expr:
     """Each piece in terms of the result, then an ordinary concatenate."""
     data, scales, zeros, scale, zero = s.args
     types = s.types[0]
@@ -171,7 +171,7 @@ def qnn_concatenate(s: Site) -> Expr:
     return call("concatenate", Tuple(tuple(moved)), axis=s.attrs.axis)
 
 
-def _in_floats(s: Site, function: Callable[[Expr], Expr]) -> Expr:
+def _in_floats(s: LegalizationSite, function: Callable[[Expr], Expr]) -> Expr:
     """A unary function on the real values: dequantized, computed, quantized again."""
     x, scale, zero, out_scale, out_zero = s.args
     real = multiply(cast(subtract(cast(x, "int32"), zero), "float32"), scale)
@@ -182,13 +182,13 @@ def _in_floats(s: Site, function: Callable[[Expr], Expr]) -> Expr:
 @legalization(
     QNN_CANONICALIZE, "qnn.tanh", "qnn.exp", "qnn.sqrt", "qnn.rsqrt", "qnn.erf", "qnn.sigmoid", "qnn.log", "qnn.abs"
 )
-def unary(s: Site) -> Expr:
+def unary(s: LegalizationSite) -> Expr:
     """The float operator of the same name."""
     return _in_floats(s, lambda x: call(s.attrs.name.removeprefix("qnn."), x))
 
 
 @legalization(QNN_CANONICALIZE, "qnn.hardswish")
-def hardswish(s: Site) -> Expr:
+def hardswish(s: LegalizationSite) -> Expr:
     """x clip(x + 3, 0, 6) / 6."""
 
     def function(x: Expr) -> Expr:

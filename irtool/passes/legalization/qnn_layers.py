@@ -9,11 +9,11 @@ from ...ops.qnn.softmax import FRACTION_BITS, LARGEST_SHIFT, RESULT_BITS, steps_
 from ..arithmetic import add, multiply, subtract
 from ..constants import scalar_constant
 from .quantities import cast, clip_cast, in_output_terms, int32, number, requantize
-from .rule import QNN_CANONICALIZE, Site, legalization
+from .rule import QNN_CANONICALIZE, LegalizationSite, legalization
 
 
 @legalization(QNN_CANONICALIZE, "qnn.avg_pool2d")
-def avg_pool2d(s: Site) -> Expr:
+def avg_pool2d(s: LegalizationSite) -> Expr:
     """The mean in int32 of the data in terms of the result, clipped."""
     data, scale, zero, out_scale, out_zero = s.args
     moved = in_output_terms(data, s.tensor(0).shape, scale, zero, out_scale, out_zero, s.target)
@@ -21,7 +21,7 @@ def avg_pool2d(s: Site) -> Expr:
 
 
 @legalization(QNN_CANONICALIZE, "qnn.softmax")
-def softmax(s: Site) -> Expr:
+def softmax(s: LegalizationSite) -> Expr:
     """Powers of two and shifts in place of exponentials; see the operator's manual."""
     data, scale, zero, out_scale, out_zero = s.args
 

@@ -19,7 +19,7 @@ from ..axes import expand_to_axis
 from ..constants import same_scalar, scalar_constant
 from ..reshaping import reshape_to
 from .quantities import cast, int32, is_scalar, is_zero
-from .rule import QNN_CANONICALIZE, Site, legalization
+from .rule import QNN_CANONICALIZE, LegalizationSite, legalization
 
 
 def _sum(e: Expr, axes: list[int], keepdims: bool, dtype: str = "int32") -> Expr:
@@ -44,14 +44,14 @@ def _known(e: Expr) -> int:
 
 
 @legalization(QNN_CANONICALIZE, "qnn.dense")
-def dense(s: Site) -> Expr:
+def dense(s: LegalizationSite) -> Expr:
     """A dense layer minus the terms of the zero points."""
     first = call("nn.dense", *s.args[:2], units=s.attrs.units, out_dtype=s.attrs.out_dtype)
     return _less_zero_points(first, s.args, s.shape(0)[1], s.shape(1)[0], s.attrs.out_dtype)
 
 
 @legalization(QNN_CANONICALIZE, "qnn.contrib_dense_pack")
-def dense_pack(s: Site) -> Expr:
+def dense_pack(s: LegalizationSite) -> Expr:
     """A dense layer of packed weights minus the terms of the zero points, for which the weights are unpacked."""
     data, weight, *zeros = s.args[:4]
     at = s.attrs
@@ -80,7 +80,7 @@ def _less_zero_points(first: Expr, args: Sequence[Expr], depth: int, units: int,
 
 
 @legalization(QNN_CANONICALIZE, "qnn.batch_matmul")
-def batch_matmul(s: Site) -> Expr:
+def batch_matmul(s: LegalizationSite) -> Expr:
     """A batched product minus the terms of the zero points."""
     x, y, x_zero, y_zero = s.args[:4]
     at = s.attrs
@@ -106,13 +106,13 @@ def _is_depthwise(at: Any) -> bool:
 
 
 @legalization(QNN_CANONICALIZE, "qnn.conv2d")
-def conv2d(s: Site) -> Expr:
+def conv2d(s: LegalizationSite) -> Expr:
     """A convolution of padded data minus the terms of the zero points."""
     return _Convolution(s).lower()
 
 
 class _Convolution:
-    def __init__(self, s: Site) -> None:
+    def __init__(self, s: LegalizationSite) -> None:
         at = s.attrs
         if at.data_layout not in ("NCHW", "NHWC") or at.kernel_layout not in ("OIHW", "HWIO", "HWOI", "OHWI"):
             raise IrError(

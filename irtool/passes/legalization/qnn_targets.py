@@ -13,10 +13,10 @@ from ...ops.qnn.fixed_point import limits
 from ..arithmetic import add, subtract
 from ..constants import array_constant, scalar_constant
 from .quantities import cast, int32, is_scalar, is_x86_with_sse4, number
-from .rule import QNN_LEGALIZE, Site, legalization
+from .rule import QNN_LEGALIZE, LegalizationSite, legalization
 
 
-def _table(s: Site, function: Callable[[np.ndarray], np.ndarray]) -> Expr:
+def _table(s: LegalizationSite, function: Callable[[np.ndarray], np.ndarray]) -> Expr:
     """A look-up table of the function at every quantized input."""
     from ...interp import evaluate_expr
 
@@ -51,66 +51,66 @@ def _vectorized_erf(x: np.ndarray) -> np.ndarray:
 
 
 @legalization(QNN_LEGALIZE, "qnn.sqrt")
-def sqrt(s: Site) -> Expr:
+def sqrt(s: LegalizationSite) -> Expr:
     """√x by table."""
     return _table(s, np.sqrt)
 
 
 @legalization(QNN_LEGALIZE, "qnn.rsqrt")
-def rsqrt(s: Site) -> Expr:
+def rsqrt(s: LegalizationSite) -> Expr:
     """1 / √x by table."""
     return _table(s, lambda x: 1 / np.sqrt(x))
 
 
 @legalization(QNN_LEGALIZE, "qnn.exp")
-def exp(s: Site) -> Expr:
+def exp(s: LegalizationSite) -> Expr:
     """exp x by table."""
     return _table(s, np.exp)
 
 
 @legalization(QNN_LEGALIZE, "qnn.erf")
-def erf(s: Site) -> Expr:
+def erf(s: LegalizationSite) -> Expr:
     """erf x by table."""
     return _table(s, _erf)
 
 
 @legalization(QNN_LEGALIZE, "qnn.sigmoid")
-def sigmoid(s: Site) -> Expr:
+def sigmoid(s: LegalizationSite) -> Expr:
     """1 / (1 + exp -x) by table."""
     return _table(s, lambda x: 1 / (1 + np.exp(-x)))
 
 
 @legalization(QNN_LEGALIZE, "qnn.hardswish")
-def hardswish(s: Site) -> Expr:
+def hardswish(s: LegalizationSite) -> Expr:
     """x clip(x + 3, 0, 6) / 6 by table."""
     return _table(s, lambda x: x * np.clip(x + 3.0, 0.0, 6.0) / 6.0)
 
 
 @legalization(QNN_LEGALIZE, "qnn.tanh")
-def tanh(s: Site) -> Expr:
+def tanh(s: LegalizationSite) -> Expr:
     """tanh x by table."""
     return _table(s, np.tanh)
 
 
 @legalization(QNN_LEGALIZE, "qnn.log")
-def log(s: Site) -> Expr:
+def log(s: LegalizationSite) -> Expr:
     """log x by table."""
     return _table(s, np.log)
 
 
 @legalization(QNN_LEGALIZE, "qnn.abs")
-def absolute(s: Site) -> Expr:
+def absolute(s: LegalizationSite) -> Expr:
     """|x| by table."""
     return _table(s, np.abs)
 
 
 @legalization(QNN_LEGALIZE, "qnn.conv2d_transpose")
-def conv2d_transpose(s: Site) -> Expr:
+def conv2d_transpose(s: LegalizationSite) -> Expr:
     """Both operands minus their zero points in int16, or in more bits where it takes more."""
     return _less_zero_points(s, "nn.conv2d_transpose")
 
 
-def _less_zero_points(s: Site, op: str) -> Expr:
+def _less_zero_points(s: LegalizationSite, op: str) -> Expr:
     """For processors without fast 8-bit products: both operands minus their zero points, in integers that hold these."""
     dtype = max((_dtype_of_differences(s.tensor(i).dtype, s.args[i + 2]) for i in range(2)), key=lambda t: limits(t)[1])
     axis = s.attrs.kernel_layout.index("O") if hasattr(s.attrs, "kernel_layout") else 0
@@ -148,7 +148,7 @@ def _moved(e: Expr, zero: Expr, dtype: str) -> tuple[Expr, Expr]:
     return moved, add(zero, int32(shift))
 
 
-def _as_types(s: Site, data_type: str, weight_type: str) -> Expr | None:
+def _as_types(s: LegalizationSite, data_type: str, weight_type: str) -> Expr | None:
     """The same quantized operator with operands of these types; None if they have them already, or are of more bits."""
     data, weight, data_zero, weight_zero, *scales = s.args
     now = s.tensor(0).dtype, s.tensor(1).dtype
@@ -161,7 +161,7 @@ def _as_types(s: Site, data_type: str, weight_type: str) -> Expr | None:
     return call(s.attrs.name, data, weight, data_zero, weight_zero, *scales, **attributes_of(s.attrs))
 
 
-def _alike(s: Site) -> Expr | None:
+def _alike(s: LegalizationSite) -> Expr | None:
     """The same operator with both operands of the weights' type."""
     if s.tensor(0).dtype == s.tensor(1).dtype or not {s.tensor(0).dtype, s.tensor(1).dtype} <= {"int8", "uint8"}:
         return None
@@ -170,7 +170,7 @@ def _alike(s: Site) -> Expr | None:
     return _as_types(s, s.tensor(1).dtype, s.tensor(1).dtype)
 
 
-def _for_target(s: Site, op: str) -> Expr | None:
+def _for_target(s: LegalizationSite, op: str) -> Expr | None:
     target = s.target
     if target is None:
         return None
@@ -187,7 +187,7 @@ def _for_target(s: Site, op: str) -> Expr | None:
     return _less_zero_points(s, op)
 
 
-def _for_arm(s: Site, op: str, target: Target) -> Expr | None:
+def _for_arm(s: LegalizationSite, op: str, target: Target) -> Expr | None:
     features = target.option("mattr")
     has_simd = "aarch64" in target.option("mtriple") or "+neon" in features
     has_dot = "+v8.2a" in features and "+dotprod" in features
@@ -198,12 +198,12 @@ def _for_arm(s: Site, op: str, target: Target) -> Expr | None:
 
 
 @legalization(QNN_LEGALIZE, "qnn.conv2d")
-def conv2d(s: Site) -> Expr | None:
+def conv2d(s: LegalizationSite) -> Expr | None:
     """The types that the target multiplies."""
     return _for_target(s, "nn.conv2d")
 
 
 @legalization(QNN_LEGALIZE, "qnn.dense")
-def dense(s: Site) -> Expr | None:
+def dense(s: LegalizationSite) -> Expr | None:
     """The types that the target multiplies."""
     return _for_target(s, "nn.dense")

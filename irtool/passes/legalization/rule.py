@@ -21,7 +21,7 @@ MAPS = (LEGALIZE, QNN_LEGALIZE, QNN_CANONICALIZE)
 
 
 @dataclass(frozen=True)
-class Site:
+class LegalizationSite:
     """One call that may be replaced.
 
     Attributes:
@@ -61,15 +61,15 @@ class Site:
         return t.static_shape
 
 
-Rule = Callable[[Site], "Expr | None"]
-_RULES: RuleTable[tuple[str, str], Rule] = RuleTable(__package__, "the legalization")
+LegalizationRule = Callable[[LegalizationSite], "Expr | None"]
+_RULES: RuleTable[tuple[str, str], LegalizationRule] = RuleTable(__package__, "the legalization")
 
 
-def legalization(map_name: str, *operators: str) -> Callable[[Rule], Rule]:
+def legalization(map_name: str, *operators: str) -> Callable[[LegalizationRule], LegalizationRule]:
     """Decorator: files a rule for operators. A rule returns what takes the call's place, or None to leave it."""
     return _RULES.file(*((map_name, name) for name in operators))
 
 
-def find_rule(map_name: str, operator: str) -> Rule | None:
+def find_rule(map_name: str, operator: str) -> LegalizationRule | None:
     """The rule of an operator in a map, or None."""
     return _RULES.find((map_name, operator))

@@ -15,7 +15,7 @@ A call is supported if one of the rules that name its operator accepts it. Of a 
 - `attributes`: each of these attributes has one of the values listed;
 - `constants`: the arguments at these positions are constants.
 
-A `Rule` made in Python may have a `check(call)` as well. `optimize`, which may be left out, is a pipeline that runs on each
+A `SupportRule` made in Python may have a `check(call)` as well. `optimize`, which may be left out, is a pipeline that runs on each
 function made for the target.
 """
 
@@ -37,7 +37,7 @@ from ..context import PassContext
 
 
 @dataclass(frozen=True)
-class Rule:
+class SupportRule:
     """What a target accepts of some operators."""
 
     operators: tuple[str, ...]
@@ -65,7 +65,7 @@ class Rule:
 class TargetTable:
     """What is known of one target."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[SupportRule, ...] = ()
     optimize: str = ""
 
     def supports(self, call: Call) -> bool:
@@ -82,7 +82,7 @@ CONFIG: Mapping[str, Any] = {
 _registered: dict[str, TargetTable] = {}
 
 
-def register_target(name: str, rules: Iterable[Rule | Mapping[str, Any]], optimize: str = "") -> None:
+def register_target(name: str, rules: Iterable[SupportRule | Mapping[str, Any]], optimize: str = "") -> None:
     """Adds a target, or replaces the one of that name. Raises UsageError for a rule that makes no sense."""
     _registered[name] = _read_target(name, {"rules": list(rules), "optimize": optimize}, "register_target")
 
@@ -103,7 +103,9 @@ def _libraries() -> Targets:
     from .libraries import libraries
 
     return {
-        name: TargetTable(tuple(Rule((o,), check=check) for o, check in library.operators.items()), library.optimize)
+        name: TargetTable(
+            tuple(SupportRule((o,), check=check) for o, check in library.operators.items()), library.optimize
+        )
         for name, library in libraries().items()
     }
 
@@ -127,14 +129,14 @@ def _read_target(target: str, entry: Any, where: str) -> TargetTable:
     for key in entry:
         if key not in ("rules", "optimize"):
             raise UsageError(f"{where}: target {target} has no {key}", help=nearest(key, ("rules", "optimize")))
-    rules = tuple(r if isinstance(r, Rule) else _read_rule(target, r, where) for r in entry["rules"])
+    rules = tuple(r if isinstance(r, SupportRule) else _read_rule(target, r, where) for r in entry["rules"])
     optimize = entry.get("optimize", "")
     if not isinstance(optimize, str):
         raise UsageError(f"{where}: optimize of target {target} is to be the text of a pipeline")
     return TargetTable(rules, optimize)
 
 
-def _read_rule(target: str, rule: Any, where: str) -> Rule:
+def _read_rule(target: str, rule: Any, where: str) -> SupportRule:
     if not isinstance(rule, Mapping) or "operators" not in rule:
         raise UsageError(f"{where}: a rule of target {target} lacks its list of operators")
     for key, value in rule.items():
@@ -144,7 +146,7 @@ def _read_rule(target: str, rule: Any, where: str) -> Rule:
     for name in rule["operators"]:
         op(name)
     lists: dict[str, Any] = {k: tuple(v) for k, v in rule.items() if k != "attributes"}
-    return Rule(**lists, attributes=dict(rule.get("attributes", {})))
+    return SupportRule(**lists, attributes=dict(rule.get("attributes", {})))
 
 
 _KINDS: Mapping[str, Any] = {

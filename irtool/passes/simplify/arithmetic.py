@@ -7,22 +7,22 @@ from ...ops.base import Pattern, call
 from ...ops.binary import Binary
 from ...ops.dtypes import has_arrays
 from ..constants import scalar_constant, single_value
-from ..dataflow import DFPattern, Match, Rule, is_constant, is_op, wildcard
+from ..dataflow import DFPattern, Match, RewriteRule, is_constant, is_op, wildcard
 
 _NEUTRAL = {"add": 0, "subtract": 0, "multiply": 1, "divide": 1}
 
 
-def reciprocal_root() -> Rule:
+def reciprocal_root() -> RewriteRule:
     """`y / sqrt(x) ⇒ y * rsqrt(x)`. Rounds differently."""
     x, numerator = wildcard(), wildcard()
 
     def replace(before: Expr, after: Expr, match: Match) -> Expr:
         return call("multiply", match[numerator], call("rsqrt", match[x]))
 
-    return Rule(is_op("divide")(numerator, is_op("sqrt")(x)), replace)
+    return RewriteRule(is_op("divide")(numerator, is_op("sqrt")(x)), replace)
 
 
-def identity() -> Rule:
+def identity() -> RewriteRule:
     """`x + 0`, `x - 0`, `x * 1`, `x / 1 ⇒ x`, where that does not change the shape."""
     x, constant = wildcard(), is_constant()
     zero = is_op("zeros")() | is_op("zeros_like")(wildcard()) | constant
@@ -35,7 +35,7 @@ def identity() -> Rule:
             return after
         return match[x] if _type_of_other(before, after, match[x]) == before.checked_type else after
 
-    return Rule(pattern, replace)
+    return RewriteRule(pattern, replace)
 
 
 def _type_of_other(before: Expr, after: Expr, x: Expr) -> Type | None:
@@ -44,7 +44,7 @@ def _type_of_other(before: Expr, after: Expr, x: Expr) -> Type | None:
     return before.args[1 if after.args[1] is x else 0].checked_type
 
 
-def filled() -> Rule:
+def filled() -> RewriteRule:
     """`x + full(c) ⇒ x + c` (and for any other operator on pairs of elements), where `x` decides the shape.
 
     That an operator is fused as a broadcasting one does not make it such: the bias of `bias_add` has a shape of its own.
@@ -74,10 +74,10 @@ def filled() -> Rule:
         args = (fill, match[x]) if after.args[1] is match[x] else (match[x], fill)
         return Call(before.op, args, before.attrs, before.type_args, before.span)
 
-    return Rule(broadcast(any_full, x) | broadcast(x, any_full), replace)
+    return RewriteRule(broadcast(any_full, x) | broadcast(x, any_full), replace)
 
 
-def consecutive_additions() -> Rule:
+def consecutive_additions() -> RewriteRule:
     """`(x + c1) + c2 ⇒ x + (c1 + c2)`, so that the constants can be folded. Rounds differently."""
     x, first, second = wildcard(), is_constant(), is_constant()
     add = is_op("add")
@@ -90,10 +90,10 @@ def consecutive_additions() -> Rule:
             return after
         return call("add", match[x], call("add", match[first], match[second]))
 
-    return Rule(add(add(x, first), second), replace)
+    return RewriteRule(add(add(x, first), second), replace)
 
 
-def position_of_dequantized(name: str) -> Rule:
+def position_of_dequantized(name: str) -> RewriteRule:
     """`argmax(dequantize(x)) ⇒ argmax(x)`: scaling does not move the largest element."""
     x = wildcard()
 
@@ -101,4 +101,4 @@ def position_of_dequantized(name: str) -> Rule:
         assert isinstance(before, Call)
         return Call(before.op, (match[x],), before.attrs)
 
-    return Rule(is_op(name)(is_op("qnn.dequantize")(x, wildcard(), wildcard())), replace)
+    return RewriteRule(is_op(name)(is_op("qnn.dequantize")(x, wildcard(), wildcard())), replace)

@@ -6,10 +6,10 @@ import re
 
 from ...ir import Expr, TensorType
 from ...ops.base import call
-from ..dataflow import Match, Rule, is_op, wildcard
+from ..dataflow import Match, RewriteRule, is_op, wildcard
 
 
-def same_cast() -> Rule:
+def same_cast() -> RewriteRule:
     """`cast(x: float32, dtype="float32") ⇒ x`."""
     data, like = wildcard(), wildcard()
 
@@ -18,10 +18,10 @@ def same_cast() -> Rule:
         assert isinstance(source, TensorType) and isinstance(target, TensorType)
         return match[data] if source.dtype == target.dtype else after
 
-    return Rule(is_op("cast_like")(data, like) | is_op("cast")(data), replace)
+    return RewriteRule(is_op("cast_like")(data, like) | is_op("cast")(data), replace)
 
 
-def consecutive_casts() -> Rule:
+def consecutive_casts() -> RewriteRule:
     """`cast(cast(x, dtype="float64"), dtype="int32") ⇒ cast(x, dtype="int32")`, where the first cast loses nothing."""
     data = wildcard()
     first = is_op("cast_like")(data, wildcard()) | is_op("cast")(data)
@@ -33,7 +33,7 @@ def consecutive_casts() -> Rule:
             return after
         return call("cast", match[data], dtype=target.dtype)
 
-    return Rule(is_op("cast_like")(first, wildcard()) | is_op("cast")(first), replace)
+    return RewriteRule(is_op("cast_like")(first, wildcard()) | is_op("cast")(first), replace)
 
 
 _KINDS = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4}

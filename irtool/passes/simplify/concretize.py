@@ -7,19 +7,19 @@ from collections.abc import Callable
 from ...ir import Dim, Expr, TensorType
 from ...ops.base import call
 from ..constants import tensor_constant
-from ..dataflow import DFPattern, Match, Rule, is_op, wildcard
+from ..dataflow import DFPattern, Match, RewriteRule, is_op, wildcard
 from ..reshaping import reshape_to
 
 Make = Callable[[tuple[Expr, ...], tuple[Dim, ...], str], Expr]
 """The operator with a shape, from the operands, the shape and the dtype."""
 
 
-def rules() -> list[Rule]:
+def rules() -> list[RewriteRule]:
     """`zeros_like(x) ⇒ zeros(shape=x.shape)`, and so on."""
     return [_rule(name, arity, make) for name, arity, make in _TABLE]
 
 
-def _rule(name: str, arity: int, make: Make) -> Rule:
+def _rule(name: str, arity: int, make: Make) -> RewriteRule:
     operands: tuple[DFPattern, ...] = tuple(wildcard() for _ in range(arity))
 
     def replace(before: Expr, after: Expr, match: Match) -> Expr:
@@ -28,7 +28,7 @@ def _rule(name: str, arity: int, make: Make) -> Rule:
             return after
         return make(tuple(match[p] for p in operands), t.shape, t.dtype)
 
-    return Rule(is_op(name)(*operands), replace)
+    return RewriteRule(is_op(name)(*operands), replace)
 
 
 def _collapse_sum_to(args: tuple[Expr, ...], shape: tuple[Dim, ...], dtype: str) -> Expr:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from ...ir import Call, Expr, TensorType
 from ...ops.base import call, is_call_to
 from ...ops.layout import Layout
-from ..dataflow import Match, Rule, is_op, wildcard
+from ..dataflow import Match, RewriteRule, is_op, wildcard
 from ..reshaping import reshape_to
 
 
-def consecutive_reshapes() -> Rule:
+def consecutive_reshapes() -> RewriteRule:
     """`reshape(reshape(x)) ⇒ reshape(x)`, where the resulting shape is known."""
     x = wildcard()
     outer = is_op("reshape") | is_op("contrib_reverse_reshape")
@@ -23,10 +23,10 @@ def consecutive_reshapes() -> Rule:
         assert isinstance(t, TensorType)
         return reshape_to(match[x], t.shape) if t.is_static else after
 
-    return Rule(outer(inner(x)), replace)
+    return RewriteRule(outer(inner(x)), replace)
 
 
-def consecutive_transposes() -> Rule:
+def consecutive_transposes() -> RewriteRule:
     """`transpose(transpose(x)) ⇒ transpose(x)`, or `x` if they undo each other; layout transforms are such, too."""
     x = wildcard()
     outer = is_op("transpose") | is_op("layout_transform")
@@ -46,7 +46,7 @@ def consecutive_transposes() -> Rule:
             return match[x]
         return call("transpose", match[x], axes=axes)
 
-    return Rule(outer(inner(x)), replace)
+    return RewriteRule(outer(inner(x)), replace)
 
 
 def axis_order(e: Call, rank: int) -> list[int]:

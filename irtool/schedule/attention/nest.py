@@ -35,11 +35,11 @@ from .form import Chain
 from .height import LEAST_ROWS, rank_heights
 from .panels import Panel, Panels
 from .softmax import find_softmax, flush_exponentials, largest_of
-from .tiled import NotRows, Rows, Tiler, operands, packed, quotient
+from .tiled import NotRows, TiledRows, Tiler, operands, packed, quotient
 
 
 @dataclass(frozen=True)
-class Nest:
+class AttentionNest:
     """A nest inside of its buffers in the workspace, what there is to say of it, and the steps that made it."""
 
     body: Stmt
@@ -62,7 +62,7 @@ def heights_of(chain: Chain, target: VectorTarget) -> list[tuple[float, int]]:
     return found
 
 
-def lower_attention(chain: Chain, height: int, target: VectorTarget) -> Nest:
+def lower_attention(chain: Chain, height: int, target: VectorTarget) -> AttentionNest:
     """The nest with tiles of so many rows. Raises NotRows."""
     return _Attention(chain, height, target).nest()
 
@@ -88,7 +88,7 @@ class _Attention:
         self.scratch: dict[Buffer, Buffer] = {}
         """Where the tile has a value."""
 
-    def nest(self) -> Nest:
+    def nest(self) -> AttentionNest:
         """Raises NotRows."""
         first, *between, last = self.stages
         assert isinstance(first, Reduction) and isinstance(last, Reduction)
@@ -108,18 +108,18 @@ class _Attention:
         between = flush_exponentials(between, self._same)
         with tracing() as trace:
             filled = [_scheduled(f, self.target) for f in fills]
-            nests = [self._around(Rows(count, extent, columns, height), extent // height, first, between, last)]
+            nests = [self._around(TiledRows(count, extent, columns, height), extent // height, first, between, last)]
         temporaries = list(dict.fromkeys(f.stores[0].buffer for f in fills))
         if not self.is_on_stack:
             temporaries += [b for b in dict.fromkeys(self.scratch.values()) if b.scope == Scope.GLOBAL]
         if extent % height and self.is_on_stack:
-            nests.append(self._around(Rows(count, extent, columns, extent % height), 0, first, between, last))
+            nests.append(self._around(TiledRows(count, extent, columns, extent % height), 0, first, between, last))
         whole = seq([*filled, *nests])
         reason = f"{height} rows of {columns} at a time, {'on the stack' if self.is_on_stack else 'in the cache'}"
         if fills:
             names = dict.fromkeys(f.stores[0].buffer.name for f in fills)
             reason += f", packed {' and '.join(names)}"
-        return Nest(with_workspace(temporaries, whole), reason, tuple(trace))
+        return AttentionNest(with_workspace(temporaries, whole), reason, tuple(trace))
 
     def _same(self, b: Buffer) -> Buffer:
         return self.same.get(b, b)
@@ -279,7 +279,9 @@ class _Attention:
         with step(f"{r.stores[0].buffer.name}: register_tile — {choice.reason}"):
             return _serial(lower_all(tile_reduction(Block.of(r), choice, self.target, serial=True), self.target))
 
-    def _around(self, rows: Rows, tiles: int, first: Reduction, between: Sequence[AnyForm], last: Reduction) -> Stmt:
+    def _around(
+        self, rows: TiledRows, tiles: int, first: Reduction, between: Sequence[AnyForm], last: Reduction
+    ) -> Stmt:
         """The loops over heads and so many tiles; without tiles, over the rows at the end. Threads share both, unless the memory
         of tiles is that of a part: then the last tile may overlap the one before."""
         self.rows = rows

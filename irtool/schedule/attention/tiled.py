@@ -40,7 +40,7 @@ def is_product(form: AnyForm) -> bool:
 
 
 @dataclass
-class Rows:
+class TiledRows:
     """The rows of a tile: `height` of them, from `first` on, of the `extent` rows of one of `count` products beside each other.
 
     `number` is the variable of the product; all have `columns` columns.
@@ -84,7 +84,7 @@ Place = Callable[[Buffer, Expr, Expr | None], tuple[Buffer, tuple[Expr, ...]]]
 class Tiler:
     """Stages over all rows as stages over those of a tile. `inner`: the buffers between the products, which `place` finds in the tile."""
 
-    def __init__(self, rows: Rows, inner: set[Buffer], place: Place) -> None:
+    def __init__(self, rows: TiledRows, inner: set[Buffer], place: Place) -> None:
         self.rows = rows
         self.inner = inner
         self.place = place

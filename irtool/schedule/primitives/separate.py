@@ -10,7 +10,7 @@ from ...tir.stmt import Buffer, Scope
 from ..block import Block, Level, Pending
 from ..forms import Form, Reduction
 from ..guards import take_guards
-from ..windows import Windows, find_windows
+from ..windows import ReducedWindows, find_windows
 from .base import primitive
 
 _STACK = 1 << 18
@@ -50,7 +50,7 @@ def separate(b: Block[Form], along: Var | str, lanes: int, name: str = "rows") -
     return replace(b.with_guards(), pending=Pending(name, place))
 
 
-def _placed(b: Block[Reduction], depth: int, w: Windows, lanes: int, name: str) -> Block[Reduction]:
+def _placed(b: Block[Reduction], depth: int, w: ReducedWindows, lanes: int, name: str) -> Block[Reduction]:
     around, inside = b.loops[:depth], b.loops[depth:]
     same = len(b.inner) == len(w.reduction.inner) and all(x is y for (x, _), (y, _) in zip(b.inner, w.reduction.inner))
     if not same or not any(w.along is x for x, _ in inside):

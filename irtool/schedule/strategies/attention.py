@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ...tir.stmt import Stmt
 from ..attention.form import Attention
-from ..attention.nest import Nest, heights_of, lower_attention
+from ..attention.nest import AttentionNest, heights_of, lower_attention
 from ..attention.tiled import NotRows
 from ..primitives import remark
 from .base import Candidate, Stage, Strategy, strategy
@@ -24,7 +24,7 @@ class TiledAttention(Strategy):
         form = stage.form
         if not isinstance(form, Attention):
             return
-        own = Nest(form.body, form.reason, form.trace)
+        own = AttentionNest(form.body, form.reason, form.trace)
         try:
             found = heights_of(form.chain, stage.target)
         except NotRows:  # the nest for another processor is better than plain loops
@@ -40,7 +40,7 @@ class TiledAttention(Strategy):
             yield Candidate(cycles, nest.reason, nest, _label(height))
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
-        nest: Nest = candidate.plan
+        nest: AttentionNest = candidate.plan
         for line in nest.trace:
             remark(line)
         return nest.body

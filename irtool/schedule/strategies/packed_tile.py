@@ -30,7 +30,7 @@ from ..packing import Limits, Packing, find_limits
 from ..primitives import compute_at, pack, part
 from ..tile_choice import TileChoice, other_tiles
 from .base import Candidate, Stage, Strategy, strategy
-from .parts import Band, bands, cut_band, explained, reuse, schedule_band, share, tiles
+from .parts import StepBand, bands, cut_band, explained, reuse, schedule_band, share, tiles
 from .row_reduction import is_preferred
 
 
@@ -101,7 +101,7 @@ def _other_cuts(plan: PackingPlan) -> list[tuple[Var, int]]:
     return [(loop, n) for n in sizes if 0 < n != size and plan.nbytes((loop, n)) <= plan.target.packed_bytes]
 
 
-def _packed(stage: Stage, plan: PackingPlan, band: Band | None) -> Block[Reduction]:
+def _packed(stage: Stage, plan: PackingPlan, band: StepBand | None) -> Block[Reduction]:
     """One band of a reduction, which reads a copy."""
     assert stage.padded is not None
     scope = plan.scope(band)
@@ -165,11 +165,11 @@ class PackingPlan:
         """Elements of a vector of accumulators."""
         return self.target.lanes_of(self.r.acc.dtype)
 
-    def bands(self) -> list[Band | None]:
+    def bands(self) -> list[StepBand | None]:
         """The parts of the loop that is cut; a single one, of everything, if none is."""
         return [*bands(self.cut[0], dict(self.r.loops)[self.cut[0]], self.cut[1])] if self.cut is not None else [None]
 
-    def scope(self, band: Band | None) -> Scope:
+    def scope(self, band: StepBand | None) -> Scope:
         """Where the copy of a band lies."""
         nbytes = self.nbytes((band.loop, band.size) if band is not None else None)
         return Scope.LOCAL if nbytes <= self.target.stack_bytes else Scope.GLOBAL

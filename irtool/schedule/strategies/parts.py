@@ -19,7 +19,7 @@ from .tiled_transpose import TiledTranspose
 
 
 @dataclass(frozen=True)
-class Band:
+class StepBand:
     """Some of the steps of a loop: `count` times `size` of them, from `first` on."""
 
     loop: Var
@@ -28,13 +28,13 @@ class Band:
     count: int
 
 
-def bands(loop: Var, extent: int, size: int) -> list[Band]:
+def bands(loop: Var, extent: int, size: int) -> list[StepBand]:
     """A loop in bands of the same size, and one of what is left over."""
-    found = [Band(loop, 0, size, extent // size)]
-    return [*found, Band(loop, extent // size * size, extent % size, 1)] if extent % size else found
+    found = [StepBand(loop, 0, size, extent // size)]
+    return [*found, StepBand(loop, extent // size * size, extent % size, 1)] if extent % size else found
 
 
-def cut_band(b: Block[Reduction], band: Band | None, outside: Sequence[Var]) -> tuple[Block[Reduction], int]:
+def cut_band(b: Block[Reduction], band: StepBand | None, outside: Sequence[Var]) -> tuple[Block[Reduction], int]:
     """A band's loops: some axes outside, then the loop over bands, if there are several, then the other axes. Says also how many
     loops are outside, bands included."""
     around = dict.fromkeys(outside)

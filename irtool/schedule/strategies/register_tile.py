@@ -40,7 +40,7 @@ from ..tile_choice import TileChoice, decided, is_padded, other_tiles
 from ..tile_stores import is_transposed
 from .base import Candidate, Stage, Strategy, strategy
 from .cold_operands import prefetch_next
-from .row_bands import Rows, in_bands
+from .row_bands import RowSegment, in_bands
 
 Segment = tuple[int, int, int, int]
 """A part of the vector axis: its first element, tiles, vectors of a tile, lanes of a vector."""
@@ -95,7 +95,7 @@ def tile_reduction(
     most = max(row_segments, key=lambda rows: rows.count)
     largest = max(product(segments, row_segments), key=lambda x: x[0][1] * x[1].bands * x[1].count)
 
-    def tiled(b: Block[Reduction], segment: Segment, rows: Rows) -> Block[Reduction]:
+    def tiled(b: Block[Reduction], segment: Segment, rows: RowSegment) -> Block[Reduction]:
         b = _tile(b, p, segment, rows)
         if finish is None:
             b = prefetch_next(b, v, target) if rows is most else b
@@ -117,7 +117,7 @@ def tile_reduction(
     return parts
 
 
-def _tile(b: Block[Reduction], p: TileChoice, segment: Segment, rows: Rows) -> Block[Reduction]:
+def _tile(b: Block[Reduction], p: TileChoice, segment: Segment, rows: RowSegment) -> Block[Reduction]:
     """The loops of one part of the rows; those of the columns are split."""
     r = b.form
     v, x = r.loops[p.vector][0], r.loops[p.row][0] if p.row is not None else None
@@ -185,21 +185,21 @@ def _vector_segments(r: Reduction, p: TileChoice) -> list[Segment]:
     return segments
 
 
-def _row_segments(r: Reduction, p: TileChoice) -> list[Rows]:
+def _row_segments(r: Reduction, p: TileChoice) -> list[RowSegment]:
     """The row loop in parts, so that guards hold throughout or are those of a single
     tile."""
     if p.row is None:
-        return [Rows(0, 1, 1)]
+        return [RowSegment(0, 1, 1)]
     x, n = r.loops[p.row]
     size = min(p.tile.rows, n)
     first, last = free_range(simplifier(r.loops, r.inner), list(r.guards), x, n)
-    found: list[Rows] = []
+    found: list[RowSegment] = []
     at = 0
     while at < n:
         count, steps = 1, min(size, n - at)
         if at >= first and at + steps - 1 <= last:
             count = max(1, (last + 1 - at) // steps)
-        found.append(Rows(at, count, steps))
+        found.append(RowSegment(at, count, steps))
         at += count * steps
     return found
 

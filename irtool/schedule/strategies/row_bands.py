@@ -21,7 +21,7 @@ from ..tile_choice import TileChoice
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowSegment:
     """A part of the row loop, from its step `first`: `bands` times `count` tiles of `steps`."""
 
     first: int
@@ -35,7 +35,9 @@ class Rows:
         return self.first + self.bands * self.count * self.steps
 
 
-def in_bands(r: Reduction, p: TileChoice, parts: Sequence[Rows], passes: int, target: VectorTarget) -> list[Rows]:
+def in_bands(
+    r: Reduction, p: TileChoice, parts: Sequence[RowSegment], passes: int, target: VectorTarget
+) -> list[RowSegment]:
     """The parts of the row loop, the largest in bands where that reads less. `passes`: steps of the loop over the columns."""
     operands = _operands(r, p)
     if operands is None or passes < 2:
@@ -49,7 +51,7 @@ def in_bands(r: Reduction, p: TileChoice, parts: Sequence[Rows], passes: int, ta
     count = -(-largest.count // bands)
     whole, rest = divmod(largest.count, count)
     made = [replace(largest, count=count, bands=whole)]
-    made += [Rows(made[0].end, rest, largest.steps)] if rest else []
+    made += [RowSegment(made[0].end, rest, largest.steps)] if rest else []
     return [y for x in parts for y in (made if x is largest else [x])]
 
 

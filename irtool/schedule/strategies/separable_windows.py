@@ -23,9 +23,9 @@ from ..block import Block
 from ..forms import Loop, Reduction
 from ..nest import lower_all
 from ..primitives import compute_at, part, separate
-from ..windows import Windows, find_windows, uneven
+from ..windows import ReducedWindows, find_windows, uneven
 from .base import Candidate, Stage, Strategy, strategy
-from .parts import Band, bands, cut_band, explained, schedule_band, share, tiles
+from .parts import StepBand, bands, cut_band, explained, schedule_band, share, tiles
 from .row_reduction import is_preferred
 
 
@@ -60,11 +60,11 @@ class WindowPlan:
 
     along: Var
     lanes: int
-    bands: tuple[Band, ...]
+    bands: tuple[StepBand, ...]
     outside: tuple[Var, ...]
 
 
-def _separated(stage: Stage, plan: WindowPlan, band: Band) -> Block[Reduction]:
+def _separated(stage: Stage, plan: WindowPlan, band: StepBand) -> Block[Reduction]:
     """One band of a reduction, which reads rows that are combined."""
     assert stage.windows is not None
     b, around = cut_band(Block.of(stage.windows), band, plan.outside)
@@ -90,7 +90,7 @@ def _choose_bands(stage: Stage) -> WindowPlan | None:
     return None
 
 
-def _row(w: Windows, simplify: Simplifier) -> Loop | None:
+def _row(w: ReducedWindows, simplify: Simplifier) -> Loop | None:
     """The innermost loop over results along which windows move too; None if there is none, or a loop moves nothing."""
     r = w.reduction
     terms = [simplify.linear(i)[0] for i in w.operand.indices]

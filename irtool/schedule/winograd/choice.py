@@ -45,7 +45,7 @@ _GAIN = 0.9
 
 
 @dataclass(frozen=True)
-class Choice:
+class TilingChoice:
     """A plan, its cost in cycles for each update of the convolution as it was written, and the reason for it."""
 
     tiling: Tiling
@@ -53,7 +53,7 @@ class Choice:
     reason: str
 
 
-def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Choice | None:
+def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> TilingChoice | None:
     """How to transform a convolution; None where it stays as it is, for the sake of speed or of the target's `winograd`. `wanted` is
     the label of the plan to take, if there is such a plan, whatever it costs."""
     free = target.winograd == "auto"
@@ -79,7 +79,7 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Cho
     m = tiling.size
     where = f"{tiling.tiles} of {tiling.count} tiles at a time, {tiling.filters} channels"
     reason = f"F({m} x {m}, {TAPS} x {TAPS}), {where}, {cycles / direct:.2f} of the estimated cycles without"
-    return Choice(tiling, cycles / c.updates, reason)
+    return TilingChoice(tiling, cycles / c.updates, reason)
 
 
 def refit(t: Tiling, c: Convolution, target: VectorTarget) -> list[tuple[Tiling, float]]:

@@ -15,7 +15,7 @@ TAPS = 3
 
 
 @dataclass(frozen=True)
-class Axis:
+class SpatialAxis:
     """A spatial axis: result `of` (so many) sums the elements `of + shift` to `of + shift + 2` of the data, of which those from
     `first` to `last` exist; the others are zeros."""
 
@@ -47,8 +47,8 @@ class Convolution:
     image: tuple[Var, int] | None
     filters: tuple[Var, int]
     channel: tuple[Var, int]
-    rows: Axis
-    columns: Axis
+    rows: SpatialAxis
+    columns: SpatialAxis
     weights: Buffer
     order: tuple[int, int, int, int]
 
@@ -100,7 +100,7 @@ def _matched(r: Reduction, data: Load, weights: Load) -> Convolution | None:
     taps = [v for v, n in r.inner if n == TAPS]
     extents: dict[Expr, int] = dict((*r.loops, *r.inner))
     simplify = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
-    spatial: list[tuple[Axis, Var, int]] = []
+    spatial: list[tuple[SpatialAxis, Var, int]] = []
     rest: list[Var] = []
     for place, i in enumerate(data.indices):
         terms, shift = simplify.linear(i)
@@ -113,7 +113,7 @@ def _matched(r: Reduction, data: Load, weights: Load) -> Convolution | None:
             (y,) = (v for v in terms if v is not moving[0])
             if not isinstance(y, Var) or not any(y is v for v, _ in r.loops):
                 return None
-            axis = Axis(y, extents[y], int(shift), 0, data.source.shape[place] - 1)
+            axis = SpatialAxis(y, extents[y], int(shift), 0, data.source.shape[place] - 1)
             spatial.append((axis, moving[0], place))
         else:
             return None
@@ -166,7 +166,7 @@ def _opened(c: Convolution, forms: Sequence[AnyForm], at: int) -> Convolution:
         conditions, value = _conjuncts(value.cond), value.then
     if not isinstance(value, Load) or not isinstance(value.source, Buffer) or value.source.dtype != "float32":
         return c
-    axes: list[Axis] = []
+    axes: list[SpatialAxis] = []
     place: dict[Expr, Expr] = {}
     for i, own in zip(store.indices, c.data.indices):
         if isinstance(i, Var):
@@ -191,7 +191,7 @@ def _opened(c: Convolution, forms: Sequence[AnyForm], at: int) -> Convolution:
     return replace(c, copy=1, data=Load(value.source, tuple(indices)), rows=rows, columns=columns)
 
 
-def _unpadded(axis: Axis, v: Var, value: Load, conditions: Sequence[Expr]) -> Axis | None:
+def _unpadded(axis: SpatialAxis, v: Var, value: Load, conditions: Sequence[Expr]) -> SpatialAxis | None:
     """The axis in what is copied, whose element `v + c` is at `v` in the copy; None where that, or what exists, is not so."""
     simplify = Simplifier({})
     moving = [n for n, i in enumerate(value.indices) if depends(i, v)]
@@ -207,7 +207,7 @@ def _unpadded(axis: Axis, v: Var, value: Load, conditions: Sequence[Expr]) -> Ax
             return None
         first, last = max(first, limit[0]), min(last, limit[1])
     moved = int(offset)
-    return Axis(axis.of, axis.extent, axis.shift + moved, first + moved, last + moved)
+    return SpatialAxis(axis.of, axis.extent, axis.shift + moved, first + moved, last + moved)
 
 
 _FAR = 1 << 40

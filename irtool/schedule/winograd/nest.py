@@ -34,7 +34,7 @@ from ..nest import lower_all
 from ..primitives import prefetch, step
 from ..strategies.register_tile import tile_reduction
 from ..tile_choice import choose_register_tile
-from .convolution import Axis, Convolution
+from .convolution import Convolution, SpatialAxis
 from .cook_toom import transforms
 from .registers import Registers, over_lanes, transformed
 from .tiling import Tiling
@@ -159,7 +159,7 @@ class _Nest:
             made = If(all_of(free), made, Allocate(patch, seq([copied, border])))
         return For(group, c.channel[1] // lanes, made)
 
-    def _free(self, axis: Axis, place: Expr, tiles: int) -> list[Expr]:
+    def _free(self, axis: SpatialAxis, place: Expr, tiles: int) -> list[Expr]:
         """Conditions under which a window has all its elements."""
         low = axis.shift
         high = (tiles - 1) * self.tiling.size + axis.shift + self.tiling.window - 1
@@ -289,7 +289,7 @@ class _Nest:
         )
         return For(group, t.filters // lanes, Allocate(half, Allocate(shared.buffer, made)))
 
-    def _where(self, axis: Axis, place: Expr, tiles: int, step: int, body: Stmt) -> Stmt:
+    def _where(self, axis: SpatialAxis, place: Expr, tiles: int, step: int, body: Stmt) -> Stmt:
         """The statements, where there is a result: without a condition if the last tile has one at that step."""
         if (tiles - 1) * self.tiling.size + step < axis.extent:
             return body
@@ -308,6 +308,6 @@ class _Nest:
         return seq([Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in c.form.stores])
 
 
-def _exists(axis: Axis, place: Expr, at: Expr) -> list[Expr]:
+def _exists(axis: SpatialAxis, place: Expr, at: Expr) -> list[Expr]:
     """Conditions under which an element of the data exists along an axis."""
     return [less(axis.first - 1, at), less(at, axis.last + 1)]

@@ -12,7 +12,7 @@ from ...tir.vector_target import VectorTarget
 from ..primitives import tracing
 from ..script import entry_for
 from ..strategies.base import Stage
-from .choice import Choice, choose_tiling
+from .choice import TilingChoice, choose_tiling
 from .convolution import Convolution, find_convolution
 from .form import TransformedTiles
 from .nest import lower_tiles
@@ -37,7 +37,7 @@ def transform_convolutions(program: Program, target: VectorTarget) -> None:
     program.constants = [*program.constants, *made.values()]
 
 
-def _found(k: Kernel, runs: list[RunKernel], target: VectorTarget) -> tuple[int, Convolution, Choice] | None:
+def _found(k: Kernel, runs: list[RunKernel], target: VectorTarget) -> tuple[int, Convolution, TilingChoice] | None:
     """The number of a stage, what it computes, and how it is done; None if there is none. Weights that are infinite or NaN make
     that of the results which they are multiplied for: these are left alone."""
     constant = [
@@ -66,7 +66,7 @@ def _replaced(
     k: Kernel,
     at: int,
     c: Convolution,
-    choice: Choice,
+    choice: TilingChoice,
     runs: list[RunKernel],
     target: VectorTarget,
     made: dict[tuple[Any, ...], Slot],

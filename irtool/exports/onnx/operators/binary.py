@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ..dtypes import is_float, is_unsigned
 from ..form import Form, decomposed, form, row
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 from .unary import floor_divided, truncated
 
 
@@ -25,7 +25,7 @@ class Arithmetic(Form):
     def becomes(self) -> str:
         return f"`{self.node}`"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         a, b = s.inputs
         if a.dtype == "bool":
             return s.cast(s.node(self.node, s.cast(a, "int32"), s.cast(b, "int32")), "bool")
@@ -48,7 +48,7 @@ class Comparison(Arithmetic):
     def becomes(self) -> str:
         return f"`{self.node}`, `Not`" if self.negated else f"`{self.node}`"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         made = s.compare(self.node, *s.inputs)
         return s.node("Not", made) if self.negated else made
 
@@ -64,7 +64,7 @@ row(Comparison("Equal", negated=True), "not_equal")
 class Logical(Arithmetic):
     """The node of the same meaning on truth values."""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         a, b = (s.cast(v, "bool") for v in s.inputs)
         return s.cast(s.node(self.node, a, b), s.out.dtype)
 
@@ -81,7 +81,7 @@ class Bitwise(Arithmetic):
     def becomes(self) -> str:
         return f"`Bitwise{self.node}`; `{self.node}` of truth values"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         a, b = s.inputs
         return s.node(self.node if a.dtype == "bool" else f"Bitwise{self.node}", a, b)
 
@@ -91,13 +91,13 @@ for _name, _node in {"bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "X
 
 
 @decomposed("`Mul` by a power of two, which `BitShift` makes, in `int64`", "left_shift")
-def left_shift(s: Site) -> Value:
+def left_shift(s: OnnxSite) -> Value:
     a, b = s.inputs
     return s.cast(s.mul(s.cast(a, "int64"), _power_of_two(s, b)), a.dtype)
 
 
 @decomposed("`BitShift` of unsigned integers, else division by a power of two, rounded down", "right_shift")
-def right_shift(s: Site) -> Value:
+def right_shift(s: OnnxSite) -> Value:
     a, b = s.inputs
     if is_unsigned(a.dtype):
         shifted = s.node("BitShift", s.cast(a, "uint64"), s.cast(b, "uint64"), direction="RIGHT")
@@ -105,12 +105,12 @@ def right_shift(s: Site) -> Value:
     return s.cast(floor_divided(s, s.cast(a, "int64"), _power_of_two(s, b)), a.dtype)
 
 
-def _power_of_two(s: Site, exponent: Value) -> Value:
+def _power_of_two(s: OnnxSite, exponent: Value) -> Value:
     one = s.constant(1, "uint64")
     return s.cast(s.node("BitShift", one, s.cast(exponent, "uint64"), direction="LEFT"), "int64")
 
 
-def on_divisors(s: Site, divide: Callable[[Value, Value], Value]) -> Value:
+def on_divisors(s: OnnxSite, divide: Callable[[Value, Value], Value]) -> Value:
     """A division of integers: Relay gives 0 where the divisor is 0, and the runtimes of ONNX refuse that."""
     a, b = s.inputs
     known = s.constants.arrays.get(b.name)
@@ -128,12 +128,12 @@ class Divide(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         a, b = s.inputs
         return s.div(a, b) if is_float(a.dtype) else on_divisors(s, s.div)
 
 
-def _floor_div(s: Site) -> Value:
+def _floor_div(s: OnnxSite) -> Value:
     a, b = s.inputs
     if is_float(a.dtype):
         return s.node("Floor", s.div(a, b))
@@ -146,12 +146,12 @@ def _floor_div(s: Site) -> Value:
 
 
 @decomposed("`Div`, `Floor`; of integers `Mod`, `Sub`, `Div`", "floor_divide")
-def floor_divide(s: Site) -> Value:
+def floor_divide(s: OnnxSite) -> Value:
     return _floor_div(s)
 
 
 @decomposed("`Mod` of integers, `Div`, `Floor`, `Mul`, `Sub` of floating point", "floor_mod")
-def floor_mod(s: Site) -> Value:
+def floor_mod(s: OnnxSite) -> Value:
     a, b = s.inputs
     if is_float(a.dtype):
         return s.sub(a, s.mul(s.node("Floor", s.div(a, b)), b))
@@ -159,7 +159,7 @@ def floor_mod(s: Site) -> Value:
 
 
 @decomposed("`Div`; of floating point rounded towards zero", "trunc_divide")
-def trunc_divide(s: Site) -> Value:
+def trunc_divide(s: OnnxSite) -> Value:
     a, b = s.inputs
     return truncated(s, s.div(a, b)) if is_float(a.dtype) else on_divisors(s, s.div)
 
@@ -171,7 +171,7 @@ class Mod(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         a, b = s.inputs
         if is_float(a.dtype):
             return s.node("Mod", a, b, fmod=1)
@@ -185,7 +185,7 @@ class Where(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         condition, a, b = s.inputs
         return s.where(s.cast(condition, "bool"), a, b)
 
@@ -197,7 +197,7 @@ class BiasAdd(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, bias = s.inputs
         return s.add(x, along(s, bias, s.axes(0, [s.attrs.axis])[0], len(s.tensor(0).shape)))
 
@@ -209,7 +209,7 @@ class PRelu(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, alpha = s.inputs
         return s.node("PRelu", x, along(s, alpha, s.axes(0, [s.attrs.axis])[0], len(s.tensor(0).shape)))
 

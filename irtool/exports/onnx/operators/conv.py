@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 from ....ir import Expr, TensorType
 from ....ops.base import call
 from ....passes.constants import scalar_constant
-from ....passes.legalization.rule import Site as RelaySite
+from ....passes.legalization.rule import LegalizationSite
 from ..dtypes import is_float
 from ..form import Expansion, form
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 
 PLAIN = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}
 """Layouts of data and weights by the number of spatial axes."""
@@ -34,7 +34,7 @@ def attributes(at: Any, **changes: Any) -> dict[str, Any]:
     return {**{f.name: getattr(at, f.name) for f in fields(at)}, **changes}
 
 
-def in_plain_layout(s: RelaySite, kernel: str, name: str = "") -> Expr | None:
+def in_plain_layout(s: LegalizationSite, kernel: str, name: str = "") -> Expr | None:
     """A convolution between rearrangements, or None if its layouts are plain. `kernel` is the plain layout of weights."""
     at = s.attrs
     data = PLAIN[spatial_rank(at.data_layout)][0]
@@ -75,10 +75,10 @@ class Conv(Expansion):
 
     direct: ClassVar[bool] = True
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         return in_plain_layout(s, PLAIN[spatial_rank(s.attrs.data_layout)][1])
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, w = s.inputs
         at, rank = s.attrs, len(s.tensor(0).shape) - 2
         channels, depth = s.known(s.out, 1), s.known(s.tensor(0), 1) // int(at.groups)
@@ -99,7 +99,9 @@ class Conv(Expansion):
         return _by_taps(s, x, w, shared)
 
 
-def convolved_integers(s: Site, x: Value, w: Value, x_zero: Value | None, w_zero: Value | None, shared: Any) -> Value:
+def convolved_integers(
+    s: OnnxSite, x: Value, w: Value, x_zero: Value | None, w_zero: Value | None, shared: Any
+) -> Value:
     """`ConvInteger`: exact sums of 8-bit products. ONNX Runtime has it for unsigned data, which is 128 more."""
     if x.dtype == "int8":
         x = s.cast(s.add(s.cast(x, "int32"), s.constant(128, "int32")), "uint8")
@@ -108,7 +110,7 @@ def convolved_integers(s: Site, x: Value, w: Value, x_zero: Value | None, w_zero
     return s.node("ConvInteger", x, w, x_zero, w_zero, dtype="int32", **shared)
 
 
-def _by_taps(s: Site, x: Value, w: Value, shared: dict[str, Any]) -> Value:
+def _by_taps(s: OnnxSite, x: Value, w: Value, shared: dict[str, Any]) -> Value:
     """The sum over the taps of products of shifted data with the weights of the tap."""
     import itertools
 
@@ -145,7 +147,7 @@ class ConvTranspose(Expansion):
 
     direct: ClassVar[bool] = True
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         at = s.attrs
         rank = spatial_rank(at.data_layout)
         data = PLAIN[rank][0]
@@ -164,7 +166,7 @@ class ConvTranspose(Expansion):
         )
         return relayout(made, data, out)
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, w = s.inputs
         at, rank = s.attrs, len(s.tensor(0).shape) - 2
         if not is_float(s.out.dtype):
@@ -182,7 +184,7 @@ class ConvTranspose(Expansion):
         )
 
 
-def _as_convolution(s: RelaySite, rank: int, dtype: str) -> Expr:
+def _as_convolution(s: LegalizationSite, rank: int, dtype: str) -> Expr:
     """A transposed convolution as one of the data with gaps, with the weights turned round."""
     at = s.attrs
     x, w = s.args
@@ -230,7 +232,7 @@ def _as_convolution(s: RelaySite, rank: int, dtype: str) -> Expr:
 class BlockedConv(Expansion):
     """`nn.conv2d` on plain layouts, `Reshape` and `Transpose` around it"""
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         at = s.attrs
         kernel = at.kernel_layout
         weight = s.types[1]

@@ -9,7 +9,7 @@ from ....ops.image.resize import spatial_axes
 from ....ops.nn.upsampling import upsampling3d_method, upsampling_method
 from ..form import Form, decomposed, form
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 from .image import _COORDINATES, _MODES, _ROUNDINGS
 
 
@@ -21,7 +21,7 @@ class Reshape(Form):
     direct: ClassVar[bool] = True
     differs: ClassVar[str] = "the codes -2 and -4, which change the number of axes, are refused while running"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, shape = s.inputs
         codes = s.cast(shape, "int64")
         count, rank = s.known(s.tensor(1), 0), len(s.tensor(0).shape)
@@ -53,7 +53,7 @@ class BroadcastTo(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         return s.node("Expand", s.inputs[0], s.cast(s.inputs[1], "int64"))
 
 
@@ -64,7 +64,7 @@ class Filled(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         *fill, shape = s.inputs
         value = s.cast(fill[0], s.out.dtype) if fill else s.constant(int(s.attrs.name == "dyn.ones"), s.out.dtype)
         return s.node("Expand", value, s.cast(shape, "int64"))
@@ -77,7 +77,7 @@ class Tile(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, reps = s.inputs
         rank, count = len(s.tensor(0).shape), len(s.out.shape)
         given = s.dims(1)[0]
@@ -93,7 +93,7 @@ class Axes(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, axes = s.inputs
         if s.attrs.name == "dyn.squeeze":
             return s.node("Squeeze", x, s.cast(axes, "int64"))
@@ -114,7 +114,7 @@ class StridedSlice(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, begin, end, strides, *_ = (s.cast(v, "int64") if i else v for i, v in enumerate(s.inputs))
         if s.attrs.slice_mode != "end":
             s.refuse("Slice takes ends, not sizes")
@@ -132,7 +132,7 @@ class TopK(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, k = s.inputs
         at = s.attrs
         axis = s.axes(0, [at.axis])[0]
@@ -164,7 +164,7 @@ class Pad(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, widths, fill = s.inputs
         pads = s.reshape(s.transpose(s.cast(widths, "int64"), [1, 0]), [-1])
         mode = s.attrs.pad_mode
@@ -172,7 +172,7 @@ class Pad(Form):
 
 
 @decomposed("`Equal` with a `Range` up to the depth, `Where`", "dyn.one_hot")
-def one_hot(s: Site) -> Value:
+def one_hot(s: OnnxSite) -> Value:
     index, on, off, depth = s.inputs
     at, rank = s.attrs, len(s.tensor(0).shape)
     axis = at.axis % (rank + 1)
@@ -184,7 +184,7 @@ def one_hot(s: Site) -> Value:
 
 
 @decomposed("`Expand` of the default, `ScatterND`", "dyn.sparse_to_dense", "sparse_to_dense")
-def sparse_to_dense(s: Site) -> Value:
+def sparse_to_dense(s: OnnxSite) -> Value:
     places, values, default, *shape = s.inputs
     extents = s.cast(shape[0], "int64") if shape else s.ints(*s.static(s.out))
     base = s.node("Expand", s.reshape(s.cast(default, values.dtype), []), extents)
@@ -205,7 +205,7 @@ class Resize(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         at, x = s.attrs, s.inputs[0]
         from ....ops.image.resample import Method
 

@@ -13,7 +13,7 @@ from ....ops.image.resize import spatial_axes
 from ....ops.nn.upsampling import upsampling3d_method, upsampling_method
 from ..form import Form, decomposed, form
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 
 _MODES = {"nearest_neighbor": "nearest", "linear": "linear", "cubic": "cubic"}
 _ROUNDINGS = {
@@ -33,7 +33,7 @@ class Resize(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         at, name = s.attrs, s.attrs.name
         rank = {"1d": 1, "3d": 3}.get(name[-2:], 2)
@@ -65,7 +65,7 @@ class Resize(Form):
         return rank == 2 or method.name != "cubic"
 
 
-def _resized(s: Site, x: Value, axes: Sequence[int], size: Sequence[int], method: Method) -> Value:
+def _resized(s: OnnxSite, x: Value, axes: Sequence[int], size: Sequence[int], method: Method) -> Value:
     if s.tensor(0).is_static:
         sizes = s.ints(*(size[list(axes).index(a)] if a in axes else d for a, d in enumerate(s.dims(0))))
     else:
@@ -87,7 +87,7 @@ def _resized(s: Site, x: Value, axes: Sequence[int], size: Sequence[int], method
 
 
 def by_taps(
-    s: Site,
+    s: OnnxSite,
     x: Value,
     shape: Sequence[int],
     axes: Sequence[int],
@@ -130,7 +130,7 @@ class GridSample(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, grid = s.inputs
         at, rank = s.attrs, len(s.tensor(0).shape)
         if rank == 5:
@@ -147,7 +147,7 @@ class GridSample(Form):
 
 
 @decomposed("`MatMul` with the constant grid, `Reshape`", "image.affine_grid")
-def affine_grid(s: Site) -> Value:
+def affine_grid(s: OnnxSite) -> Value:
     (x,) = s.inputs
     n, _, h, w = s.static(s.out)
     y, x_ = (np.linspace(-1, 1, k) if k > 1 else np.full(k, -1.0) for k in (h, w))
@@ -158,7 +158,7 @@ def affine_grid(s: Site) -> Value:
 @decomposed(
     "`Gather` of the images, `GridSample` at the points of each box, `Where` for those outside", "image.crop_and_resize"
 )
-def crop_and_resize(s: Site) -> Value:
+def crop_and_resize(s: OnnxSite) -> Value:
     data, boxes, places = s.inputs
     at = s.attrs
     if at.layout not in ("NCHW", "NHWC"):
@@ -193,7 +193,7 @@ def crop_and_resize(s: Site) -> Value:
     return s.cast(s.transpose(made, [0, 2, 3, 1] if last else [0, 1, 2, 3]), s.out.dtype)
 
 
-def _places(s: Site, low: Value, high: Value, extent: int, count: int) -> Value:
+def _places(s: OnnxSite, low: Value, high: Value, extent: int, count: int) -> Value:
     """The positions of the samples of each box along an axis: (boxes, count)."""
     low, high = s.cast(low, "float32"), s.cast(high, "float32")
     wide = s.scalar(extent - 1, low)
@@ -204,7 +204,7 @@ def _places(s: Site, low: Value, high: Value, extent: int, count: int) -> Value:
 
 
 @decomposed("`Pad`, the maximum over the taps of shifted data plus their weight", "image.dilation2d")
-def dilation2d(s: Site) -> Value:
+def dilation2d(s: OnnxSite) -> Value:
     data, weight = s.inputs
     at = s.attrs
     last = at.data_layout == "NHWC"

@@ -10,10 +10,10 @@ from ....deferred import np
 from ..dtypes import is_unsigned
 from ..form import Form, decomposed, form
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 
 
-def in_range(s: Site, index: Value, extent: Any, mode: str = "clip") -> Value:
+def in_range(s: OnnxSite, index: Value, extent: Any, mode: str = "clip") -> Value:
     """Indices along an axis, as `int64` within it."""
     wide = s.cast(index, "int64")
     if isinstance(extent, Value):
@@ -31,7 +31,7 @@ def in_range(s: Site, index: Value, extent: Any, mode: str = "clip") -> Value:
     return s.node("Clip", wide, s.constant(0, "int64"), s.constant(max(int(extent) - 1, 0), "int64"))
 
 
-def extent_of(s: Site, x: Value, extent: Any, axis: int) -> Any:
+def extent_of(s: OnnxSite, x: Value, extent: Any, axis: int) -> Any:
     """An extent: the number if it is known, else the value of it."""
     return int(extent) if isinstance(extent, int) else s.node("Gather", s.shape(x), s.constant(axis, "int64"), axis=0)
 
@@ -43,7 +43,7 @@ class Take(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, index = s.inputs
         at, t = s.attrs, s.tensor(0)
         if at.axis is None:
@@ -84,7 +84,7 @@ class Gather(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, index = s.inputs
         axis = s.axes(0, [s.attrs.axis])[0]
         extent = extent_of(s, x, s.tensor(0).shape[axis], axis)
@@ -98,7 +98,7 @@ class GatherND(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, index = s.inputs
         batch = int(s.attrs.batch_dims)
         count, *others = s.tensor(1).shape
@@ -116,13 +116,13 @@ class GatherND(Form):
         return s.node("GatherND", x, tuples_up_to(s, tuples, last), batch_dims=batch or None)
 
 
-def tuples_up_to(s: Site, tuples: Value, last: Value) -> Value:
+def tuples_up_to(s: OnnxSite, tuples: Value, last: Value) -> Value:
     """Index tuples along the last axis, each number within its extent, of which `last` has the last number."""
     return s.node("Max", s.node("Min", tuples, last), s.constant(0, "int64"))
 
 
 @decomposed("indices broadcast, clipped and joined, `GatherND`", "adv_index")
-def adv_index(s: Site) -> Value:
+def adv_index(s: OnnxSite) -> Value:
     x, *indices = s.inputs[0]
     data, *types = s.type_fields(0)
     shape = np.broadcast_shapes(*(s.static(t) for t in types))
@@ -151,7 +151,7 @@ class Scatter(Form):
     direct: ClassVar[bool] = True
     differs: ClassVar[str] = "an index out of range is refused while running; Relay writes nothing there"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, index, updates = s.inputs
         axis = s.axes(0, [s.attrs.axis])[0]
         if (
@@ -177,7 +177,7 @@ class ScatterND(Form):
     direct: ClassVar[bool] = True
     differs: ClassVar[str] = "an index out of range is refused while running; index tuples without numbers have no form"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, index, updates = s.inputs
         if s.attrs.mode not in _MEETINGS:
             s.refuse(f"ScatterND has no reduction {s.attrs.mode}")
@@ -199,7 +199,7 @@ class Argwhere(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         if not s.tensor(0).shape:
             s.refuse("of a scalar ONNX and Relay give results of different shapes")
@@ -207,7 +207,7 @@ class Argwhere(Form):
 
 
 @decomposed("`Mod` and division by the extents, one row for each, `Concat`", "unravel_index")
-def unravel_index(s: Site) -> Value:
+def unravel_index(s: OnnxSite) -> Value:
     rest, shape = (s.cast(v, "int64") for v in s.inputs)
     rows: list[Value] = []
     for k in reversed(range(s.dims(1)[0])):
@@ -221,7 +221,7 @@ def unravel_index(s: Site) -> Value:
 
 
 @decomposed("`GreaterOrEqual` of constant steps, `Where`", "sequence_mask")
-def sequence_mask(s: Site) -> Value:
+def sequence_mask(s: OnnxSite) -> Value:
     x, length = s.inputs
     axis, rank = s.axes(0, [s.attrs.axis])[0], len(s.tensor(0).shape)
     count = s.dims(0)[axis]
@@ -234,7 +234,7 @@ def sequence_mask(s: Site) -> Value:
 
 
 @decomposed("`ScatterND` of the elements of the diagonals at constant places", "matrix_set_diag")
-def matrix_set_diag(s: Site) -> Value:
+def matrix_set_diag(s: OnnxSite) -> Value:
     x, diagonal = s.inputs
     at = s.attrs
     *lead, rows, columns = s.dims(0)
@@ -256,7 +256,7 @@ def matrix_set_diag(s: Site) -> Value:
 
 
 @decomposed("`ScatterElements` of positions", "invert_permutation")
-def invert_permutation(s: Site) -> Value:
+def invert_permutation(s: OnnxSite) -> Value:
     (x,) = s.inputs
     count = s.dims(0)[0]
     zeros = s.constant(np.zeros(count), x.dtype)
@@ -264,7 +264,7 @@ def invert_permutation(s: Site) -> Value:
 
 
 @decomposed("`Equal` with constant positions, `Where`: `OneHot` counts indices below 0 from the end", "one_hot")
-def one_hot(s: Site) -> Value:
+def one_hot(s: OnnxSite) -> Value:
     index, on, off = s.inputs
     at, rank = s.attrs, len(s.tensor(0).shape)
     axis = at.place(rank)
@@ -274,7 +274,7 @@ def one_hot(s: Site) -> Value:
     return s.where(hit, on, off)
 
 
-def known_numbers(s: Site, v: Value) -> list[int]:
+def known_numbers(s: OnnxSite, v: Value) -> list[int]:
     """The numbers of a constant. Raises NoForm for a value that is computed."""
     if v.name not in s.constants.arrays:
         s.refuse("its bounds must be constants")
@@ -288,7 +288,7 @@ class StridedSet(Form):
 
     differs: ClassVar[str] = "bounds that are no constants have no form"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, values, *bounds = s.inputs
         shape = s.dims(0)
         begin, end, strides = (known_numbers(s, b) for b in bounds)
@@ -301,7 +301,7 @@ class StridedSet(Form):
 
 
 @decomposed("bisection, as many steps as the length of a row needs: `GatherElements`, `Less`, `Where`", "searchsorted")
-def searchsorted(s: Site) -> Value:
+def searchsorted(s: OnnxSite) -> Value:
     rows, values = s.inputs
     shape, count = s.dims(1), s.dims(0)[-1]
     rank = len(shape)

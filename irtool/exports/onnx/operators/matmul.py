@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from ..dtypes import is_float
 from ..form import Form, form
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 
 
-def product(s: Site, a: Value, b: Value, dtype: str) -> Value:
+def product(s: OnnxSite, a: Value, b: Value, dtype: str) -> Value:
     """`a @ b` in a dtype. 8-bit integers are multiplied exactly."""
     if a.dtype in ("int8", "uint8") and b.dtype in ("int8", "uint8") and dtype == "int32":
         return s.node("MatMulInteger", a, b, dtype="int32")
@@ -19,7 +19,7 @@ def product(s: Site, a: Value, b: Value, dtype: str) -> Value:
     return s.cast(s.node("MatMul", s.cast(a, wide), s.cast(b, wide)), dtype)
 
 
-def swapped(s: Site, index: int) -> Value:
+def swapped(s: OnnxSite, index: int) -> Value:
     """An argument with its last two axes exchanged."""
     rank = len(s.tensor(index).shape)
     return s.transpose(s.inputs[index], [*range(rank - 2), rank - 1, rank - 2])
@@ -32,7 +32,7 @@ class Dense(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, w = s.inputs
         if len(s.tensor(0).shape) == 2 and is_float(x.dtype) and x.dtype == w.dtype == s.out.dtype:
             return s.node("Gemm", x, w, transB=1)
@@ -46,7 +46,7 @@ class MatMul(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         a = swapped(s, 0) if s.attrs.transpose_a else s.inputs[0]
         b = swapped(s, 1) if s.attrs.transpose_b else s.inputs[1]
         return product(s, a, b, s.out.dtype)

@@ -10,7 +10,7 @@ from ....deferred import np
 from ..dtypes import is_float
 from ..form import Form, decomposed, form
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 from .binary import along
 
 
@@ -21,7 +21,7 @@ class Softmax(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         return s.node("Softmax", s.inputs[0], axis=s.axes(0, [s.attrs.axis])[0])
 
 
@@ -32,7 +32,7 @@ class LogSoftmax(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         return s.node("LogSoftmax", s.inputs[0], axis=s.axes(0, [s.attrs.axis])[0])
 
 
@@ -43,7 +43,7 @@ class Dropout(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         return x, s.node("Expand", s.scalar(1, x), s.shape(x))
 
@@ -55,7 +55,7 @@ class BatchNorm(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, gamma, beta, mean, variance = s.inputs
         at, rank = s.attrs, len(s.tensor(0).shape)
         axis = at.axis % rank
@@ -73,7 +73,7 @@ class BatchNorm(Form):
         return s.transpose(made, [order.index(a) for a in range(rank)]), mean, variance
 
 
-def _filled(s: Site, value: int, like: Value) -> Value:
+def _filled(s: OnnxSite, value: int, like: Value) -> Value:
     return s.node("Expand", s.scalar(value, like), s.shape(like))
 
 
@@ -84,7 +84,7 @@ class LayerNorm(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, gamma, beta = s.inputs
         at, rank = s.attrs, len(s.tensor(0).shape)
         axis = at.axis % rank
@@ -102,7 +102,7 @@ class InstanceNorm(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, gamma, beta = s.inputs
         at, rank = s.attrs, len(s.tensor(0).shape)
         axis = at.axis % rank
@@ -119,7 +119,7 @@ class GroupNorm(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, gamma, beta = s.inputs
         at, rank = s.attrs, len(s.tensor(0).shape)
         axis = at.axis % rank
@@ -134,14 +134,14 @@ class GroupNorm(Form):
         return _scaled(s, s.reshape(made, shape), axis, rank)
 
 
-def normalised(s: Site, x: Value, axes: Sequence[int], epsilon: float) -> Value:
+def normalised(s: OnnxSite, x: Value, axes: Sequence[int], epsilon: float) -> Value:
     """`(x - mean) / sqrt(variance + epsilon)`, both over axes."""
     centred = s.sub(x, s.reduce("ReduceMean", x, axes, True))
     variance = s.reduce("ReduceMean", s.mul(centred, centred), axes, True)
     return s.div(centred, s.node("Sqrt", s.add(variance, s.scalar(np.float32(epsilon), x))))
 
 
-def _scaled(s: Site, x: Value, axis: int, rank: int) -> Value:
+def _scaled(s: OnnxSite, x: Value, axis: int, rank: int) -> Value:
     _, gamma, beta = s.inputs
     if s.attrs.scale:
         x = s.mul(x, along(s, gamma, axis, rank))
@@ -149,7 +149,7 @@ def _scaled(s: Site, x: Value, axis: int, rank: int) -> Value:
 
 
 @decomposed("`Mul`, `ReduceSum`, `Max`, `Sqrt`, `Div`: `LpNormalization` has no least divisor", "nn.l2_normalize")
-def l2_normalize(s: Site) -> Value:
+def l2_normalize(s: OnnxSite) -> Value:
     x = s.inputs[0]
     rank = len(s.tensor(0).shape)
     axes = s.axes(0, s.attrs.axis) if s.attrs.axis else list(range(rank))
@@ -165,7 +165,7 @@ class Lrn(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         at, rank = s.attrs, len(s.tensor(0).shape)
         axis = at.axis % rank
@@ -183,18 +183,18 @@ class Lrn(Form):
 
 
 @decomposed("`Log`, `Mul`, `ReduceSum`, `Neg`, `Div`", "nn.cross_entropy")
-def cross_entropy(s: Site) -> Value:
+def cross_entropy(s: OnnxSite) -> Value:
     x, y = s.inputs
     return _entropy(s, s.node("Log", x), y)
 
 
 @decomposed("`Mul`, `ReduceSum`, `Neg`, `Div`", "nn.cross_entropy_with_logits")
-def cross_entropy_with_logits(s: Site) -> Value:
+def cross_entropy_with_logits(s: OnnxSite) -> Value:
     x, y = s.inputs
     return _entropy(s, x, y)
 
 
-def _entropy(s: Site, logarithms: Value, y: Value) -> Value:
+def _entropy(s: OnnxSite, logarithms: Value, y: Value) -> Value:
     total = s.reduce("ReduceSum", s.mul(logarithms, y), [0, 1], False)
     return s.div(s.node("Neg", total), s.scalar(s.dims(0)[0], total))
 
@@ -206,7 +206,7 @@ class NllLoss(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, targets, weights = s.inputs
         at = s.attrs
         if not is_float(x.dtype):

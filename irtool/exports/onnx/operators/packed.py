@@ -12,13 +12,13 @@ from ....ops.nn.conv_gemm import are_transposed
 from ....ops.nn.winograd import transforms_depth
 from ....ops.nn.winograd_transform import matrices
 from ....passes.constants import array_constant, scalar_constant
-from ....passes.legalization.rule import Site as RelaySite
+from ....passes.legalization.rule import LegalizationSite
 from ..form import Absent, Expansion, expanded, form, row
 from .conv import attributes, relayout
 
 
 @expanded("`nn.dense` on the weights, transposed and reshaped", "nn.contrib_dense_pack")
-def dense_pack(s: RelaySite) -> Expr:
+def dense_pack(s: LegalizationSite) -> Expr:
     at: Any = s.attrs
     x, w = s.args
     plain = relayout(w, at.weight_layout, "NC")
@@ -26,7 +26,7 @@ def dense_pack(s: RelaySite) -> Expr:
 
 
 @expanded("`Transpose`, `Pad`, `Reshape` of the weights", "nn.contrib_conv2d_gemm_weight_transform")
-def gemm_weights(s: RelaySite) -> Expr:
+def gemm_weights(s: LegalizationSite) -> Expr:
     height, width, depth, units = s.shape(0)
     n, k, multiple, transposed = s.attrs.tiles(s.tensor(0).dtype)
     inner = height * width * depth
@@ -39,7 +39,7 @@ def gemm_weights(s: RelaySite) -> Expr:
 
 
 @expanded("`nn.conv2d` on the weights, taken out of their tiles", "nn.contrib_conv2d_gemm_without_weight_transform")
-def gemm_convolution(s: RelaySite) -> Expr:
+def gemm_convolution(s: LegalizationSite) -> Expr:
     at: Any = s.attrs
     x, w = s.args
     layout = at.data_layout
@@ -68,7 +68,7 @@ def gemm_convolution(s: RelaySite) -> Expr:
     "nn.contrib_conv2d_winograd_weight_transform",
     "nn.contrib_conv3d_winograd_weight_transform",
 )
-def winograd_weights(s: RelaySite) -> Expr:
+def winograd_weights(s: LegalizationSite) -> Expr:
     shape = s.shape(0)
     w, moved = s.args[0], []
     for axis in range(2, len(shape)):
@@ -100,11 +100,11 @@ class WinogradConvolution(Expansion):
 
     differs: ClassVar[str] = "weights that are the transform of none give another result"
 
-    def expand(self, s: RelaySite) -> Expr:
+    def expand(self, s: LegalizationSite) -> Expr:
         return _winograd_convolution(s)
 
 
-def _winograd_convolution(s: RelaySite) -> Expr:
+def _winograd_convolution(s: LegalizationSite) -> Expr:
     at: Any = s.attrs
     x, w = s.args
     kernel = [int(k) for k in at.kernel_size]

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 from ....deferred import np
 from ....ir import Expr
 from ....ops.base import call
-from ....passes.legalization.rule import Site as RelaySite
+from ....passes.legalization.rule import LegalizationSite
 from ..dtypes import is_float
 from ..form import Expansion, form, row
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 from .conv import PLAIN, attributes, pads_of, relayout, spatial_rank, spread
 
 
-def in_plain_layout(s: RelaySite) -> Expr | None:
+def in_plain_layout(s: LegalizationSite) -> Expr | None:
     """A pool between rearrangements, or None if its layout is plain."""
     at = s.attrs
     plain = PLAIN[spatial_rank(at.layout)][0]
@@ -44,10 +44,10 @@ class Pool(Expansion):
     def becomes(self) -> str:
         return f"`{self.node}`; other layouts: `Transpose` around it"
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         return in_plain_layout(s)
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         at, rank = s.attrs, len(s.tensor(0).shape) - 2
         mean = self.node == "AveragePool"
@@ -74,7 +74,7 @@ class Pool(Expansion):
         )
 
 
-def _reaching(s: Site, pads: list[int], window: list[int], strides: list[int], dilations: list[int]) -> list[int]:
+def _reaching(s: OnnxSite, pads: list[int], window: list[int], strides: list[int], dilations: list[int]) -> list[int]:
     """Padding that is as long as the last window of a result whose extent is rounded up needs it."""
     rank, shape, out = len(window), s.spatial(s.tensor(0)), s.spatial(s.out)
     made = list(pads)
@@ -85,7 +85,7 @@ def _reaching(s: Site, pads: list[int], window: list[int], strides: list[int], d
 
 
 def _by_taps(
-    s: Site, x: Value, window: list[int], strides: list[int], dilations: list[int], pads: list[int], mean: bool
+    s: OnnxSite, x: Value, window: list[int], strides: list[int], dilations: list[int], pads: list[int], mean: bool
 ) -> Value:
     """The maximum or the mean over the taps of shifted data: for integers, and where windows end beyond the padding."""
     import itertools
@@ -135,10 +135,10 @@ class GlobalPool(Expansion):
     def becomes(self) -> str:
         return f"`{self.node}`; other layouts: `Transpose` around it"
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         return in_plain_layout(s)
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         if is_float(x.dtype):
             return s.node(self.node, x)
@@ -156,10 +156,10 @@ row(GlobalPool("GlobalMaxPool"), "nn.global_max_pool2d")
 class AdaptivePool(Expansion):
     """`AveragePool` or `MaxPool` if all windows are alike, else a reduction of each window, axis by axis, and `Concat`"""
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         return in_plain_layout(s)
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         kind = "Average" if "avg" in s.attrs.name else "Max"
         shape, out = s.spatial(s.tensor(0)), s.spatial(s.out)

@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 from ....deferred import np
 from ....ir import Constant, Expr, TensorType
-from ....passes.legalization.rule import QNN_CANONICALIZE, QNN_LEGALIZE, find_rule
-from ....passes.legalization.rule import Site as RelaySite
+from ....passes.legalization.rule import QNN_CANONICALIZE, QNN_LEGALIZE, LegalizationSite, find_rule
 from ..form import Expansion, decomposed, form, row
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 from .binary import along
 from .conv import PLAIN, convolved_integers, in_plain_layout, pads_of, spatial_rank, spread
 from .matmul import swapped
@@ -20,7 +19,7 @@ from .unary import floor_divided
 _BYTES = ("int8", "uint8")
 
 
-def integer_arithmetic(s: RelaySite) -> Expr | None:
+def integer_arithmetic(s: LegalizationSite) -> Expr | None:
     """The call as Relay's passes write it on integers."""
     for rules in (QNN_CANONICALIZE, QNN_LEGALIZE):
         rule = find_rule(rules, s.attrs.name)
@@ -36,7 +35,7 @@ class Canonicalized(Expansion):
 
     differs: ClassVar[str] = "NaN, of the root or logarithm of a negative number, becomes 0 and not the largest integer"
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         return integer_arithmetic(s)
 
 
@@ -52,10 +51,10 @@ row(
 class Quantize(Expansion):
     """`Div`, rounding, `Add`, `Clip`, `Cast`: `QuantizeLinear`, with `--quantized=qdq`, rounds halves to even, Relay away from zero"""
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         return integer_arithmetic(s)
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         scale, zero, axis = _parameters(s)
         return s.node("QuantizeLinear", s.inputs[0], scale, _narrow(s, zero, s.out.dtype), dtype=s.out.dtype, axis=axis)
 
@@ -68,7 +67,7 @@ def _zero(e: Expr, dtype: str) -> bool:
     return bool(info.min <= int(e.data.reshape(-1)[0]) <= info.max)
 
 
-def _fits(s: RelaySite) -> bool:
+def _fits(s: LegalizationSite) -> bool:
     """Whether a product is one of 8-bit integers with zero points of these."""
     data, weight = s.types[:2]
     return (
@@ -83,13 +82,13 @@ def _fits(s: RelaySite) -> bool:
     )
 
 
-def _zeros(s: Site) -> tuple[Value, Value]:
+def _zeros(s: OnnxSite) -> tuple[Value, Value]:
     """The zero points as scalars of the operands' dtypes."""
     x, w, x_zero, w_zero = s.inputs[:4]
     return _narrow(s, x_zero, x.dtype, ()), _narrow(s, w_zero, w.dtype, ())
 
 
-def _narrow(s: Site, zero: Value, dtype: str, shape: tuple[int, ...] | None = None) -> Value:
+def _narrow(s: OnnxSite, zero: Value, dtype: str, shape: tuple[int, ...] | None = None) -> Value:
     """A zero point that is a constant, as one of the data's dtype."""
     data, _ = s.constants.arrays[zero.name]
     return s.constant(data if shape is None else data.reshape(shape), dtype, "zero_point")
@@ -102,12 +101,12 @@ class Conv(Expansion):
 
     direct: ClassVar[bool] = True
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         if not _fits(s):
             return integer_arithmetic(s)
         return in_plain_layout(s, PLAIN[spatial_rank(s.attrs.data_layout)][1])
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, w = s.inputs[:2]
         at = s.attrs
         x_zero, w_zero = _zeros(s)
@@ -128,10 +127,10 @@ class Product(Expansion):
 
     direct: ClassVar[bool] = True
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         return None if _fits(s) else integer_arithmetic(s)
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x_zero, w_zero = _zeros(s)
         if s.attrs.name == "qnn.dense":
             a, b = s.inputs[0], swapped(s, 1)
@@ -148,7 +147,7 @@ class Dequantize(Expansion):
 
     direct: ClassVar[bool] = True
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         data = s.tensor(0)
         zero = s.args[2]
         narrow = data.dtype in _BYTES
@@ -164,14 +163,14 @@ class Dequantize(Expansion):
         )
         return None if exact else integer_arithmetic(s)
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x = s.inputs[0]
         scale, zero, axis = _parameters(s)
         narrow = _narrow(s, zero, x.dtype) if x.dtype in _BYTES else None
         return s.node("DequantizeLinear", x, scale, narrow, dtype="float32", axis=axis)
 
 
-def _parameters(s: Site) -> tuple[Value, Value, int | None]:
+def _parameters(s: OnnxSite) -> tuple[Value, Value, int | None]:
     """Scale and zero point of a call, scalars for all elements or vectors along an axis."""
     _, scale, zero = s.inputs
     rank = len(s.tensor(0).shape)
@@ -183,7 +182,7 @@ def _parameters(s: Site) -> tuple[Value, Value, int | None]:
 
 
 @decomposed("products and shifts in `int64`, halves rounded up", "fixed_point_multiply_per_axis")
-def fixed_point_multiply_per_axis(s: Site) -> Value:
+def fixed_point_multiply_per_axis(s: OnnxSite) -> Value:
     x, multiplier, left, right = s.inputs
     axes, shape = list(s.attrs.axes), [1] * len(s.tensor(0).shape)
     for a in axes:
@@ -201,7 +200,7 @@ def fixed_point_multiply_per_axis(s: Site) -> Value:
     return s.cast(s.where(nothing, s.constant(0, "int64"), shifted), s.out.dtype)
 
 
-def _power(s: Site, exponent: Value) -> Value:
+def _power(s: OnnxSite, exponent: Value) -> Value:
     shifted = s.node("BitShift", s.constant(1, "uint64"), s.cast(exponent, "uint64"), direction="LEFT")
     return s.cast(shifted, "int64")
 
@@ -212,7 +211,7 @@ _CODES = {1: "int8", 2: "uint8", 3: "int32"}
 @decomposed(
     "`Div`, rounding, `Add`, `Clip` in floating point, if the dtype code is a constant", "qnn.simulated_quantize"
 )
-def simulated_quantize(s: Site) -> Value:
+def simulated_quantize(s: OnnxSite) -> Value:
     from .unary import rounded_away
 
     x = s.inputs[0]
@@ -225,13 +224,13 @@ def simulated_quantize(s: Site) -> Value:
 
 
 @decomposed("`Sub`, `Mul`, if the dtype code is a constant", "qnn.simulated_dequantize")
-def simulated_dequantize(s: Site) -> Value:
+def simulated_dequantize(s: OnnxSite) -> Value:
     x = s.inputs[0]
     dtype, scale, zero = _simulated(s)
     return s.mul(s.sub(x, zero), scale) if dtype else x
 
 
-def _simulated(s: Site) -> tuple[str, Value, Value]:
+def _simulated(s: OnnxSite) -> tuple[str, Value, Value]:
     """The dtype that the code stands for, and scale and zero point along the axis, cycled over the channels."""
     from .indexing import known_numbers
 

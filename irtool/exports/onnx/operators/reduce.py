@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from ..dtypes import is_float
 from ..form import Form, decomposed, row
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 
 
-def reduced_axes(s: Site) -> list[int]:
+def reduced_axes(s: OnnxSite) -> list[int]:
     """The axes that a reduction is over, in order."""
     return list(s.attrs.removed(len(s.tensor(0).shape)))
 
@@ -30,7 +30,7 @@ class Reduce(Form):
     def becomes(self) -> str:
         return f"`{self.node}` of the truth values as integers" if self.to_bool else f"`{self.node}`"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x = s.inputs[0]
         if self.to_bool or x.dtype == "bool":
             x = s.cast(s.cast(x, "bool"), "int32")
@@ -53,7 +53,7 @@ class Mean(Form):
     direct: ClassVar[bool] = True
     differs: ClassVar[str] = "truth values have no form"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         axes = reduced_axes(s)
         if is_float(x.dtype):
@@ -81,7 +81,7 @@ class ArgExtreme(Form):
     def becomes(self) -> str:
         return f"`{self.node}`, several axes merged into one"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         axes = reduced_axes(s)
         rank = len(s.tensor(0).shape)
@@ -115,7 +115,7 @@ row(ArgExtreme("ArgMin"), "argmin")
 
 
 @decomposed("`Sub`, `Mul`, `ReduceMean`; with `unbiased` `ReduceSum`, `Div`", "variance")
-def variance(s: Site) -> Value:
+def variance(s: OnnxSite) -> Value:
     x, mean = s.inputs
     axes = reduced_axes(s)
     difference = s.sub(x, mean)
@@ -126,7 +126,7 @@ def variance(s: Site) -> Value:
     return s.div(s.reduce("ReduceSum", square, axes, s.attrs.keepdims), s.cast(fewer, x.dtype))
 
 
-def count_of(s: Site, x: Value, axes: list[int]) -> Value:
+def count_of(s: OnnxSite, x: Value, axes: list[int]) -> Value:
     """How many elements are combined to one, as int64."""
     extents = [s.tensor(0).shape[a] for a in axes]
     known = [int(d) for d in extents if isinstance(d, int)]

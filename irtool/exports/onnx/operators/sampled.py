@@ -8,15 +8,15 @@ from typing import Any
 from ....deferred import np
 from ....ir import Expr
 from ....ops.base import call
-from ....passes.legalization.rule import Site as RelaySite
+from ....passes.legalization.rule import LegalizationSite
 from ..form import Expansion, decomposed, form
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 from .conv import attributes, pads_of, relayout, spread
 
 
 @decomposed("`Pad`, products of the shifted maps, `ReduceSum`, `Concat` over the displacements", "nn.correlation")
-def correlation(s: Site) -> Value:
+def correlation(s: OnnxSite) -> Value:
     at = s.attrs
     pads = pads_of(at.padding, 2)
     _, channels, _, _ = s.dims(0)
@@ -51,7 +51,7 @@ def correlation(s: Site) -> Value:
 class DeformableConv(Expansion):
     """the pixels around each moved tap gathered and weighted, `MatMul`: `DeformConv` treats the border in another way"""
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         at = s.attrs
         out = at.out_layout or at.data_layout
         if at.data_layout == "NCHW" and at.kernel_layout == "OIHW" and out == "NCHW":
@@ -67,7 +67,7 @@ class DeformableConv(Expansion):
         )
         return relayout(made, "NCHW", out)
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, offset, w = s.inputs
         at = s.attrs
         batch, channels, height, width = s.dims(0)
@@ -118,11 +118,11 @@ def _grids(at: Any, kernel: list[int], out: tuple[int, ...]) -> list[Any]:
     return [g.reshape(kernel[0] * kernel[1], out[0] * out[1]) for g in (ys, xs)]
 
 
-def _within(s: Site, v: Value, extent: int) -> Value:
+def _within(s: OnnxSite, v: Value, extent: int) -> Value:
     low = s.compare("GreaterOrEqual", v, s.scalar(0, v))
     return s.node("And", low, s.compare("Less", v, s.scalar(extent, v)))
 
 
-def _share(s: Site, v: Value, pixel: Value) -> Value:
+def _share(s: OnnxSite, v: Value, pixel: Value) -> Value:
     """How much of a pixel a place takes along an axis."""
     return s.sub(s.scalar(1, v), s.node("Abs", s.sub(v, pixel)))

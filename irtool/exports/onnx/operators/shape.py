@@ -9,7 +9,7 @@ from ....deferred import np
 from ....ir import Constant, TensorType
 from ..form import Absent, Form, NoForm, decomposed, form, row
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 from .unary import truncated
 
 
@@ -28,7 +28,7 @@ class Reshape(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x = s.inputs[0]
         name, at = s.attrs.name, s.attrs
         if name == "expand_dims" and not s.out.is_static:
@@ -49,7 +49,7 @@ class Reshape(Form):
             s.refuse("the result is empty, and one of its extents is not known")
         return s.reshape(x, shape)
 
-    def _computed(self, s: Site) -> Value:
+    def _computed(self, s: OnnxSite) -> Value:
         """With TVM's codes: 0 takes over an extent, -1 follows from the others; ONNX has these two as well."""
         codes = [int(c) for c in s.attrs.newshape if isinstance(c, int) and c >= -1]
         rank = len(s.tensor(0).shape)
@@ -65,7 +65,7 @@ class Transpose(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         rank = len(s.tensor(0).shape)
         axes = s.attrs.axes
         order = list(range(rank))[::-1] if not axes else s.axes(0, axes)
@@ -79,7 +79,7 @@ class Concatenate(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         fields = list(s.inputs[0])
         rank = len(s.out.shape)
         return s.node("Concat", *fields, axis=s.attrs.axis % rank)
@@ -90,7 +90,7 @@ class Concatenate(Form):
 class Stack(Form):
     """`Unsqueeze` of each, `Concat`"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         axis = s.attrs.axis % len(s.out.shape)
         return s.node("Concat", *(s.unsqueeze(v, axis) for v in s.inputs[0]), axis=axis)
 
@@ -102,7 +102,7 @@ class Split(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         axis = s.axes(0, [s.attrs.axis])[0]
         parts = s.attrs.indices_or_sections
@@ -134,7 +134,7 @@ class StridedSlice(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         ranges = s.attrs.ranges(len(s.tensor(0).shape))
         starts = [_bound(r.begin) for r in ranges]
         ends = [_bound(r.end) for r in ranges]
@@ -158,7 +158,7 @@ class Reverse(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         return s.slice(s.inputs[0], [-1], [-_LAST], s.axes(0, [s.attrs.axis]), [-1])
 
 
@@ -169,7 +169,7 @@ class ReverseSequence(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, lengths = s.inputs
         time, batch = s.axes(0, [s.attrs.seq_axis, s.attrs.batch_axis])
         rank = len(s.tensor(0).shape)
@@ -191,11 +191,11 @@ class BroadcastTo(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         return s.node("Expand", s.inputs[0], result_shape(s))
 
 
-def result_shape(s: Site) -> Value:
+def result_shape(s: OnnxSite) -> Value:
     """The shape of the result, or that of a second argument which has it."""
     if s.out.is_static:
         return s.ints(*s.static(s.out))
@@ -211,7 +211,7 @@ class Tile(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x = s.inputs[0]
         rank, reps = len(s.tensor(0).shape), [int(r) for r in s.attrs.reps]
         if len(reps) > rank:
@@ -225,7 +225,7 @@ class Tile(Form):
 class Repeat(Form):
     """`Unsqueeze`, `Tile` along the new axis, `Reshape`"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, count = s.inputs[0], int(s.attrs.repeats)
         rank, axis = len(s.tensor(0).shape), 0
         if s.attrs.axis is None:
@@ -248,7 +248,7 @@ class Filled(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         name, dtype = s.attrs.name, s.out.dtype
         if name.startswith("full"):
             fill = s.cast(s.inputs[-1] if name == "full_like" else s.inputs[0], dtype)
@@ -266,7 +266,7 @@ class Filled(Form):
 class CollapseSum(Form):
     """`ReduceSum`, `Reshape`"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x = s.inputs[0]
         data, shape = s.dims(0), s.static(s.out)
         lead = len(data) - len(shape)
@@ -281,7 +281,7 @@ class ShapeOf(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         made = s.cast(s.shape(s.inputs[0]), s.out.dtype)
         return made if s.out.shape else s.reshape(made, [])
 
@@ -293,7 +293,7 @@ class NdarraySize(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         return s.cast(s.node("Size", s.inputs[0], dtype="int64"), s.out.dtype)
 
 
@@ -302,7 +302,7 @@ class NdarraySize(Form):
 class SliceLike(Form):
     """`Slice` up to the extents of the other tensor"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, other = s.inputs
         rank = len(s.tensor(0).shape)
         axes = s.axes(0, s.attrs.axes) if s.attrs.axes else list(range(min(rank, len(s.tensor(1).shape))))
@@ -319,14 +319,14 @@ class SliceLike(Form):
 class LayoutTransform(Form):
     """`Transpose`; with blocked axes `Reshape`, `Transpose`, `Reshape`, with `Pad` or `Slice` where blocks are not full"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         source, target = axes_of(s.attrs.src_layout), axes_of(s.attrs.dst_layout)
         if s.attrs.name == "auto_scheduler_layout_transform":  # all parts of an axis are counted, and stand in order
             return regrouped(s, s.inputs[0], source, target)
         return relayout(s, s.inputs[0], s.tensor(0), source, target)
 
 
-def regrouped(s: Site, x: Value, source: list[tuple[str, int]], target: list[tuple[str, int]]) -> Value:
+def regrouped(s: OnnxSite, x: Value, source: list[tuple[str, int]], target: list[tuple[str, int]]) -> Value:
     """A tensor whose axes are parts of others, in order, in other parts of these."""
     letters = list(dict.fromkeys(a for a, _ in source))
     x = s.transpose(x, [i for w in letters for i, (a, _) in enumerate(source) if a == w])
@@ -347,7 +347,7 @@ def axes_of(layout: str) -> list[tuple[str, int]]:
     return found
 
 
-def relayout(s: Site, x: Value, t: TensorType, old: list[tuple[str, int]], new: list[tuple[str, int]]) -> Value:
+def relayout(s: OnnxSite, x: Value, t: TensorType, old: list[tuple[str, int]], new: list[tuple[str, int]]) -> Value:
     """A tensor in another layout. Blocked axes need a known shape."""
     if old == new:
         return s.node("Identity", x)
@@ -397,7 +397,7 @@ def relayout(s: Site, x: Value, t: TensorType, old: list[tuple[str, int]], new: 
 class Meshgrid(Form):
     """`Reshape` and `Expand` of each vector"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         vectors = s.inputs[0]
         made = []
         for k, (v, t) in enumerate(zip(vectors, s.fields, strict=True)):
@@ -416,7 +416,7 @@ class Meshgrid(Form):
 class SlidingWindow(Form):
     """`Gather` with constant positions along each axis, `Transpose`"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, at, rank = s.inputs[0], s.attrs, len(s.tensor(0).shape)
         first = at.axis % rank
         windows = [int(w) for w in at.window_shape]
@@ -440,7 +440,7 @@ class Trilu(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, k = s.inputs
         return s.node("Trilu", x, s.cast(k, "int64"), upper=int(bool(s.attrs.upper)))
 
@@ -452,12 +452,12 @@ class Einsum(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         return s.node("Einsum", *s.inputs[0], equation=s.attrs.equation)
 
 
 @decomposed("`Range` of the number of elements, times the step, plus the start", "arange")
-def arange(s: Site) -> Value:
+def arange(s: OnnxSite) -> Value:
     """The number of elements is found as in Relay: from whole numbers, if steps are 1 or more and nothing is constant."""
     dtype = s.out.dtype
     start, stop, step = (s.reshape(v, []) for v in s.inputs)

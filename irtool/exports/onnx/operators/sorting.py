@@ -9,7 +9,7 @@ from ....deferred import np
 from ..dtypes import is_float
 from ..form import Form, decomposed, form
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 
 
 @form("sort", "argsort")
@@ -19,14 +19,14 @@ class Sort(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x = s.inputs[0]
         axis = s.axes(0, [s.attrs.axis])[0]
         values, places = top(s, x, s.tensor(0).shape[axis], axis, not s.attrs.is_ascend)
         return s.cast(places, s.out.dtype) if s.attrs.name == "argsort" else s.cast(values, s.out.dtype)
 
 
-def top(s: Site, x: Value, count: Any, axis: int, largest: bool) -> tuple[Value, Value]:
+def top(s: OnnxSite, x: Value, count: Any, axis: int, largest: bool) -> tuple[Value, Value]:
     """The first elements in order, and their positions."""
     amount = s.ints(int(count)) if isinstance(count, int) else s.slice(s.shape(x), [axis], [axis + 1], [0])
     wide = x.dtype if is_float(x.dtype) or x.dtype in ("int32", "int64") else "int64"
@@ -50,7 +50,7 @@ class TopK(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         at = s.attrs
         axis = s.axes(0, [at.axis])[0]
         extent = s.tensor(0).shape[axis]
@@ -70,7 +70,7 @@ class CumSum(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, axis = _flattened(s)
         x = s.cast(x, s.out.dtype)
         wide = "int32" if x.dtype == "bool" else x.dtype
@@ -78,14 +78,14 @@ class CumSum(Form):
         return s.cast(made, s.out.dtype)
 
 
-def _flattened(s: Site) -> tuple[Value, int]:
+def _flattened(s: OnnxSite) -> tuple[Value, int]:
     if s.attrs.axis is None:
         return s.reshape(s.inputs[0], [-1]), 0
     return s.inputs[0], s.axes(0, [s.attrs.axis])[0]
 
 
 @decomposed("`Mul` with the tensor shifted by 1, 2, 4 … places", "cumprod")
-def cumprod(s: Site) -> Value:
+def cumprod(s: OnnxSite) -> Value:
     x, axis = _flattened(s)
     x = s.cast(x, s.out.dtype)
     shape = s.static(s.out)
@@ -112,7 +112,7 @@ def cumprod(s: Site) -> Value:
 class Unique(Form):
     """`Unique`, its results padded to the length of the input as Relay has them"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x = s.inputs[0]
         wide = x.dtype if x.dtype in ("float32", "float64", "int64", "int8") else "int64"
         found, first, inverse, counts = s.nodes(
@@ -137,7 +137,7 @@ class Unique(Form):
 class Stft(Form):
     """`MatMul` of the windows, gathered from constant places, with constant waves; `Transpose`, `Concat`"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, window = s.inputs
         at = s.attrs
         length, shape = s.dims(0)[-1], s.dims(0)
@@ -158,7 +158,7 @@ class Stft(Form):
 
 
 @decomposed("both parts joined along a last axis, `DFT`, the parts taken apart", "dft")
-def dft(s: Site) -> Any:
+def dft(s: OnnxSite) -> Any:
     real, imaginary = s.inputs
     rank = len(s.tensor(0).shape)
     joined = s.node("Concat", s.unsqueeze(real, rank), s.unsqueeze(imaginary, rank), axis=rank)

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from ....deferred import np
 from ....ir import Expr
 from ....ops.base import call
-from ....passes.legalization.rule import Site as RelaySite
+from ....passes.legalization.rule import LegalizationSite
 from ..form import Expansion, Form, form
-from ..site import Site
+from ..site import OnnxSite
 from .conv import attributes, relayout
 from .unary import bound
 
@@ -24,7 +24,7 @@ class Pad(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, fill = s.inputs
         widths = s.attrs.pad_width
         pads = s.ints(*(int(a) for a, _ in widths), *(int(b) for _, b in widths))
@@ -42,7 +42,7 @@ class MirrorPad(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         widths = [(int(a), int(b)) for a, b in s.attrs.pad_width]
         if s.attrs.mode == "REFLECT":
@@ -63,17 +63,17 @@ class DepthToSpace(Expansion):
 
     direct: ClassVar[bool] = True
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         return _plain(s)
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         return _in_floats(s, "DepthToSpace", mode="CRD" if s.attrs.mode == "CDR" else s.attrs.mode)
 
 
 _SMALL = ("bool", "int8", "uint8", "int16", "uint16")
 
 
-def _in_floats(s: Site, node: str, **attributes: Any) -> Any:
+def _in_floats(s: OnnxSite, node: str, **attributes: Any) -> Any:
     """The node on floats, as wide as the elements need, cast back."""
     (x,) = s.inputs
     dtype = "float32" if x.dtype in _SMALL else "float64"
@@ -88,14 +88,14 @@ class SpaceToDepth(Expansion):
 
     direct: ClassVar[bool] = True
 
-    def expand(self, s: RelaySite) -> Expr | None:
+    def expand(self, s: LegalizationSite) -> Expr | None:
         return _plain(s)
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         return _in_floats(s, "SpaceToDepth")
 
 
-def _plain(s: RelaySite) -> Expr | None:
+def _plain(s: LegalizationSite) -> Expr | None:
     at = s.attrs
     if at.layout == "NCHW":
         return None
@@ -108,7 +108,7 @@ def _plain(s: RelaySite) -> Expr | None:
 class YoloReorg(Form):
     """`Reshape`, `Transpose`, `Reshape`, in the order of Darknet"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         n, c, h, w = s.dims(0)
         step = int(s.attrs.stride)
@@ -124,7 +124,7 @@ class YoloReorg(Form):
 class SpaceToBatch(Form):
     """`Pad`, `Reshape`, `Transpose`, `Reshape`"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         at, shape = s.attrs, s.dims(0)
         blocks = [int(b) for b in at.block_shape]
@@ -154,7 +154,7 @@ class SpaceToBatch(Form):
 class BatchToSpace(Form):
     """`Reshape`, `Transpose`, `Reshape`, `Slice`"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         at, shape = s.attrs, s.dims(0)
         blocks = [int(b) for b in at.block_shape]
@@ -177,7 +177,7 @@ class BatchToSpace(Form):
 class Dilate(Form):
     """`Expand`-ed filling and `ScatterND` at constant places, axis by axis"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         strides = [int(v) for v in s.attrs.strides]
         shape = s.dims(0)
@@ -194,7 +194,7 @@ class Dilate(Form):
 class FifoBuffer(Form):
     """`Concat`, `Slice`"""
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, buffer = s.inputs
         axis = s.axes(1, [s.attrs.axis])[0]
         extent = s.dims(0)[axis]

@@ -10,7 +10,7 @@ from ....deferred import np
 from ..dtypes import is_float, is_integer, is_unsigned
 from ..form import Absent, Form, decomposed, form, row
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Elementwise(Form):
     def becomes(self) -> str:
         return f"`{self.node}`; of integers in float32"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         return s.cast(s.node(self.node, in_floats(s, x)), x.dtype)
 
@@ -51,7 +51,7 @@ class AnyNumber(Elementwise):
     def becomes(self) -> str:
         return f"`{self.node}`"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         return s.node(self.node, x)
 
@@ -68,7 +68,7 @@ class Rounding(Elementwise):
     def becomes(self) -> str:
         return f"`{self.node}`; integers stay as they are"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         return s.node(self.node if is_float(x.dtype) else "Identity", x)
 
@@ -84,7 +84,7 @@ class Negative(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         return s.sub(s.scalar(0, x), x) if is_unsigned(x.dtype) else s.node("Neg", x)
 
@@ -96,7 +96,7 @@ class Relu(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         return s.node("Identity" if is_unsigned(x.dtype) or x.dtype == "bool" else "Relu", x)
 
@@ -108,7 +108,7 @@ class LeakyRelu(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         if not is_float(x.dtype):
             s.refuse(f"ONNX has LeakyRelu for floating point, not for {x.dtype}")
@@ -123,7 +123,7 @@ class Clip(Form):
     direct: ClassVar[bool] = True
     differs: ClassVar[str] = "NaN stays NaN; in Relay it becomes the upper bound"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         low, high = (bound(v, x.dtype) for v in (s.attrs.a_min, s.attrs.a_max))
         if s.attrs.a_min > s.attrs.a_max or x.dtype == "bool":
@@ -152,7 +152,7 @@ class Cast(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         return s.cast(x, s.out.dtype) if x.dtype != s.out.dtype else s.node("Identity", x)
 
@@ -164,7 +164,7 @@ class CastLike(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         return s.cast(s.inputs[0], s.out.dtype)
 
 
@@ -176,7 +176,7 @@ class Reinterpret(Form):
     direct: ClassVar[bool] = True
     differs: ClassVar[str] = "bits of floating point have no form before opset 26"
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         from ..site import element_type
 
         (x,) = s.inputs
@@ -187,22 +187,22 @@ class Reinterpret(Form):
 
 
 @decomposed("`Sqrt`, `Reciprocal`", "rsqrt")
-def rsqrt(s: Site) -> Value:
+def rsqrt(s: OnnxSite) -> Value:
     (x,) = s.inputs
     return s.cast(s.node("Reciprocal", s.node("Sqrt", in_floats(s, x))), x.dtype)
 
 
 @decomposed("`Log`, `Mul`", "log2")
-def log2(s: Site) -> Value:
+def log2(s: OnnxSite) -> Value:
     return _logarithm(s, 2)
 
 
 @decomposed("`Log`, `Mul`", "log10")
-def log10(s: Site) -> Value:
+def log10(s: OnnxSite) -> Value:
     return _logarithm(s, 10)
 
 
-def _logarithm(s: Site, base: int) -> Value:
+def _logarithm(s: OnnxSite, base: int) -> Value:
     (given,) = s.inputs
     x = in_floats(s, given)
     return s.cast(s.mul(s.node("Log", x), s.scalar(1 / math.log(base), x)), given.dtype)
@@ -215,7 +215,7 @@ class HardSwish(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         if x.dtype in ("float32", "float16"):
             return s.node("HardSwish", x)
@@ -224,7 +224,7 @@ class HardSwish(Form):
 
 
 @decomposed("`Floor` of the magnitude, plus 1 from a half on: `Round` would round halves to even", "round")
-def round_half_away(s: Site) -> Value:
+def round_half_away(s: OnnxSite) -> Value:
     x = s.inputs[0]
     return rounded_away(s, x) if is_float(x.dtype) else s.node("Identity", x)
 
@@ -238,7 +238,7 @@ def rounded_away(s: Any, x: Value) -> Value:
 
 
 @decomposed("`Ceil` below 0, `Floor` elsewhere", "trunc")
-def trunc(s: Site) -> Value:
+def trunc(s: OnnxSite) -> Value:
     x = s.inputs[0]
     return truncated(s, x) if is_float(x.dtype) else s.node("Identity", x)
 
@@ -258,23 +258,23 @@ def _test(s: Any, node: str, x: Value) -> Value:
 
 
 @decomposed("`IsNaN`", "isnan")
-def isnan(s: Site) -> Value:
+def isnan(s: OnnxSite) -> Value:
     return _test(s, "IsNaN", s.inputs[0])
 
 
 @decomposed("`IsInf`", "isinf")
-def isinf(s: Site) -> Value:
+def isinf(s: OnnxSite) -> Value:
     return _test(s, "IsInf", s.inputs[0])
 
 
 @decomposed("`IsInf`, `IsNaN`, `Or`, `Not`", "isfinite")
-def isfinite(s: Site) -> Value:
+def isfinite(s: OnnxSite) -> Value:
     (x,) = s.inputs
     return s.node("Not", s.node("Or", _test(s, "IsInf", x), _test(s, "IsNaN", x)))
 
 
 @decomposed("`Not` of the truth value", "logical_not")
-def logical_not(s: Site) -> Value:
+def logical_not(s: OnnxSite) -> Value:
     return s.cast(s.node("Not", s.cast(s.inputs[0], "bool")), s.out.dtype)
 
 
@@ -285,7 +285,7 @@ class BitwiseNot(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
         return s.node("Not" if x.dtype == "bool" else "BitwiseNot", x)
 
@@ -296,7 +296,7 @@ class Through(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         return s.inputs[0]
 
 
@@ -308,7 +308,7 @@ row(
 
 
 @decomposed("`Split` into halves, products and shifts of these: 32 by 31 bits in `int64`", "fixed_point_multiply")
-def fixed_point_multiply(s: Site) -> Value:
+def fixed_point_multiply(s: OnnxSite) -> Value:
     (x,) = s.inputs
     return s.cast(scaled(s, s.cast(x, "int64"), int(s.attrs.multiplier), int(s.attrs.shift)), x.dtype)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ....deferred import np
 from ..form import Absent, Form, decomposed, form, row
 from ..graph import Value
-from ..site import Site
+from ..site import OnnxSite
 
 
 @form("vision.roi_align")
@@ -21,7 +21,7 @@ class RoiAlign(Form):
         '`mode="max"` has no form: `RoiAlign` takes the maximum of weighted pixels, TVM that of samples'
     )
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, rois = s.inputs
         at, last = s.attrs, s.attrs.layout == "NHWC"
         mode = at.mode.decode() if isinstance(at.mode, bytes) else str(at.mode)
@@ -44,7 +44,7 @@ class RoiAlign(Form):
         return s.transpose(made, [0, 2, 3, 1] if last else [0, 1, 2, 3])
 
 
-def _number(s: Site, rois: Value) -> tuple[Value, Value, Value]:
+def _number(s: OnnxSite, rois: Value) -> tuple[Value, Value, Value]:
     """The numbers of the images that regions are of, and the first and the last one there are: operands of `Clip`."""
     images = s.dims(0)[0]
     return s.slice(rois, [0], [1], [1]), s.scalar(0, rois), s.scalar(max(images - 1, 0), rois)
@@ -57,7 +57,7 @@ class RoiPool(Form):
 
     direct: ClassVar[bool] = True
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         x, rois = s.inputs
         at, last = s.attrs, s.attrs.layout == "NHWC"
         made = s.node(
@@ -71,7 +71,7 @@ class RoiPool(Form):
 
 
 @decomposed("a constant: it depends on the shape alone", "vision.multibox_prior")
-def multibox_prior(s: Site) -> Value:
+def multibox_prior(s: OnnxSite) -> Value:
     made = s.attrs.evaluate(np.zeros(s.dims(0), s.tensor(0).dtype))
     return s.constant(made, s.out.dtype, "anchors")
 
@@ -84,7 +84,7 @@ class AllClassNonMaxSuppression(Form):
     direct: ClassVar[bool] = True
     differs: ClassVar[str] = '`output_format="tensorflow"` has no form: `NonMaxSuppression` gives no scores'
 
-    def emit(self, s: Site) -> Any:
+    def emit(self, s: OnnxSite) -> Any:
         boxes, scores, most, overlap, threshold = s.inputs
         if s.attrs.output_format != "onnx":
             s.refuse(f"ONNX has no such results as those of the format {s.attrs.output_format}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..forms import Form, Site, form, row
+from ..forms import Form, RelaxSite, form, row
 from ..literals import Text, invocation
 
 
@@ -13,7 +13,7 @@ class Binary(Form):
 
     kinds: ClassVar[str] = "float int uint bool"
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         kind = site.type(0).dtype.rstrip("0123456789").removeprefix("b") if site.type(0).dtype != "bool" else "bool"
         site.require(kind in self.kinds.split(), f"Relax's operator takes no {site.type(0).dtype}")
         return invocation(self.relax, *site.args)
@@ -37,7 +37,7 @@ class Quotient(Binary):
 
     kinds = "float int uint"
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         if not site.is_float():
             divisor = site.constant(1)
             site.require(bool(divisor.all()) and not bool((divisor == -1).any()), "TVM's code traps on such a divisor")
@@ -53,7 +53,7 @@ row(Quotient, "floor_mod", "R.floor_mod", kinds="int uint")
 class Where(Form):
     """The condition is of bools; other conditions are compared with zero."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         cond = site.args[0]
         dtype = site.type(0).dtype
         if dtype != "bool":

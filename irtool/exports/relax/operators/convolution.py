@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..forms import Form, Site, form, row
+from ..forms import Form, RelaxSite, form, row
 from ..literals import Text, invocation
 
 
@@ -13,7 +13,7 @@ def _numbers(value: object) -> list[int]:
 class Convolution(Form):
     """The attributes have the same names and meanings."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs
         site.require(attrs.out_layout in ("", attrs.data_layout), "its result has another layout")
         site.require(site.type(0).dtype == site.type(1).dtype, "its operands are of two dtypes")
@@ -33,17 +33,17 @@ class Convolution(Form):
             **self.more(site),
         )
 
-    def check(self, site: Site) -> None:
+    def check(self, site: RelaxSite) -> None:
         """Raises NoForm for weights whose first axis is not that of the results' channels."""
         weights, layout = site.dims(site.type(1)), site.attrs.kernel_layout
         channels = site.out.shape[site.attrs.data_layout.index("C")]
         site.require(weights[layout.index("O")] == channels, "its weights have channels for each group")
 
-    def kernel_layout(self, site: Site) -> str:
+    def kernel_layout(self, site: RelaxSite) -> str:
         """What Relax calls the layout of the weights."""
         return site.attrs.kernel_layout
 
-    def more(self, site: Site) -> dict[str, object]:
+    def more(self, site: RelaxSite) -> dict[str, object]:
         """Further options."""
         return {}
 
@@ -55,15 +55,15 @@ for _n in (1, 2, 3):
 class TransposedConvolution(Convolution):
     """What Relay calls `OIHW` here are weights by input channels first: `IOHW` in Relax."""
 
-    def check(self, site: Site) -> None:
+    def check(self, site: RelaxSite) -> None:
         """Its weights have the channels of the results by groups."""
 
-    def kernel_layout(self, site: Site) -> str:
+    def kernel_layout(self, site: RelaxSite) -> str:
         layout = site.attrs.kernel_layout
         site.require(layout.startswith("OI"), "its weights have another layout")
         return f"IO{layout[2:]}"
 
-    def more(self, site: Site) -> dict[str, object]:
+    def more(self, site: RelaxSite) -> dict[str, object]:
         return {"output_padding": _numbers(site.attrs.output_padding)}
 
 
@@ -74,7 +74,7 @@ for _n in (1, 2, 3):
 class Pool(Form):
     """The attributes have the same names and meanings."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs
         site.require(attrs.out_layout in ("", attrs.layout) and attrs.layout.isalpha(), "its layout has blocks")
         site.require(site.is_float() or "max" in self.relax, "it is of integers, and Relax's sums are int64")
@@ -92,7 +92,7 @@ for _n in (1, 2, 3):
 class AdaptivePool(Form):
     """To a number of windows along each axis of the image; as many as there are pixels where none is given."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs
         site.require(attrs.out_layout in ("", attrs.layout) and attrs.layout.isalpha(), "its layout has blocks")
         dims = site.dims(site.out)
@@ -107,7 +107,7 @@ for _n in (1, 2, 3):
 class GlobalPool(Form):
     """A reduction over the axes of the image, which stay as axes of one element."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         layout = site.attrs.layout
         site.require(layout.isalpha() and site.attrs.out_layout in ("", layout), "its layout has blocks")
         axes = [layout.index("H"), layout.index("W")]
@@ -122,7 +122,7 @@ row(GlobalPool, "nn.global_max_pool2d", "R.max")
 class Pad(Form):
     """With a value that is known, or those at the edge, or mirrored ones."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs
         widths = [int(n) for pair in attrs.pad_width for n in pair]
         site.require(attrs.pad_mode == "constant", "elements at the edge are repeated")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..forms import Form, Site, form, row
+from ..forms import Form, RelaxSite, form, row
 from ..literals import Text, invocation
 
 
@@ -15,7 +15,7 @@ class Elementwise(Form):
     wide_only: ClassVar[bool] = False
     bools: ClassVar[bool | None] = False
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         is_bool = site.type(0).dtype == "bool"
         site.require(self.bools is None or is_bool == self.bools, f"Relax's operator takes no {site.type(0).dtype}")
         site.require(site.is_float() or not self.floats_only, "it is of integers, and Relax's operator of floats")
@@ -67,7 +67,7 @@ row(Elementwise, "ones_like", "R.ones_like", bools=None)
 class Same(Form):
     """The argument itself: the operator says something to compilers, and computes nothing."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         return site.args[0]
 
 
@@ -81,7 +81,7 @@ for _name in ("compiler_begin", "compiler_end", "bitpack_start", "bitpack_end"):
 class Clip(Form):
     """The bounds are attributes on both sides."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         dtype = site.type(0).dtype
         site.require(site.is_float() or dtype in ("int32", "int64"), "bounds of narrow integers are rounded otherwise")
         low, high = site.attrs.a_min, site.attrs.a_max
@@ -97,7 +97,7 @@ class Clip(Form):
 class LeakyRelu(Form):
     """`alpha` is an attribute on both sides."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         site.require(site.is_float(), "it is of integers, and Relax's operator of floats")
         return invocation("R.nn.leakyrelu", site.args[0], alpha=float(site.attrs.alpha))
 
@@ -106,7 +106,7 @@ class LeakyRelu(Form):
 class PRelu(Form):
     """A slope for each channel."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         return invocation("R.nn.prelu", site.args[0], site.args[1], axis=site.axis(site.attrs.axis))
 
 
@@ -114,7 +114,7 @@ class PRelu(Form):
 class Cast(Form):
     """The dtype is an attribute on both sides."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         return invocation("R.astype", site.args[0], dtype=site.out.dtype)
 
 
@@ -125,7 +125,7 @@ row(Cast, "cast_like", "R.astype")
 class Dropout(Form):
     """At inference nothing is dropped, and the mask is of ones."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         return Text(f"({site.args[0]}, R.ones_like({site.args[0]}))")
 
 
@@ -133,7 +133,7 @@ class Dropout(Form):
 class DeviceCopy(Form):
     """Where the two devices are one."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs
         site.require(attrs.src_virtual_device == attrs.dst_virtual_device, "Relax has virtual devices of its own")
         return site.args[0]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..forms import Form, Site, form, row
+from ..forms import Form, RelaxSite, form, row
 from ..literals import Text, invocation
 
 
 class Resize(Form):
     """The attributes have the same names and meanings."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs
         site.require(attrs.layout.isalpha(), "its layout has blocks")
         dims = site.dims(site.out)
@@ -39,7 +39,7 @@ row(Resize, "image.resize3d", "R.image.resize3d")
 class GridSample(Form):
     """The attributes have the same names and meanings."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs
         return invocation(
             "R.image.grid_sample",

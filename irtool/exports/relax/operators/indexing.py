@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..forms import Form, Site, form, row
+from ..forms import Form, RelaxSite, form, row
 from ..literals import Text, invocation
 
 
@@ -10,7 +10,7 @@ from ..literals import Text, invocation
 class Take(Form):
     """Along an axis; of the flattened tensor where none is named."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs
         site.require(int(attrs.batch_dims) == 0, "its first axes are batches")
         site.require(site.type(1).dtype in ("int32", "int64"), "its indices are narrow")
@@ -27,7 +27,7 @@ class Take(Form):
 class ScatterElements(Form):
     """An index for each element of the updates, along an axis."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs
         site.require(site.rank() > 0, "there are no axes")
         return invocation("R.scatter_elements", *site.args, axis=site.axis(attrs.axis), reduction=attrs.reduction)
@@ -37,7 +37,7 @@ class ScatterElements(Form):
 class Sort(Form):
     """Along an axis."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         site.require(site.type(0).dtype != "bool", "TVM sorts no bools")
         return invocation("R.sort", site.args[0], axis=site.axis(site.attrs.axis), descending=not site.attrs.is_ascend)
 
@@ -46,7 +46,7 @@ class Sort(Form):
 class ArgSort(Form):
     """The positions of sorted elements."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         site.require(site.type(0).dtype != "bool", "TVM sorts no bools")
         descending = not site.attrs.is_ascend
         axis, dtype = site.axis(site.attrs.axis), site.out.dtype
@@ -56,7 +56,7 @@ class ArgSort(Form):
 class Scan(Form):
     """A running sum or product along an axis."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs
         site.require(attrs.axis is not None, "it is of the flattened tensor")
         site.require(0 not in site.dims(site.type(0)), "TVM scans no empty tensors")
@@ -72,5 +72,5 @@ row(Scan, "cumprod", "R.cumprod")
 class Einsum(Form):
     """By subscripts."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         return invocation("R.einsum", site.args[0], site.attrs.equation)

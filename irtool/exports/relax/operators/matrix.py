@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..forms import Form, Site, form
+from ..forms import Form, RelaxSite, form
 from ..literals import Text, invocation
 
 
@@ -12,7 +12,7 @@ def swapped(text: Text, rank: int) -> Text:
     return invocation("R.permute_dims", text, axes=axes)
 
 
-def product(site: Site, a: Text, b: Text) -> Text:
+def product(site: RelaxSite, a: Text, b: Text) -> Text:
     """`R.matmul`, with the dtype of the result where that is not the operands'."""
     dtypes = {site.type(0).dtype, site.type(1).dtype}
     site.require(len(dtypes) == 1, "its operands are of two dtypes")
@@ -24,7 +24,7 @@ def product(site: Site, a: Text, b: Text) -> Text:
 class Dense(Form):
     """The weights are stored by rows of the result, and are transposed."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         return product(site, site.args[0], swapped(site.args[1], 2))
 
 
@@ -32,7 +32,7 @@ class Dense(Form):
 class Matmul(Form):
     """Either operand may be transposed."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         a, b = site.args
         a = swapped(a, site.rank(0)) if site.attrs.transpose_a else a
         b = swapped(b, site.rank(1)) if site.attrs.transpose_b else b
@@ -48,7 +48,7 @@ class BatchMatmul(Matmul):
 class BiasAdd(Form):
     """The bias gets axes of one element behind its own."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         behind = site.rank() - 1 - site.axis(site.attrs.axis)
         bias = site.args[1]
         if behind:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..forms import Form, Site, form, row
+from ..forms import Form, RelaxSite, form, row
 from ..literals import Text, invocation
 
 
 class Softmax(Form):
     """Along an axis."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         site.require(site.rank() > 0, "there are no axes")
         site.require(site.is_float(), "it is of integers")
         return invocation(self.relax, site.args[0], axis=site.axis(site.attrs.axis))
@@ -20,7 +20,7 @@ row(Softmax, "nn.fast_softmax", "R.nn.softmax")
 row(Softmax, "nn.log_softmax", "R.nn.log_softmax")
 
 
-def _options(site: Site) -> dict[str, object]:
+def _options(site: RelaxSite) -> dict[str, object]:
     attrs = site.attrs
     site.require(bool(attrs.center and attrs.scale), "it leaves out the scale or the offset, which TVM's code does not")
     return {"epsilon": float(attrs.epsilon), "center": bool(attrs.center), "scale": bool(attrs.scale)}
@@ -30,7 +30,7 @@ def _options(site: Site) -> dict[str, object]:
 class BatchNorm(Form):
     """With the statistics that are given, which are results as well."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         axis = site.axis(site.attrs.axis)
         return invocation("R.nn.batch_norm", *site.args, axis=axis, **_options(site), training=False)
 
@@ -39,7 +39,7 @@ class BatchNorm(Form):
 class LayerNorm(Form):
     """Over one axis."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         return invocation("R.nn.layer_norm", *site.args, axes=[site.axis(site.attrs.axis)], **_options(site))
 
 
@@ -47,7 +47,7 @@ class LayerNorm(Form):
 class GroupNorm(Form):
     """Over groups of channels, and all axes but the batch."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         channel = site.axis(site.attrs.axis)
         axes = [n for n in range(1, site.rank()) if n != channel]
         groups = int(site.attrs.num_groups)
@@ -60,7 +60,7 @@ class GroupNorm(Form):
 class InstanceNorm(Form):
     """Over all axes but the batch and the channel."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         channel = site.axis(site.attrs.axis)
         axes = [n for n in range(1, site.rank()) if n != channel]
         return invocation("R.nn.instance_norm", *site.args, channel_axis=channel, axes=axes, **_options(site))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..forms import Form, NoForm, Site, form, row
+from ..forms import Form, NoForm, RelaxSite, form, row
 from ..literals import Text, invocation
 
 
-def reduced_axes(site: Site) -> list[int]:
+def reduced_axes(site: RelaxSite) -> list[int]:
     """The axes that are reduced: those named, all where none are, or those not named (`exclude`)."""
     rank, attrs = site.rank(), site.attrs
     named = attrs.axis
@@ -23,7 +23,7 @@ def reduced_axes(site: Site) -> list[int]:
 class Reduction(Form):
     """Axes by name, or all but these; an empty list of axes reduces none."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         site.require(site.type(0).dtype != "bool", "Relax's operator takes no bools")
         axes = reduced_axes(site)
         site.require(bool(axes), "no axis is reduced")
@@ -38,7 +38,7 @@ for _name in ["sum", "max", "min", "prod"]:
 class Mean(Reduction):
     """Of floats; the mean of integers is a sum that is divided."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         site.require(site.is_float(), "it is of integers, and Relax's operator of floats")
         return super().write(site)
 
@@ -47,7 +47,7 @@ class Mean(Reduction):
 class Variance(Form):
     """The mean square of the distance from a mean that is given."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         site.require(site.is_float() and not site.attrs.unbiased, "it is unbiased, or of integers")
         axes = reduced_axes(site)
         site.require(bool(axes), "no axis is reduced")
@@ -59,7 +59,7 @@ class Variance(Form):
 class Position(Form):
     """The first position, as int32; Relax's own result is int64."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         site.require(not site.attrs.select_last_index, "it is the last position")
         site.require(site.type(0).dtype != "bool", "Relax's operator takes no bools")
         axes = reduced_axes(site)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..forms import Form, NoForm, Site, form, row
+from ..forms import Form, NoForm, RelaxSite, form, row
 from ..literals import Text, invocation
 
 
 class Reshape(Form):
     """To a shape: that of the result, or with -1 and 0 as they stand where it is not known."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         if site.out.is_static:
             return invocation("R.reshape", site.args[0], tuple(site.dims(site.out)))
         wanted = getattr(site.attrs, "newshape", None)
@@ -24,7 +24,7 @@ row(Reshape, "reshape", "R.reshape")
 class StaticReshape(Form):
     """To the shape of the result, which is known."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         return invocation("R.reshape", site.args[0], tuple(site.dims(site.out)))
 
 
@@ -36,7 +36,7 @@ for _name in ("reshape_like", "nn.batch_flatten", "contrib_reverse_reshape"):
 class Transpose(Form):
     """Axes in another order, the reverse one if none is given."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         axes = site.attrs.axes
         order = [site.axis(a) for a in axes] if axes else list(reversed(range(site.rank())))
         site.require(len(order) > 0, "there are no axes")
@@ -47,7 +47,7 @@ class Transpose(Form):
 class ExpandDims(Form):
     """New axes of one element each, one behind the other."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         count = int(site.attrs.num_newaxis)
         site.require(count > 0, "it adds no axis")
         axis = int(site.attrs.axis)
@@ -59,7 +59,7 @@ class ExpandDims(Form):
 class Squeeze(Form):
     """Without axes of one element."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         axes = site.attrs.axis
         if axes is None and site.type(0).is_static:
             axes = [n for n, d in enumerate(site.dims(site.type(0))) if d == 1]
@@ -71,7 +71,7 @@ class Squeeze(Form):
 class Concatenate(Form):
     """The tensors of a tuple, along an axis."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         rank = len(site.fields()[0].shape)
         return invocation("R.concat", site.args[0], axis=int(site.attrs.axis) % max(rank, 1))
 
@@ -80,7 +80,7 @@ class Concatenate(Form):
 class Stack(Form):
     """The tensors of a tuple, along a new axis."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         rank = len(site.fields()[0].shape) + 1
         return invocation("R.stack", site.args[0], axis=int(site.attrs.axis or 0) % rank)
 
@@ -89,7 +89,7 @@ class Stack(Form):
 class Split(Form):
     """Into equal parts, or at indices."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         into = site.attrs.indices_or_sections
         parts = int(into) if isinstance(into, int) else [int(i) for i in into]
         site.require(parts != [], "it does not divide anything")
@@ -100,7 +100,7 @@ class Split(Form):
 class Tile(Form):
     """Repeated as a whole, along each axis."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         return invocation("R.tile", site.args[0], [int(n) for n in site.attrs.reps])
 
 
@@ -108,7 +108,7 @@ class Tile(Form):
 class Repeat(Form):
     """Each element several times along an axis."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         site.require(site.attrs.axis is not None, "it is of the flattened tensor")
         return invocation("R.repeat", site.args[0], int(site.attrs.repeats), axis=site.axis(site.attrs.axis))
 
@@ -117,7 +117,7 @@ class Repeat(Form):
 class Reverse(Form):
     """Backwards along an axis."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         site.require(site.attrs.axis is not None, "it names no axis")
         return invocation("R.flip", site.args[0], axis=site.axis(site.attrs.axis))
 
@@ -125,7 +125,7 @@ class Reverse(Form):
 class BroadcastTo(Form):
     """To the shape of the result."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         return invocation("R.broadcast_to", site.args[0], tuple(site.dims(site.out)))
 
 
@@ -136,7 +136,7 @@ row(BroadcastTo, "broadcast_to_like", "R.broadcast_to")
 class CollapseSum(Form):
     """Sums over the axes that broadcasting would have made."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         site.require(site.is_float(), "it is of integers")
         return invocation("R.collapse_sum_to", site.args[0], tuple(site.dims(site.out)))
 
@@ -149,7 +149,7 @@ row(CollapseSum, "collapse_sum_like", "R.collapse_sum_to")
 class StridedSlice(Form):
     """From `begin` to `end` in steps; sizes (`slice_mode="size"`) are turned into ends."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs
         dims = site.dims(site.type(0))
         site.require(attrs.begin is not None and attrs.end is not None, "its bounds are not attributes")
@@ -170,7 +170,7 @@ class StridedSlice(Form):
 class SliceLike(Form):
     """The beginning of each axis, as long as that of the other tensor."""
 
-    def write(self, site: Site) -> Text:
+    def write(self, site: RelaxSite) -> Text:
         dims = site.dims(site.out)
         axes = list(range(len(dims)))
         site.require(bool(axes), "there are no axes")

@@ -7,10 +7,10 @@ import math
 from ....ir import Call, Expr, Op, TensorType
 from ....ops.base import call
 from ....passes.constants import scalar_constant, single_value
-from ....passes.dataflow import Match, Rule, is_constant, is_op, wildcard
+from ....passes.dataflow import Match, RewriteRule, is_constant, is_op, wildcard
 
 
-def gelu() -> Rule:
+def gelu() -> RewriteRule:
     """`x * (erf(x / sqrt(2)) + 1) * 0.5 ⇒ (x * 0.5) * (erf(x * sqrt(0.5)) + 1)`: a product for the quotient."""
     x, root, one, half = wildcard(), is_constant(), is_constant(), is_constant()
     inside = is_op("divide")(x, root) | is_op("multiply")(x, root)
@@ -36,7 +36,7 @@ def gelu() -> Rule:
         summed = call("add", call("erf", scaled), scalar_constant(1.0, t.dtype))
         return call("multiply", call("multiply", match[x], scalar_constant(0.5, t.dtype)), summed)
 
-    return Rule(pattern, replace)
+    return RewriteRule(pattern, replace)
 
 
 def _is_call(e: Expr, name: str) -> bool:

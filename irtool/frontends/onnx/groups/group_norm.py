@@ -8,11 +8,11 @@ from ....deferred import np
 from ....ir import Call, Constant, Expr, TensorType
 from ....ops.base import call
 from ....passes.constants import has_data, to_array
-from ....passes.dataflow import Match, Rule, is_op, wildcard
+from ....passes.dataflow import Match, RewriteRule, is_op, wildcard
 from .layer_norm import along_axis
 
 
-def group_norm() -> Rule:
+def group_norm() -> RewriteRule:
     """`reshape(nn.instance_norm(reshape(x, [N, G, -1]), 1s, 0s), [N, C, …]) * gamma + beta ⇒ nn.group_norm(x, gamma, beta)`.
 
     What the inner normalization multiplies by and adds, if it is not known to be ones and zeros, goes into gamma and beta.
@@ -48,7 +48,7 @@ def group_norm() -> Rule:
             factor = call("multiply", _each(match[ones], channels // groups), factor)
         return call("nn.group_norm", match[x], factor, summand, num_groups=groups, axis=1, epsilon=attrs.epsilon)
 
-    return Rule(pattern, replace)
+    return RewriteRule(pattern, replace)
 
 
 def _is_all(e: Expr, value: float) -> bool:

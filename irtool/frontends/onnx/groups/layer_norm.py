@@ -8,10 +8,10 @@ from ....deferred import np
 from ....ir import Call, Expr, TensorType
 from ....ops.base import call
 from ....passes.constants import array_constant, single_value
-from ....passes.dataflow import DFPattern, Match, Rule, is_constant, is_op, wildcard
+from ....passes.dataflow import DFPattern, Match, RewriteRule, is_constant, is_op, wildcard
 
 
-def layer_norm() -> Rule:
+def layer_norm() -> RewriteRule:
     """`(x - mean(x)) / sqrt(mean((x - mean(x)) ** 2) + epsilon) ⇒ nn.layer_norm(x, 1s, 0s, scale=False, center=False)`.
 
     Both means are along one axis; the quotient may be a product with `rsqrt`. The difference may be there twice.
@@ -38,7 +38,7 @@ def layer_norm() -> Rule:
         at = -1 if axis == len(t.shape) - 1 else axis
         return call("nn.layer_norm", match[x], ones, zeros, axis=at, epsilon=shown, center=False, scale=False)
 
-    return Rule(quotient | product, replace)
+    return RewriteRule(quotient | product, replace)
 
 
 def _axis_of(means: list[Expr], t: Any) -> int | None:
@@ -55,17 +55,17 @@ def _axis_of(means: list[Expr], t: Any) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-def scaled_layer_norm() -> Rule:
+def scaled_layer_norm() -> RewriteRule:
     """`nn.layer_norm(x, 1s, 0s, scale=False) * gamma ⇒ nn.layer_norm(x, gamma, 0s)`."""
     return _with_parameter("multiply", "scale")
 
 
-def shifted_layer_norm() -> Rule:
+def shifted_layer_norm() -> RewriteRule:
     """`nn.layer_norm(x, gamma, 0s, center=False) + beta ⇒ nn.layer_norm(x, gamma, beta)`."""
     return _with_parameter("add", "center")
 
 
-def _with_parameter(operator: str, attribute: str) -> Rule:
+def _with_parameter(operator: str, attribute: str) -> RewriteRule:
     x, gamma, beta, p = wildcard(), wildcard(), wildcard(), wildcard()
     norm = is_op("nn.layer_norm")(x, gamma, beta).has_attr(**{attribute: False, "center": False})
 
@@ -84,7 +84,7 @@ def _with_parameter(operator: str, attribute: str) -> Rule:
         settings = {"scale": attrs.scale, "center": attrs.center, attribute: True}
         return call("nn.layer_norm", *args, axis=attrs.axis, epsilon=attrs.epsilon, **settings)
 
-    return Rule(is_op(operator)(norm, p), replace)
+    return RewriteRule(is_op(operator)(norm, p), replace)
 
 
 def along_axis(e: Expr, given: TensorType, t: TensorType, axis: int) -> Expr | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from ....ir import Expr, TensorType
 from ....ops.base import call
 from ....passes.constants import single_value
-from ....passes.dataflow import Match, Rule, is_constant, is_op, wildcard
+from ....passes.dataflow import Match, RewriteRule, is_constant, is_op, wildcard
 
 
-def small_power() -> Rule:
+def small_power() -> RewriteRule:
     """`power(x, 2f) ⇒ multiply(x, x)`, and of the exponent 3: the library's power costs as much as fifty products."""
     x, exponent = wildcard(), is_constant()
 
@@ -19,10 +19,10 @@ def small_power() -> Rule:
         square = call("multiply", match[x], match[x])
         return square if value == 2 else call("multiply", square, match[x])
 
-    return Rule(is_op("power")(x, exponent), replace)
+    return RewriteRule(is_op("power")(x, exponent), replace)
 
 
-def reciprocal_root() -> Rule:
+def reciprocal_root() -> RewriteRule:
     """`divide(1f, sqrt(x)) ⇒ rsqrt(x)`."""
     one, x = is_constant(), wildcard()
 
@@ -32,4 +32,4 @@ def reciprocal_root() -> Rule:
             return after
         return call("rsqrt", match[x])
 
-    return Rule(is_op("divide")(one, is_op("sqrt")(x)), replace)
+    return RewriteRule(is_op("divide")(one, is_op("sqrt")(x)), replace)
