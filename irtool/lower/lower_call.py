@@ -75,12 +75,11 @@ class LoweredCall:
         result = self.call.checked_type
         assert result is not None
         params = tuple(Var(t.name, TensorType(t.shape, t.dtype)) for t in self.inputs)
-        made = PrimFunc(nest.name, nest.params, nest.body, nest.num_outputs, nest.attrs, None, nest.preflattened)
-        types = [TensorType(t.shape, t.dtype) for t in self.inputs]
-        made.checked_type = FuncType(tuple(types), result)
+        type = FuncType(tuple(TensorType(t.shape, t.dtype) for t in self.inputs), result)
+        typed = PrimFunc(nest.name, nest.params, nest.body, nest.num_outputs, nest.attrs, type, nest.preflattened)
         name = nest.name if nest.name != "main" else "nest"
         body = call("call_lowered", GlobalVar(name), Tuple(params))
-        return infer_types(Module({"main": Function(params, body), name: made}))
+        return infer_types(Module({"main": Function(params, body), name: typed}))
 
     def __str__(self) -> str:
         """The tensor expressions, one a line, in order of computation."""

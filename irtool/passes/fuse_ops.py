@@ -135,9 +135,8 @@ class _Fuser:
             return new.args[0]
         group = self.groups.find(self.index[old])
         args = self.arguments(group, old.args, new.args)
-        inner = Call(old.op, args, old.attrs, old.type_args, old.span)
-        if not old.op.operator.shape_from_data:
-            _type(inner, old.checked_type, args)
+        known = None if old.op.operator.shape_from_data else _type_over(args, old.checked_type)
+        inner = Call(old.op, args, old.attrs, old.type_args, old.span, known)
         return self.kernel(group, old, inner) if group == self.index[old] else inner
 
     def make_tuple(self, old: Tuple, new: Tuple) -> Expr:
@@ -145,7 +144,7 @@ class _Fuser:
         if group == self.index[old]:
             return new
         fields = self.arguments(group, old.fields, new.fields)
-        return _type(Tuple(fields, old.span), old.checked_type, fields)
+        return Tuple(fields, old.span, _type_over(fields, old.checked_type))
 
     def project(self, old: TupleGetItem, new: TupleGetItem) -> Expr:
         at = self.index[old]
@@ -154,7 +153,7 @@ class _Fuser:
             # The tuple comes out of another kernel, and nothing else is done here.
             return new
         inputs = self.arguments(group, (old.tuple,), (new.tuple,))
-        inner = _type(TupleGetItem(inputs[0], old.index, old.span), old.checked_type, inputs)
+        inner = TupleGetItem(inputs[0], old.index, old.span, _type_over(inputs, old.checked_type))
         return self.kernel(group, old, inner) if group == at else inner
 
     def arguments(self, group: int, old: tuple[Expr, ...], new: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -176,17 +175,16 @@ class _Fuser:
         if has_call and reshapes:
             attrs[RESHAPE_ONLY] = 1
         result = old.checked_type
-        function = Function(tuple(params.values()), body, result, (), attrs, old.span)
-        if body.checked_type is not None and result is not None:
-            function.checked_type = FuncType(tuple(p.checked_type for p in params.values()), result)  # type: ignore[misc]  # a node that was made here and is not shared yet; types have been inferred
-        return _type(Call(function, tuple(params), span=old.span), result, (function, *params))
+        known = None
+        if result is not None and body.checked_type is not None:
+            known = FuncType(tuple(p.known_type for p in params.values()), result)
+        function = Function(tuple(params.values()), body, result, (), attrs, old.span, known)
+        return Call(function, tuple(params), span=old.span, checked_type=_type_over((function, *params), result))
 
 
-def _type(e: Any, type: Type | None, parts: tuple[Expr, ...]) -> Any:
-    """`e` with its type set, if all its parts have theirs, so that inference need not look at it again."""
-    if all(p.checked_type is not None for p in parts):
-        e.checked_type = type
-    return e
+def _type_over(parts: tuple[Expr, ...], type: Type | None) -> Type | None:
+    """The type of a node over these parts, if all of them have theirs: inference need not look at the node again."""
+    return type if all(p.checked_type is not None for p in parts) else None
 
 
 def _inspect(body: Expr) -> tuple[bool, bool]:

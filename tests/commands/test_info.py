@@ -45,7 +45,7 @@ def test_lowering_a_sample_changes_no_plan(sample: Path, tmp_path: Path) -> None
             continue
         for key in ("storage_id", "bytes", "device", "references", "type"):
             assert [v[key] for v in plan["values"]] == [v[key] for v in other["values"]], key
-        assert plan["pieces"] == other["pieces"]
+        assert plan["tokens"] == other["tokens"]
     for name, info in before["function_info"].items():
         for size in ("workspace", "io", "constants"):
             assert info[size] == after["function_info"][name][size], (name, size)
@@ -61,7 +61,7 @@ def test_on_a_terminal_tables_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(storage_listing, "drawer", drawer)
     said = irtool("info", "--storage", str(ROOT / "samples/mlp.relay"))
-    assert said.count("TABLE") == 2 and [c.strip() for c in drawn[0][0]][:2] == ["id", "piece"]
+    assert said.count("TABLE") == 2 and [c.strip() for c in drawn[0][0]][:2] == ["id", "token"]
 
 
 def test_json_of_several_files_is_one_list() -> None:

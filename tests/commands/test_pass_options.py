@@ -12,6 +12,7 @@ import pytest
 import irtool
 from irtool.cli import run
 from irtool.diagnostics import UsageError
+from irtool.driver.stages import STAGES
 from irtool.ops import operators
 from irtool.passes import PassContext, passes
 from irtool.passes.config_option import config_options
@@ -198,7 +199,9 @@ def test_what_a_build_leaves_out_is_said_and_can_be_asked_for(net: Path) -> None
     said = command("build", "-q", "--emit=c", "-o", "o", "--instrument", "Timing{style=json}", "net.relay")[2]
     ran = {r["pass"] for r in json.loads(said)}
     skipped = {p.name for p in rows if p.level <= 3 and p.info.name not in ran}
-    assert skipped == {line.split()[0] for line in left.splitlines()[1:] if line.strip()}
+    left, _, stages = left.partition("\n\n")
+    assert skipped == {line.split()[0] for line in left.splitlines()[1:]}
+    assert [line.split()[0] for line in stages.splitlines()[1:]] == [s.name for s in STAGES]
     words = ["--require-pass", "AlterOpLayout", "--instrument", "Timing{style=json}"]
     assert '"AlterOpLayout"' in command("build", "-q", "--emit=c", "-o", "o", *words, "net.relay")[2]
 
