@@ -28,6 +28,7 @@ from ..ir import (
     post_order,
     tuple_leaves,
 )
+from ..ir.types import has_static_shapes
 from ..ops.base import RelationError, is_unknown
 from ..ops.empty import compute_nothing, has_no_elements
 from ..tir import dtypes
@@ -91,7 +92,7 @@ def _is_scalar_dtype(dtype: str) -> bool:
 
 
 def _dynamic(t: TensorType, path: str, what: Expr | None) -> Diagnostic:
-    if isinstance(what, Var):
+    if isinstance(what, Var) and what.span is not None:
         dims = ",".join(str(int(d)) if isinstance(d, int) else "N" for d in t.shape)
         return Diagnostic(
             f"the shape {t} is not static: compiling to C needs every dimension",
@@ -107,9 +108,20 @@ def _dynamic(t: TensorType, path: str, what: Expr | None) -> Diagnostic:
         f"{by} gives {t}, a shape that is not static: compiling to C needs every dimension",
         made.span if made is not None else None,
         subject=by,
-        help="it follows from shapes, which --shape NAME=… pins, or from values, which --params makes constants",
+        help=_FROM_VALUES if _is_from_values(made) else _FROM_SHAPES,
         code=DynamicShape,
     )
+
+
+_FROM_SHAPES = "it follows from shapes, which --shape NAME=… pins, or from values, which --params makes constants"
+_FROM_VALUES = "it follows from values: the interpreter runs it (--via=interp), or --params makes the values constants"
+
+
+def _is_from_values(e: Expr | None) -> bool:
+    """True for the call of an operator whose arguments have known shapes."""
+    if not isinstance(e, Call) or not isinstance(e.op, Op) or not e.args:
+        return False
+    return all(a.checked_type is not None and has_static_shapes(a.checked_type) for a in e.args)
 
 
 def compose(function: Function) -> TensorGraph:

@@ -6,6 +6,7 @@ Positions are computed in float32, as ONNX Runtime does.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ...deferred import np
 from ...diagnostics import IrError
@@ -36,6 +37,30 @@ class Filter:
     antialias: bool = False
     exclude: bool = False
     beyond: float = 0.0
+
+
+_COORDINATES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
+
+
+def is_image_filter(x: Value, way: Filter) -> bool:
+    """True if `image.resize*` computes this of a tensor whose sizes have the ratio that the scales say."""
+    if way.coordinates not in _COORDINATES or way.antialias or (way.exclude and way.mode != "cubic"):
+        return False
+    if x.dtype != "float32" and (way.mode != "nearest" or x.dtype == "float64"):
+        return False
+    # With asymmetric coordinates it repeats elements, as TVM does, whatever the rounding.
+    return not (way.mode == "nearest" and way.coordinates == "asymmetric" and way.rounding not in ("floor", "simple"))
+
+
+def image_attributes(way: Filter, rounding: str) -> dict[str, Any]:
+    """The attributes of `image.resize*` that say the same."""
+    return {
+        "method": "nearest_neighbor" if way.mode == "nearest" else way.mode,
+        "coordinate_transformation_mode": way.coordinates,
+        "rounding_method": rounding if way.mode == "nearest" else "",
+        "cubic_alpha": way.cubic,
+        "cubic_exclude": int(way.exclude),
+    }
 
 
 @dataclass(frozen=True)

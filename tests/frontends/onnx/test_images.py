@@ -7,7 +7,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError
-from tests.frontends.onnx.agreement import check, evaluated, parse
+from tests.frontends.onnx.agreement import check, evaluated, inputs_of, parse
 
 pytestmark = pytest.mark.promise("networks in ONNX")
 
@@ -96,3 +96,73 @@ def test_a_size_that_is_computed_is_refused() -> None:
     graph = "net (float[1,2,5,7] x, float[4] s) => (float[a,b,c,d] y) { y = Resize(x, , s) }"
     with pytest.raises(IrError, match="must be known"):
         irtool.from_onnx(parse(graph))
+
+
+SUPPRESSED = """net (float[1, 8, 4] b, float[8] s) => (int64[n, 3] y) {{
+    limit = Constant<value = float[1] {{-0.3}}>()
+    chosen = Greater(s, limit)
+    at = NonZero(chosen)
+    first = Constant<value_ints = [0]>()
+    places = Squeeze(at, first)
+    boxes = Gather<axis = 1>(b, places)
+    kept = Gather(s, places)
+    axes = Constant<value_ints = [0, 1]>()
+    scores = Unsqueeze(kept, axes)
+    most = Constant<value = int64[1] {{5}}>()
+    overlap = Constant<value = float[1] {{0.4}}>()
+    y = NonMaxSuppression(boxes, scores, most, overlap{threshold})
+}}"""
+
+
+@pytest.mark.parametrize("threshold", ["", ", limit"])
+def test_suppression_among_boxes_whose_number_follows_from_scores(threshold: str) -> None:
+    """As torchvision's detectors do it: boxes of a score that is large enough, negative ones among them."""
+    module = check(SUPPRESSED.format(threshold=threshold))
+    with pytest.raises(IrError, match="argwhere gives") as caught:
+        irtool.build(module)
+    assert "it follows from values: the interpreter runs it" in caught.value.diagnostics[0].help
+
+
+COMPUTED = """net (float[1, 2, 5, 7] x, int64[2] size, int64[4] whole) => (float[a, b, c, d] y) {{
+    shape = Shape(x)
+    zero = Constant<value_ints = [0]>()
+    two = Constant<value_ints = [2]>()
+    front = Slice(shape, zero, two)
+    all = Concat<axis = 0>(front, size)
+    y = Resize<{}>(x, , , {})
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("attributes", "sizes"),
+    [
+        ('mode = "linear"', "all"),
+        ('mode = "linear", axes = [2, 3]', "size"),
+        ('mode = "cubic", coordinate_transformation_mode = "pytorch_half_pixel"', "all"),
+        ('mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"', "all"),
+    ],
+)
+def test_resize_to_a_height_and_width_that_are_computed(attributes: str, sizes: str) -> None:
+    """As torchvision pastes masks into boxes."""
+    from onnx.reference import ReferenceEvaluator
+
+    model = parse(COMPUTED.format(attributes, sizes), 18)
+    inputs = {**inputs_of(model), "size": np.array([8, 3]), "whole": np.array([1, 2, 8, 3])}
+    (wanted,) = ReferenceEvaluator(model).run(None, inputs)
+    (found,) = evaluated(model, inputs)
+    np.testing.assert_allclose(found, wanted, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "sizes"),
+    [
+        ('mode = "linear"', "whole"),
+        ('mode = "linear", axes = [3, 2]', "size"),
+        ('mode = "linear", antialias = 1', "all"),
+        ('mode = "linear", keep_aspect_ratio_policy = "not_larger"', "all"),
+    ],
+)
+def test_resize_to_other_computed_sizes_is_refused(attributes: str, sizes: str) -> None:
+    """Whatever may change the batch, or is more than Relay's operator computes."""
+    with pytest.raises(IrError, match="the sizes of Resize is computed while the program runs"):
+        irtool.from_onnx(parse(COMPUTED.format(attributes, sizes), 18))

@@ -70,13 +70,23 @@ def _above_zero(scores: Value, threshold: Value | None) -> tuple[Value, Value]:
     known = None if threshold is None else threshold.known
     if threshold is not None and known is not None and (known >= 0).all():
         return scores, threshold
+    scores.require_rank(3, "the scores")
     order = scores.call("argsort", axis=2, is_ascend=False, dtype="int32")
     best = order.call("argsort", axis=2, is_ascend=True, dtype="int32")
-    ranks = subtract(scores.extents("the scores", rank=3)[2] * 1.0, cast(best, scores.dtype))
+    ranks = subtract(_extent(scores, 2), cast(best, scores.dtype))
     if threshold is not None:
         chosen = scores.call("greater", threshold.call("reshape", newshape=[]))
         ranks = apply("where", chosen, ranks, scalar(0, ranks.dtype))
     return ranks, scalar(0, scores.dtype)
+
+
+def _extent(x: Value, axis: int) -> Value:
+    """An extent as a number of the tensor's own type, computed while the program runs where it is not known before."""
+    d = x.shape[axis]
+    if isinstance(d, int):
+        return scalar(d, x.dtype)
+    at = Value.constant(np.array(axis, "int32"))
+    return cast(x.call("shape_of", dtype="int32").call("take", at, axis=0), x.dtype)
 
 
 def _next(threshold: Value | None) -> Value:

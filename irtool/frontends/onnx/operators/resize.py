@@ -10,8 +10,9 @@ from ..arithmetic import cast
 from ..counts import MOST
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..resampling import AxisResize, Filter, in_floats, resample
+from ..resampling import AxisResize, Filter, image_attributes, in_floats, is_image_filter, resample
 from ..value import Value
+from .computed_resize import resize_to_computed
 
 OLD = Filter(coordinates="asymmetric", rounding="simple")
 """What was computed before there were attributes to say it."""
@@ -66,12 +67,6 @@ class Resize(OnnxOperator):
             if roi is None:
                 raise IrError("tf_crop_and_resize needs the region roi", code=DamagedModel)
             regions = _floats(roi, "the roi")
-        if sizes is not None and sizes.shape != (0,):
-            found = sized(x, sizes.ints("the sizes of Resize"), named, keep_aspect_ratio_policy, regions)
-        elif scales is not None:
-            found = scaled(x, _floats(scales, "the scales"), named, regions)
-        else:
-            raise IrError("neither scales nor sizes are given", code=DamagedModel)
         way = Filter(
             _mode(mode),
             coordinate_transformation_mode,
@@ -81,6 +76,16 @@ class Resize(OnnxOperator):
             bool(exclude_outside),
             extrapolation_value,
         )
+        if sizes is not None and sizes.known is None:
+            made = resize_to_computed(x, sizes, named, way) if keep_aspect_ratio_policy == "stretch" else None
+            if made is not None:
+                return made
+        if sizes is not None and sizes.shape != (0,):
+            found = sized(x, sizes.ints("the sizes of Resize"), named, keep_aspect_ratio_policy, regions)
+        elif scales is not None:
+            found = scaled(x, _floats(scales, "the scales"), named, regions)
+        else:
+            raise IrError("neither scales nor sizes are given", code=DamagedModel)
         return resize(x, found, way)
 
 
@@ -159,36 +164,27 @@ def resize(x: Value, axes: Sequence[AxisResize], way: Filter) -> Value:
     return in_floats(wide, x.dtype)
 
 
-IMAGES = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
-COORDINATES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
+_IMAGES = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 def image_resize(x: Value, axes: Sequence[AxisResize], way: Filter) -> Value | None:
     """`image.resize1d`, `2d` or `3d`, where one computes the same; None elsewhere."""
     n = x.rank - 2
     spatial = {a.axis: a for a in axes}
-    if n not in IMAGES or min(spatial) < 2 or not all(a.exact for a in axes):
+    if n not in _IMAGES or min(spatial) < 2 or not all(a.exact for a in axes):
         return None
-    if way.coordinates not in COORDINATES or way.antialias or (way.exclude and way.mode != "cubic"):
-        return None
-    if x.dtype != "float32" and (way.mode != "nearest" or x.dtype == "float64"):
+    if not is_image_filter(x, way):
         return None
     rounding = way.rounding
     if rounding == "simple":
         if any(a.scale < 1 for a in axes):
             return None
         rounding = "floor"
-    if way.mode == "nearest" and way.coordinates == "asymmetric" and rounding != "floor":
-        return None  # image.resize2d repeats elements there, as TVM does, whatever the rounding
     shape = [0, 0, *(x.extent(a, "the data of a resize") for a in range(2, x.rank))]
     return x.call(
         f"image.resize{n}d",
         size=[spatial[k].target if k in spatial else shape[k] for k in range(2, x.rank)],
         roi=[0.0] * (2 * n),
-        layout=IMAGES[n],
-        method="nearest_neighbor" if way.mode == "nearest" else way.mode,
-        coordinate_transformation_mode=way.coordinates,
-        rounding_method=rounding if way.mode == "nearest" else "",
-        cubic_alpha=way.cubic,
-        cubic_exclude=int(way.exclude),
+        layout=_IMAGES[n],
+        **image_attributes(way, rounding),
     )

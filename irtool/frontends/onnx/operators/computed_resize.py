@@ -1,0 +1,45 @@
+"""Resize to sizes that are computed while the program runs, as detectors paste masks into boxes: `dyn.image.resize2d`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ....deferred import np
+from ....ir import Call, Constant, Expr, Op, Tuple
+from ..resampling import Filter, image_attributes, is_image_filter
+from ..value import Value, apply
+
+
+def resize_to_computed(x: Value, sizes: Value, axes: Sequence[int], way: Filter) -> Value | None:
+    """An image (batch, channels, height, width) in another height and width; None where Relay has no operator for it.
+
+    `sizes` are those of `axes`. Where batch and channels are among them, they have to be seen to stay as they are.
+    """
+    if x.rank != 4 or not is_image_filter(x, way) or way.rounding == "simple":
+        return None
+    if tuple(axes) == (0, 1, 2, 3):
+        if list(_leading(sizes.expr, 2)) != [*x.shape[:2]]:
+            return None
+        sizes = sizes.call("strided_slice", begin=[2], end=[4], strides=[1], axes=[0])
+    elif tuple(axes) != (2, 3):
+        return None
+    whole = Value.constant(np.zeros(4, "float32"))
+    attributes = image_attributes(way, way.rounding)
+    return apply("dyn.image.resize2d", x, sizes.call("cast", dtype="int64"), whole, layout="NCHW", **attributes)
+
+
+def _leading(e: Expr, count: int) -> Iterator[int]:
+    """The first numbers of a vector, as far as they stand at the front of what it is joined from."""
+    stack = [e]
+    while stack and count:
+        e = stack.pop()
+        if isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == "concatenate" and isinstance(e.args[0], Tuple):
+            stack.extend(reversed(e.args[0].fields))
+        elif isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == "cast":
+            stack.append(e.args[0])
+        elif isinstance(e, Constant) and isinstance(e.data, np.ndarray):
+            for n in e.data.ravel()[:count].tolist():
+                yield n
+                count -= 1
+        else:
+            return
