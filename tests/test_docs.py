@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from irtool.commands.references import references
 from irtool.commands.tour import tour
+from irtool.ops import operators
+from irtool.ops.cases import cases_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -38,3 +41,12 @@ def test_a_page_renders(page: Path) -> None:
             if part.type == "link_open":
                 target = str(part.attrs["href"])
                 assert target.startswith("http") or (page.parent / target.split("#")[0]).exists(), target
+
+
+def test_every_operator_that_runs_shows_the_shapes_of_a_call() -> None:
+    """The page of operators has a case of each, with the types of its arguments and its result."""
+    page = (DOCS / "ops.md").read_text()
+    for section in page.split("\n## ")[1:]:
+        name = section.split("\n")[0]
+        if any(c.type for c in cases_of(operators.get(name))):
+            assert re.search(r"^```\n(.*\n)?.* -> .*\n```$", section, re.MULTILINE), name

@@ -149,10 +149,24 @@ _FACTS_HEAD = (
     "precision class.",
     "",
 )
+_LONGEST = 240
+"""Characters of an operator's case as an example, on two lines."""
+
 _FACTS_COLUMNS = (
     "| operator | gradient | layout | precision | quantized | lacks |",
     "| --- | --- | --- | --- | --- | --- |",
 )
+
+
+def _example(cls: type[Operator]) -> list[str]:
+    """A case of an operator that says the result's type: the first that fits a line, or the shortest."""
+    cases = [c for c in cases_of(cls) if not c.refusal]
+    if not cases:
+        return []
+    lines = [c.line for c in cases if c.type] or [c.line for c in cases]
+    line = next((x for x in lines if len(x) <= _LONGEST), min(lines, key=len))
+    arguments, _, called = line.rpartition(" | ")
+    return ["```", *([arguments] if arguments else []), called, "```", ""]
 
 
 def reference() -> str:
@@ -161,6 +175,8 @@ def reference() -> str:
         "# Operators",
         "",
         "Generated from the classes of the operators (`python -m irtool.commands.references`); a test keeps it fresh.",
+        "Below the rule for types and shapes is one of the operator's cases, which tests run: arguments, then the call and its",
+        "result. `irtool ops NAME` shows more of them.",
         "",
     ]
     for cls in operators:
@@ -173,6 +189,7 @@ def reference() -> str:
         facts += [f"TVM {_versions(cls)}"] if _versions(cls) else []
         out += [f"## {cls.name}", "", " · ".join(facts), "", for_markdown(cls.manual()), ""]
         out += ["Type rule: " + cls.explain_rule(), ""]
+        out += _example(cls)
         rows = _attributes(cls)
         if rows:
             out += ["| attribute | kind | default |", "| --- | --- | --- |"]
