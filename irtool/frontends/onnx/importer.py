@@ -13,6 +13,7 @@ from ...infer import infer_types
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
 from ...ir.conversion import as_bfloat16_bits
 from ...ir.tensor_names import INPUTS, OUTPUTS
+from .advice import advised
 from .calls import check_calls
 from .elements import NARROW
 from .graph import GraphImporter, Scope
@@ -108,7 +109,8 @@ class _Importer:
                     importer.functions.symbols.name(params[i.name], axis, d.dim_param)
         found = importer.convert_nodes(graph.nodes, scope, [o.name for o in graph.outputs])
         if self.failures:
-            raise IrError(collected(self.failures, self.model.name))
+            types = {name: t for name, t in self.types.items() if name not in self.values}
+            raise IrError(collected(advised(self.failures, self.model, types), self.model.name))
         outputs = [v.expr for v in found if v is not None]
         if not outputs:
             raise IrError("the graph has no outputs", filename=self.model.name, code=DamagedModel)

@@ -49,18 +49,24 @@ def require_extents(
         if name in shapes or not open_ or i.type.WhichOneof("value") != "tensor_type":
             continue
         told = ", ".join(str(d.dim_value) if d.HasField("dim_value") else d.dim_param or "?" for d in written)
-        example = "x".join(str(d.dim_value) if d.HasField("dim_value") else "N" for d in written)
-        named = [f"--dim {d}=1" for d in dict.fromkeys(d.dim_param for d in open_)] if _are_named(open_) else []
-        help = f"{' '.join(named)}, or --shape {name}={example}" if named else f"--shape {name}={example}"
+        help = shape_options(i, [dims.get(d.dim_param) for d in written])
         message = f"the input {name} has the shape ({told}): every extent must be a number here"
         found.append(Diagnostic(message, help=f"say, for example: {help}", filename=filename, code=UnknownExtent))
     if found:
         raise IrError(found)
 
 
-def _are_named(dims: Iterable[Any]) -> bool:
-    """True if each of these dimensions has a name."""
-    return all(d.dim_param for d in dims)
+def shape_options(value: Any, given: Sequence[Any]) -> str:
+    """The words of a command line that give an input those extents that the model leaves open; `given` has integers for those
+    that were given already.
+    """
+    dims = list(zip(value.type.tensor_type.shape.dim, given, strict=False))
+    known = [d.dim_value if d.HasField("dim_value") else n if isinstance(n, int) else None for d, n in dims]
+    open_ = [d.dim_param for (d, _), n in zip(dims, known, strict=True) if n is None]
+    whole = f"--shape {value.name}={'x'.join('N' if n is None else str(n) for n in known)}"
+    if not open_ or not all(open_):
+        return whole
+    return f"{' '.join(f'--dim {name}=1' for name in dict.fromkeys(open_))}, or {whole}"
 
 
 def input_types(model: Model, shapes: Mapping[str, Sequence[int]], dims: Mapping[str, int]) -> dict[str, TensorType]:

@@ -42,7 +42,8 @@ net (float[2, 3] x) => (float[2, 3] y) {
 class UnknownExtent(Code):
     """An extent, or another number that decides a shape, that is not known while the model is imported.
 
-    Give the shapes of the inputs: `--shape NAME=1x3x224x224`, or `--dim batch=1` for a dimension that has a name.
+    Give the shapes of the inputs: `--shape NAME=1x3x224x224`, or `--dim batch=1` for a dimension that has a name. Where the value of an
+    input decides, give that: `irtool import --value k=5`, or a file for `--params` with an array of the input's name.
     """
 
     example = """\

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import cast
-from ..mistakes import DamagedModel, UnsupportedNode
+from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..room import counted, require_room
 from ..value import Value
@@ -65,7 +65,7 @@ class Pad(OnnxOperator):
 
     def _computed(self, x: Value, pads: Value, axes: Sequence[int], value: Value, mode: str) -> Value:
         if mode == "wrap" or len(axes) != x.rank:
-            raise IrError("the widths must be known to repeat elements, or along some axes only", code=UnsupportedNode)
+            raise IrError("the widths must be known to repeat elements, or along some axes only", code=UnknownExtent)
         widths = cast(pads, "int64").call("reshape", newshape=[2, x.rank]).call("transpose", axes=[1, 0])
         return x.call("dyn.nn.pad", widths, value, pad_width=(), pad_mode=mode)
 
