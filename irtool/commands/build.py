@@ -181,8 +181,8 @@ def _build_input(
 
     def module() -> Module:
         nonlocal given
-        found, given = module_to_build(subject, asked, entry, missing_constants, said)
-        return found
+        result, given = module_to_build(subject, asked, entry, missing_constants, said)
+        return result
 
     def weights() -> Mapping[str, Any]:
         return given.weights if given.params or subject.has_weights else {}

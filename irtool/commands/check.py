@@ -79,22 +79,22 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
         from ..driver.options import choose_backend
 
         choose_backend(wanted.target, {})  # an unknown one is said before anything is read
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for path in files:
-        found += _check(path, wanted, style)
-    errors = sum(d.level == "error" for d in found)
+        diagnostics += _check(path, wanted, style)
+    errors = sum(d.level == "error" for d in diagnostics)
     if style == "json":
-        click.echo(json.dumps([_record(d) for d in found], indent=1))
+        click.echo(json.dumps([_record(d) for d in diagnostics], indent=1))
     elif style == "github":
-        for d in found:
+        for d in diagnostics:
             click.echo(_github(d))
     else:
         from ..diagnostics import render
 
-        if found:
+        if diagnostics:
             from .colour import is_coloured, paint_message
 
-            text = render(found)
+            text = render(diagnostics)
             click.echo(paint_message(text) if is_coloured(sys.stderr) else text, err=True, color=True)
         if not errors:
             click.echo(f"{len(files)} file{'s' if len(files) > 1 else ''}, no errors")
@@ -106,19 +106,19 @@ def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
     from ..diagnostics import IrError
     from .subject import read_subject
 
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     try:
         subject = read_subject(path)
         module, given, said = subject.examine(wanted.given)
-        wanted, found, name = replace(wanted, given=given), list(said), subject.name
-        if module is None or any(d.level == "error" for d in found):
-            return found
+        wanted, diagnostics, name = replace(wanted, given=given), list(said), subject.name
+        if module is None or any(d.level == "error" for d in diagnostics):
+            return diagnostics
         if wanted.round_trip:
-            found += _round_trip(module, name)
+            diagnostics += _round_trip(module, name)
         if wanted.normal_form:
             from ..ir.analysis import basic_block_violations
 
-            found += basic_block_violations(module)
+            diagnostics += basic_block_violations(module)
         if wanted.partial:
             from .unknown_nodes import find_unknown, show_unknown
 
@@ -126,12 +126,12 @@ def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
             if style == "text":
                 click.echo(show_unknown(name, unknown))
             else:
-                found += unknown
+                diagnostics += unknown
         elif not wanted.syntax_only:
-            found += _typed(module, wanted, found.append)
+            diagnostics += _typed(module, wanted, diagnostics.append)
     except IrError as error:
-        found += [d if d.location else replace(d, filename=path) for d in error.diagnostics]
-    return found
+        diagnostics += [d if d.location else replace(d, filename=path) for d in error.diagnostics]
+    return diagnostics
 
 
 def _typed(module: Module, wanted: Wanted, say: Callable[[Diagnostic], None]) -> list[Diagnostic]:

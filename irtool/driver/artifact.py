@@ -124,9 +124,9 @@ class Artifact:
     @classmethod
     def deferred(cls, name: str, specializer: Any) -> Artifact:
         """An artifact that compiles when it runs, for the shapes of its inputs."""
-        made = cls(name, {}, [], {"arena_bytes": 0, "kernels": []}, None, None)
-        made._specializer = specializer
-        return made
+        artifact = cls(name, {}, [], {"arena_bytes": 0, "kernels": []}, None, None)
+        artifact._specializer = specializer
+        return artifact
 
     def run(self, inputs: Sequence[Any] | Mapping[str, Any] = (), entry: str = "") -> Any:
         """Runs an entry (the first one, unless it is named): one value per runtime input, in order or by name.

@@ -123,17 +123,17 @@ class BuildCache:
                     raise ValueError("contents")
                 file.seek(0)
                 files[name] = file
-            made = Emission(dict(files), {n: read_entry(e) for n, e in about["entries"].items()}, about["report"])
-            made.library, made.weights, made.program = about["library"], about["weights"], about["program"]
-            made.cached = True
-            if not {made.library, made.weights, made.program} <= {*files, ""}:
+            emission = Emission(dict(files), {n: read_entry(e) for n, e in about["entries"].items()}, about["report"])
+            emission.library, emission.weights, emission.program = about["library"], about["weights"], about["program"]
+            emission.cached = True
+            if not {emission.library, emission.weights, emission.program} <= {*files, ""}:
                 raise ValueError("names of files")
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self._remove(folder)
             return None
         with contextlib.suppress(OSError):
             os.utime(folder)
-        return made
+        return emission
 
     def _remove(self, entry: Path) -> None:
         """Removes a damaged build. One rename makes it vanish for other processes at once."""

@@ -60,7 +60,7 @@ def emit_files(
             name, options.emit, lambda f, inputs: _expected(source, options.entries[0], f, inputs), scratch, held
         )
         sources = backend.emit(program, request)
-        made = Emission(
+        emission = Emission(
             dict(sources.files),
             {e.function.name: e.function for e in sources.entries},
             {**make_report(program, name, sources), **sources.report},
@@ -71,21 +71,21 @@ def emit_files(
             from .model_library import pack
 
             archive = f"{name}.tar"
-            pack(scratch / archive, made, sources, program, prepared, given, options)
-            made.files = {archive: scratch / archive}
-            made.weights = ""
+            pack(scratch / archive, emission, sources, program, prepared, given, options)
+            emission.files = {archive: scratch / archive}
+            emission.weights = ""
         else:
             try:
                 built = backend.build(sources, request, scratch)
             except ToolError as error:
-                made.failure = error
-                made.files |= sources.units  # the compiler's message speaks of these
-                return made
-            made.files |= built.files
-            made.library, made.program, made.notes = built.library, built.program, built.notes
-    made.report["storage"] = storage_report(prepared, options.entries)
-    made.report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
-    return made
+                emission.failure = error
+                emission.files |= sources.units  # the compiler's message speaks of these
+                return emission
+            emission.files |= built.files
+            emission.library, emission.program, emission.notes = built.library, built.program, built.notes
+    emission.report["storage"] = storage_report(prepared, options.entries)
+    emission.report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
+    return emission
 
 
 def _expected(source: Module, entry: str, function: HostFunction, inputs: Iterable[Any]) -> list[Any]:

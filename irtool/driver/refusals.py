@@ -28,7 +28,7 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
         entries = ["main"]
     else:
         entries = [n for n, f in module.functions.items() if isinstance(f, Function) and not f.type_params]
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for name in entries:
         try:
             backend, told, sizes = choose_backend(target, {})
@@ -36,12 +36,12 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
             prepared = prepare_entries(module, options)
             program = lower_module(prepared, options.entries, USUAL.resized(dict(sizes)))
             refuse_oversized(program, prepared)
-            found += [located(d, module, name) for d in backend.supports(program)]
+            diagnostics += [located(d, module, name) for d in backend.supports(program)]
         except InternalError:
             raise
         except IrError as error:
-            found += [located(d, module, name) for d in error.diagnostics]
-    return list(dict.fromkeys(found))
+            diagnostics += [located(d, module, name) for d in error.diagnostics]
+    return list(dict.fromkeys(diagnostics))
 
 
 def refuse_oversized(program: Program, prepared: Module) -> None:

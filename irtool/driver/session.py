@@ -88,10 +88,10 @@ class Session:
             key = _key(given, options) if self.cache else ""
             made = _cached(key, held) if key else None
             if made is None:
-                found = self._emission(given, Path(work), may_wait=out_dir is None and options.emit != TIR)
-                if isinstance(found, Artifact):
-                    return found
-                made = found
+                artifact = self._emission(given, Path(work), may_wait=out_dir is None and options.emit != TIR)
+                if isinstance(artifact, Artifact):
+                    return artifact
+                made = artifact
                 made.report["warnings"] = [*given.warnings, *made.notes]
                 if key and made.failure is None and not any(f.gives_data for f in made.entries.values()):
                     _keep(key, made)

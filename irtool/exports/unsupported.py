@@ -34,13 +34,13 @@ class Unsupported:
 
     def diagnostics(self) -> list[Diagnostic]:
         """One for each subject and reason, at its first place; a note counts the others and says where they are."""
-        found = []
+        diagnostics = []
         for (subject, reason), spans in self._found.items():
             places = [s for s in spans if s is not None]
             times = "" if len(spans) == 1 else f" ({len(spans)} uses)"
             others = [f"{s.line}:{s.column}" for s in places[1 : _SHOWN + 1]]
             dots = " …" if len(places) > _SHOWN + 1 else ""
-            found.append(
+            diagnostics.append(
                 Diagnostic(
                     f"{subject} has no counterpart in {self.format}{times}: {reason}",
                     places[0] if places else None,
@@ -50,7 +50,7 @@ class Unsupported:
                     subject=subject,
                 )
             )
-        return found
+        return diagnostics
 
     def check(self) -> None:
         """Raises IrError if there is anything to report."""

@@ -116,9 +116,9 @@ class Facts:
         self._shapes.pop(t, None)
         self._dtypes.pop(t, None)
         self.changes += 1
-        found = self.solver.unify(t, known)
+        result = self.solver.unify(t, known)
         self.solver.run()
-        return found
+        return result
 
     def _note_binding(self, unknown: IncompleteType, t: Type) -> None:
         if unknown in self._shapes or unknown in self._dtypes:

@@ -23,7 +23,7 @@ def recheck_types(module: Module, names: Iterable[str]) -> list[Diagnostic]:
         known = getattr(f, "checked_type", None)
         return partly_declared(f) if known is None and isinstance(f, Function) else known
 
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for name in names:
         f = module.functions[name]
         if not isinstance(f, Function) or f.checked_type is None:
@@ -32,9 +32,9 @@ def recheck_types(module: Module, names: Iterable[str]) -> list[Diagnostic]:
         again = Constraints(module, signature, solver, fresh=True)
         t = again.visit(f)
         if solver.diagnostics:
-            found += solver.diagnostics
+            diagnostics += solver.diagnostics
             continue
         t = solver.resolve(t)
         if t != f.checked_type and not (t.is_open or isinstance(t, IncompleteType)):
-            found.append(Diagnostic(f"@{name} has the type {t}, and carries {f.checked_type}", f.span))
-    return found
+            diagnostics.append(Diagnostic(f"@{name} has the type {t}, and carries {f.checked_type}", f.span))
+    return diagnostics

@@ -42,9 +42,9 @@ class Places:
         return block is not None and block.function is function
 
     def _block(self, parent: Block, starts_function: bool = False) -> Block:
-        made = Block(parent, starts_function)
-        self.blocks.append(made)
-        return made
+        block = Block(parent, starts_function)
+        self.blocks.append(block)
+        return block
 
     def _find(self, root: Expr, order: list[Expr]) -> None:
         homes: dict[Expr, Block] = {root: self.body}

@@ -31,11 +31,11 @@ def basic_block_violations(root: Module | Expr) -> list[Diagnostic]:
     """What `check_basic_block_normal_form` raises; empty for a program in that form."""
     if not isinstance(root, Module):
         return _violations(root, "the function" if isinstance(root, Function) else "the expression")
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for name, f in root.functions.items():
         if isinstance(f, Function) and "Compiler" not in f.attrs:
-            found += _violations(f, f"@{name}")
-    return found
+            diagnostics += _violations(f, f"@{name}")
+    return diagnostics
 
 
 def _violations(root: Expr, name: str) -> list[Diagnostic]:

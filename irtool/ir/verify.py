@@ -22,11 +22,11 @@ from .module import Module
 def verify(root: Module | Expr) -> list[Diagnostic]:
     """What is wrong with a module or an expression; the empty list if nothing is. Expressions may have free variables."""
     if isinstance(root, Module):
-        found: list[Diagnostic] = []
+        diagnostics: list[Diagnostic] = []
         for name, f in root.functions.items():
             if isinstance(f, Function):
-                found += _Checker(root, name).check(f)
-        return found
+                diagnostics += _Checker(root, name).check(f)
+        return diagnostics
     return _Checker(None, "").check(root)
 
 

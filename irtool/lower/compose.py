@@ -52,7 +52,7 @@ class TensorGraph:
 def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
     """The tensor types in `t`, tuples flattened. Raises IrError where there is another type, or, listing all of them, where
     dimensions are not known."""
-    found: list[TensorType] = []
+    tensor_types: list[TensorType] = []
     for x in tuple_leaves(t):  # type: ignore[arg-type]  # types have been inferred
         if not isinstance(x, TensorType):
             raise IrError(
@@ -67,8 +67,8 @@ def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
                 what.span if what is not None else None,
                 code=NoSuchElement,
             )
-        found.append(x)
-    if not all(x.is_static for x in found):
+        tensor_types.append(x)
+    if not all(x.is_static for x in tensor_types):
         raise IrError(
             [
                 _dynamic(x, path, what)
@@ -76,7 +76,7 @@ def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
                 if isinstance(x, TensorType) and not x.is_static
             ]
         )
-    return found
+    return tensor_types
 
 
 _HELD = {"bool": (1,), "float": (16, 32, 64), "bfloat": (16,), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
@@ -220,10 +220,10 @@ def _constant(e: Constant, inputs: list[te.Tensor], constants: list[Constant]) -
     if data.size == 1 and str(data.dtype) == e.dtype:
         value = data.reshape(()).item()
         return te.compute(data.shape, lambda *i: te.const(value, e.dtype), name="constant")
-    made = te.placeholder(data.shape, e.dtype, name=f"c{len(constants)}")
-    inputs.append(made)
+    tensor = te.placeholder(data.shape, e.dtype, name=f"c{len(constants)}")
+    inputs.append(tensor)
     constants.append(e)
-    return made
+    return tensor
 
 
 def _item(fields: list[te.Tensor], e: TupleGetItem) -> list[te.Tensor]:

@@ -127,8 +127,8 @@ class _Looped:
         return HostFunction(f.name, f.params, f.results, body, f.structure, f.param_names, f.param_structures)
 
     def _body(self, root: Sequence[Step]) -> list[Step]:
-        made: list[Step] = []
-        stack: list[tuple[Sequence[Step], list[Step], bool]] = [(root, made, True)]
+        steps: list[Step] = []
+        stack: list[tuple[Sequence[Step], list[Step], bool]] = [(root, steps, True)]
         while stack:
             body, out, ends = stack.pop()
             last = _last(body) if ends else len(body) - 1
@@ -141,7 +141,7 @@ class _Looped:
                     out += self._iteration(s)
                 else:
                     out.append(self._copy(s))
-        return made
+        return steps
 
     def _copy(self, s: Step) -> Step:
         if isinstance(s, CopySlot):

@@ -117,13 +117,13 @@ def type_bytes(t: Type | None) -> int:
 
 
 def _tensors(t: Type | None) -> list[TensorType]:
-    found: list[TensorType] = []
+    tensor_types: list[TensorType] = []
     for x in tuple_leaves(t):  # type: ignore[arg-type]  # types have been inferred
         if isinstance(x, TensorType):
-            found.append(x)
+            tensor_types.append(x)
         elif not isinstance(x, FuncType):
             raise IrError(f"a storage plan cannot hold a value of type {x}")
-    return found
+    return tensor_types
 
 
 def _tensor_bytes(t: TensorType) -> int:
@@ -238,10 +238,10 @@ class _Planner:
                 break
             passed.append(e)
             e = value
-        found = e if value is None else value
+        expr = e if value is None else value
         for v in passed:  # a chain of names for one value is followed once
-            self._origins[v] = found
-        return found
+            self._origins[v] = expr
+        return expr
 
     def _only_reshapes(self, e: Call) -> bool:
         """Whether a kernel call (of a primitive function, or lowered) only gives its operand another shape."""

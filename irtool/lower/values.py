@@ -111,19 +111,19 @@ def nest(form: Any, slots: Iterator[Any]) -> Value:
 
 def flat(value: Value, e: Expr) -> list[Slot]:
     """The slots of a value, tuples flattened."""
-    found: list[Slot] = []
+    slots: list[Slot] = []
     stack = [value]
     while stack:
         v = stack.pop()
         if isinstance(v, tuple):
             stack.extend(reversed(v))
         elif isinstance(v, Slot):
-            found.append(v)
+            slots.append(v)
         else:
             raise IrError(
                 "a function is used as a value: closures must be removed before compiling", e.span, code=NoCounterpart
             )
-    return found
+    return slots
 
 
 def with_leaves(value: Any, leaf: Callable[[Any], Any]) -> Any:

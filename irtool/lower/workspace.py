@@ -72,7 +72,7 @@ def plan_workspace(kernel: Kernel) -> Workspace:
 
 def _top_level(body: Stmt) -> list[Stmt]:
     """The statements that run one after the other at the top of a nest."""
-    found: list[Stmt] = []
+    stmts: list[Stmt] = []
     stack = [body]
     while stack:
         s = stack.pop()
@@ -81,8 +81,8 @@ def _top_level(body: Stmt) -> list[Stmt]:
         elif isinstance(s, Seq):
             stack.extend(reversed(s.stmts))
         else:
-            found.append(s)
-    return found
+            stmts.append(s)
+    return stmts
 
 
 def _touched(root: Stmt, wanted: set[Buffer]) -> list[Buffer]:

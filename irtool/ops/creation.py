@@ -24,10 +24,10 @@ from .typical import below
 
 def _scalar(type: Type, what: str) -> TensorType | None:
     """`type` if it is that of a scalar tensor, None if it is unknown."""
-    found = tensor(type, what)
-    if found is not None and found.shape:
-        raise RelationError(f"{what} must be a scalar, not {found}")
-    return found
+    tensor_type = tensor(type, what)
+    if tensor_type is not None and tensor_type.shape:
+        raise RelationError(f"{what} must be a scalar, not {tensor_type}")
+    return tensor_type
 
 
 def _filled(shape: Sequence[int], dtype: str, value: Any) -> Any:

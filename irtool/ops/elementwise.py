@@ -60,10 +60,10 @@ class LeakyRelu(_Elementwise):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the argument; no integer is infinite or NaN."""
-        found = super().relate(types, reporter)
-        if isinstance(found, TensorType) and not is_float(found.dtype) and not math.isfinite(self.alpha):
-            raise RelationError(f"alpha is {self.alpha}, and no {found.dtype} is")
-        return found
+        result = super().relate(types, reporter)
+        if isinstance(result, TensorType) and not is_float(result.dtype) and not math.isfinite(self.alpha):
+            raise RelationError(f"alpha is {self.alpha}, and no {result.dtype} is")
+        return result
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         return np.where(x > 0, x, x * number_as(self.alpha, x.dtype))
@@ -81,10 +81,10 @@ class Hardswish(_Elementwise):
         """The type of the argument, which holds floats."""
         if len(types) != 1:
             raise RelationError(f"1 argument is needed, {len(types)} are given")
-        found = super().relate(types, reporter)
-        if isinstance(found, TensorType) and not is_float(found.dtype):
-            raise RelationError(f"floats are needed, not {found.dtype}")
-        return found
+        result = super().relate(types, reporter)
+        if isinstance(result, TensorType) and not is_float(result.dtype):
+            raise RelationError(f"floats are needed, not {result.dtype}")
+        return result
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         t = x.dtype.type
@@ -111,12 +111,12 @@ class Clip(_Elementwise):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the argument; no integer is at least or at most NaN."""
-        found = super().relate(types, reporter)
-        if isinstance(found, TensorType) and not is_float(found.dtype):
+        result = super().relate(types, reporter)
+        if isinstance(result, TensorType) and not is_float(result.dtype):
             for name, bound in (("a_min", self.a_min), ("a_max", self.a_max)):
                 if math.isnan(bound):
-                    raise RelationError(f"{name} is NaN, and no {found.dtype} is")
-        return found
+                    raise RelationError(f"{name} is NaN, and no {result.dtype} is")
+        return result
 
     def bounds(self, dtype: str) -> tuple[float | int, float | int]:
         """Both bounds as values of the dtype."""
@@ -157,14 +157,14 @@ class FixedPointMultiply(_Elementwise):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the argument, which holds integers; they are shifted by less than their product has bits."""
-        found = super().relate(types, reporter)
-        if isinstance(found, TensorType):
-            require_integers(found)
+        result = super().relate(types, reporter)
+        if isinstance(result, TensorType):
+            require_integers(result)
         if not -FAR_SHIFT < self.shift < 64:
             raise RelationError(f"shift is {self.shift}; it must be more than -{FAR_SHIFT} and less than 64")
         if not -(2**31) <= self.multiplier < 2**31:
             raise RelationError(f"multiplier is {self.multiplier}, which is no number of 32 bits")
-        return found
+        return result
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         if self.multiplier == 1 << 30:

@@ -108,17 +108,17 @@ def _has_arrays(dtype: str) -> bool:
 
 def _tensor_types(t: Type | None) -> list[TensorType] | None:
     """The tensors of a type, in order; None where it is not of tensors alone, or not known."""
-    found: list[TensorType] = []
+    tensor_types: list[TensorType] = []
     stack = [t]
     while stack:
         x = stack.pop()
         if isinstance(x, TupleType):
             stack.extend(reversed(x.fields))
         elif isinstance(x, TensorType):
-            found.append(x)
+            tensor_types.append(x)
         else:
             return None
-    return found
+    return tensor_types
 
 
 def _show(value: Any) -> str:

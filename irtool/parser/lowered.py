@@ -246,11 +246,11 @@ def _arguments(call: Call, read_type: Callable[[str], Type | None]) -> TupleType
         if isinstance(e, Tuple) and not isinstance(stated, TupleType):
             stated = TupleType(tuple(made[f] for f in e.fields))
         made[e] = stated or IncompleteType()
-    found = made[call.args[1]]
-    if not isinstance(found, TupleType):
+    tuple_type = made[call.args[1]]
+    if not isinstance(tuple_type, TupleType):
         return None
-    require_few_leaves(found)
-    return found
+    require_few_leaves(tuple_type)
+    return tuple_type
 
 
 def _stated(e: Expr, read_type: Callable[[str], Type | None]) -> Type | None:

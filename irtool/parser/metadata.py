@@ -142,17 +142,17 @@ class Metadata:
 
         It stands for other expressions, too: text spells all of these out, but a key may say anything.
         """
-        made = self._missing.get((key, index))
-        if made is None:
+        constant = self._missing.get((key, index))
+        if constant is None:
             known = find_type()
             dtype = known.dtype if isinstance(known, TensorType) else ""
-            made = self._missing[key, index] = Constant(MissingData(index, key), dtype, known, span)
-        elif made.type_annotation is None:
+            constant = self._missing[key, index] = Constant(MissingData(index, key), dtype, known, span)
+        elif constant.type_annotation is None:
             known = find_type()
             if known is not None:
-                made.type_annotation = known
-                made.dtype = known.dtype if isinstance(known, TensorType) else ""
-        return made
+                constant.type_annotation = known
+                constant.dtype = known.dtype if isinstance(known, TensorType) else ""
+        return constant
 
     def missing_record(self, key: str, index: int, span: Span | None) -> MetaNode | VirtualDevice | DimVar:
         """What stands for any other object in a section that is not there: the same one each time."""

@@ -100,9 +100,9 @@ def _fresh(hint: str, taken: Container[str]) -> str:
 
 def _instantiate(t: FuncType, arguments: Sequence[Type]) -> FuncType:
     given: Mapping[Type, Type] = dict(zip(t.type_params, arguments, strict=True))
-    made = rewrite_type(FuncType(t.arg_types, t.ret_type), lambda leaf: given.get(leaf, leaf))
-    assert isinstance(made, FuncType)
-    return made
+    function_type = rewrite_type(FuncType(t.arg_types, t.ret_type), lambda leaf: given.get(leaf, leaf))
+    assert isinstance(function_type, FuncType)
+    return function_type
 
 
 class _Defunctionalizer:

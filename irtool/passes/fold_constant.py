@@ -137,15 +137,15 @@ def _place(call: Call, args: Sequence[Expr]) -> Span | None:
 
 def _named(args: Sequence[Expr]) -> Span | None:
     """The place of the largest constant among arguments that was a parameter: a weight, folded, is still that weight."""
-    found: list[Constant] = []
+    constants: list[Constant] = []
     stack = list(reversed(args))
     while stack:
         e = without_device(stack.pop())
         if isinstance(e, Tuple):
             stack.extend(reversed(e.fields))
         elif isinstance(e, Constant) and e.span is not None and e.span.name:
-            found.append(e)
-    return max(found, key=lambda e: e.data.size).span if found else None  # type: ignore[union-attr]  # the data of the constant is there
+            constants.append(e)
+    return max(constants, key=lambda e: e.data.size).span if constants else None  # type: ignore[union-attr]  # the data of the constant is there
 
 
 def is_constant(e: Expr) -> bool:

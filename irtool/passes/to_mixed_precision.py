@@ -292,9 +292,9 @@ class _Converter:
 
 def _type_of(e: Expr) -> Type:
     """The type of an expression: only variables have none that was inferred, and they have annotations."""
-    found = e.checked_type or (e.type_annotation if isinstance(e, Var) else None)
-    assert found is not None
-    return found
+    result = e.checked_type or (e.type_annotation if isinstance(e, Var) else None)
+    assert result is not None
+    return result
 
 
 def _float_dtypes(t: Type) -> list[str]:

@@ -144,7 +144,7 @@ class _HostPrinter:
 
 def _slots(body: Sequence[Step]) -> list[Slot]:
     """The slots that steps mention, in order."""
-    found: list[Slot] = []
+    slots: list[Slot] = []
     for s in steps(body):
-        found += (*s.reads, *s.writes)
-    return found
+        slots += (*s.reads, *s.writes)
+    return slots

@@ -137,9 +137,9 @@ def _is_list(hint: Any) -> bool:
 
 def _spatial_rank(operator: type[Operator]) -> int:
     """The number of axes that a convolution or a pooling moves along; 0 for any other operator."""
-    found = re.search(r"(?:conv|pool)(\d)d", operator.name)
+    match = re.search(r"(?:conv|pool)(\d)d", operator.name)
     has_padding = any(f.name == "padding" for f in operator.fields())
-    return int(found[1]) if found and has_padding and not operator.name.endswith("pool2d_grad") else 0
+    return int(match[1]) if match and has_padding and not operator.name.endswith("pool2d_grad") else 0
 
 
 def _both_sides(value: Any, rank: int, name: str) -> tuple[Any, ...]:

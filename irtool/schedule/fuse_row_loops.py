@@ -62,7 +62,7 @@ def fuse_stages(
     if len(units) < 2:
         return list(stages), list(temporaries)
     alias = {b: a for a, b in same}
-    made: list[Stmt] = []
+    stmts: list[Stmt] = []
     group: list[For] = []
     seen: list[list[Access]] = []
     for u in [*units, None]:
@@ -72,25 +72,25 @@ def fuse_stages(
             seen.append(accesses)
             continue
         if group:
-            made.append(_joined(group, target))
+            stmts.append(_joined(group, target))
         group, seen = [], []
         if isinstance(u, For) and isinstance(u.extent, Const) and u.kind in (PARALLEL, SERIAL):
             group, seen = [u], [accesses]
         elif u is not None:
-            made.append(u)
+            stmts.append(u)
     kept: list[Buffer] = []
     users: dict[Buffer, list[int]] = {}
-    for n, u in enumerate(made):
+    for n, u in enumerate(stmts):
         for b in dict.fromkeys(b for b, _, _ in _accesses(u, {})):
             users.setdefault(b, []).append(n)
     for b in temporaries:
         within = users.get(b, [])
-        part = _part(made[within[0]], b) if len(within) == 1 else 0
+        part = _part(stmts[within[0]], b) if len(within) == 1 else 0
         if part and part * dtypes.itemsize(b.dtype) <= target.stack_bytes:
-            made[within[0]] = _with_row(made[within[0]], b, part)
+            stmts[within[0]] = _with_row(stmts[within[0]], b, part)
         else:
             kept.append(b)
-    return made, kept
+    return stmts, kept
 
 
 def _accesses(s: Stmt, alias: dict[Buffer, Buffer]) -> list[Access]:

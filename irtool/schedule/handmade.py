@@ -153,8 +153,8 @@ class Schedule:
             nests.append(nest_of(form) if stage is None else lower_all(stage.parts, self._target))
         k = self._kernel
         body = with_workspace(k.temporaries, seq(nests))
-        made = PrimFunc(k.name, k.params, body, k.num_outputs, self._attrs, k.checked_type)
-        return convert_to_ssa(flatten(made))
+        nest = PrimFunc(k.name, k.params, body, k.num_outputs, self._attrs, k.checked_type)
+        return convert_to_ssa(flatten(nest))
 
     def __str__(self) -> str:
         return show_stmt(self.lower().body)

@@ -51,20 +51,20 @@ class _Scheduler:
         by_rows = self.target.vector_bytes and not is_separated(tuple(forms))
         self.rows = max(0, row_count(forms, self.target)) if by_rows else 0
         self.main = max(range(len(forms)), key=lambda n: Stage(forms[n], self.target).work, default=0)
-        made: list[Stmt] = []
+        stmts: list[Stmt] = []
         at = 0
         while at < len(forms):
             with tracing() as trace:
                 banded = self._in_bands(at, forms)
             if banded is None:
-                made.append(self._stage(at, forms[at]))
+                stmts.append(self._stage(at, forms[at]))
                 at += 1
                 continue
             copy = self._stage(at, banded.copy, trace)
-            made.append(banded.assemble(copy, self._stage(at + 1, banded.reader)))
+            stmts.append(banded.assemble(copy, self._stage(at + 1, banded.reader)))
             self.buffers = [banded.buffer if b is banded.whole else b for b in self.buffers]
             at += 2
-        return made
+        return stmts
 
     def _stage(self, number: int, form: AnyForm, before: Sequence[str] = ()) -> Stmt:
         stage = Stage(

@@ -74,18 +74,18 @@ def _preferences_of(s: RunKernel, target: VectorTarget, weights: set[Slot]) -> d
 
 def _row_major_slots(program: Program) -> set[Slot]:
     """Slots whose order somebody else relies on: copied, passed to functions, or seen under two shapes."""
-    found: set[Slot] = set()
+    slots: set[Slot] = set()
     for f in program.functions.values():
         for s in steps(f.body):
             if isinstance(s, RunKernel):
                 for slot, b in zip([*s.inputs, *s.outputs], s.kernel.params):
                     if slot.resolve().shape != b.shape or s.kernel.finished:
-                        found.add(slot.resolve())
+                        slots.add(slot.resolve())
             else:
                 # The results of a branch are written by steps of its arms, in whatever order those have.
                 named = s.reads if isinstance(s, Branch) else (*s.reads, *s.writes)
-                found.update(x.resolve() for x in named)
-    return found
+                slots.update(x.resolve() for x in named)
+    return slots
 
 
 def _choose(

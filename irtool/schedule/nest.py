@@ -42,7 +42,7 @@ def lower_all(parts: Sequence[Block[Any]], target: VectorTarget = USUAL) -> Stmt
     """The nests of blocks one after the other, those inside of the same loops and copies together. Copies in the workspace are
     allocated outermost, to be planned with the kernel's buffers."""
     shared: list[Buffer] = []
-    made: list[Stmt] = []
+    stmts: list[Stmt] = []
     for _, group in groupby(parts, key=lambda b: [id(x) for x in b.around]):
         blocks = list(group)
         for b in blocks:
@@ -57,8 +57,8 @@ def lower_all(parts: Sequence[Block[Any]], target: VectorTarget = USUAL) -> Stmt
                 shared.append(level.buffer)
             for v, extent, kind in reversed(level.loops):
                 body = For(v, extent, body, kind)
-        made.append(body)
-    body = seq(made)
+        stmts.append(body)
+    body = seq(stmts)
     for buffer in shared:
         body = Allocate(buffer, body)
     return body
@@ -225,7 +225,7 @@ def _written_out(b: Block[Any], step: Stmt, guards: list[Expr], unrolled: list[L
     """The updates one after the other, without those that a guard rules out."""
     simplify = b.seen().simplify
     places = [x for x in b.inside if any(depends(g, x[0]) for g in guards)]
-    made: list[Stmt] = []
+    stmts: list[Stmt] = []
     loops = [*unrolled, *places]
     for values in product(*(range(m) for _, m in loops)):
         here: dict[Any, Expr] = {v: const(n) for (v, _), n in zip(loops, values)}
@@ -236,5 +236,5 @@ def _written_out(b: Block[Any], step: Stmt, guards: list[Expr], unrolled: list[L
         for g, (low, _) in ranges:
             if low < 0:
                 one = If(const(-1) < g, one)
-        made.append(one)
-    return seq(made)
+        stmts.append(one)
+    return seq(stmts)

@@ -26,15 +26,15 @@ def constants_beside(s: RunKernel) -> list[Buffer]:
     if len(places) != 1:
         return []
     every = [e for store in stores for e in loads(store.value, *store.indices)]
-    found: list[Buffer] = []
+    buffers: list[Buffer] = []
     for slot, b in zip(s.inputs, s.kernel.inputs):
         slot = slot.resolve()
         if slot.kind != CONSTANT or slot.shape != b.shape or b.shape != out.shape:
             continue
         read = [e for e in every if e.source is b]
         if read and all(all(map(_is_same, e.indices, places[0])) for e in read):
-            found.append(b)
-    return found
+            buffers.append(b)
+    return buffers
 
 
 def _is_same(a: Expr, b: Expr) -> bool:

@@ -65,12 +65,12 @@ class Call:
             raise self.refused(
                 f"{_BANDS} is for two stages", help="it comes first, for a stage that the next one reads"
             )
-        found = self._call(b)
-        if not isinstance(found, list):
-            return found
-        if len(found) != 1:
+        block = self._call(b)
+        if not isinstance(block, list):
+            return block
+        if len(block) != 1:
             raise self.refused(f"{self.name} makes several parts", help=f"write {PART}")
-        return found[0]
+        return block[0]
 
     def on_stages(self, copy: Map, reader: Reduction) -> Banded:
         """Two stages in bands. Raises UsageError, with the line."""
@@ -101,9 +101,9 @@ class Group:
 
     def apply(self, b: Block[Form]) -> list[Block[Form]]:
         """The parts of a block. Raises UsageError where they do not make all of its results."""
-        made = self._run(b)
-        check_whole(made, b.form, self.line)
-        return made
+        blocks = self._run(b)
+        check_whole(blocks, b.form, self.line)
+        return blocks
 
     def _run(self, b: Block[Form]) -> list[Block[Form]]:
         forms: list[Map | Reduction] = [b.form]
@@ -115,18 +115,18 @@ class Group:
             b.check_placed() if self.parts else b.check_ready()
         except UsageError as error:
             raise _at_line(self.line, error) from None
-        made = self._parts(b) if self.parts else [b]
+        blocks = self._parts(b) if self.parts else [b]
         for form in forms[1:]:  # axes that steps have made; the first ones are the caller's
-            check_whole(made, form, self.line)
-        return made
+            check_whole(blocks, form, self.line)
+        return blocks
 
     def _parts(self, b: Block[Form]) -> list[Block[Form]]:
         if b.tile or b.caches or b.factor:
             raise UsageError(f"the schedule of line {self.line} begins its parts too late", help="loops come first")
         b = b.again()  # parts are ranges of what the loops are by now
-        made = [x for p in self.parts for x in p._run(b)]
-        check_whole(made, b.form, self.line)
-        return made
+        blocks = [x for p in self.parts for x in p._run(b)]
+        check_whole(blocks, b.form, self.line)
+        return blocks
 
     def fill(self, b: Block[Form]) -> Block[Form]:
         """The block, with what fills a copy scheduled. Raises UsageError, with the line."""

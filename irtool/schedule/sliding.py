@@ -62,12 +62,12 @@ class Sliding:
         )
         at = update.indices[1:]
         value = rewrite(update.value, lambda e: Load(cached, at) if e is self.read else e, {})
-        made: list[Stmt] = []
+        stmts: list[Stmt] = []
         for pairs in self.shared(rows).values():
             steps = [{rows[0]: const(t), self.loop[0]: const(k)} for t, k in sorted(pairs, key=lambda p: p[1])]
-            made.append(tile(substitute_stmt(Store(cached, at, self.read), steps[0])))
-            made += [tile(substitute_stmt(Store(update.buffer, update.indices, value), here)) for here in steps]
-        return Allocate(cached, seq(made))
+            stmts.append(tile(substitute_stmt(Store(cached, at, self.read), steps[0])))
+            stmts += [tile(substitute_stmt(Store(update.buffer, update.indices, value), here)) for here in steps]
+        return Allocate(cached, seq(stmts))
 
 
 def choose_sliding(update: Store, rows: Loop, inner: Sequence[Loop], simplify: Simplifier) -> Sliding | None:

@@ -148,7 +148,7 @@ def _phases(r: Reduction, limits: Limits) -> list[Reduction]:
     if not phases or count > _MOST_PHASES or any(low not in divided for _, low, _, _ in limits.values()):
         return []
     kept = tuple(loop for loop in r.loops if loop[0] not in divided)
-    made: list[Reduction] = []
+    reductions: list[Reduction] = []
     for numbers in product(*(range(n) for _, n in phases)):
         memo: dict[Expr, Expr] = {v: const(n) for (v, _), n in zip(phases, numbers)}
         number: dict[Expr, int] = {v: n for (v, _), n in zip(phases, numbers)}
@@ -166,8 +166,8 @@ def _phases(r: Reduction, limits: Limits) -> list[Reduction]:
 
         loops = tuple((f, n) for _, f, n in fresh)
         stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in r.stores)
-        made.append(Reduction(loops[: len(kept)], acc, here(r.init), loops[len(kept) :], here(r.update), stores))
-    return made
+        reductions.append(Reduction(loops[: len(kept)], acc, here(r.init), loops[len(kept) :], here(r.update), stores))
+    return reductions
 
 
 def _steps(v: Var, extent: int, limits: Limits, number: dict[Expr, int]) -> tuple[int, int]:

@@ -50,10 +50,10 @@ def share_loops(root: Stmt, target: VectorTarget) -> Stmt:
 
 def shared_loops(outer: For) -> list[For]:
     """A parallel loop and those that are one with it, outermost first."""
-    found = [outer]
-    while isinstance(found[-1].body, For) and found[-1].body.kind == PARALLEL:
-        found.append(found[-1].body)
-    return found
+    loops = [outer]
+    while isinstance(loops[-1].body, For) and loops[-1].body.kind == PARALLEL:
+        loops.append(loops[-1].body)
+    return loops
 
 
 def shared_sizes(root: Stmt, target: VectorTarget) -> dict[Var, int]:
@@ -105,10 +105,10 @@ def _extended(outer: For, simplify: Simplifier, most: int) -> For:
     if len(loops) == 1:
         return outer
     innermost = loops.pop()
-    made = For(innermost.var, innermost.extent, innermost.body, PARALLEL)
+    loop = For(innermost.var, innermost.extent, innermost.body, PARALLEL)
     for s in reversed(loops):
-        made = For(s.var, s.extent, made, PARALLEL)
-    return made
+        loop = For(s.var, s.extent, loop, PARALLEL)
+    return loop
 
 
 def _extent(s: For) -> int:

@@ -50,13 +50,13 @@ def transposed(
 
 def partial(s: Stmt, inside: list[Loop], in_v: Var, lane: Var, lanes: int, valid: int) -> Stmt:
     """The stores of a tile of which only the first `valid` elements along the vector axis are results."""
-    made: list[Stmt] = []
+    stmts: list[Stmt] = []
     for n in range(inside[-1][1]):
         count = min(lanes, valid - n * lanes)
         if count > 0:
             some = Var(lane.name)  # it has another range than the whole vector's
-            made.append(For(some, count, substitute_stmt(s, {in_v: const(n), lane: some}), VECTORIZED))
-    whole = seq(made)
+            stmts.append(For(some, count, substitute_stmt(s, {in_v: const(n), lane: some}), VECTORIZED))
+    whole = seq(stmts)
     for x, m in reversed(inside[:-1]):
         if m > 1:
             whole = For(x, m, whole, UNROLLED)

@@ -59,14 +59,14 @@ class ReducedWindows:
     def margins(self, buffer: Buffer, loops: Sequence[Loop], lanes: int) -> list[Map]:
         """What stands beside them."""
         begin, end = self.existing(lanes)
-        made = []
+        maps = []
         for low, high in ((self.shift(lanes), begin), (end, buffer.shape[-1])):
             if high > low:
                 column = Var("col")
                 own = [(Var(f"row{n}" if len(loops) > 1 else "row"), extent) for n, (_, extent) in enumerate(loops)]
                 store = Store(buffer, (*(x for x, _ in own), column + low), self.reduction.init)
-                made.append(Map((*own, (column, high - low)), (store,)))
-        return made
+                maps.append(Map((*own, (column, high - low)), (store,)))
+        return maps
 
     def combined(self, buffer: Buffer, loops: Sequence[Loop], values: Mapping[Expr, Expr], lanes: int) -> Reduction:
         """The rows of windows, for each of their columns. `values`: what axes are in terms of loops."""
@@ -153,11 +153,11 @@ def find_windows(r: Reduction, along: Var, extent: int) -> ReducedWindows | None
             return None
     if sum(1 for e in loads(update) if e.source is not r.acc) != 1:
         return None
-    found = ReducedWindows(
+    windows = ReducedWindows(
         r, along, extent, value, columns, rows, moving[0], step, int(offset), first, last, tuple(kept)
     )
-    begin, end = found.existing(1)
-    return found if begin < end else None
+    begin, end = windows.existing(1)
+    return windows if begin < end else None
 
 
 def uneven(operand: Load, simplify: Simplifier) -> list[Expr]:

@@ -115,11 +115,11 @@ def _arg(better: Callable[[Expr, Expr], Expr], worst: Callable[[str], Expr], las
 
 
 def _axes(axis: Any) -> tuple[Axis, ...]:
-    found = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
-    for a in found:
+    axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    for a in axes:
         if not isinstance(a, Axis) or not a.reduced:
             raise TypeError(f"{a!r} is not a reduction axis; make one with te.reduce_axis")
-    return found
+    return axes
 
 
 def reduce(reducer: Reducer, sources: Sequence[Operand], axis: Any, where: Operand | None = None) -> tuple[Expr, ...]:

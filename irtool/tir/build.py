@@ -190,15 +190,15 @@ def if_then_else(cond: Operand, then: Operand, other: Operand) -> Expr:
 
 def all_of(conditions: Iterable[Operand]) -> Expr:
     """Logical and of them all."""
-    found: Expr = const(True)
+    expr: Expr = const(True)
     for c in conditions:
-        found = logical_and(found, c)
-    return found
+        expr = logical_and(expr, c)
+    return expr
 
 
 def any_of(conditions: Iterable[Operand]) -> Expr:
     """Logical or of them all."""
-    found: Expr = const(False)
+    expr: Expr = const(False)
     for c in conditions:
-        found = logical_or(found, c)
-    return found
+        expr = logical_or(expr, c)
+    return expr

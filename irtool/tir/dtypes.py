@@ -13,12 +13,12 @@ def parts(dtype: str) -> tuple[str, int]:
     """Kind (`int`, `uint`, `float`, `bfloat`, `bool`) and bits: `("float", 32)`."""
     if dtype == "bool":
         return "bool", 1
-    found = re.fullmatch(r"(int|uint|float|bfloat)(\d+)", dtype)
-    if found is None:
+    match = re.fullmatch(r"(int|uint|float|bfloat)(\d+)", dtype)
+    if match is None:
         raise TypeError(f"{dtype} is not a scalar dtype")
-    if found[1] == "uint" and found[2] == "1":
+    if match[1] == "uint" and match[2] == "1":
         return "bool", 1
-    return found[1], int(found[2])
+    return match[1], int(match[2])
 
 
 def bits(dtype: str) -> int:

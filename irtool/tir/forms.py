@@ -171,16 +171,16 @@ def _roots(form: AnyForm) -> list[Expr]:
     """Every expression of a form."""
     if isinstance(form, Steps):
         return [e for s in pre_order(form.body) for e in expressions(s)]
-    found = [e for s in form.stores for e in (*s.indices, s.value)]
+    exprs = [e for s in form.stores for e in (*s.indices, s.value)]
     if isinstance(form, Reduction):
-        found += [form.init, form.update, *form.guards]
+        exprs += [form.init, form.update, *form.guards]
     elif isinstance(form, TupleReduction):
-        found += [*form.inits, *form.updates]
+        exprs += [*form.inits, *form.updates]
         if form.in_order is not None:
-            found += form.in_order.updates
+            exprs += form.in_order.updates
         if form.condition is not None:
-            found.append(form.condition)
-    return found
+            exprs.append(form.condition)
+    return exprs
 
 
 def buffers_read(*forms: AnyForm) -> set[Buffer]:

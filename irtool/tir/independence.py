@@ -44,12 +44,12 @@ class LoopAccesses:
 
     def places(self, buffer: Buffer) -> list[Expr]:
         """The places of every access to a buffer, from its beginning."""
-        found = [buffer.offset(s.indices) for s in self.inside if isinstance(s, Store) and s.buffer is buffer]
+        exprs = [buffer.offset(s.indices) for s in self.inside if isinstance(s, Store) and s.buffer is buffer]
         for s in self.inside:
             for root in expressions(s):
                 loads = (e for e in post_order(root) if isinstance(e, Load) and e.source is buffer)
-                found += [buffer.offset(e.indices) for e in loads]
-        return found
+                exprs += [buffer.offset(e.indices) for e in loads]
+        return exprs
 
     def is_apart(self, buffer: Buffer) -> bool:
         """True if each step of the loop has elements of its own in the buffer."""

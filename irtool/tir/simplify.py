@@ -64,9 +64,9 @@ class Simplifier:
 
         A sum is taken as a whole, by its linear form, and not number by number.
         """
-        found = memo.get(root)
-        if found is not None:
-            return found
+        expr = memo.get(root)
+        if expr is not None:
+            return expr
         stack = [root]
         while stack:
             e = stack[-1]

@@ -231,15 +231,15 @@ def store_function(s: StoreVector) -> Function | None:
 
 def called(steps: Sequence[Step]) -> set[Function]:
     """The functions that these steps call, those in parts included."""
-    found: set[Function] = set()
+    functions: set[Function] = set()
     stack = list(steps)
     while stack:
         s = stack.pop()
         if isinstance(s, Apply):
-            found.add(s.function)
+            functions.add(s.function)
         elif isinstance(s, Pick):
             stack += [*s.then.steps, *s.other.steps]
         elif isinstance(s, LoadVector | StoreVector):
             function = load_function(s) if isinstance(s, LoadVector) else store_function(s)
-            found |= {function} if function else set()
-    return found
+            functions |= {function} if function else set()
+    return functions

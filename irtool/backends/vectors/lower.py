@@ -241,11 +241,11 @@ class Lowering:
 
     def _masked(self, mask: Value, width: int, body: Body) -> Value:
         """A mask, of integers that wide."""
-        made = mask
+        value = mask
         for step in (*_between(mask.type.dtype, f"int{width}", self.lanes), f"int{width}"):
             if step != mask.type.dtype:
-                made = self._add(Convert(self._type(step), made), body)
-        return made
+                value = self._add(Convert(self._type(step), value), body)
+        return value
 
     def _needed(self, root: Expr) -> list[Expr]:
         """Nodes to write, children first: not below uniform nodes, nor into indices."""
@@ -303,14 +303,14 @@ class Lowering:
                 return value
             body.steps.append(value)
         self._type(source)
-        made: list[Value] = [value]
+        values: list[Value] = [value]
         for step in (*_between(source, compute_dtype(target), self.lanes), target):
             if compute_dtype(step) != compute_dtype(source):
-                made.append(Convert(self._type(step), made[-1]))
-        if len(made) == 1:  # between 16-bit floats: computed with in the same type
+                values.append(Convert(self._type(step), values[-1]))
+        if len(values) == 1:  # between 16-bit floats: computed with in the same type
             return self._apply(f"round_{target}", target, value) if target in HALVES else Same(value.type, value)
-        body.steps += made[1:-1]
-        return self._rounded(made[-1], target, body)
+        body.steps += values[1:-1]
+        return self._rounded(values[-1], target, body)
 
     def _load(self, e: Load, body: Body) -> Value:
         register = self.register(e)
@@ -323,17 +323,17 @@ class Lowering:
         step = self._stride(index)
         if step is None:
             raise Scalar
-        made = LoadVector(t, e.source, self._base(index), step, self.count)
-        function = ir.load_function(made)
+        value = LoadVector(t, e.source, self._base(index), step, self.count)
+        function = ir.load_function(value)
         if function is not None:
             self.called[function] = None
         if e.dtype == "bool":
             self.has_bytes = True
-            return Unary(t.mask, "is_set", self._add(made, body))
+            return Unary(t.mask, "is_set", self._add(value, body))
         if e.dtype in HALVES:
-            body.steps.append(made)
-            return self._apply("h2f" if e.dtype == "float16" else "b2f", e.dtype, made)
-        return made
+            body.steps.append(value)
+            return self._apply("h2f" if e.dtype == "float16" else "b2f", e.dtype, value)
+        return value
 
     def _binary(self, e: Binary, a: Value, b: Value, body: Body) -> Value:
         op, dtype = e.op, e.a.dtype

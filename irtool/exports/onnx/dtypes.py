@@ -39,5 +39,5 @@ def is_unsigned(dtype: str) -> bool:
 
 def bits_of(dtype: str) -> int:
     """The width of an element in bits; bool counts as 8."""
-    found = re.search(r"\d+$", dtype)
-    return int(found[0]) if found else 8
+    match = re.search(r"\d+$", dtype)
+    return int(match[0]) if match else 8

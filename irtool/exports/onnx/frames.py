@@ -25,10 +25,10 @@ class Analysis:
         while scope not in self._owner:
             path.append(scope)
             scope = scope.parent
-        found = self._owner[scope]
+        function = self._owner[scope]
         for s in path:
-            self._owner[s] = found
-        return found
+            self._owner[s] = function
+        return function
 
     def body(self, f: Function) -> Scope:
         """The scope of a function's body."""

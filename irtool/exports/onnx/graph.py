@@ -111,9 +111,9 @@ class Initializers:
 
     def named(self, name: str, data: np.ndarray, dtype: str) -> Value:
         """A constant with a name of its own: a weight."""
-        made = Value(self.names.fresh(name), dtype)
-        self.arrays[made.name] = (data, dtype)
-        return made
+        value = Value(self.names.fresh(name), dtype)
+        self.arrays[value.name] = (data, dtype)
+        return value
 
 
 def _digest(data: np.ndarray) -> bytes:

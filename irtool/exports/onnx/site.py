@@ -193,10 +193,10 @@ class OnnxSite(Writer):
     def _fields(self, t: Type | None) -> list[TensorType]:
         if not isinstance(t, TupleType):
             self.refuse("a tuple is expected")
-        found = [f for f in t.fields if isinstance(f, TensorType)]
-        if len(found) != len(t.fields):
+        tensor_types = [f for f in t.fields if isinstance(f, TensorType)]
+        if len(tensor_types) != len(t.fields):
             self.refuse("a tuple in it holds something else than tensors")
-        return found
+        return tensor_types
 
     def dims(self, index: int) -> tuple[int, ...]:
         """The shape of an argument. Raises NoForm where it is not known."""

@@ -22,15 +22,15 @@ def label_of(span: Span | None, what: str) -> str:
 
 def flatten(value: Any) -> list[Value]:
     """The tensors of a value, in order."""
-    found: list[Value] = []
+    values: list[Value] = []
     stack = [value]
     while stack:
         v = stack.pop()
         if isinstance(v, tuple) and not isinstance(v, Value):
             stack.extend(reversed(v))
         else:
-            found.append(v)
-    return found
+            values.append(v)
+    return values
 
 
 def nested(leaves: Iterable[Any], t: Type | None) -> Any:
@@ -59,10 +59,10 @@ def leaves_of(t: Type | None) -> list[Type]:
 
 def tensor_leaves(t: Type | None) -> list[TensorType]:
     """The same, if all are tensors that ONNX has. Raises NoForm where one is not."""
-    found = []
+    tensor_types = []
     for leaf in leaves_of(t):
         if not isinstance(leaf, TensorType):
             raise NoForm("there is something in it that is no tensor")
         element_type(leaf.dtype)
-        found.append(leaf)
-    return found
+        tensor_types.append(leaf)
+    return tensor_types

@@ -374,7 +374,7 @@ class FunctionScript:
 
     def _leaves(self, value: Value, e: Expr) -> list[Text]:
         """The tensors of an argument, tuples taken apart."""
-        found: list[Text] = []
+        texts: list[Text] = []
         t = e.checked_type
         if t is None:
             raise NoForm("its types are not known")
@@ -382,13 +382,13 @@ class FunctionScript:
         while stack:
             v, t = stack.pop()
             if not isinstance(t, TupleType):
-                found.append(self._text(v))
+                texts.append(self._text(v))
             elif isinstance(v.expr, Tuple):
                 stack.extend(reversed([(self._value(f), f_type) for f, f_type in zip(v.expr.fields, t.fields)]))
             else:
                 fields = [(Value(Text(f"{v.text}[{n}]"), v.uses), f) for n, f in enumerate(t.fields)]
                 stack.extend(reversed(fields))
-        return found
+        return texts
 
 
 class _Named(Expr):

@@ -53,8 +53,8 @@ def causal(length: int, keys: int, dtype: str, filtered: float) -> Value:
 
 def total(parts: Sequence[Value | None]) -> Value | None:
     """The sum of what is there; None where nothing is."""
-    found: Value | None = None
+    value: Value | None = None
     for part in parts:
         if part is not None:
-            found = part if found is None else add(found, part)
-    return found
+            value = part if value is None else add(value, part)
+    return value

@@ -177,13 +177,13 @@ def collected(failures: Sequence[tuple[Diagnostic, Node]], filename: str) -> lis
     groups: dict[tuple[str, str], list[tuple[Diagnostic, Node]]] = {}
     for d, node in failures:
         groups.setdefault((node.op_type, d.message), []).append((d, node))
-    found = []
+    diagnostics = []
     for (op_type, message), items in groups.items():
         d, first = items[0]
         notes = d.notes
         if len(items) > 1:
             notes = (*notes, f"so have {len(items)} nodes: {names_of([node for _, node in items])}")
-        found.append(
+        diagnostics.append(
             Diagnostic(
                 f"{op_type}: {message}" if op_type not in message else message,
                 first.place if d.span is None or d.span.source.name != filename else d.span,
@@ -195,4 +195,4 @@ def collected(failures: Sequence[tuple[Diagnostic, Node]], filename: str) -> lis
                 op_type,
             )
         )
-    return found
+    return diagnostics

@@ -301,11 +301,11 @@ def joined_type(a: TensorType, b: TensorType) -> TensorType | None:
 
 
 def _joined(a: TensorType, b: TensorType, name: str) -> TensorType:
-    found = joined_type(a, b)
-    if found is None:
+    tensor_type = joined_type(a, b)
+    if tensor_type is None:
         code = DamagedModel if a.dtype != b.dtype else UnknownExtent
         raise IrError(f"a loop is handed {a} as {name} and hands on {b}", code=code)
-    return found
+    return tensor_type
 
 
 def _goes_on(turn: Turn) -> bool:

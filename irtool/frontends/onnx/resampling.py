@@ -155,21 +155,21 @@ def resample(x: Value, a: AxisResize, f: Filter) -> Value:
     if f.mode == "nearest":
         at = positions(a, f.coordinates)
         index = np.clip(nearest(at, f.rounding, a.scale), 0, a.size - 1).astype("int32")
-        found = (
+        value = (
             x
             if len(index) == a.size and np.array_equal(index, counted(a.size, "an axis of a resize"))
             else x.call("take", Value.constant(index), axis=a.axis)
         )
     else:
-        found = _weighted(x, a, *neighbours(a, f))
+        value = _weighted(x, a, *neighbours(a, f))
     if f.coordinates != "tf_crop_and_resize":
-        return found
+        return value
     at = positions(a, f.coordinates)
     beyond = (at < 0) | (at > a.size - 1)
     if not beyond.any():
-        return found
+        return value
     mask = Value.constant(beyond.reshape([-1 if k == a.axis else 1 for k in range(x.rank)]))
-    return mask.call("where", Value.constant(np.asarray(f.beyond), x.dtype), found)
+    return mask.call("where", Value.constant(np.asarray(f.beyond), x.dtype), value)
 
 
 def _weighted(x: Value, a: AxisResize, index: np.ndarray, weights: np.ndarray) -> Value:

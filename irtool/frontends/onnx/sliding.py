@@ -50,7 +50,7 @@ class Windows:
     ) -> Windows:
         """The windows that attributes describe. Raises IrError where they contradict each other."""
         n = len(kernel)
-        found = Windows(
+        windows = Windows(
             tuple(kernel),
             tuple(strides or (1,) * n),
             tuple(dilations or (1,) * n),
@@ -58,15 +58,15 @@ class Windows:
             auto_pad or "NOTSET",
         )
         for name, values, count, least in (
-            ("kernel_shape", found.kernel, n, 1),
-            ("strides", found.strides, n, 1),
-            ("dilations", found.dilations, n, 1),
-            ("pads", found.pads, 2 * n, 0),
+            ("kernel_shape", windows.kernel, n, 1),
+            ("strides", windows.strides, n, 1),
+            ("dilations", windows.dilations, n, 1),
+            ("pads", windows.pads, 2 * n, 0),
         ):
             require_counts(values, count, name, least)
-        if found.auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
-            raise IrError(f"auto_pad is {found.auto_pad}, which ONNX does not have", code=DamagedModel)
-        return found
+        if windows.auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+            raise IrError(f"auto_pad is {windows.auto_pad}, which ONNX does not have", code=DamagedModel)
+        return windows
 
     @property
     def rank(self) -> int:

@@ -34,10 +34,10 @@ def noted(error: IrError, node: Node) -> list[tuple[Diagnostic, Node]]:
 
 def body_of(node: Node, name: str) -> Graph:
     """The graph that a node has under a name. Raises IrError where there is none."""
-    found = node.subgraphs.get(name)
-    if found is None:
+    graph = node.subgraphs.get(name)
+    if graph is None:
         raise IrError(f"{node.op_type} needs its graph {name}", node.place, code=DamagedModel)
-    return found
+    return graph
 
 
 def outputs_of(importer: GraphImporter, graph: Graph, bound: Sequence[Value]) -> list[Value]:
@@ -47,12 +47,12 @@ def outputs_of(importer: GraphImporter, graph: Graph, bound: Sequence[Value]) ->
     """
     before = len(importer.failures)
     found = importer.convert(graph, bound)
-    made = [v for v in found if v is not None]
-    if len(made) < len(found):
+    values = [v for v in found if v is not None]
+    if len(values) < len(found):
         failures = importer.failures[before:]
         del importer.failures[before:]
         raise Unconverted(failures)
-    return made
+    return values
 
 
 def without_names(node: Node, left_out: Set[str]) -> Node:

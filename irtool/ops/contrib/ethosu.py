@@ -60,12 +60,12 @@ class EthosU(Operator):
         at: Any = self
         _one_of(upscale, ("NONE", "ZEROS", "NEAREST"), "upscale")
         batch, *sizes = _rows(ifm, at.ifm_layout)
-        found: list[Dim] = []
+        dims: list[Dim] = []
         pads = pad_amounts(at.padding, 2)
         for size, (before, after), k, d, s in zip(sizes, pads, kernel, dilation, at.strides, strict=True):
             size = mul(size, 2) if upscale != "NONE" and size is not ANY else size
-            found.append(ANY if size is ANY else positions(size, add(before, after), dilated(k, d), s))
-        return _laid_out((batch, *found), channels, at.ofm_layout)
+            dims.append(ANY if size is ANY else positions(size, add(before, after), dilated(k, d), s))
+        return _laid_out((batch, *dims), channels, at.ofm_layout)
 
 
 def _relate_convolution(

@@ -352,10 +352,10 @@ class Conv2DNCHWc(PackedConvolution, Conv2D):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """As the plain convolution, by `channels` and `kernel_size`, which the packed weights hold, too."""
-        found = super().relate(types, reporter)
+        tensor_type = super().relate(types, reporter)
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
-        if found is not None and data is not None and weight is not None:
+        if tensor_type is not None and data is not None and weight is not None:
             data_layout, kernel_layout, _ = self.layouts()
             shape = in_layout(data.shape, data_layout, self.data_form, "the data")
             self.check_weights(shape, in_layout(weight.shape, kernel_layout, self.kernel_canonical(), "the weights"))
-        return found
+        return tensor_type

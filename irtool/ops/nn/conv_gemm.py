@@ -116,10 +116,10 @@ class Conv2DGemm(PackedConvolution, Conv2D):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """As the plain convolution, by `channels` and `kernel_size`; the packed weights are tiles, of rank 4."""
-        found = super().relate(types, reporter)
+        tensor_type = super().relate(types, reporter)
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
-        if found is None or data is None or weight is None:
-            return found
+        if tensor_type is None or data is None or weight is None:
+            return tensor_type
         assert self.kernel_size is not None and self.channels is not None
         require_rank(weight, 4, "the packed weights")
         per_group(self.channels, self.groups, "output")
@@ -137,7 +137,7 @@ class Conv2DGemm(PackedConvolution, Conv2D):
                     f"the packed weights {weight} are {tiles[0] * rows} by {tiles[1] * columns} numbers, fewer than the "
                     f"{self.channels} by {k} that are needed"
                 )
-        return found
+        return tensor_type
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         assert self.kernel_size is not None and self.channels is not None

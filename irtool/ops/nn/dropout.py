@@ -30,8 +30,8 @@ class Dropout(Operator):
         data = tensor(types[0], "the data")
         if data is None:
             return None
-        found = TensorType(data.shape, data.dtype)
-        return TupleType((found, found))
+        tensor_type = TensorType(data.shape, data.dtype)
+        return TupleType((tensor_type, tensor_type))
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
         one = meet(args[0], *(out if isinstance(out, list) else ()))

@@ -57,10 +57,10 @@ def positions(size: Dim, pad: Dim, kernel: Dim, stride: Dim) -> Dim:
         raise RelationError("the taps of a kernel without extent cannot be dilated")
     if size is ANY:
         return ANY
-    found = add(floordiv(sub(add(size, pad), kernel), stride), 1)
-    if isinstance(found, int) and found < 0:
+    dim = add(floordiv(sub(add(size, pad), kernel), stride), 1)
+    if isinstance(dim, int) and dim < 0:
         raise RelationError(f"a window of {kernel} does not fit into an axis of {size} padded by {pad}")
-    return found
+    return dim
 
 
 def per_group(channels: Dim, groups: int, what: str) -> Dim:
@@ -75,12 +75,12 @@ def per_group(channels: Dim, groups: int, what: str) -> Dim:
 def parse_layout(name: str, canonical: str, what: str) -> Layout:
     """The layout of that name; RelationError unless it is convertible to `canonical`."""
     try:
-        found = Layout.parse(name)
+        layout = Layout.parse(name)
     except LayoutError as error:
         raise RelationError(f"{what}: {error}") from None
-    if not convertible(found, Layout.parse(canonical)):
+    if not convertible(layout, Layout.parse(canonical)):
         raise RelationError(f'{what} "{name}" is not convertible to "{canonical}"')
-    return found
+    return layout
 
 
 def in_layout(shape: Sequence[Dim], source: Layout | str, target: Layout | str, what: str) -> tuple[Dim, ...]:

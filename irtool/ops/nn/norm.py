@@ -270,12 +270,12 @@ class GroupNorm(ScaledNorm):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The data's type; gamma and beta are vectors of its extent along `axis`, which `num_groups` divides."""
-        found = super().relate(types, reporter)
-        if found is not None:
-            channels = found.shape[normalize_axis(self.axis, len(found.shape))]
+        tensor_type = super().relate(types, reporter)
+        if tensor_type is not None:
+            channels = tensor_type.shape[normalize_axis(self.axis, len(tensor_type.shape))]
             if self.num_groups < 1 or (isinstance(channels, int) and channels % self.num_groups):
                 raise RelationError(f"{channels} channels cannot be split into {self.num_groups} groups")
-        return found
+        return tensor_type
 
     def normalize(self, x: np.ndarray, axis: int) -> np.ndarray:
         channels = x.shape[axis]

@@ -91,14 +91,14 @@ class Pool(Operator):
         strides = per_axis(self.strides, self.rank, "strides")
         kernel = per_axis(self.pool_size, self.rank, "pool_size")
         dilation = per_axis(self.dilation, self.rank, "dilation")
-        found: list[Dim] = []
+        dims: list[Dim] = []
         for size, pad, k, d, s in zip(sizes, pads, kernel, dilation, strides, strict=True):
             if size is ANY:
-                found.append(ANY)
+                dims.append(ANY)
                 continue
             total = add(add(*pad), sub(s, 1)) if self.ceil_mode else add(*pad)
-            found.append(positions(size, total, dilated(k, d), s))
-        return found
+            dims.append(positions(size, total, dilated(k, d), s))
+        return dims
 
     def evaluate(self, data: np.ndarray) -> np.ndarray:
         axes = spatial_axes(self.layout, self.letters, data.ndim)

@@ -212,18 +212,18 @@ class WinogradConvolution(PackedConvolution):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """As the plain convolution, by `channels` and `kernel_size`; strides, dilation and groups are 1."""
-        found = super().relate(types, reporter)
+        tensor_type = super().relate(types, reporter)
         if self.groups != 1 or {*self.strides, *self.dilation} != {1}:
             raise RelationError("strides, dilation and groups must be 1")
         if self.kernel_size is not None:
             require_tiles(self.tile_size, [k for k, is_moved in zip(self.kernel_size, self.transformed()) if is_moved])
         data, weight = tensor(types[0], "the data"), tensor(types[1], "the weights")
-        for t in (data, weight, found):
+        for t in (data, weight, tensor_type):
             if t is not None:
                 require_numbers(t)
-        if found is not None and data is not None and weight is not None:
+        if tensor_type is not None and data is not None and weight is not None:
             self.require_transformed(data, weight)
-        return found
+        return tensor_type
 
     def require_transformed(self, data: TensorType, weight: TensorType) -> None:
         """RelationError unless the weights are the transformed ones of `channels` and `kernel_size`."""

@@ -109,10 +109,10 @@ class QuantizedLeakyRelu(Quantized):
         """int8 or uint8 data with four scalars (float32 scales, int32 zero points), giving the data's type."""
         if not abs(self.alpha) < LARGEST_FACTOR:
             raise RelationError(f"alpha must be less than 2^63, not {self.alpha}")
-        found = relate_unary(types, reporter)
-        if found is not None:
+        result = relate_unary(types, reporter)
+        if result is not None:
             require_scales(reporter, (1,), 3)
-        return found
+        return result
 
     def evaluate(
         self, data: np.ndarray, scale: np.ndarray, zero: np.ndarray, out_scale: np.ndarray, out_zero: np.ndarray

@@ -31,16 +31,16 @@ class Types(Leaves):
 
     def static_tensor(self, v: list, s: int, e: int) -> Type:
         text = v[0]
-        made = self._tensor_types.get(text)
-        if made is None:
+        result = self._tensor_types.get(text)
+        if result is None:
             close = text.index(")")
             dims = text[8:close]
             shape = tuple(map(int, dims.split(","))) if dims else ()
             if any(d > 2147483647 for d in shape):
                 shape = tuple(read_attribute_number(str(d)) for d in shape)  # type: ignore[misc]  # the rule takes whole numbers only
-            made = TensorType(shape, self._dtype(text[close + 2 : -1].strip(), s, e))
-            self._tensor_types[text] = made
-        return made
+            result = TensorType(shape, self._dtype(text[close + 2 : -1].strip(), s, e))
+            self._tensor_types[text] = result
+        return result
 
     def tensor(self, v: list, s: int, e: int) -> Type:
         return TensorType(tuple(v[2]), self._dtype(v[4], s, e), self.span(s, e))

@@ -35,14 +35,14 @@ def read_primfn(
     holds_data = any(isinstance(s, AllocateConst) for s in pre_order(nest))
     text = "" if holds_data else span.source.text[span.start : span.end]
     made = PrimFunc(name, header.params, nest, outputs, header.attrs, None, header.preflattened, text)
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for mistake in find_mistakes(made):
         place = body.places.get(mistake.at, span) if mistake.at is not None else _head_of(span)
         if mistake.comes_from_data:
             raise NotRead(mistake.message, place)
-        found.append(Diagnostic(mistake.message, place, code=MalformedLoopNest))
-    if found:
-        raise IrError(list(dict.fromkeys(found)))
+        diagnostics.append(Diagnostic(mistake.message, place, code=MalformedLoopNest))
+    if diagnostics:
+        raise IrError(list(dict.fromkeys(diagnostics)))
     return made
 
 

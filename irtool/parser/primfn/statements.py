@@ -281,17 +281,17 @@ class Body:
         words.take()
         words.take()
         said = read_declaration(words)
-        made = self.pointers.get(said.pointer)
-        if made is None:
+        buffer = self.pointers.get(said.pointer)
+        if buffer is None:
             raise words.wrong(f"the memory {said.pointer} of {name} is not allocated here", first)
-        if (made.shape, made.dtype) != (said.shape, said.dtype):
+        if (buffer.shape, buffer.dtype) != (said.shape, said.dtype):
             words.refuse(f"{name} is another view of the memory {said.pointer}", first)
-        if self.buffers.get(name, made) is not made:
+        if self.buffers.get(name, buffer) is not buffer:
             raise words.wrong(f"the buffer {name} is declared twice", first)
         if name not in self.buffers:
             self.names.hint(name)
-            self.buffers[name] = made
-        return made
+            self.buffers[name] = buffer
+        return buffer
 
     # -- ends ----------------------------------------------------------------------------------------------------------
 
@@ -346,13 +346,13 @@ class Body:
                 done.append(item)
                 continue
             inner = seq(done[::-1])
-            made: Stmt
+            stmt: Stmt
             if item[0] == "let":
-                made = Let(item[1], item[2], inner)
+                stmt = Let(item[1], item[2], inner)
             else:
-                made = Allocate(item[1], inner) if item[0] == "allocate" else _with_body(item[1], inner)
-            self.places[made] = item[-1]
-            done = [made]
+                stmt = Allocate(item[1], inner) if item[0] == "allocate" else _with_body(item[1], inner)
+            self.places[stmt] = item[-1]
+            done = [stmt]
         return seq(done[::-1])
 
 

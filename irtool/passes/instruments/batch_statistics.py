@@ -69,5 +69,5 @@ def _is_norm(e: Expr) -> bool:
 
 def _with_body(module: Module, entry: str, function: Function, body: Expr) -> Module:
     open_function = without_return_type(function)
-    made = Function(open_function.params, body, None, function.type_params, function.attrs, function.span)
-    return infer_types(module.with_functions({**module.functions, entry: made}))
+    result = Function(open_function.params, body, None, function.type_params, function.attrs, function.span)
+    return infer_types(module.with_functions({**module.functions, entry: result}))

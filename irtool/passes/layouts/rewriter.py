@@ -153,15 +153,15 @@ def _flatten(arguments: tuple[Expr, ...]) -> tuple[list[Expr], list[Changed]]:
 
 def _unflatten(arguments: tuple[Expr, ...], values: list[Expr]) -> tuple[Expr, ...]:
     rest = iter(values)
-    made: list[Expr] = []
+    exprs: list[Expr] = []
     for a in arguments:
         if isinstance(a, Tuple):
             fields = tuple(next(rest) for _ in a.fields)
             same = all(x is y for x, y in zip(fields, a.fields, strict=True))
-            made.append(a if same else Tuple(fields, a.span))
+            exprs.append(a if same else Tuple(fields, a.span))
         else:
-            made.append(next(rest))
-    return tuple(made)
+            exprs.append(next(rest))
+    return tuple(exprs)
 
 
 def _have_ranks(layouts: Sequence[MaybeLayout], result: Type) -> bool:

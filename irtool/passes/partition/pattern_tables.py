@@ -44,10 +44,10 @@ def pattern_table(table: str | Sequence[Any]) -> list[Entry]:
     """
     if isinstance(table, str):
         return _named(table)
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for item in table:
-        found += _named(item) if isinstance(item, str) else [_entry(item)]
-    return found
+        entries += _named(item) if isinstance(item, str) else [_entry(item)]
+    return entries
 
 
 def _named(name: str) -> list[Entry]:

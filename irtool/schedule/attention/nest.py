@@ -161,25 +161,25 @@ class _Attention:
         if divided is not None:
             stages.pop()
         softmax = self.softmax
-        made: list[Stmt] = []
+        stmts: list[Stmt] = []
         rows: list[Map | Reduction] = []
         for n, form in enumerate((first, *stages)):
             self._give_room(form, (*stages[n:], last), divided)
             if n == 0:
                 assert isinstance(form, Reduction)
-                made += [self._in_panel(tiler.first(form, panel), panel) for panel in self.panels]
+                stmts += [self._in_panel(tiler.first(form, panel), panel) for panel in self.panels]
                 continue
             if not isinstance(form, Map | Reduction):
                 raise NotRows
             tiled = tiler.map(form) if isinstance(form, Map) else tiler.reduction(form)
             if softmax is None or not 0 <= n - 1 - softmax < 3:
-                made.append(_serial(_scheduled(tiled, self.target)))
+                stmts.append(_serial(_scheduled(tiled, self.target)))
                 continue
             rows.append(tiled)
             if len(rows) == 3:
                 source = largest_of(stages[softmax])
                 assert source is not None
-                made.append(self._row_by_row(rows, source))
+                stmts.append(self._row_by_row(rows, source))
         if divided is not None:
             # The product reads what was divided.
             source, sums = (self._same(x.source) for x in divided)
@@ -193,8 +193,8 @@ class _Attention:
             def finish(value: Expr, i: Expr) -> Expr:
                 return value
 
-        made.append(self._in_registers(tiler.last(last, finish)))
-        return seq(made), [b for b in dict.fromkeys(self.scratch.values()) if b.scope != Scope.GLOBAL]
+        stmts.append(self._in_registers(tiler.last(last, finish)))
+        return seq(stmts), [b for b in dict.fromkeys(self.scratch.values()) if b.scope != Scope.GLOBAL]
 
     def _in_panel(self, r: Reduction, panel: Panel) -> Stmt:
         body = self._in_registers(self.panels.in_panel(r, self.keys, panel))
@@ -204,19 +204,19 @@ class _Attention:
         """Stages of rows of `source`, each row in all of them before the next one: in whole vectors, of which the last has elements
         that count for nothing."""
         i = Var("i")
-        made: list[Stmt] = []
+        stmts: list[Stmt] = []
         if self.padded > self.columns:
             pad = Var("pad")
             b, at = self._place(source, i, self.columns + pad)
-            made.append(For(pad, self.padded - self.columns, Store(b, at, const(-math.inf, "float32"))))
+            stmts.append(For(pad, self.padded - self.columns, Store(b, at, const(-math.inf, "float32"))))
         for form in stages:
             (row, height), *wide = form.loops
             if isinstance(form, Map):
                 form = replace(form, loops=tuple((v, self.padded) for v, _ in wide))
             else:
                 form = replace(form, loops=(), inner=tuple((k, self.padded) for k, _ in form.inner))
-            made.append(substitute_stmt(_serial(_scheduled(form, self.target)), {row: i}))
-        return For(i, height, seq(made))
+            stmts.append(substitute_stmt(_serial(_scheduled(form, self.target)), {row: i}))
+        return For(i, height, seq(stmts))
 
     def _is_last(self, form: AnyForm, last: Reduction) -> bool:
         """True if a stage divides the elements of rows by a number of each row, and makes what the last product reads."""

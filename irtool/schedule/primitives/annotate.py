@@ -34,9 +34,9 @@ def vectorize(b: Block[Form], loop: Var | str) -> Block[Form]:
         raise UsageError(
             f"vectors have at most {_MOST} elements, and {v.name} has {extent} steps", help="split it first"
         )
-    made = b.with_kind(loop, VECTORIZED)
-    check_vectors(made)
-    return made
+    block = b.with_kind(loop, VECTORIZED)
+    check_vectors(block)
+    return block
 
 
 @primitive

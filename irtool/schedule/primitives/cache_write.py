@@ -32,6 +32,6 @@ def cache_write(b: Block[Form], at: Var | str) -> Block[Form]:
     depth = b.depth(at)
     if b.tile or b.factor is not None:
         raise UsageError("accumulators are settled already")
-    made = replace(b.with_guards(), tile=b.loops[depth:], view=None)
-    check_vectors(made)
-    return made
+    block = replace(b.with_guards(), tile=b.loops[depth:], view=None)
+    check_vectors(block)
+    return block

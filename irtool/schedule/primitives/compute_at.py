@@ -32,10 +32,10 @@ def compute_at(b: Block[Form], copy: str, loop: Var | str | None = None) -> Bloc
         raise UsageError(f"no copy {copy} is waiting for a place", help=f"copies that are: {known}")
     b.check_loops_only("compute_at")
     depth = b.depth(loop) + 1 if loop is not None else 0
-    made: Block[Form] = waiting.place(replace(b, pending=None), depth)
-    kinds = {kind for level in made.around for _, _, kind in level.loops}
-    if not made.around[-1].is_local and PARALLEL in kinds:
+    block: Block[Form] = waiting.place(replace(b, pending=None), depth)
+    kinds = {kind for level in block.around for _, _, kind in level.loops}
+    if not block.around[-1].is_local and PARALLEL in kinds:
         raise UsageError(
             f"threads would share {copy}, which is in the workspace", help="put it on the stack: scope=local"
         )
-    return made
+    return block

@@ -132,7 +132,7 @@ def choose_packing(r: Reduction, target: VectorTarget) -> PackingPlan | None:
 
 def _operand(r: Reduction, v: Var, simplify: Simplifier) -> Load | None:
     """The one read that keeps `v` from being the vector axis."""
-    found: Load | None = None
+    load: Load | None = None
     guarded = any(depends(g, v) for g in r.guards)
     for e in loads(r.update):
         if e.source is r.acc:
@@ -140,10 +140,10 @@ def _operand(r: Reduction, v: Var, simplify: Simplifier) -> Load | None:
         step = stride(simplify, e.source.offset(e.indices), v)
         if step == 0 or (step == 1 and not guarded):
             continue
-        if found is not None:
+        if load is not None:
             return None
-        found = e
-    return found
+        load = e
+    return load
 
 
 @dataclass(frozen=True)

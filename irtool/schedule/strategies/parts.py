@@ -64,14 +64,14 @@ def fills(b: Block[Any]) -> list[tuple[str, Map | Reduction]]:
 
 def tiles(b: Block[Reduction], stage: Stage) -> list[TileChoice] | None:
     """The tiles of the reductions in what fills the copy, and of the one that reads it; None if one of them has none."""
-    found: list[TileChoice] = []
+    choices: list[TileChoice] = []
     for form in (*(f for _, f in fills(b)), b.form):
         tile = stage.tile_for(form) if isinstance(form, Reduction) else None
         if isinstance(form, Reduction):
             if tile is None:
                 return None
-            found.append(tile)
-    return found
+            choices.append(tile)
+    return choices
 
 
 def schedule_band(b: Block[Reduction], chosen: Sequence[TileChoice], stage: Stage) -> list[Block[Reduction]]:

@@ -230,12 +230,12 @@ def _limit(e: Expr, v: Var) -> tuple[int, int] | None:
 
 
 def _conjuncts(e: Expr) -> list[Expr]:
-    found: list[Expr] = []
+    exprs: list[Expr] = []
     stack = [e]
     while stack:
         x = stack.pop()
         if isinstance(x, Binary) and x.op == "and":
             stack += [x.b, x.a]
         else:
-            found.append(x)
-    return found
+            exprs.append(x)
+    return exprs

@@ -133,9 +133,9 @@ class _Nest:
             places: dict[Expr, Expr] = {c.channel[0]: group * lanes + lane, c.rows.of: y, c.columns.of: x}
             if c.image is not None:
                 places[c.image[0]] = image
-            found = substitute(c.data, places)
-            assert isinstance(found, Load)
-            return found
+            load = substitute(c.data, places)
+            assert isinstance(load, Load)
+            return load
 
         top, left = row + c.rows.shift, column + c.columns.shift
 
@@ -163,12 +163,12 @@ class _Nest:
         """Conditions under which a window has all its elements."""
         low = axis.shift
         high = (tiles - 1) * self.tiling.size + axis.shift + self.tiling.window - 1
-        found = []
+        exprs = []
         if low < axis.first:
-            found.append(less(axis.first - axis.shift - 1, place))
+            exprs.append(less(axis.first - axis.shift - 1, place))
         if high > axis.last:
-            found.append(less(place, axis.last - axis.shift - self.tiling.window + 2))
-        return found
+            exprs.append(less(place, axis.last - axis.shift - self.tiling.window + 2))
+        return exprs
 
     def _transform_window(self, data: Buffer, tile: Var, group: Var, read: Callable[[Expr, int, Var], Expr]) -> Stmt:
         """`data[:, tile, group] = B^T d B`: along rows, then along columns."""

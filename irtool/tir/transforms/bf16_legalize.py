@@ -20,11 +20,11 @@ def legalize_bfloat16(f: PrimFunc) -> PrimFunc:
         if not any(k.dtype == _HALF for k in kids) or isinstance(e, Cast | Select | Not):
             return e
         if isinstance(e, Binary):
-            made: Expr = Binary(e.op, wide(e.a), wide(e.b), e.dtype if e.dtype == "bool" else _WIDE)
+            expr: Expr = Binary(e.op, wide(e.a), wide(e.b), e.dtype if e.dtype == "bool" else _WIDE)
         elif isinstance(e, Call) and e.name != "reinterpret":
-            made = Call(e.name, tuple(map(wide, kids)), _WIDE if e.dtype == _HALF else e.dtype)
+            expr = Call(e.name, tuple(map(wide, kids)), _WIDE if e.dtype == _HALF else e.dtype)
         else:
             return rebuild(e, kids)
-        return Cast(made, _HALF) if e.dtype == _HALF else made
+        return Cast(expr, _HALF) if e.dtype == _HALF else expr
 
     return f.with_body(rewrite_stmt(f.body, lambda s: s, lambda e: rewrite(e, change, memo)))

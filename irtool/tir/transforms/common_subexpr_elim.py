@@ -34,10 +34,10 @@ def eliminate_common_subexpressions(f: PrimFunc, identify_equiv_terms: bool = Fa
             bound.append((v, chosen))
         if not bound:
             return s
-        made: Stmt = rebuild(s, substatements(s), exprs)
+        stmt: Stmt = rebuild(s, substatements(s), exprs)
         for v, e in reversed(_in_order(bound)):
-            made = Let(v, e, made)
-        return made
+            stmt = Let(v, e, stmt)
+        return stmt
 
     return f.with_body(rewrite_stmt(f.body, change))
 

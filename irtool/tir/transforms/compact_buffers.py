@@ -25,8 +25,8 @@ def compact_buffers(f: PrimFunc) -> PrimFunc:
             if found is not None:
                 begins, extents = found
                 b = s.buffer
-                made = Buffer(b.name, extents, b.dtype, b.scope, finite=b.finite)
-                smaller[b] = made, begins
+                buffer = Buffer(b.name, extents, b.dtype, b.scope, finite=b.finite)
+                smaller[b] = buffer, begins
     if not smaller:
         return f
 

@@ -65,16 +65,16 @@ class _Hoister:
         barred = fixed if uses_lets else fixed | invariant.keys()
         cond = next((c for c in self.conditions(loop) if _is_invariant(c, barred)), None) if most else None
         moving = invariant if LetBindings.LET_STMT in self.lets else _required(cond, invariant) if uses_lets else {}
-        made: Stmt = loop
+        stmt: Stmt = loop
         if moving:
-            made = rewrite_stmt(loop, lambda s: s.body if isinstance(s, Let) and s.var in moving else s)
+            stmt = rewrite_stmt(loop, lambda s: s.body if isinstance(s, Let) and s.var in moving else s)
         if cond is not None:
             self.moved.add(cond)
-            then, other = self.decided(made, cond, True), fresh_copy(self.decided(made, cond, False))
-            made = If(cond, *(self.hoisted(x, most - 1) if isinstance(x, For) else x for x in (then, other)))
+            then, other = self.decided(stmt, cond, True), fresh_copy(self.decided(stmt, cond, False))
+            stmt = If(cond, *(self.hoisted(x, most - 1) if isinstance(x, For) else x for x in (then, other)))
         for s in reversed(moving.values()):
-            made = Let(s.var, s.value, made)
-        return made
+            stmt = Let(s.var, s.value, stmt)
+        return stmt
 
     def conditions(self, loop: For) -> Iterator[Expr]:
         """The conditions that may be taken out of a loop if they are the same in every step, larger ones first."""

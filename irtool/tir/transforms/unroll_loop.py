@@ -42,13 +42,13 @@ def unroll_loops(
             facts[s] = (max(extent, 1) * steps, loops + 1, depth)
             return s
         if not explicit_unroll:
-            made: Stmt = s if s.kind == UNROLLED else For(s.var, s.extent, s.body, UNROLLED)
+            stmt: Stmt = s if s.kind == UNROLLED else For(s.var, s.extent, s.body, UNROLLED)
         else:
             copies = (fresh_copy(s.body, {s.var: Const(n, s.var.dtype)}) for n in range(extent))
-            made = seq([simplify_statement(x, bounds) for x in copies])
-        for x in made.stmts if isinstance(made, Seq) else ():
+            stmt = seq([simplify_statement(x, bounds) for x in copies])
+        for x in stmt.stmts if isinstance(stmt, Seq) else ():
             facts[x] = (steps, loops, depth + 1)
-        facts[made] = (steps * extent, loops, depth + 1)
-        return made
+        facts[stmt] = (steps * extent, loops, depth + 1)
+        return stmt
 
     return f.with_body(rewrite_stmt(f.body, change))

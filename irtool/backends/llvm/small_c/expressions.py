@@ -51,10 +51,10 @@ class Expressions(Tokens, Conversions):
 
     def type(self) -> Type:
         self.skip_words()
-        found = self.type_here()
-        assert found is not None, f"no type: {' '.join(self.tokens[self.at - 5 : self.at + 5])}"
+        result = self.type_here()
+        assert result is not None, f"no type: {' '.join(self.tokens[self.at - 5 : self.at + 5])}"
         self.step()
-        return found
+        return result
 
     def unary_place(self) -> Value:
         if self.take("*"):

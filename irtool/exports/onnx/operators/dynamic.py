@@ -31,7 +31,7 @@ class Reshape(Form):
         one = s.constant(1, "int64")
         extents = s.concat([s.shape(x), s.ints(*([1] * (2 * count + 1)))], 0) if count else s.shape(x)
         taken: Value = s.constant(0, "int64")  # axes of the data that the codes so far stand for
-        found: list[Value] = []
+        values: list[Value] = []
         for i in range(count):
             code = s.node("Gather", codes, s.constant(i, "int64"), axis=0)
             merges = s.compare("Equal", code, s.constant(-3, "int64"))
@@ -39,11 +39,11 @@ class Reshape(Form):
             after = s.add(taken, one)
             both = s.mul(here, s.node("Gather", extents, after, axis=0))
             copied = s.where(s.compare("Equal", code, s.constant(0, "int64")), here, code)
-            found.append(s.unsqueeze(s.where(merges, both, copied), 0))
+            values.append(s.unsqueeze(s.where(merges, both, copied), 0))
             taken = s.add(after, s.cast(merges, "int64"))
-        if not found or not rank:
+        if not values or not rank:
             return s.node("Reshape", x, codes)
-        return s.node("Reshape", x, s.concat(found, 0), allowzero=1)
+        return s.node("Reshape", x, s.concat(values, 0), allowzero=1)
 
 
 @form("dyn.broadcast_to")

@@ -23,9 +23,9 @@ def integer_arithmetic(s: LegalizationSite) -> Expr | None:
     """The call as Relay's passes write it on integers."""
     for rules in (QNN_CANONICALIZE, QNN_LEGALIZE):
         rule = find_rule(rules, s.attrs.name)
-        made = rule(s) if rule is not None else None
-        if made is not None:
-            return made
+        expr = rule(s) if rule is not None else None
+        if expr is not None:
+            return expr
     return None
 
 

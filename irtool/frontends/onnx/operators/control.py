@@ -32,19 +32,19 @@ class Branch(OnnxOperator):
             raise IrError(f"one branch of If gives {len(then)} values, the other {len(other)}", code=DamagedModel)
         types = [_common(a, b) for a, b in zip(then, other, strict=True)]
         test = condition if not condition.shape else condition.call("reshape", newshape=[])
-        made = If(test.expr, _together(then, types), _together(other, types))
-        whole = Value.of(made)
+        branch = If(test.expr, _together(then, types), _together(other, types))
+        whole = Value.of(branch)
         if len(types) == 1:
             return whole
         return [TupleGetItem(whole.expr, i) for i in range(len(types))]
 
 
 def _common(a: Value, b: Value) -> TensorType:
-    found = joined_type(a.tensor, b.tensor)
-    if found is None:
+    tensor_type = joined_type(a.tensor, b.tensor)
+    if tensor_type is None:
         code = DamagedModel if a.dtype != b.dtype else UnknownExtent
         raise IrError(f"one branch of If gives {a.tensor}, the other {b.tensor}", code=code)
-    return found
+    return tensor_type
 
 
 def _together(values: Sequence[Value], types: Sequence[TensorType]) -> Expr:

@@ -84,11 +84,11 @@ class DynamicQuantizeLstm(Lstm):
 
     def _part(self, quantity: Value, matrix: Value, direction: int) -> Value:
         """The scale or zero point of a direction's weights."""
-        found = part(quantity, direction) if quantity.rank and direction < (quantity.extents("a scale")[0]) else None
-        if found is None or found.shape not in ((), (1,), matrix.shape[1:]):
+        value = part(quantity, direction) if quantity.rank and direction < (quantity.extents("a scale")[0]) else None
+        if value is None or value.shape not in ((), (1,), matrix.shape[1:]):
             raise IrError(
                 f"a scale or zero point of {self.node.op_type} is {quantity.tensor}: there is one for each direction, or for each"
                 " of its gates",
                 code=DamagedModel,
             )
-        return found
+        return value

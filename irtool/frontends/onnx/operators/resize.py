@@ -156,8 +156,8 @@ def resize(x: Value, axes: Sequence[AxisResize], way: Filter) -> Value:
     changed = [a for a in axes if a.size != a.target or abs(a.scale - 1) > 1e-6 or (cropped and a.region != (0.0, 1.0))]
     if not changed:
         return x
-    if (found := image_resize(x, changed, way)) is not None:
-        return found
+    if (value := image_resize(x, changed, way)) is not None:
+        return value
     wide = x if way.mode == "nearest" or x.dtype in ("float32", "float64") else cast(x, "float32")
     for a in sorted(changed, key=lambda a: a.target * 1.0 / a.size):
         wide = resample(wide, a, way)

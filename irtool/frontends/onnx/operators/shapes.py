@@ -68,10 +68,10 @@ class Reshape(OnnxOperator):
             wanted = resolved(have, list(zip(*(tuple(int(n) for n in s) for s in shape.samples), strict=True)))
             codes = None if wanted is None else newshape(have, wanted)
             if wanted is not None and codes is not None:
-                found = x.call("reshape", newshape=codes)
+                value = x.call("reshape", newshape=codes)
                 for axis, numbers in enumerate(wanted):
-                    symbols.put(found.expr, axis, numbers)
-                return found
+                    symbols.put(value.expr, axis, numbers)
+                return value
         return refined(x.call("dyn.reshape", shape, newshape=[]), known_parts(shape))
 
 

@@ -76,9 +76,9 @@ def first_call(e: Expr, *names: str) -> Call | None:
 
 def find_call(e: Expr, *names: str) -> Call:
     """The first such call, where a pattern has said that there is one."""
-    found = first_call(e, *names)
-    assert found is not None
-    return found
+    call = first_call(e, *names)
+    assert call is not None
+    return call
 
 
 def is_depthwise(conv: Call) -> bool:

@@ -168,10 +168,10 @@ class MultiHeadAttention(OnnxOperator):
     def _with_bias(self, inputs: list[Value], bias: Value) -> list[Value]:
         if any(t.rank != 3 for t in inputs):
             raise IrError("a bias of keys that are split into heads has no form in Relay", code=UnsupportedNode)
-        found, start = [], 0
+        values, start = [], 0
         for t in inputs:
             size = t.extent(2, "the data of attention")
             part = bias.call("strided_slice", begin=[start], end=[start + size], strides=[1], axes=[0])
-            found.append(add(t, part))
+            values.append(add(t, part))
             start += size
-        return found
+        return values
