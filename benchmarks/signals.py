@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 SMALLEST = 1e-3
 """Of an output: its largest element, and what its elements differ by, relative to that."""
 
+ENOUGH = 64
+"""Elements of a channel from which its mean and variance are taken."""
+
 
 def emptiness(output: Any) -> str:
     """Why agreement on an output shows nothing, as a clause; empty where it shows something."""
@@ -72,10 +75,14 @@ def _hooks(layer: Any) -> list[Any]:
 
 
 def _settle(layer: Any, inputs: tuple[Any, ...]) -> None:
-    """The statistics of a batch normalization from its input; one value for each channel has none."""
+    """The statistics of a batch normalization from its input, where each channel has elements enough.
+
+    Of a few that are nearly equal the variance is next to nothing: dividing by it would blow up rounding errors, layer by layer, until
+    engines agree on nothing.
+    """
     x = inputs[0]
     axes = [a for a in range(x.ndim) if a != 1]
-    if x.numel() > x.shape[1] and layer.running_mean is not None:
+    if x.numel() >= ENOUGH * x.shape[1] and layer.running_mean is not None:
         layer.running_mean.copy_(x.mean(axes))
         layer.running_var.copy_(x.var(axes, correction=0))
 
