@@ -336,3 +336,35 @@ def test_functions_that_double_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
     texts += [f"def @f{i}({one} {{ @f{i - 1}(@f{i - 1}(%x)) }}" for i in range(1, 40)]
     with pytest.raises(IrError, match="more than 500 calls"):
         model_of("\n".join([*texts, f"def @main({one} {{ @f39(%x) }}"]))
+
+
+@pytest.mark.promise("ONNX out")
+def test_weights_that_are_written_one_by_one_are_those_of_the_protobuf(monkeypatch: pytest.MonkeyPatch) -> None:
+    from irtool.exports.onnx import format as onnx_format
+
+    rng = np.random.default_rng(1)
+    shapes = {"w": (400, 40), "half": (40, 300), "b": (40,), "none": (0, 40)}
+    dtypes = {"half": "float16"}
+    weights = {n: rng.standard_normal(s).astype(dtypes.get(n, "float32")) for n, s in shapes.items()}
+    params = ", ".join(
+        f"%{n}: Tensor[{s}, {dtypes.get(n, 'float32')}]".replace("(40,)", "(40)") for n, s in shapes.items()
+    )
+    text = f"""#[version = "0.0.5"]
+def @main(%x: Tensor[(3, 40), float32], {params}) {{
+  %0 = nn.dense(%x, concatenate((%w, %none)), units=400);
+  (%0, nn.dense(add(%x, %b), cast(transpose(%half, axes=[1, 0]), dtype="float32"), units=300))
+}}"""
+    module = infer_types(irtool.parse(text))
+    request = Request("net.onnx", "main", weights)
+
+    def written() -> tuple[bytes, int]:
+        (file,) = parse_export("onnx").write(module, request)
+        parts = list(file.parts)
+        return b"".join(parts), len(parts)
+
+    whole, one = written()
+    monkeypatch.setattr(onnx_format, "_MANY", 0)
+    streamed, several = written()
+    assert one == 1 and several > 4
+    assert onnx.load_from_string(streamed) == onnx.load_from_string(whole)
+    onnx.checker.check_model(streamed, full_check=True)

@@ -16,7 +16,7 @@ from .biases import join_biases
 from .emit import Emitter
 from .form import NoForm
 from .graph import Graph, Initializers, Names, Value
-from .model import External, build_model, skeleton, total_bytes
+from .model import External, Inside, build_model, skeleton, total_bytes
 from .prepare import expand, first_order, needs_evaluation, prepare, with_quantities
 from .qdq import fake_quantized, is_linear
 from .site import element_type
@@ -31,6 +31,9 @@ OLDEST_OPSET = 18
 
 _LARGEST = (1 << 31) - (1 << 24)
 """Bytes that a protobuf may have, with room for the nodes."""
+
+_MANY = 1 << 26
+"""Bytes of weights from which they are written one by one: a protobuf of them all would be in memory twice."""
 
 
 @export("onnx")
@@ -54,18 +57,23 @@ class Onnx(Export):
     quantized: str = "exact"
 
     def write(self, module: Module, request: Request) -> list[File]:
-        model, external = self.model(module, request)
+        inside = None if self.text else Inside()
+        model, external = self.model(module, request, inside)
         if self.text:
             from onnx import printer
 
             return [File(request.output, [printer.to_text(model).encode(), b"\n"], is_text=True)]
+        if inside is not None and inside.arrays:
+            return [File(request.output, inside.parts(model))]
         files = [File(request.output, [model.SerializeToString(deterministic=True)])]
         if external is not None and external.arrays:
             files.insert(0, File(external.location, external.parts()))
         return files
 
-    def model(self, module: Module, request: Request) -> tuple[onnx.ModelProto, External | None]:
-        """The model, and its weights as far as they are kept beside it.
+    def model(
+        self, module: Module, request: Request, inside: Inside | None = None
+    ) -> tuple[onnx.ModelProto, External | None]:
+        """The model, and its weights as far as they are kept beside it. With `inside` many of them go there instead of the model.
 
         Raises UsageError where the package is missing or does not have the opset; IrError for everything without a form.
         """
@@ -85,9 +93,10 @@ class Onnx(Export):
             if not again:
                 (graph, constants), missing = written, again
         missing.check()
-        beside = self.external_data or total_bytes(list(constants.values())) > _LARGEST
-        external = External(f"{request.output}.data") if beside else None
-        model = build_model(graph, constants, self.opset, request.entry, ("irtool", __version__), external)
+        total = total_bytes(list(constants.values()))
+        external = External(f"{request.output}.data") if self.external_data or total > _LARGEST else None
+        place = external or (inside if total >= _MANY else None)
+        model = build_model(graph, constants, self.opset, request.entry, ("irtool", __version__), place)
         _check(model)
         return model, external
 

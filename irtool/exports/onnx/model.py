@@ -47,6 +47,63 @@ class External:
             at = offset + data.nbytes
 
 
+@dataclass
+class Inside:
+    """Weights of the model's own file that are written one by one: the protobuf has their names, shapes and types only."""
+
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def parts(self, model: onnx.ModelProto) -> Iterator[bytes]:
+        """The bytes of the file, in protobuf's wire format: the model around its graph, the graph, the initializers with data."""
+        import onnx
+
+        around = onnx.ModelProto()
+        around.CopyFrom(model)
+        around.ClearField("graph")
+        graph = onnx.GraphProto()
+        graph.CopyFrom(model.graph)
+        graph.ClearField("initializer")
+        heads = [self._head(t) for t in model.graph.initializer]
+        inner = graph.SerializeToString(deterministic=True)
+        length = len(inner) + sum(len(head) + (0 if data is None else data.nbytes) for head, data in heads)
+        yield around.SerializeToString(deterministic=True) + _framed(_GRAPH, length) + inner
+        for head, data in heads:
+            yield head
+            if data is not None:
+                yield _raw(data)
+
+    def _head(self, tensor: Any) -> tuple[bytes, np.ndarray | None]:
+        """What stands in front of an initializer's data, and that, where it is not in the protobuf."""
+        import onnx
+
+        data = self.arrays.get(tensor.name)
+        bare = onnx.TensorProto()
+        bare.CopyFrom(tensor)
+        if data is not None:
+            bare.ClearField("data_location")
+        written = bare.SerializeToString(deterministic=True)
+        if data is not None:
+            written += _framed(_RAW_DATA, data.nbytes)
+        length = len(written) + (0 if data is None else data.nbytes)
+        return _framed(_INITIALIZER, length) + written, data
+
+
+_GRAPH, _INITIALIZER, _RAW_DATA = 7, 5, 9
+"""Numbers of fields in ModelProto, GraphProto and TensorProto."""
+_BYTES = 2
+"""The wire type of what has a length in front of it."""
+
+
+def _framed(number: int, length: int) -> bytes:
+    """The head of a field of that many bytes."""
+    found = bytearray([number << 3 | _BYTES])
+    while length >= 0x80:
+        found.append(length & 0x7F | 0x80)
+        length >>= 7
+    found.append(length)
+    return bytes(found)
+
+
 def _raw(data: np.ndarray) -> bytes:
     return np.ascontiguousarray(data).astype(data.dtype.newbyteorder("<"), copy=False).tobytes()
 
@@ -57,11 +114,11 @@ def build_model(
     opset: int,
     name: str,
     producer: tuple[str, str],
-    external: External | None = None,
+    external: External | Inside | None = None,
 ) -> onnx.ModelProto:
     """The model, in the oldest version of the format that has the opset, since more readers know that.
 
-    Constants that no node reads are left out; with `external` larger ones are placed in it.
+    Constants that no node reads are left out; with `external` the data of larger ones is placed there.
     """
     import onnx
 
@@ -83,7 +140,8 @@ def skeleton(model: onnx.ModelProto) -> onnx.ModelProto:
     import onnx
     from onnx import helper
 
-    if model.ByteSize() < 1 << 20 and not any(t.external_data for t in model.graph.initializer):
+    elsewhere = onnx.TensorProto.EXTERNAL
+    if model.ByteSize() < 1 << 20 and not any(t.data_location == elsewhere for t in model.graph.initializer):
         return model
     small = onnx.ModelProto()
     small.ir_version = model.ir_version
@@ -93,7 +151,7 @@ def skeleton(model: onnx.ModelProto) -> onnx.ModelProto:
     small.graph.node.extend(model.graph.node)
     small.graph.output.extend(model.graph.output)
     for tensor in model.graph.initializer:
-        if len(tensor.raw_data) <= _SMALL and not tensor.external_data:
+        if len(tensor.raw_data) <= _SMALL and tensor.data_location != elsewhere:
             small.graph.initializer.append(tensor)
         else:
             small.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
@@ -172,7 +230,7 @@ def dim_name(dim: Any, value: str, axis: int) -> str:
     return dim.name if isinstance(dim, DimVar) else repr(dim)
 
 
-def _tensor(proto: Any, name: str, data: np.ndarray, dtype: str, external: External | None) -> None:
+def _tensor(proto: Any, name: str, data: np.ndarray, dtype: str, external: External | Inside | None) -> None:
     import onnx
 
     proto.name = name
@@ -181,8 +239,11 @@ def _tensor(proto: Any, name: str, data: np.ndarray, dtype: str, external: Exter
     if external is None or data.nbytes <= _SMALL:
         proto.raw_data = _raw(data)
         return
-    offset, length = external.place(data)
     proto.data_location = onnx.TensorProto.EXTERNAL
+    if isinstance(external, Inside):
+        external.arrays[name] = data
+        return
+    offset, length = external.place(data)
     for key, value in (("location", external.location), ("offset", str(offset)), ("length", str(length))):
         entry = proto.external_data.add()
         entry.key, entry.value = key, value
