@@ -24,11 +24,11 @@ def refusals(graph: str, functions: str = "", **given: object) -> list[Diagnosti
     ("graph", "help"),
     [
         (
-            "net (float[batch, 3, h, w] x) => (float[a, b, c, d] y) { y = RandomNormalLike(x) }",
-            "say, for example: --dim batch=1 --dim h=1 --dim w=1, or --shape x=Nx3xNxN",
+            "net (float[batch, h] x) => (int32[a, b] y) { y = Multinomial(x) }",
+            "say, for example: --dim batch=1 --dim h=1, or --shape x=NxN",
         ),
         (
-            "net (float[N, 3] x) => (float[a, b] y) { z = Relu(x) y = RandomNormalLike(z) }",
+            "net (float[N, 3] x) => (int32[a, b] y) { z = Relu(x) y = Multinomial(z) }",
             "--dim N=1, or --shape x=Nx3",
         ),
         (
@@ -40,7 +40,7 @@ def refusals(graph: str, functions: str = "", **given: object) -> list[Diagnosti
             "it follows from values among k, j: irtool import --value NAME=… gives them",
         ),
         (
-            "net (float[2, 9] x) => (float[a, b] y) { i = NonZero(x) j = Cast <to = 1> (i) y = RandomNormalLike(j) }",
+            "net (float[2, 9] x) => (int32[a, b] y) { i = NonZero(x) j = Cast <to = 1> (i) y = Multinomial(j) }",
             "it follows from the values of x: export the model with a number in its place",
         ),
     ],
@@ -52,9 +52,9 @@ def test_what_must_be_known_names_the_options_that_tell_it(graph: str, help: str
 
 
 def test_options_that_were_given_are_not_asked_for() -> None:
-    graph = "net (float[N, 3, M] x) => (float[a, b, c] y) { y = RandomNormalLike(x) }"
+    graph = "net (float[N, M] x) => (int32[a, b] y) { y = Multinomial(x) }"
     (found,) = refusals(graph, dims={"N": 2})
-    assert found.help == "say, for example: --dim M=1, or --shape x=2x3xN"
+    assert found.help == "say, for example: --dim M=1, or --shape x=2xN"
 
 
 def test_nodes_inside_of_nodes_and_of_functions() -> None:

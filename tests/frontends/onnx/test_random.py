@@ -48,6 +48,27 @@ def test_numbers_are_of_the_distribution(compiled: bool) -> None:
     np.testing.assert_allclose(found, chances, atol=0.04)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_numbers_of_a_shape_that_is_known_at_run_time(compiled: bool) -> None:
+    """As VITS draws noise for as many frames as the text takes."""
+    graph = """net (float[N, M] x) => (float16[N, M] n, double[N, M] u, bool[N, M] b, float[N, M] other) {
+        n = RandomNormalLike <dtype = 10, mean = 3.0, scale = 2.0> (x)
+        u = RandomUniformLike <dtype = 11, low = -1.0, high = 5.0> (x)
+        b = Bernoulli <dtype = 9> (x)
+        other = RandomNormalLike(x)
+    }"""
+    n, u, b, other = drawn(graph, np.full((100, 90), 0.3, "float32"), compiled=compiled)
+    assert [a.dtype for a in (n, u, b, other)] == ["float16", "float64", "bool", "float32"]
+    assert {a.shape for a in (n, u, b, other)} == {(100, 90)}
+    assert abs(n.astype("float64").mean() - 3) < 0.1 and abs(n.astype("float64").std() - 2) < 0.1
+    assert -1 <= u.min() < -0.99 and 4.99 < u.max() < 5 and abs(u.mean() - 2) < 0.1
+    assert abs(b.mean() - 0.3) < 0.02
+    rows = [n.astype("float64").ravel(), u.ravel(), other.ravel(), other.ravel()[::-1], np.roll(other.ravel(), 1)]
+    assert np.abs(np.corrcoef(rows) - np.eye(5)).max() < 0.05
+    fewer = drawn(graph, np.full((7, 3), 0.3, "float32"), compiled=compiled)
+    np.testing.assert_array_equal(fewer[1].ravel(), u.ravel()[:21])
+
+
 def test_seeds_are_what_numbers_follow_from() -> None:
     graph = """net (float[8] x) => (float[8] a, float[8] b, float[8] c, float[8] d, float[8] e, float[8] f) {
         a = RandomNormalLike(x)
@@ -80,7 +101,7 @@ def test_what_nothing_depends_on_is_not_drawn(recwarn: pytest.WarningsRecorder) 
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        ("net (float[N] x) => (float[N] y) { y = RandomNormalLike(x) }", "its extents must be known"),
+        ("net (float[N, 3] x) => (int32[N, 1] y) { y = Multinomial(x) }", "its extents must be known"),
         ("net (float[2] x) => (int32[2] y) { y = RandomUniformLike <dtype = 8> (x) }", "string"),
         ("net () => (float[N] y) { y = RandomUniform <shape = [-1]> () }", "has the shape (-1)"),
         ("net (float[2, 0] x) => (int32[2, 1] y) { y = Multinomial(x) }", "no classes"),

@@ -1,17 +1,22 @@
 """Random numbers, which a program of Relay draws from a generator that it is given: here from one that stands in the text.
 
 ONNX does not say which numbers a seed stands for, nor that two runs draw others. Relay's operators compute the next numbers of a
-generator, so the same inputs give the same result: each run draws the same numbers, and so does each turn of a loop.
+generator, so the same inputs give the same result: each run draws the same numbers, and so does each turn of a loop. They take a
+shape that is known; where it is not, numbers are hashes of their positions (`hashing`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import TupleGetItem
+from ....ops.threefry import generate
+from .. import hashing
+from ..arithmetic import add, cast, multiply, scalar, subtract
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..room import require_shape
@@ -20,6 +25,7 @@ from ..value import Value, apply
 
 _WORDS = 10
 _FLOATS = ("float32", "float64")
+Shape = Sequence[int] | Value
 
 
 def generator(seed: float | None, count: int) -> Value:
@@ -43,23 +49,50 @@ class Drawn(OnnxOperator):
 
     folds = False
 
-    def draw(self, name: str, seed: float | None, *args: Value, **attributes: Any) -> Value:
-        """The numbers of one of Relay's operators."""
+    def key(self, seed: float | None) -> Value:
+        """The generator of the node."""
         functions = self.graph.functions
         functions.drawing[self.node] = None
         functions.unseeded += seed is None
-        key = generator(seed, functions.unseeded)
-        return Value.of(TupleGetItem(apply(name, key, *args, **attributes).expr, 1))
+        return generator(seed, functions.unseeded)
 
-    def distributed(
-        self, name: str, first: float, second: float, shape: tuple[int, ...], dtype: str, seed: float | None
-    ) -> Value:
-        """Numbers of a distribution with two parameters, in a type that Relay draws, converted to `dtype`."""
-        require_shape(shape, f"the result of {self.node.op_type}")
+    def draw(self, name: str, seed: float | None, *args: Value, **attributes: Any) -> Value:
+        """The numbers of one of Relay's operators."""
+        return Value.of(TupleGetItem(apply(name, self.key(seed), *args, **attributes).expr, 1))
+
+    def normal(self, shape: Shape, dtype: str, seed: float | None, mean: float = 0.0, scale: float = 1.0) -> Value:
+        """Normally distributed numbers of a shape, or of that of a tensor."""
         held = dtype if dtype in _FLOATS else "float32"
-        limits = (Value.constant(np.array(x, held)) for x in (first, second))
-        found = self.draw(name, seed, *limits, out_shape=shape, out_dtype=held)
-        return found if held == dtype else found.call("cast", dtype=dtype)
+        mean_, scale_ = scalar(mean, held), scalar(scale, held)
+        if (static := self._static(shape)) is not None:
+            found = self.draw("random.normal", seed, mean_, scale_, out_shape=static, out_dtype=held)
+        else:
+            found = add(multiply(hashing.normal(*self._hashed(shape, seed, 4), held), scale_), mean_)
+        return cast(found, dtype)
+
+    def uniform(self, shape: Shape, dtype: str, seed: float | None, low: float = 0.0, high: float = 1.0) -> Value:
+        """Uniformly distributed numbers of a shape, or of that of a tensor."""
+        held = dtype if dtype in _FLOATS else "float32"
+        low_, high_ = scalar(low, held), scalar(high, held)
+        if (static := self._static(shape)) is not None:
+            found = self.draw("random.uniform", seed, low_, high_, out_shape=static, out_dtype=held)
+        else:
+            found = hashing.uniform(*self._hashed(shape, seed, 2), held)
+            found = add(multiply(found, subtract(high_, low_)), low_)
+        return cast(found, dtype)
+
+    def _static(self, shape: Shape) -> tuple[int, ...] | None:
+        """The extents, where all of them are known. Raises IrError for some that no tensor has."""
+        extents = shape.shape if isinstance(shape, Value) else shape
+        known = tuple(d for d in extents if isinstance(d, int))
+        if len(known) < len(extents):
+            return None
+        require_shape(known, f"the result of {self.node.op_type}")
+        return known
+
+    def _hashed(self, like: Shape, seed: float | None, words: int) -> tuple[Value, np.ndarray]:
+        assert isinstance(like, Value)
+        return hashing.positions(like), generate(self.key(seed).array("the generator"), words)[1]
 
 
 @onnx_operator("RandomNormal", "RandomUniform")
@@ -80,8 +113,8 @@ class OfShape(Drawn):
     ) -> Result:
         wanted = dtype_of(dtype, f"the result of {self.node.op_type}")
         if self.node.key.op_type == "RandomNormal":
-            return self.distributed("random.normal", mean, scale, shape, wanted, seed)
-        return self.distributed("random.uniform", low, high, shape, wanted, seed)
+            return self.normal(shape, wanted, seed, mean, scale)
+        return self.uniform(shape, wanted, seed, low, high)
 
 
 @onnx_operator("RandomNormalLike", "RandomUniformLike")
@@ -100,11 +133,10 @@ class OfShapeLike(Drawn):
         low: float = 0.0,
         high: float = 1.0,
     ) -> Result:
-        shape = x.extents(f"the input of {self.node.op_type}")
         wanted = x.dtype if dtype is None else dtype_of(dtype, f"the result of {self.node.op_type}")
         if self.node.key.op_type == "RandomNormalLike":
-            return self.distributed("random.normal", mean, scale, shape, wanted, seed)
-        return self.distributed("random.uniform", low, high, shape, wanted, seed)
+            return self.normal(x, wanted, seed, mean, scale)
+        return self.uniform(x, wanted, seed, low, high)
 
 
 @onnx_operator("Bernoulli")
@@ -113,12 +145,9 @@ class Bernoulli(Drawn):
 
     @since(15, 22)
     def numbers(self, x: Value, *, dtype: int | None = None, seed: float | None = None) -> Result:
-        shape = x.extents("the probabilities of Bernoulli")
         wanted = x.dtype if dtype is None else dtype_of(dtype, "the result of Bernoulli")
         held = x.dtype if x.dtype in _FLOATS else "float32"
-        drawn = self.distributed("random.uniform", 0.0, 1.0, shape, held, seed)
-        limit = x if held == x.dtype else x.call("cast", dtype=held)
-        return drawn.call("less", limit).call("cast", dtype=wanted)
+        return cast(self.uniform(x, held, seed).call("less", cast(x, held)), wanted)
 
 
 @onnx_operator("Multinomial")
