@@ -26,6 +26,8 @@ REFERENCES = {
     "cos": np.cos,
     "tan": np.tan,
     "atan": np.arctan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
 }
 SPECIAL = [
     0.0,
@@ -70,7 +72,9 @@ def units(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module", params=PROCESSORS)
 def functions(request, tmp_path_factory):
-    return Functions([(name, "float64") for name in REFERENCES], request.param, tmp_path_factory.mktemp("doubles"))
+    return Functions(
+        [(name, "float64") for name in (*REFERENCES, "pow")], request.param, tmp_path_factory.mktemp("doubles")
+    )
 
 
 @pytest.mark.parametrize("name", REFERENCES)
@@ -81,6 +85,27 @@ def test_functions_of_doubles(functions, name: str) -> None:
     distance = units(got, exact)
     worst = int(distance.argmax())
     assert distance[worst] <= LIMIT, (name, x[worst], got[worst], distance[worst])
+
+
+def pairs() -> np.ndarray:
+    """Bases and exponents: powers from all over the range of results, and of any numbers."""
+    generator = np.random.RandomState(0)
+    n = 1 << 14
+    with np.errstate(all="ignore"):
+        bases = [np.exp(generator.uniform(-w, w, n)) for w in (700, 0.4, 0.1, 1e-5, 1e-12)]
+        wide = [(x, np.nan_to_num(generator.uniform(-745, 710, n) / np.log(x))) for x in bases]
+    any_bits = generator.randint(0, 1 << 64, (2, n), "uint64").view("float64")
+    whole = -np.exp(generator.uniform(-20, 20, n)), generator.randint(-9, 10, n).astype("float64")
+    ends = np.array([(a, b) for a in SPECIAL for b in SPECIAL]).T
+    return np.concatenate([np.stack(p) for p in (*wide, any_bits, whole, ends)], 1)
+
+
+def test_powers_of_doubles(functions) -> None:
+    x, y = pairs()
+    with np.errstate(all="ignore"):
+        distance = units(functions("pow", x, y), np.power(x.astype(WIDE), y.astype(WIDE)))
+    worst = int(distance.argmax())
+    assert distance[worst] <= LIMIT, (x[worst], y[worst], distance[worst])
 
 
 def test_functions_come_with_what_they_call() -> None:

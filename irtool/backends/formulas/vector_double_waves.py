@@ -18,6 +18,10 @@ _ATAN_TERMS = (-0.3333333333333333, 0.199999999999998, -0.14285714285659326, 0.1
                0.0769229630497447, -0.06666423628069258, 0.058789145444006215, -0.052303478730160745,
                0.04551108126325172, -0.034558092551413795, 0.01627194475162406)  # fmt: skip
 """(atan(a) / a - 1) / a² as a polynomial of a² up to a = √2 - 1."""
+_ASIN_TERMS = (0.16666666666666669, 0.07499999999998433, 0.04464285714635543, 0.030381944138531247, 0.02237217294214989,
+               0.017352392720869973, 0.013971212973552933, 0.011479177415184906, 0.01032281435018578, 0.005457506718640358,
+               0.01740087944269402, -0.014851887071247204, 0.028757851367421566)  # fmt: skip
+"""(asin(a) / a - 1) / a² as a polynomial of a² up to a = 1/2."""
 
 _TURN = """IRT_INLINE {t} irt_vturn_{n}({t} x, {i} *quarters) {{
   {t} z = x * 0.63661977236758134308 + 6755399441055744.0, k = z - 6755399441055744.0;
@@ -82,6 +86,32 @@ _ATAN = """IRT_INLINE {t} irt_vatan_{n}({t} x) {{
   return ({t})(({i})y | (({i})x & INT64_MIN));
 }}"""
 
+# asin a is π/2 - 2 asin √((1 - a) / 2) above 1/2, where the root is below 1/2 again.
+_ASIN_HALF = (
+    """IRT_INLINE {t} irt_vasin_half_{n}({t} a, {t} z) {{
+  return a + a * (z * """
+    + horner("z", _ASIN_TERMS, "")
+    + """);
+}}"""
+)
+_ASIN = """IRT_INLINE {t} irt_vasin_{n}({t} x) {{
+  {t} a = irt_vfabs_{n}(x), h = 0.5 - 0.5 * a;
+  {i} low = a < 0.5;
+  {t} z = irt_vselect_{n}(low, a * a, h);
+  {t} y = irt_vasin_half_{n}(irt_vselect_{n}(low, a, irt_vsqrt_{n}(h)), z);
+  y = irt_vselect_{n}(low, y, 1.5707963267948966 - ((y + y) - 6.123233995736766e-17));
+  return ({t})(({i})y | (({i})x & INT64_MIN));
+}}"""
+_ACOS = """IRT_INLINE {t} irt_vacos_{n}({t} x) {{
+  {t} a = irt_vfabs_{n}(x), h = 0.5 - 0.5 * a;
+  {i} low = a < 0.5;
+  {t} z = irt_vselect_{n}(low, a * a, h);
+  {t} y = irt_vasin_half_{n}(irt_vselect_{n}(low, a, irt_vsqrt_{n}(h)), z);
+  {t} middle = 1.5707963267948966 - (({t})(({i})y ^ (({i})x & INT64_MIN)) - 6.123233995736766e-17);
+  y = y + y;
+  return irt_vselect_{n}(low, middle, irt_vselect_{n}(x < 0.0, 3.141592653589793 - (y - 1.2246467991473532e-16), y));
+}}"""
+
 
 def _wave(name: str, odd: int, quarters: str) -> str:
     return fill(_SIN + _RESULT, name=name, odd=str(odd), quarters=quarters)
@@ -97,6 +127,9 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("tan", "float64"): _TAN,
     ("atan_unit", "float64"): _ATAN_UNIT,
     ("atan", "float64"): _ATAN,
+    ("asin_half", "float64"): _ASIN_HALF,
+    ("asin", "float64"): _ASIN,
+    ("acos", "float64"): _ACOS,
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {}

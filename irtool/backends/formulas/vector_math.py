@@ -18,6 +18,7 @@ from ..vectors.types import VectorType, compute_dtype
 from . import (
     vector_conversions,
     vector_double_logarithms,
+    vector_double_powers,
     vector_double_waves,
     vector_doubles,
     vector_exponentials,
@@ -100,6 +101,7 @@ _PUT = "IRT_INLINE void irt_vput_{n}({e} *p, {t} v, size_t count) {{ memcpy(p, &
 _FAMILIES = (
     vector_conversions,
     vector_double_logarithms,
+    vector_double_powers,
     vector_double_waves,
     vector_doubles,
     vector_exponentials,

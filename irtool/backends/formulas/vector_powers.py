@@ -1,8 +1,8 @@
 """Single-precision powers of vectors: a family of `vector_math`, which says what the texts may name.
 
 x^y is 2^(y · log2 x), where the logarithm needs eight bits more than a float has. It and its product with y are sums of
-two floats: of the first one, only the upper half of the bits is used, so that products of such numbers are exact, with
-contraction to one rounding and without.
+two floats: what is rounded away from a product is had with one more multiply-add, or, without that instruction, from the
+product's halves (Dekker, A Floating-Point Technique for Extending the Available Precision, 1971).
 """
 
 from __future__ import annotations
@@ -12,42 +12,67 @@ from .polynomials import horner
 from .templates import fill
 from .vector_exponentials import EXP2_TERMS
 
-_LOG2_TERMS = (0.961796760559082, 0.5770391821861267, 0.41864436864852905)
-"""log2((1 + s) / (1 - s)) without its linear part, divided by s³: of s², for s up to 0.102."""
+_LOG2_TERMS = (0.9617967009544373, 0.5770828723907471, 0.41170623898506165, 0.34022024273872375)
+"""log2((1 + s) / (1 - s)) without its linear part, divided by s³: of s², for s up to 0.172."""
 
-# |x| = 2^k · m with m from 0.8165 to 1.633. log2 m is log2 c for a c of 1 or 1.5, and a series in s = (m - c) / (m + c):
-# s is `sh` (12 bits) + `sl`, the division's remainder. The logarithm is `h` (12 bits) + `l`, the product `t` + `tl`. Given
-# are the bits of |x| less those of the least m, k and y; the value is what the sum is off from the nearest integer.
+# c - a · b with one rounding at the end, where c is nearly a · b.
+_LESS = """IRT_INLINE {t} irt_vless_{n}({t} c, {t} a, {t} b) {{
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 16
+  return ({t})__builtin_ia32_vfmaddps512_mask(-a, b, c, -1, 4);
+#elif defined(__FMA__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 8
+  return ({t})__builtin_ia32_vfmaddps256(-a, b, c);
+#elif defined(__FMA__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 4
+  return ({t})__builtin_ia32_vfmaddps(-a, b, c);
+#elif defined(__FP_FAST_FMAF) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  int k;
+  for (k = 0; k < {lanes}; ++k) c[k] = fmaf(-a[k], b[k], c[k]);
+  return c;
+#else
+  {t} ah = ({t})(({i})a & -4096), bh = ({t})(({i})b & -4096), al = a - ah, bl = b - bh;
+  return (((c - ah * bh) - ah * bl) - al * bh) - al * bl;
+#endif
+}}"""
+# Whether a lane of `a` is from `most` on, or one of `b` from `last` on, as unsigned numbers.
+_BEYOND = """IRT_INLINE int irt_vbeyond_{n}({i} a, int32_t most, {i} b, int32_t last) {{
+  {i} limit = most - ({i}){{0}}, other = last - ({i}){{0}};
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 16
+  typedef int all __attribute__((vector_size(64)));
+  return (__builtin_ia32_ucmpd512_mask((all)a, (all)limit, 5, -1) | __builtin_ia32_ucmpd512_mask((all)b, (all)other, 5, -1)) != 0;
+#else
+  typedef uint32_t bits __attribute__((vector_size(sizeof({t}))));
+  return irt_vany_{n}(({i})((bits)a >= (bits)limit) | ({i})((bits)b >= (bits)other));
+#endif
+}}"""
+# |x| = 2^k · m with m from √½ to √2. log2 m is a series in s = (m - 1) / (m + 1) and in `sl`, what the division leaves; `p` + `l`
+# is their sum, and with k `h` + `l`. The product with y is `t` + `tl`. Given are the bits of |x| less those of √½, k and y; the
+# value is what the product is off from the nearest integer, which the lowest bits of `w` have.
 _POW_EXPONENT = (
-    """IRT_INLINE {t} irt_vpow_exponent_{n}({i} bits, {t} k, {t} y, {t} *sum) {{
-  {t} m = ({t})((bits & 0x7fffff) + 0x3f510625);
-  {i} up = m > 1.22474487f;
-  {t} c = irt_vselect_{n}(up, 1.5f - ({t}){{0}}, 1.0f - ({t}){{0}}), f = m - c, d = m + c, inverse = irt_vratio_{n}(1.0f - ({t}){{0}}, d);
-  {t} s = f * inverse, z = s * s, sh = ({t})(({i})s & -4096), dh = ({t})(({i})d & -4096);
-  {t} sl = ((f - sh * dh) - sh * (m - (dh - c))) * inverse, p = sh * 2.884765625f;
-  {t} pl = sh * 6.24456477e-4f + (sl * 2.88539008f + (s * z) * """
+    """IRT_INLINE {t} irt_vpow_exponent_{n}({i} bits, {t} k, {t} y, {t} *w, {t} *t) {{
+  {t} m = ({t})((bits & 0x7fffff) + 0x3f3504f3), f = m - 1.0f, d = m + 1.0f;
+  {t} inverse = irt_vinverse_{n}(d), q = f * inverse, s = q + q * (1.0f - d * inverse), z = s * s;
+  {t} sl = irt_vless_{n}(f - 2.0f * s, s, f) * inverse, u = (s * z) * """
     + horner("z", _LOG2_TERMS)
-    + """);
-  {t} e = k + ({t})(up & ({i})(0.5849609375f - ({t}){{0}}));
-  {t} h = ({t})(({i})(e + p) & -4096);
-  {t} l = ((e - h) + p) + (pl + ({t})(up & ({i})(1.56318833e-6f - ({t}){{0}})));
-  {t} yh = ({t})(({i})y & -4096), t = yh * h, tl = (y - yh) * h + y * l;
-  *sum = t + tl;
-  return (t - ((*sum + 12582912.0f) - 12582912.0f)) + tl;
+    + """, p = s * 2.88539004f + u;
+  {t} h = k + p, l = (u - irt_vless_{n}(p, s, 2.88539004f - ({t}){{0}})) + (s * 3.85192598e-8f + sl * (z * 2.88539004f + 2.88539004f));
+  l = ((k - h) + p) + l;
+  *t = y * h;
+  l = y * l - irt_vless_{n}(*t, y, h);
+  *w = *t + 12582912.0f;
+  return (*t - (*w - 12582912.0f)) + l;
 }}"""
 )
 # For any arguments. Where |x| is 0 or infinity, the sign of the sum says which of the two the result is; that of a y so
 # large that it does not matter how large is kept small enough for finite sums. Below 2^23, the lowest bit of |y| + 2^23
-# says if y is odd.
-_ANY_POW = (
-    """IRT_INLINE {t} irt_vany_pow_{n}({t} x, {t} y) {{
+# says if y is odd. Not part of the loop: its constants would take the registers of those that are always needed.
+_FAR_POW = (
+    """static __attribute__((noinline, unused)) {t} irt_vfar_pow_{n}({t} x, {t} y) {{
   {i} ax = ({i})x & INT32_MAX, ay = ({i})y & INT32_MAX, tiny = ax < 0x00800000;
-  {i} bits = ({i})irt_vselect_{n}(tiny, ({t})ax * 33554432.0f, ({t})ax) - 0x3f510625;
-  {t} most = irt_vselect_{n}(ay < 0x50800000, y, ({t})((({i})y & INT32_MIN) | 0x50800000)), sum;
-  {t} r = irt_vpow_exponent_{n}(bits, __builtin_convertvector((bits >> 23) - (tiny & 25), {t}), most, &sum);
+  {i} bits = ({i})irt_vselect_{n}(tiny, ({t})ax * 33554432.0f, ({t})ax) - 0x3f3504f3;
+  {t} most = irt_vselect_{n}(ay < 0x50800000, y, ({t})((({i})y & INT32_MIN) | 0x50800000)), w, sum;
+  {t} r = irt_vpow_exponent_{n}(bits, __builtin_convertvector((bits >> 23) - (tiny & 25), {t}), most, &w, &sum);
   {i} value = ({i})irt_vscale_{n}("""
     + horner("r", EXP2_TERMS)
-    + """, sum + 12582912.0f);
+    + """, w);
   {i} low = ay < 0x4b000000;
   {t} whole = irt_vselect_{n}(low, ({t})ay + 8388608.0f, ({t})ay);
   {i} broken = low & (whole - 8388608.0f != ({t})ay);
@@ -58,17 +83,16 @@ _ANY_POW = (
   return ({t})(value | ((ay > 0x7f800000) & (x != 1.0f)));
 }}"""
 )
-# Most vectors have positive normal numbers only, and so have their powers: these are done with in half of the time.
+# Most vectors have positive normal numbers only, and so have their powers: from 2^-125 to 2^125 is what `w` tells.
 _POW = (
     """IRT_INLINE {t} irt_vpow_{n}({t} x, {t} y) {{
-  {i} bits = (({i})x & INT32_MAX) - 0x3f510625, special = (({i})x < 0x00800000) | (({i})x > 0x7f7fffff);
-  {t} sum, r;
-  if (irt_vany_{n}(special)) return irt_vany_pow_{n}(x, y);
-  r = irt_vpow_exponent_{n}(bits, __builtin_convertvector(bits >> 23, {t}), y, &sum);
-  if (irt_vany_{n}((({i})sum & INT32_MAX) > 0x42fa0000)) return irt_vany_pow_{n}(x, y);
-  return ({t})(({i})"""
+  {i} bits = ({i})x - 0x3f3504f3;
+  {t} w, sum, r = irt_vpow_exponent_{n}(bits, __builtin_convertvector(bits >> 23, {t}), y, &w, &sum);
+  {t} value = ({t})(({i})"""
     + horner("r", EXP2_TERMS)
-    + """ + (({i})(sum + 12582912.0f) << 23));
+    + """ + (({i})w << 23));
+  if (irt_vbeyond_{n}(({i})x - 0x00800000, 0x7f000000, ({i})w - 0x4b3fff83, 251)) value = irt_vfar_pow_{n}(x, y);
+  return value;
 }}"""
 )
 
@@ -131,8 +155,10 @@ _HYPOT = """IRT_INLINE {t} irt_vhypot_{n}({t} x, {t} y) {{
 }}"""
 
 FUNCTIONS: dict[tuple[str, str], str] = {
+    ("less", "float32"): _LESS,
+    ("beyond", "float32"): _BEYOND,
     ("pow_exponent", "float32"): _POW_EXPONENT,
-    ("any_pow", "float32"): _ANY_POW,
+    ("far_pow", "float32"): _FAR_POW,
     ("pow", "float32"): _POW,
     ("hypot", "float32"): _HYPOT,
     ("root_of", "float32"): _ROOT_OF,
@@ -141,9 +167,10 @@ FUNCTIONS: dict[tuple[str, str], str] = {
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {
-    "pow_exponent": ("select", "ratio"),
-    "any_pow": ("pow_exponent", "scale", "select"),
-    "pow": ("pow_exponent", "any_pow", "any"),
+    "beyond": ("any",),
+    "pow_exponent": ("inverse", "less"),
+    "far_pow": ("pow_exponent", "scale", "select"),
+    "pow": ("pow_exponent", "far_pow", "beyond"),
     "hypot": ("select", "fabs", "sqrt"),
     "root_of": ("select",),
     **{name: ("root_of", "sqrt") for name, _ in _OF_ROOTS.values()},

@@ -1,0 +1,92 @@
+"""Double-precision powers of vectors: a family of `vector_math`, which says what the texts may name.
+
+The steps are those of `vector_powers`, with a logarithm that has ten bits more than a double.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+from .polynomials import horner
+
+_LOG2_TERMS = tuple(2 / log(2) / (2 * n + 3) for n in range(7))
+"""log2((1 + s) / (1 - s)) without its linear part, divided by s³: of s², Taylor's. Up to s = 0.077 what is left out is below 2^-54."""
+_EXP2_TERMS = (1.0, 0.6931471805599453, 0.2402265069591007, 0.05550410866482158, 0.009618129107628477, 0.0013333558146428443,
+               0.0001540353039338161, 1.5252733804059841e-05, 1.3215486790144307e-06, 1.0178086009239699e-07,
+               7.054911620801122e-09, 4.445538271870811e-10, 2.5678435993488206e-11, 1.3691488853904128e-12)  # fmt: skip
+"""2^r, Taylor's: up to r = 1/2 what is left out is below 2^-59."""
+
+_LESS = """IRT_INLINE {t} irt_vless_{n}({t} c, {t} a, {t} b) {{
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 8
+  return ({t})__builtin_ia32_vfmaddpd512_mask(-a, b, c, -1, 4);
+#elif defined(__FMA__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 4
+  return ({t})__builtin_ia32_vfmaddpd256(-a, b, c);
+#elif defined(__FMA__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 2
+  return ({t})__builtin_ia32_vfmaddpd(-a, b, c);
+#elif defined(__FP_FAST_FMA) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  int k;
+  for (k = 0; k < {lanes}; ++k) c[k] = fma(-a[k], b[k], c[k]);
+  return c;
+#else
+  {t} ah = ({t})(({i})a & -134217728), bh = ({t})(({i})b & -134217728), al = a - ah, bl = b - bh;
+  return (((c - ah * bh) - ah * bl) - al * bh) - al * bl;
+#endif
+}}"""
+_BEYOND = """IRT_INLINE int irt_vbeyond_{n}({i} a, int64_t most, {i} b, int64_t last) {{
+  {i} limit = most - ({i}){{0}}, other = last - ({i}){{0}};
+  typedef uint64_t bits __attribute__((vector_size(sizeof({t}))));
+  return irt_vany_{n}(({i})((bits)a >= (bits)limit) | ({i})((bits)b >= (bits)other));
+}}"""
+# |x| = 2^k · m with m from √½ to √2, which is brought nearer to 1 by a factor `c` of a few bits, exactly: 1 + f. What is added to k
+# for that are two numbers, the first of which is so short that the sum is exact.
+_POW_EXPONENT = (
+    """IRT_INLINE {t} irt_vpow_exponent_{n}({i} bits, {t} k, {t} y, {t} *w) {{
+  {t} m = ({t})((bits & 0xfffffffffffff) + 0x3fe6a09e667f3bcd), one = 1.0 - ({t}){{0}};
+  {i} up = m > 1.1666, down = m < 0.89;
+  {t} c = irt_vselect_{n}(up, 0.75 * one, irt_vselect_{n}(down, 1.25 * one, one));
+  {t} e = k + ({t})((up & ({i})(0.4150374992786965 * one)) | (down & ({i})(-0.32192809488697094 * one)));
+  {t} rest = ({t})((up & ({i})(1.4733181985781966e-13 * one)) | (down & ({i})(-3.914087556296025e-13 * one)));
+  {t} f = -irt_vless_{n}(one, m, c), inverse = 1.0 / (2.0 + f), s = f * inverse, z = s * s;
+  {t} sl = irt_vless_{n}(f - 2.0 * s, s, f) * inverse, u = (s * z) * """
+    + horner("z", _LOG2_TERMS, "")
+    + """, p = s * 2.8853900817779268 + u;
+  {t} l = (u - irt_vless_{n}(p, s, 2.8853900817779268 * one)) + (s * 4.0710547481862066e-17 + sl * (z * 2.8853900817779268 + 2.8853900817779268));
+  {t} h = e + p, t = y * h;
+  l = ((e - h) + p) + (l + rest);
+  l = y * l - irt_vless_{n}(t, y, h);
+  *w = t + 6755399441055744.0;
+  return (t - (*w - 6755399441055744.0)) + l;
+}}"""
+)
+_FAR_POW = """static __attribute__((noinline, unused)) {t} irt_vfar_pow_{n}({t} x, {t} y) {{
+  int k;
+  for (k = 0; k < {lanes}; ++k) x[k] = pow(x[k], y[k]);
+  return x;
+}}"""
+# Most vectors have positive normal numbers only, and so have their powers. Of others, the C library is asked.
+_POW = (
+    """IRT_INLINE {t} irt_vpow_{n}({t} x, {t} y) {{
+  {i} bits = ({i})x - 0x3fe6a09e667f3bcd;
+  {t} w, r = irt_vpow_exponent_{n}(bits, ({t})((bits >> 52) + 0x4338000000000000) - 6755399441055744.0, y, &w);
+  {t} value = ({t})(({i})"""
+    + horner("r", _EXP2_TERMS, "")
+    + """ + (({i})w << 52));
+  if (irt_vbeyond_{n}(({i})x - 0x0010000000000000, 0x7fe0000000000000, ({i})w - 0x4337fffffffffc04, 2041)) value = irt_vfar_pow_{n}(x, y);
+  return value;
+}}"""
+)
+
+FUNCTIONS: dict[tuple[str, str], str] = {
+    ("less", "float64"): _LESS,
+    ("beyond", "float64"): _BEYOND,
+    ("pow_exponent", "float64"): _POW_EXPONENT,
+    ("far_pow", "float64"): _FAR_POW,
+    ("pow", "float64"): _POW,
+}
+
+NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {
+    ("pow_exponent", "float64"): ("less", "select"),
+    ("far_pow", "float64"): (),
+}
+
+EXACT: tuple[str, ...] = ()
