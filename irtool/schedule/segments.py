@@ -14,3 +14,15 @@ def vector_segments(extent: int, lanes: int) -> list[tuple[int, int, int]]:
         first += count * lanes
         lanes //= 2
     return [*found, (first, extent - first, 1)] if first < extent else found
+
+
+def period_segments(extent: int, lanes: int, period: int) -> list[tuple[int, int, int, int]]:
+    """The steps of a loop as `(first, count, lanes, vectors)`: so many times as many vectors as a period has."""
+    if period == 1:
+        return [(*segment, 1) for segment in vector_segments(extent, lanes)]
+    chunk = lanes * period
+    whole = extent // chunk * chunk
+    found = [(0, extent // chunk, lanes, period)] if whole else []
+    for first, count, width in vector_segments(extent - whole, lanes):
+        found += [(whole + first + n * width, 1, width, 1) for n in range(count)]
+    return found

@@ -24,6 +24,7 @@ from . import (
     vector_exponentials,
     vector_lanes,
     vector_logarithms,
+    vector_places,
     vector_powers,
     vector_rounding,
     vector_squares,
@@ -154,7 +155,8 @@ def c_name(name: str, dtype: str, lanes: int) -> str:
 
 def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int], str]]:
     """Definitions of the function and of what it calls, by key, in an order in which C accepts them."""
-    written = vector_squares.written(name, VectorType(dtype, lanes))
+    own = VectorType(dtype, lanes)
+    written = vector_squares.written(name, own) or vector_places.written(name, own)
     text = written or _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
     wide = dtypes.bits(dtype) == 64
     short, end = _instruction(name, dtype, lanes) if text in (_EXTREME, _NAN_EXTREME) else ("", "")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...tir import dtypes
 from ...tir.expr import Const
+from ...tir.places import Shuffle, find_shuffle
 from ...tir.stmt import Buffer
 from ..vectors import ir
 from ..vectors.squares import stages
@@ -88,6 +89,9 @@ class VectorPrinter:
     def _load(self, v: ir.LoadVector) -> str:
         base = self.scalars.index(v.base)
         t = v.type
+        shuffle = find_shuffle(v.places) if v.places else None
+        if shuffle is not None:
+            return self._uneven(v, base, shuffle)
         if v.stride == 1:
             part = self._read(v, base, 0, v.count)
             if v.is_whole:
@@ -109,6 +113,13 @@ class VectorPrinter:
             one = self._v(f"load {e}, ptr {place}, align {dtypes.itemsize(t.dtype)}")
             made = self._v(f"insertelement {vector_type(*t)} {made}, {e} {one}, i32 {n}")
         return made
+
+    def _uneven(self, v: ir.LoadVector, base: str, s: Shuffle) -> str:
+        read = [self._read(v, base, start, s.width) for start in s.starts]
+        if len(read) == 3:
+            first, rest = s.halves()
+            return self._shuffled(v.type, self._shuffled(v.type, read[0], read[1], first), read[2], rest)
+        return self._shuffled(VectorType(v.type.dtype, s.width), read[0], read[-1], s.mask)
 
     def _read(self, v: ir.LoadVector, base: str, at: int, count: int) -> str:
         place = self._address(v.buffer, v.type, base, at)

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...tir.expr import Expr
+from ...tir.places import name_of
 from ...tir.stmt import Buffer
 from .types import VectorType
 
@@ -58,13 +59,14 @@ class Read(Value):
 @dataclass(eq=False)
 class LoadVector(Value):
     """`count` elements of a buffer, `stride` apart, from `base` on; as they are in memory. `once`: it is worth a register,
-    and must not be read again for each use."""
+    and must not be read again for each use. `places`: where each lane's element lies behind `base`, if not evenly."""
 
     buffer: Buffer
     base: Expr
     stride: int
     count: int
     once: bool = False
+    places: tuple[int, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -218,6 +220,8 @@ def is_at_hand(v: Value) -> bool:
 
 def load_function(v: LoadVector) -> Function | None:
     """The library function that loads such elements; None where there is none or none is needed."""
+    if v.places:
+        return (name_of(v.places), *v.type)
     name = {2: "even", 3: "third"}.get(v.stride) if v.is_whole else None
     if v.is_whole and v.stride == 1 and v.once:
         name = "load"

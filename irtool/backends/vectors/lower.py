@@ -24,6 +24,7 @@ from ...tir.expr import (
     const,
     post_order,
 )
+from ...tir.places import find_shuffle
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Store, pre_order
 from . import ir
@@ -321,9 +322,9 @@ class Lowering:
         t = self._type(MEMORY.get(e.dtype, e.dtype))
         index = e.indices[0] if e.indices else const(0)
         step = self._stride(index)
-        if step is None:
-            raise Scalar
-        value = LoadVector(t, e.source, self._base(index), step, self.count)
+        value = (
+            self._uneven(t, e, index) if step is None else LoadVector(t, e.source, self._base(index), step, self.count)
+        )
         function = ir.load_function(value)
         if function is not None:
             self.called[function] = None
@@ -334,6 +335,23 @@ class Lowering:
             body.steps.append(value)
             return self._apply("h2f" if e.dtype == "float16" else "b2f", e.dtype, value)
         return value
+
+    def _uneven(self, t: VectorType, e: Load, index: Expr) -> LoadVector:
+        """Elements whose places differ from lane to lane by known numbers."""
+        assert isinstance(e.source, Buffer)
+        first = self._base(index)
+        places = []
+        for n in range(self.count):
+            here = self.simplify.at(self.simplify(index), {self.lane: const(n, self.lane.dtype)})
+            terms, distance = self.simplify.linear(here - first)
+            if terms:
+                raise Scalar
+            places.append(int(distance))
+        least = min(places)
+        behind = tuple(p - least for p in places)
+        if self.count != self.lanes or find_shuffle(behind) is None:
+            raise Scalar
+        return LoadVector(t, e.source, first + least if least else first, 0, self.count, places=behind)
 
     def _binary(self, e: Binary, a: Value, b: Value, body: Body) -> Value:
         op, dtype = e.op, e.a.dtype

@@ -2,11 +2,13 @@
 
     for i, j: out[i, j] = f(x[i, j])    ⇒    for ij_o: out[ij_o*8 : ij_o*8 + 8] = f(x[…]), and the elements that are left
 
-Where conditions on that loop choose what is read (padding, concatenation), it is cut into loops without them.
+Where conditions on that loop choose what is read (padding, concatenation), it is cut into loops without them. Where places are
+not even but repeat themselves (an image enlarged to nearest neighbours), the vectors of a period are written out.
 """
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 from ...tir import dtypes
@@ -17,8 +19,9 @@ from ..block import Block
 from ..forms import Map
 from ..guards import changes
 from ..nest import lower_all
-from ..primitives import loop_partition, parallel, part, reorder, split, vectorize
-from ..segments import vector_segments
+from ..primitives import loop_partition, parallel, part, reorder, split, unroll, vectorize
+from ..segments import period_segments
+from ..uneven_reads import vectors_of_period
 from .base import Candidate, Stage, Strategy, strategy
 
 
@@ -30,7 +33,7 @@ class Elementwise(Strategy):
         if stage.map is None:
             return None
         lanes = vector_lanes(stage)
-        chosen = _vector_loop(stage.map) if lanes > 1 else None
+        chosen = _vector_loop(stage.map, lanes) if lanes > 1 else None
         how = "vectors along the contiguous axis" if stage.target.vector_bytes else "loops fused"
         return Candidate(1 / lanes if chosen else 1, how, chosen)
 
@@ -45,31 +48,35 @@ class Elementwise(Strategy):
         block = Block.of(m)
         if candidate.plan is None:
             return [parallel(block, m.loops[0][0]) if shared and m.loops else block]
-        v, cuts = candidate.plan
+        v, cuts, period = candidate.plan
         block = reorder(block, [*(x for x, _ in m.loops if x is not v), v])
         parts = []
         segments = [
-            (begin + first, count, width)
+            (begin + first, count, width, vectors)
             for begin, end in pairwise(cuts)
-            for first, count, width in vector_segments(end - begin, vector_lanes(stage))
+            for first, count, width, vectors in period_segments(end - begin, vector_lanes(stage), period)
         ]
-        for first, count, width in segments:
+        for first, count, width, vectors in segments:
             with part(len(segments)):
-                b, _, lane = split_vectors(block, v, (first, count, width))
+                b, _, lane = split_vectors(block, v, (first, count, width), vectors)
                 b = vectorize(b, lane) if width > 1 else b
                 parts.append(parallel(b, b.loops[0][0]) if shared and len(b.loops) > 1 else b)
         return parts
 
 
-def split_vectors(b: Block[Map], axis: Var, segment: tuple[int, int, int]) -> tuple[Block[Map], tuple[Var, ...], Var]:
+def split_vectors(
+    b: Block[Map], axis: Var, segment: tuple[int, int, int], unrolled: int = 1
+) -> tuple[Block[Map], tuple[Var, ...], Var]:
     """A segment `(first, vectors, lanes)` of an axis: the block, the loop over its vectors, if there are several, and the one
-    over the elements of a vector."""
+    over the elements of a vector. Each step is `unrolled` vectors one after the other."""
     first, count, width = segment
-    (b,) = loop_partition(b, axis, [(first, first + count * width)])
-    names = [f"{axis.name}_o", f"{axis.name}_v"]
+    (b,) = loop_partition(b, axis, [(first, first + count * width * unrolled)])
     (loop,) = b.over(axis)
-    b = split(b, loop, [count, width], names) if count > 1 else split(b, loop, [width], names[1:])
+    parts = [(count, "o"), (unrolled, "u"), (width, "v")]
+    kept = [(n, suffix) for n, suffix in parts if n > 1 or suffix == "v"]
+    b = split(b, loop, [n for n, _ in kept], [f"{axis.name}_{suffix}" for _, suffix in kept])
     *vectors, lane = b.over(axis)
+    b = unroll(b, vectors[-1]) if unrolled > 1 else b
     return b, tuple(vectors), lane
 
 
@@ -93,19 +100,21 @@ def _widest(m: Map) -> int:
     return widest
 
 
-def _vector_loop(m: Map) -> tuple[Var, list[int]] | None:
-    """The loop along which every store is contiguous and every read contiguous or constant (or in even steps), and the steps
-    from which on other conditions hold, its beginning and end among them."""
-    best: tuple[int, Var, list[int]] | None = None
+def _vector_loop(m: Map, lanes: int) -> tuple[Var, list[int], int] | None:
+    """The loop along which every store is contiguous and every read contiguous or constant (or in steps that repeat themselves),
+    the steps from which on other conditions hold, its beginning and end among them, and how many vectors a period has."""
+    best: tuple[int, Var, list[int], int] | None = None
     simplify = simplifier(m.loops)
     for v, extent in m.loops:
         if extent < 4 or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in m.stores):
             continue
-        strides = [stride(simplify, e.source.offset(e.indices), v) for e in loads(*(s.value for s in m.stores))]
+        places = [e.source.offset(e.indices) for e in loads(*(s.value for s in m.stores))]
+        strides = [stride(simplify, place, v) for place in places]
+        periods = [vectors_of_period(p, v, m.loops, lanes) for p, s in zip(places, strides) if s is None]
         cuts = changes(simplify, [s.value for s in m.stores], v, extent)
-        if cuts is None or any(s is None for s in strides):
+        if cuts is None or not all(periods):
             continue
         cost = sum(1 for s in strides if s not in (0, 1))
         if best is None or cost < best[0]:
-            best = (cost, v, cuts)
+            best = (cost, v, cuts, math.lcm(*periods))
     return best[1:] if best is not None else None

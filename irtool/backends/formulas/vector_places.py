@@ -1,0 +1,53 @@
+"""Loads of elements that lie unevenly, as C text for a type of vectors (see `vector_math` for the placeholders)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...tir.places import PREFIX, Shuffle, find_shuffle, places_of
+from ..vectors.types import VectorType
+
+# gcc shuffles vectors of one type into another since version 12.
+_SHUFFLED = """IRT_INLINE {{t}} irt_v{name}_{{n}}(const {{e}} *p) {{{{
+#if defined(__clang__) || __GNUC__ >= 12
+{lines}
+#else
+  return ({{t}}){{{{{items}}}}};
+#endif
+}}}}"""
+_READ = "  typedef {{e}} some __attribute__((vector_size({width} * sizeof({{e}})), aligned(sizeof({{e}})), may_alias));"
+_WIDER = "  typedef {{e}} v{size} __attribute__((vector_size({size} * sizeof({{e}}))));"
+
+
+def written(name: str, t: VectorType) -> str:
+    """The text of a function that loads elements at the places in its name; empty for other names."""
+    if not name.startswith(PREFIX):
+        return ""
+    places = places_of(name)
+    s = find_shuffle(places)
+    assert s is not None and len(places) == t.lanes
+    items = ", ".join(f"p[{k}]" for k in places)
+    return _SHUFFLED.format(name=name, lines="\n".join(_lines(s, t.lanes)), items=items)
+
+
+def _lines(s: Shuffle, lanes: int) -> list[str]:
+    """The reads, joined and made wider until they are as wide as the result, and shuffled. gcc makes a vector twice as wide without
+    an instruction, but one four times as wide through memory."""
+    reads = ", ".join(f"{'abc'[n]} = *(const some *)(p + {start})" for n, start in enumerate(s.starts))
+    made = [_READ.format(width=s.width), f"  const some {reads};"]
+    here, other, size, mask = "a", "b" if len(s.starts) > 1 else "a", s.width, s.mask
+    while size < lanes:
+        kept = 2 * size if other == "b" else size
+        size *= 2
+        wider = [k if k < kept else -1 for k in range(size)]
+        made += [_WIDER.format(size=size), f"  const v{size} w{size} = {_shuffle(here, other, wider)};"]
+        here = other = f"w{size}"
+    if len(s.starts) == 3:
+        first, mask = s.halves()
+        made.append(f"  const some d = {_shuffle('a', 'b', first)};")
+        here, other = "d", "c"
+    return [*made, f"  return {_shuffle(here, other, mask)};"]
+
+
+def _shuffle(a: str, b: str, mask: Sequence[int]) -> str:
+    return f"__builtin_shufflevector({a}, {b}, {', '.join(map(str, mask))})"

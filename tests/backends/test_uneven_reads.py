@@ -1,0 +1,77 @@
+"""Vectors whose elements lie unevenly but in places that repeat themselves: two reads and a shuffle, of every kind of element."""
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.tir.places import find_shuffle, name_of, places_of
+from tests.ops.test_hostile_values import run_under_sanitizers
+
+DTYPES = ("float32", "float64", "float16", "int8", "int32", "int64", "uint8")
+CALLS = {
+    "twice": ("nn.upsampling(%x, scale_h=2, scale_w=2)", (1, 3, 5, 21)),
+    "three times": ("nn.upsampling(%x, scale_h=1, scale_w=3)", (1, 2, 3, 37)),
+    "four times": ("nn.upsampling(%x, scale_h=4, scale_w=4)", (2, 3, 4, 16)),
+    "interleaved": ("nn.depth_to_space(%x, block_size=2)", (1, 8, 5, 19)),
+    "repeated": ("repeat(%x, repeats=2, axis=1)", (3, 41)),
+    "pool of three channels": ('nn.max_pool2d(%x, pool_size=[2, 2], strides=[2, 2], layout="NHWC")', (1, 10, 46, 3)),
+    "pool of five channels": ('nn.max_pool2d(%x, pool_size=[3, 2], strides=[1, 2], layout="NHWC")', (2, 9, 38, 5)),
+}
+MEANS = {
+    "mean of three channels": ('nn.avg_pool2d(%x, pool_size=[2, 2], strides=[2, 2], layout="NHWC")', (1, 8, 64, 3)),
+    "wide mean": ('nn.avg_pool2d(%x, pool_size=[6, 6], strides=[2, 3], layout="NHWC")', (1, 12, 99, 3)),
+}
+
+
+def data(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    return (np.arange(np.prod(shape)) * 37 % 113 - (0 if dtype == "uint8" else 50)).reshape(shape).astype(dtype)
+
+
+def program(call: str, shape: tuple[int, ...], dtype: str) -> irtool.Module:
+    text = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[({", ".join(map(str, shape))}), {dtype}]) {{ {call} }}'
+    return irtool.infer_types(irtool.parse(text))
+
+
+@pytest.mark.parametrize("mcpu", ["x86-64", "x86-64-v3", "native"])
+@pytest.mark.parametrize("name", CALLS)
+def test_elements_stay_what_they_are(name: str, mcpu: str) -> None:
+    for dtype in DTYPES:
+        module = program(*CALLS[name], dtype)
+        x = data(CALLS[name][1], dtype)
+        np.testing.assert_array_equal(irtool.build(module, mcpu=mcpu).run([x]), irtool.evaluate(module, [x]))
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_means(name: str) -> None:
+    module = program(*MEANS[name], "float32")
+    x = data(MEANS[name][1], "float32")
+    np.testing.assert_allclose(irtool.build(module).run([x]), irtool.evaluate(module, [x]), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", [*CALLS, "mean of three channels"])
+def test_they_are_read_as_vectors(name: str, tmp_path) -> None:
+    module = program(*{**CALLS, **MEANS}[name], "float32")
+    irtool.build(module, name="m", emit="c", out_dir=tmp_path, mcpu="x86-64-v3")
+    assert "irt_vplaces_" in (tmp_path / "m.c").read_text()
+
+
+@pytest.mark.parametrize("vector", [True, False], ids=["vectors", "scalars"])
+def test_nothing_beyond_the_operand_is_read(vector: bool, tmp_path) -> None:
+    cases = [
+        ("nn.upsampling", [data((1, 2, 3, 21), "float32")], {"scale_h": 1, "scale_w": 2}),
+        ("nn.upsampling", [data((1, 2, 3, 37), "float32")], {"scale_h": 1, "scale_w": 3}),
+        ("nn.max_pool2d", [data((1, 4, 46, 3), "float32")], {"pool_size": (2, 2), "strides": (2, 2), "layout": "NHWC"}),
+        ("nn.depth_to_space", [data((1, 8, 5, 19), "int8")], {"block_size": 2}),
+    ]
+    assert run_under_sanitizers(cases, tmp_path, vector) == []
+
+
+def test_reads_cover_no_more_than_the_places() -> None:
+    cases = ((0, 0, 1, 1), (0, 3, 5, 6), (0, 100, 1, 101), (0, 0, 0, 0), (2, 0, 1, 7), (0, 9, 1, 101), (0, 4, 8, 11))
+    for places in cases:
+        s = find_shuffle(places)
+        assert s is not None
+        read = [start + k for start in s.starts for k in range(s.width)]
+        assert tuple(read[k] for k in s.mask) == places
+        assert max(read) == max(places) and min(read) == 0 and places_of(name_of(places)) == places
+    assert find_shuffle((0, 50, 100, 150)) is None
