@@ -103,6 +103,35 @@ net (float[1, 1, 4, 4] x) => (float[1, 1, 4, 4] y, float[4, 3] e, int64[4] n)
   n = Range(from, to, by)
 }
 """,
+    """
+net (float[2, 3] x, float[N] p, float16[2, 4] lp) => (float[2, 3] y, float[5] u, int32[N] b, int64[2, 6] m, float[N] z) {
+  y = RandomNormalLike <mean = 1.0, scale = 2.0, seed = 3.0> (x)
+  u = RandomUniform <low = -1.0, high = 1.0, shape = [5], dtype = 1> ()
+  b = Bernoulli <dtype = 6, seed = 0.5> (p)
+  m = Multinomial <dtype = 7, sample_size = 6> (lp)
+  z = RandomUniformLike(p)
+}
+""",
+    """
+net (float[1, 8, 4] b, float[8] s, float[1, 2, 5, 7] image, int64[2] size) => (int64[n, 3] y, float[1, 2, h, w] r) {
+  limit = Constant <value = float[1] {-0.3}> ()
+  chosen = Greater(s, limit)
+  at = NonZero(chosen)
+  first = Constant <value_ints = [0]> ()
+  two = Constant <value_ints = [2]> ()
+  places = Squeeze(at, first)
+  boxes = Gather <axis = 1> (b, places)
+  kept = Gather(s, places)
+  axes = Constant <value_ints = [0, 1]> ()
+  scores = Unsqueeze(kept, axes)
+  most = Constant <value = int64[1] {5}> ()
+  y = NonMaxSuppression(boxes, scores, most)
+  shape = Shape(image)
+  front = Slice(shape, first, two)
+  all = Concat <axis = 0> (front, size)
+  r = Resize <mode = "linear", coordinate_transformation_mode = "half_pixel"> (image, , , all)
+}
+""",
 )
 
 
