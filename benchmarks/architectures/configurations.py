@@ -24,6 +24,8 @@ VISION = {
     "image_size": 64,
     "patch_size": 16,
 }
+FRAMES = {**VISION, "image_size": 32, "patch_size": 8, "num_frames": 4}
+VIDEO = {"pixel_values": ("floats", (1, 4, 3, 32, 32))}
 SPEECH = {
     **SMALL,
     "conv_dim": (16, 16, 16),
@@ -313,6 +315,99 @@ ARCHITECTURES: dict[str, Architecture] = _named(
     ("clip-text", Architecture("CLIPTextModel", {**SMALL, "max_position_embeddings": 64, "eos_token_id": 98}, TEXT)),
     ("clip-vision", Architecture("CLIPVisionModel", VISION, IMAGE)),
     ("siglip-vision", Architecture("SiglipVisionModel", VISION, IMAGE)),
+    (
+        "mamba",
+        Architecture(
+            "MambaModel",
+            {"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "state_size": 8},
+            {"input_ids": ("ids", (2, 7))},
+        ),
+    ),
+    (
+        "rwkv",
+        Architecture(
+            "RwkvModel",
+            {
+                "vocab_size": 99,
+                "hidden_size": 32,
+                "num_hidden_layers": 2,
+                "attention_hidden_size": 32,
+                "context_length": 16,
+            },
+            {"input_ids": ("ids", (2, 6))},
+        ),
+    ),
+    ("videomae", Architecture("VideoMAEModel", FRAMES, VIDEO)),
+    ("timesformer", Architecture("TimesformerModel", FRAMES, VIDEO)),
+    ("wav2vec2-conformer", Architecture("Wav2Vec2ConformerModel", SPEECH, SOUND)),
+    (
+        "clap-audio",
+        Architecture(
+            "ClapAudioModel",
+            {
+                "spec_size": 64,
+                "patch_size": 4,
+                "patch_stride": [4, 4],
+                "num_mel_bins": 16,
+                "window_size": 4,
+                "hidden_size": 32,
+                "patch_embeds_hidden_size": 8,
+                "depths": [1, 1],
+                "num_attention_heads": [2, 2],
+                "num_hidden_layers": 2,
+            },
+            {"input_features": ("floats", (2, 1, 64, 16))},
+        ),
+    ),
+    (
+        "encodec-encoder",
+        Architecture(
+            "EncodecModel",
+            {
+                "num_filters": 4,
+                "hidden_size": 16,
+                "codebook_size": 32,
+                "codebook_dim": 16,
+                "upsampling_ratios": [4, 2],
+                "num_lstm_layers": 1,
+            },
+            {"hidden_states": ("floats", (2, 1, 160))},
+            "encoder",
+        ),
+    ),
+    (
+        "hifigan",
+        Architecture(
+            "SpeechT5HifiGan",
+            {
+                "model_in_dim": 8,
+                "upsample_initial_channel": 16,
+                "upsample_rates": [2, 2],
+                "upsample_kernel_sizes": [4, 4],
+                "resblock_kernel_sizes": [3],
+                "resblock_dilation_sizes": [[1, 3]],
+            },
+            {"spectrogram": ("floats", (2, 10, 8))},
+        ),
+    ),
+    (
+        "patchtst",
+        Architecture(
+            "PatchTSTForPrediction",
+            {
+                "num_input_channels": 3,
+                "context_length": 24,
+                "patch_length": 4,
+                "stride": 4,
+                "d_model": 16,
+                "num_hidden_layers": 2,
+                "num_attention_heads": 2,
+                "ffn_dim": 24,
+                "prediction_length": 6,
+            },
+            {"past_values": ("floats", (2, 24, 3))},
+        ),
+    ),
 )
 
 
