@@ -67,7 +67,12 @@ def fuse_stages(
     seen: list[list[Access]] = []
     for u in [*units, None]:
         accesses = _accesses(u, alias) if isinstance(u, For) else []
-        if isinstance(u, For) and group and _independent(group, seen, u, accesses):
+        if (
+            isinstance(u, For)
+            and group
+            and _independent(group, seen, u, accesses)
+            and not _are_for_threads([*group, u], [*seen, accesses], target)
+        ):
             group.append(u)
             seen.append(accesses)
             continue
@@ -137,6 +142,17 @@ def _independent(group: Sequence[For], seen: Sequence[Sequence[Access]], new: Fo
         if len(steps) != 1 or 0 in steps:
             return False
     return True
+
+
+def _are_for_threads(loops: Sequence[For], accesses: Sequence[Sequence[Access]], target: VectorTarget) -> bool:
+    """True for loops of few steps that have loops right inside for threads to share as well, and pass each other nothing: joined,
+    they would leave threads those few steps alone, such as 3 to 2 threads."""
+    if _steps(loops[0]) >= target.joined_parts or any(x.kind != PARALLEL for x in loops):
+        return False
+    if not any(isinstance(x.body, For) and x.body.kind == SERIAL for x in loops):
+        return False
+    read = {b for found in accesses for b, _, writes in found if not writes}
+    return not any(b in read for found in accesses for b, _, writes in found if writes)
 
 
 def _own_part(loop: For, places: Sequence[Expr]) -> int:

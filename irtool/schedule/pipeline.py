@@ -19,7 +19,7 @@ from .kernel import schedule_kernel
 from .layouts import assign_layouts
 from .separate_formulas import separate_formulas
 from .subpixel import decompose_subpixels
-from .threads import share_loops, shared_sizes
+from .threads import separate_variables, share_loops, shared_sizes
 from .winograd.stage import transform_convolutions
 
 
@@ -76,7 +76,7 @@ def _fuse_row_loops(program: Program, target: VectorTarget) -> None:
 
 def _share_loops(program: Program, target: VectorTarget) -> None:
     def shared(k: Kernel) -> Kernel:
-        nests = k.nests if k.finished else [share_loops(n, target) for n in k.nests]
+        nests = k.nests if k.finished else separate_variables([share_loops(n, target) for n in k.nests])
         return k.replace(nests=nests, shares={v: n for s in nests for v, n in shared_sizes(s, target).items()})
 
     _replace_kernels(program, shared, finished=True)

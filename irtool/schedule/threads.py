@@ -33,6 +33,7 @@ from ..tir.stmt import (
     expressions,
     pre_order,
     rewrite_stmt,
+    substitute_stmt,
 )
 from ..tir.vector_target import VectorTarget
 from .forms import simplifier
@@ -46,6 +47,23 @@ def share_loops(root: Stmt, target: VectorTarget) -> Stmt:
         return _extended(s, simplify, target.most_parts) if isinstance(s, For) and s.kind == PARALLEL else s
 
     return rewrite_stmt(root, change)
+
+
+def separate_variables(nests: Sequence[Stmt]) -> list[Stmt]:
+    """The nests with a variable of its own for each parallel loop, by which the size of its parts is kept: loops that a schedule
+    made of one loop still have one in common."""
+    seen: set[Var] = set()
+
+    def change(s: Stmt) -> Stmt:
+        if not isinstance(s, For) or s.kind != PARALLEL:
+            return s
+        if s.var not in seen:
+            seen.add(s.var)
+            return s
+        own = Var(s.var.name, s.var.dtype)
+        return For(own, s.extent, substitute_stmt(s.body, {s.var: own}), PARALLEL)
+
+    return [rewrite_stmt(n, change) for n in nests]
 
 
 def shared_loops(outer: For) -> list[For]:

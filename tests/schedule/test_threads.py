@@ -1,6 +1,7 @@
 """Parallel loops extended over the loops inside: where iterations are independent, and nowhere else."""
 
 import ctypes
+import re
 from pathlib import Path
 
 import numpy as np
@@ -159,3 +160,29 @@ def test_kernels_that_arrive_scheduled_are_shared_in_parts_too() -> None:
     (made,) = program.kernels
     assert made.nests == (root,)
     assert list(made.shares.values()) == [6400 // TARGET.most_parts]
+
+
+def parts_of_last_product(channels: int, outputs: int, size: int, tmp_path) -> list[int]:
+    """The parts of each loop that threads share in a 1 x 1 convolution between layers with channels in blocks."""
+    text = f"""#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 16, {size}, {size}), float32], %v: Tensor[({channels}, 16, 1, 1), float32],
+          %w: Tensor[({outputs}, {channels}, 1, 1), float32]) {{
+  %0 = nn.relu(nn.conv2d(%x, %v, padding=[0, 0]));
+  %1 = nn.conv2d(%0, %w, padding=[0, 0]);
+  nn.max_pool2d(%1, pool_size=[3, 3], padding=[1, 1])
+}}
+"""
+    weights = {"v": np.ones((channels, 16, 1, 1), "float32"), "w": np.ones((outputs, channels, 1, 1), "float32")}
+    irtool.build(irtool.parse(text), weights, mcpu="x86-64-v4", openmp=True, emit="c", out_dir=tmp_path, name="net")
+    kernel = re.split(r"\n/\*\n \* nn.conv2d: ", (tmp_path / "net.c").read_text())[-1].split("#else")[0]
+    return [int(n) for n in re.findall(r"irt_first\(worker, (\d+)\)", kernel)]
+
+
+def test_threads_share_more_than_the_few_panels_of_columns(tmp_path):
+    """3 panels of 48 channels left 2 threads with two thirds of the time of one."""
+    assert max(parts_of_last_product(24, 144, 56, tmp_path)) >= 32
+
+
+def test_loops_made_of_one_loop_are_shared_in_parts_of_their_own_sizes(tmp_path):
+    """The tail of the rows, of few steps, gave the rows before it parts of one step."""
+    assert max(parts_of_last_product(32, 144, 58, tmp_path)) < 40
