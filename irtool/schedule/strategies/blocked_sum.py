@@ -124,6 +124,12 @@ def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks |
     rows = _largest_divisor(r.loops[others[0]][1], target.stack_bytes // size // along, multiple)
     if not rows or each > 2 * target.l1_cache_bytes or steps == r.inner[summed][1] or along * rows < 2 * p.tile.rows:
         return None
+    parts = extent // columns * (r.loops[others[0]][1] // rows)
+    if parts % 2 and 1 < parts < target.joined_parts and p.tile.vectors % 2 == 0:
+        # Threads cannot share so few parts evenly: panels half as wide, and tiles with more rows, cost one thread next to nothing.
+        columns //= 2
+        most = min(target.l1_cache_bytes // each, r.inner[summed][1] - 1)
+        steps = _largest_divisor(r.inner[summed][1], max(1, most), 1)
     return SumBlocks(p.vector, columns, others[0], rows, summed, steps)
 
 
