@@ -1,5 +1,7 @@
 """Lowered modules are run and built: interpreter, C and LLVM give the values of the module before it was lowered."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import irtool
 from irtool.lower.lowered import kernel_of
 from irtool.printer.text import VERSION
 from irtool.tir.stmt import Allocate, For, PrimFunc, Scope, pre_order
+from tests.command_line import irtool as command
 from tests.lower.test_lower_te import KERNELS
 
 CHAIN = """def @main(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32], %n: bool) {
@@ -252,3 +255,12 @@ def test_calls_that_hand_over_other_tensors_are_refused() -> None:
     text = VERSION + NEST.replace("BODY", "  out[0] = x[0]").replace("Tensor[(65), float32]", "Tensor[(64), float32]")
     with pytest.raises(irtool.IrError, match="64"):
         irtool.build(irtool.parse(text))
+
+
+def test_operators_outside_of_kernels_are_noted(tmp_path: Path) -> None:
+    """Once nothing is lowered, not where kernels were."""
+    source = tmp_path / "net.relay"
+    source.write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(4), float32]) { nn.relu(%x) }\n')
+    for passes, said in (("LowerTE", "no kernel to lower"), ("FuseOps,LowerTE,LowerTE", "")):
+        code, _, err = command("opt", f"--passes={passes}", str(source))
+        assert code == 0 and said in err and bool(said) == bool(err)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...diagnostics import Diagnostic, IrError
-from ...ir import Function, Module, TensorType, with_function
+from ...ir import Call, Function, Module, Op, TensorType, post_order, with_function
 from ...ir.target import Target
 from ...passes.base import ModulePass, is_optimizable, register_pass
 from ...passes.context import PassContext
@@ -64,7 +64,20 @@ class LowerTensorExpr(ModulePass):
         functions |= {name: with_function(f, attrs={"Extern": 1}) for name, f in lowering.external.items()}
         functions |= lowering.given
         after = module.with_functions({**functions, **nests.made})
+        if after is module:
+            _warn_of_operators(module, context)
         return after if after is module else after.with_attrs(_attributes(module, lowering, nests, targets))
+
+
+def _warn_of_operators(module: Module, context: PassContext) -> None:
+    """Notes a warning where nothing was lowered although there are operators."""
+    nodes = (e for f in module.relay_functions.values() if is_optimizable(f) for e in post_order(f.body))
+    call = next(
+        (e for e in nodes if isinstance(e, Call) and isinstance(e.op, Op) and not e.op.operator.noncomputational), None
+    )
+    if call is not None:
+        help = "FuseOps puts operators into kernels: --passes=FuseOps,LowerTE"
+        context.note(Diagnostic("there is no kernel to lower, only operators", call.span, "warning", help=help))
 
 
 def _without_compiled(functions: dict[str, Any], external: dict[str, Function]) -> dict[str, Any]:
