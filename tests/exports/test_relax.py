@@ -97,3 +97,15 @@ def test_the_command_writes_whole_files_or_none(tmp_path: Path, capfd: pytest.Ca
     assert run(["export", str(source), "-o", str(tmp_path / "out.xyz")]) == 2
     assert run(["export", "--to=relax", str(source), "--params", str(tmp_path / "w.npz"), "-o", "-"]) == 2
     assert run(["export", "--to=relay", str(source), "-o", "-"]) == 2
+
+
+@pytest.mark.promise("Relax out")
+@pytest.mark.parametrize(
+    ("indices", "direct"), [([0, -2, 1], True), ([0, 2, 1], False), ([-3, 0, 1], False), (None, False)]
+)
+def test_updates_outside_of_the_data_are_left_out_by_a_loop_nest(indices: list[int] | None, direct: bool) -> None:
+    """Relax's scatter_elements would write beside the data."""
+    params = "%x: Tensor[(2), float32], %i: Tensor[(3), int32], %u: Tensor[(3), float32]"
+    module = irtool.parse(HEAD + f"def @main({params}) {{\n  scatter_elements(%x, %i, %u, axis=0)\n}}\n")
+    text = written(module, {"i": np.array(indices, "int32")} if indices else None)["net.py"]
+    assert (b"R.scatter_elements(" in text) == direct != (b"R.call_tir(" in text)

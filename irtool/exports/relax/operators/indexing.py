@@ -25,11 +25,15 @@ class Take(Form):
 
 @form("scatter_elements", "R.scatter_elements")
 class ScatterElements(Form):
-    """An index for each element of the updates, along an axis."""
+    """An index for each element of the updates, along an axis; indices must be constants, within the data."""
 
     def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs
         site.require(site.rank() > 0, "there are no axes")
+        indices, extent = site.constant(1), site.dims(site.type(0))[site.axis(attrs.axis)]
+        # Relay leaves out other updates.
+        inside = not indices.size or bool(-extent <= indices.min() and indices.max() < extent)
+        site.require(inside, "Relax's writes beside the data where an index is outside")
         return invocation("R.scatter_elements", *site.args, axis=site.axis(attrs.axis), reduction=attrs.reduction)
 
 
