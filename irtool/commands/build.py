@@ -120,8 +120,8 @@ def command(
     unfiled: list[str] = []
     said: list[str] = []
 
-    def texts(made: Any) -> dict[str, str]:
-        found = reports.texts(made, entries[0])
+    def texts(artifact: Any) -> dict[str, str]:
+        found = reports.texts(artifact, entries[0])
         unfiled.extend(text for path, text in found if path == "-")
         return {path: text for path, text in found if path != "-"}
 
@@ -199,9 +199,9 @@ def module_to_build(
     from ..passes.bind import fill_missing_constants
     from .subject import module_of
 
-    def say(found: Diagnostic) -> None:
-        warn(found)
-        said.append(render([found]))
+    def say(diagnostic: Diagnostic) -> None:
+        warn(diagnostic)
+        said.append(render([diagnostic]))
 
     module, given = module_of(subject, given, said, is_settled=True)
     if missing_constants in ("error", "param"):  # as parameters they may be among what is given

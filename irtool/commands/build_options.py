@@ -40,15 +40,15 @@ class ReportChoice:
     time_passes: bool = False
     quiet: bool = False
 
-    def texts(self, made: Any, entry: str) -> list[tuple[str, str]]:
+    def texts(self, artifact: Any, entry: str) -> list[tuple[str, str]]:
         """The graph and the report of an emission, each with its path, as far as they are asked for."""
         found: list[tuple[str, str]] = []
         if self.graph_file:
             from ..driver import graph_json
 
-            found.append((self.graph_file, graph_json(made.prepared, entry)))
+            found.append((self.graph_file, graph_json(artifact.prepared, entry)))
         if self.report_file:
-            found.append((self.report_file, json.dumps(made.report, indent=1) + "\n"))
+            found.append((self.report_file, json.dumps(artifact.report, indent=1) + "\n"))
         return found
 
 

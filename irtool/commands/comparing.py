@@ -99,12 +99,12 @@ def _judge(
     return (max(e for e, _ in errors), max(e for _, e in errors)), fits
 
 
-def _error(found: Any, wanted: Any, scale: Any, excuse: Any = None) -> float:
+def _error(values: Any, wanted: Any, scale: Any, excuse: Any = None) -> float:
     """The largest distance, relative to the largest finite number of `scale`: infinite where only one of both is a number,
     unless `excuse` is none there either."""
     import numpy as np
 
-    p, q, s = (np.asarray(x).astype(np.float64) for x in (found, wanted, scale))
+    p, q, s = (np.asarray(x).astype(np.float64) for x in (values, wanted, scale))
     if p.size == 0:
         return 0.0
     with np.errstate(all="ignore"):

@@ -112,11 +112,11 @@ class Given:
         return (*told, *[tuple(map(digest, paths)) for paths in files])
 
 
-def warn(found: Diagnostic) -> None:
+def warn(given: Diagnostic) -> None:
     """Says something on standard error."""
     from ..diagnostics import render
 
-    print(render([found]), file=sys.stderr)
+    print(render([given]), file=sys.stderr)
 
 
 def entry_of(module: Module, entry: str | None) -> str:
@@ -188,11 +188,11 @@ def _single(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
     return found
 
 
-def _once(found: Mapping[str, Any], name: str, option: str) -> None:
+def _once(given: Mapping[str, Any], name: str, option: str) -> None:
     """Raises UsageError where an option speaks of the name again."""
     from ..diagnostics import UsageError
 
-    if name in found:
+    if name in given:
         raise UsageError(f"{option} is given twice for %{name}", help="each parameter has one", code=ClashingOptions)
 
 

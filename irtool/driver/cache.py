@@ -144,7 +144,7 @@ class BuildCache:
             return
         shutil.rmtree(aside, ignore_errors=True)
 
-    def store(self, key: str, made: Emission) -> None:
+    def store(self, key: str, emission: Emission) -> None:
         """Stores a build, unless the cache has one of that key."""
         try:
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -156,14 +156,14 @@ class BuildCache:
         try:
             folder = Path(unfinished)
             (folder / "files").mkdir()
-            digests = {name: _fill(folder / "files" / name, content) for name, content in made.files.items()}
+            digests = {name: _fill(folder / "files" / name, content) for name, content in emission.files.items()}
             about = {
                 "files": digests,
-                "entries": {n: describe_entry(f) for n, f in made.entries.items()},
-                "report": made.report,
-                "library": made.library,
-                "weights": made.weights,
-                "program": made.program,
+                "entries": {n: describe_entry(f) for n, f in emission.entries.items()},
+                "report": emission.report,
+                "library": emission.library,
+                "weights": emission.weights,
+                "program": emission.program,
             }
             _write_description(folder / _DESCRIPTION, about)
             os.rename(folder, self.root / key)

@@ -34,7 +34,7 @@ class _Copies:
         self.module = module
         self.functions = dict(module.functions)
         self.names: dict[tuple[str, tuple[Type, ...]], str] = {}
-        self.made: Counter[str] = Counter()
+        self.copies: Counter[str] = Counter()
         self.callers: dict[str, tuple[str, ...]] = {}
         """For each copy: the original functions of the copy and of its callers."""
         self.current = ""
@@ -72,8 +72,8 @@ class _Copies:
                     f"@{call.op.name} calls itself with a new type each time, so monomorphization does not end",
                     call.span,
                 )
-            self.made[call.op.name] += 1
-            known = self.names[key] = self.module.fresh_name(f"{call.op.name}_{self.made[call.op.name]}")
+            self.copies[call.op.name] += 1
+            known = self.names[key] = self.module.fresh_name(f"{call.op.name}_{self.copies[call.op.name]}")
             self.callers[known] = callers
             given = dict(zip(f.type_params, call.type_args, strict=True))
             self.functions[known] = Identities().copy(with_function(f, type_params=()), given)

@@ -151,39 +151,39 @@ def _transform(
 
 
 def _deliver(
-    made: Emission,
+    emission: Emission,
     options: Options,
     out_dir: str | os.PathLike[str] | None,
     also: Callable[[Emission], Mapping[str, str]] | None = None,
 ) -> Artifact:
     """Writes the files: after a failure of the compiler, the sources, which the error names."""
-    texts = also(made) if also is not None and made.failure is None else {}
+    texts = also(emission) if also is not None and emission.failure is None else {}
     more: dict[str, Content] = {os.path.abspath(path): [text.encode()] for path, text in texts.items()}
     holder = None
     if out_dir is None:
         holder = temporary_folder()
         out_dir = holder.name
     folder = Path(out_dir)
-    written = write_files(folder, {**made.files, **more}, {made.program})[: len(made.files)]
-    if made.failure is not None:
+    written = write_files(folder, {**emission.files, **more}, {emission.program})[: len(emission.files)]
+    if emission.failure is not None:
         if holder is not None:
             holder._finalizer.detach()  # type: ignore[attr-defined]  # leaves the folder behind
-        d = made.failure.diagnostics[0]
+        d = emission.failure.diagnostics[0]
         notes = (f"sources are kept in {folder}", *d.notes)
-        raise ToolError(replace(d, notes=notes)) from made.failure
-    library = folder / made.library if made.library else None
-    weights = folder / made.weights if made.weights else None
+        raise ToolError(replace(d, notes=notes)) from emission.failure
+    library = folder / emission.library if emission.library else None
+    weights = folder / emission.weights if emission.weights else None
     artifact = Artifact(
-        options.name, made.entries, written, made.report, library, weights, holder, options.backend.name
+        options.name, emission.entries, written, emission.report, library, weights, holder, options.backend.name
     )
-    if made.program and options.backend.runs_program:
-        artifact._program = folder / made.program
-    artifact.prepared = made.prepared
-    artifact.cached = made.cached
+    if emission.program and options.backend.runs_program:
+        artifact._program = folder / emission.program
+    artifact.prepared = emission.prepared
+    artifact.cached = emission.cached
     if library is not None and holder is None:
         from .saved import SUFFIX, describe
 
-        text = describe(artifact, folder, filter(None, (made.library, made.weights)))
+        text = describe(artifact, folder, filter(None, (emission.library, emission.weights)))
         artifact.files += map(str, write_files(folder, {options.name + SUFFIX: [text]}))
     return artifact
 
@@ -238,7 +238,7 @@ def _cached(key: str, held: ExitStack) -> Emission | None:
     return BuildCache().load(key, held)
 
 
-def _keep(key: str, made: Emission) -> None:
+def _keep(key: str, emission: Emission) -> None:
     from .cache import BuildCache
 
-    BuildCache().store(key, made)
+    BuildCache().store(key, emission)

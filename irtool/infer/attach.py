@@ -44,14 +44,14 @@ from .constraints import Constraints
 from .open_types import has_unknowns
 
 
-def attach(found: Constraints, *roots: Expr, keep_unknown: bool = True) -> list[Expr]:
+def attach(inferred: Constraints, *roots: Expr, keep_unknown: bool = True) -> list[Expr]:
     """The roots with a `checked_type` on every node below them.
 
     With `keep_unknown` False, nodes whose type is not wholly known get none, and nodes above such nodes neither: a node
     that is typed says that all below it is.
     """
-    made = _Attach(found)
-    for e in found.order:
+    made = _Attach(inferred)
+    for e in inferred.order:
         if e not in made.new:
             new = made.new[e] = _MAKE[e.__class__](made, e)
             if not keep_unknown and new.checked_type is not None and _is_undecided(new):
@@ -70,9 +70,9 @@ def _is_undecided(e: Expr) -> bool:
 
 
 class _Attach:
-    def __init__(self, found: Constraints) -> None:
-        self.found = found
-        self.resolve = found.solver.resolve
+    def __init__(self, inferred: Constraints) -> None:
+        self.inferred = inferred
+        self.resolve = inferred.solver.resolve
         self.new: dict[Expr, Expr] = {}
 
     def get(self, e: Expr) -> Any:
@@ -81,16 +81,16 @@ class _Attach:
         if new is None:
             if e.__class__ is Var:
                 # A binder is reached by what it binds before it is reached itself only if nothing uses it.
-                new = self.new[e] = self.variable(e) if e in self.found.types else e
+                new = self.new[e] = self.variable(e) if e in self.inferred.types else e
             else:
                 new = e
         return new
 
     def type_of(self, e: Expr) -> Type:
-        return self.resolve(self.found.types[e])
+        return self.resolve(self.inferred.types[e])
 
     def variable(self, e: Var) -> Var:
-        if e.checked_type is not None and not self.found.fresh:
+        if e.checked_type is not None and not self.inferred.fresh:
             return e
         t = self.type_of(e)
         annotation = e.type_annotation
@@ -114,7 +114,7 @@ class _Attach:
     def constructor(self, e: Constructor) -> Constructor:
         # One object per declaration: its type is a property of the declaration, noted on it when first needed.
         if e.checked_type is None:
-            object.__setattr__(e, "checked_type", self.found.types[e])
+            object.__setattr__(e, "checked_type", self.inferred.types[e])
         return e
 
     def tuple(self, e: Tuple) -> Tuple:
@@ -124,7 +124,7 @@ class _Attach:
         return TupleGetItem(self.get(e.tuple), e.index, e.span, self.type_of(e))
 
     def call(self, e: Call) -> Call:
-        type_args: Sequence[Type] = self.found.type_args.get(e, e.type_args)
+        type_args: Sequence[Type] = self.inferred.type_args.get(e, e.type_args)
         if type_args:
             type_args = tuple([self.resolve(t) for t in type_args])
         get = self.get

@@ -15,7 +15,7 @@ _NOT_NAMED = (Op, GlobalVar, Constructor, Function)
 """Open only because something else is."""
 
 
-def report_open(found: Constraints, name: str, order: Sequence[Expr]) -> Diagnostic | None:
+def report_open(inferred: Constraints, name: str, order: Sequence[Expr]) -> Diagnostic | None:
     """What to say about the types that stay open in one function; None if none does.
 
     Args:
@@ -25,7 +25,7 @@ def report_open(found: Constraints, name: str, order: Sequence[Expr]) -> Diagnos
     The parameters to annotate are named, and the expressions that no parameter is to blame for; what only follows from
     them is not.
     """
-    solver = found.solver
+    solver = inferred.solver
     reported: set[Type] = set()
     to_annotate: list[Expr] = []
     undecided: list[tuple[Expr, TypeRelation]] = []
@@ -34,7 +34,7 @@ def report_open(found: Constraints, name: str, order: Sequence[Expr]) -> Diagnos
     for e in order:
         if e.__class__ in _NOT_NAMED:
             continue
-        t = solver.resolve(found.types[e])
+        t = solver.resolve(inferred.types[e])
         if not t.is_open:
             continue
         new = [u for u in unknowns(t) if u not in solver.poisoned and u not in reported]

@@ -153,10 +153,10 @@ def _infer(module: Module, entry: str, shapes: Mapping[str, Sequence[int]], dtyp
     return PartialTypes(result, tuple(_unknown_nodes(facts, found, parts)), sweeps)
 
 
-def _hint(facts: Facts, found: Constraints, p: Var, shape: Sequence[int] | None, dtype: str | None) -> None:
+def _hint(facts: Facts, inferred: Constraints, p: Var, shape: Sequence[int] | None, dtype: str | None) -> None:
     try:
-        facts.learn_shape(found.types[p], None if shape is None else tuple(shape))
-        facts.learn_dtype(found.types[p], dtype)
+        facts.learn_shape(inferred.types[p], None if shape is None else tuple(shape))
+        facts.learn_dtype(inferred.types[p], dtype)
     except RelationError as error:
         given = " ".join(str(x) for x in (dtype, list(shape) if shape is not None else None) if x is not None)
         message = f"%{p.name} cannot be {given}: {error}"
@@ -187,12 +187,12 @@ def _each(facts: Facts, ask: Callable[[TypeRelation], None], rules: Sequence[Typ
                 facts.solver.refuse(rule, str(error))
 
 
-def _unknown_nodes(facts: Facts, found: Constraints, parts: Sequence[tuple[str, int]]) -> Iterator[UnknownNode]:
+def _unknown_nodes(facts: Facts, inferred: Constraints, parts: Sequence[tuple[str, int]]) -> Iterator[UnknownNode]:
     start = 0
     for name, end in parts:
-        for e in found.order[start:end]:
+        for e in inferred.order[start:end]:
             if not isinstance(e, _NOT_COUNTED):
-                t = facts.solver.resolve(found.types[e])
+                t = facts.solver.resolve(inferred.types[e])
                 shape_unknown, dtype_unknown = _unknown(facts, t)
                 if shape_unknown or dtype_unknown:
                     shape, dtype = show_known(facts.shape(t)), show_dtype(facts.dtype(t))

@@ -58,7 +58,7 @@ class _Checker:
         self.bound: set[Var] = set()
         self.in_force: set[Var] = set()
         self.free: dict[Var, None] = {}
-        self.found: list[Diagnostic] = []
+        self.diagnostics: list[Diagnostic] = []
 
     def check(self, root: Expr) -> list[Diagnostic]:
         seen: set[Expr] = set()
@@ -81,7 +81,7 @@ class _Checker:
                 if v not in self.bound:
                     known = nearest(v.name, (b.name for b in self.bound))
                     self.report(f"%{v.name} is bound nowhere in @{self.name}", v.span, known)
-        return self.found
+        return self.diagnostics
 
     def visit(self, e: Expr) -> list[Any]:
         """What to walk for `e`, in order."""
@@ -92,14 +92,14 @@ class _Checker:
         if isinstance(e, Match):
             parts: list[Any] = [e.data]
             for clause in e.clauses:
-                self.found += self.check_pattern(clause.pattern)
+                self.diagnostics += self.check_pattern(clause.pattern)
                 variables = tuple(bound_vars(clause.pattern))
                 parts += [_Enter(variables, clause), clause.body, _Leave(variables)]
             return parts
         if isinstance(e, GlobalVar):
             self.check_global(e)
         elif isinstance(e, Constructor):
-            self.found += self.check_constructor(e, e.span)
+            self.diagnostics += self.check_constructor(e, e.span)
         return list(CHILDREN_OF[e.__class__](e))
 
     def use(self, v: Var) -> None:
@@ -141,4 +141,4 @@ class _Checker:
                 stack.extend(p.patterns)
 
     def report(self, message: str, span: Span | None, help: str = "") -> None:
-        self.found.append(Diagnostic(message, span, help=help, code=BrokenModule))
+        self.diagnostics.append(Diagnostic(message, span, help=help, code=BrokenModule))

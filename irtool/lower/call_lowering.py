@@ -151,11 +151,11 @@ def _same(a: Any, b: Function) -> bool:
     return isinstance(a, Function) and structural_equal(with_function(a, attrs={}), with_function(b, attrs={}))
 
 
-def _lowered_call(name: str, e: Call, attrs: Mapping[str, Any], made: Sequence[str]) -> Call:
-    """`call_lowered` in the place of `e`, of a kernel with these attributes; `made` are loop nests that belong to it."""
+def _lowered_call(name: str, e: Call, attrs: Mapping[str, Any], nests: Sequence[str]) -> Call:
+    """`call_lowered` in the place of `e`, of a kernel with these attributes; `nests` are loop nests that belong to it."""
     metadata: dict[str, Any] = {}
     if attrs.get(RESHAPE_ONLY) and "Compiler" not in attrs:
         metadata[RESHAPE_ONLY] = 1
     metadata["relay_attrs"] = {"__dict__": dict(attrs)}
-    metadata["all_prim_fn_vars"] = tuple(GlobalVar(n) for n in made)
+    metadata["all_prim_fn_vars"] = tuple(GlobalVar(n) for n in nests)
     return call("call_lowered", GlobalVar(name), Tuple(e.args, e.span), metadata=metadata, span=e.span)

@@ -19,7 +19,7 @@ _Key = tuple[int, Target, VirtualDevice | None]
 
 
 class LoopNests:
-    """Loop nests made so far, by name, in `made`, the functions that they were in `sources`; what has none is noted in
+    """Loop nests made so far, by name, in `functions`, the functions that they were in `sources`; what has none is noted in
     `problems`.
 
     Their names begin with `prefix` and are no other functions' of the module.
@@ -27,7 +27,7 @@ class LoopNests:
 
     def __init__(self, module: Module, prefix: str) -> None:
         self.prefix = prefix
-        self.made: dict[str, PrimFunc] = {}
+        self.functions: dict[str, PrimFunc] = {}
         self.sources: dict[str, Function] = {}
         self.problems: list[Diagnostic] = []
         self._taken = set(module.functions)
@@ -43,7 +43,7 @@ class LoopNests:
         try:
             graph = compose(function)
             name = self._fresh(kernel_name((c.op_name for c in graph.operators), self.prefix))
-            self.made[name] = _nest_of(graph, function, name, target)
+            self.functions[name] = _nest_of(graph, function, name, target)
         except IrError as error:
             self.problems += error.diagnostics
             return None

@@ -140,7 +140,7 @@ class _Planner:
         self.order = post_order(function.body, enter=lambda e: not isinstance(e, Function))
         self.bound: dict[Expr, Expr] = {e.var: e.value for e in self.order if isinstance(e, Let)}
         self.devices = placed(function)
-        self.tokens = TokenAllocator()
+        self.allocator = TokenAllocator()
         self._origins: dict[Expr, Expr] = {}
 
     def run(self) -> StoragePlan:
@@ -148,10 +148,10 @@ class _Planner:
         references = {e: tuple(t.readers for t in tokens) for e, tokens in wanted.items()}
         assigned: dict[Expr, list[Token]] = {}
         for p in self.function.params:
-            assigned[p] = [self.tokens.keep(t) for t in wanted[p]]
+            assigned[p] = [self.allocator.keep(t) for t in wanted[p]]
         for e in self.order:
             if isinstance(e, Constant):
-                assigned[e] = [self.tokens.keep(t) for t in wanted[e]]
+                assigned[e] = [self.allocator.keep(t) for t in wanted[e]]
             elif isinstance(e, Call):
                 if not is_call_to(e, "on_device"):
                     assigned[e] = self._call(
@@ -169,7 +169,7 @@ class _Planner:
             for e, tokens in assigned.items()
             if tokens or isinstance(e, Tuple | TupleGetItem)
         }
-        tokens = tuple(StorageToken(t.id, t.largest, t.device) for t in self.tokens.made)
+        tokens = tuple(StorageToken(t.id, t.largest, t.device) for t in self.allocator.tokens)
         return StoragePlan(self.function, storage, tokens)
 
     def _count_readers(self) -> dict[Expr, list[Token]]:
@@ -212,12 +212,12 @@ class _Planner:
             tokens = arguments[:]
             tokens[0].readers += wanted[0].readers
         else:
-            tokens = [self.tokens.request(t) for t in wanted]
+            tokens = [self.allocator.request(t) for t in wanted]
         for token in tokens:
-            self.tokens.release_if_unread(token)
+            self.allocator.release_if_unread(token)
         for token in arguments:
             token.readers -= 1
-            self.tokens.release_if_unread(token)
+            self.allocator.release_if_unread(token)
         return tokens
 
     def _tokens(self, e: Expr, assigned: Mapping[Expr, list[Token]]) -> list[Token]:

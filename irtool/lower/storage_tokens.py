@@ -24,10 +24,10 @@ class Token:
 
 
 class TokenAllocator:
-    """The tokens of one function, in `made` by their ids; a free one is taken by values on the same device only."""
+    """The tokens of one function, in `tokens` by their ids; a free one is taken by values on the same device only."""
 
     def __init__(self) -> None:
-        self.made: list[Token] = []
+        self.tokens: list[Token] = []
         self._free: dict[VirtualDevice | None, list[tuple[int, int, Token]]] = {}
         """Free tokens by size, then by when they became free."""
         self._freed = 0
@@ -60,7 +60,7 @@ class TokenAllocator:
             bisect.insort(self._free.setdefault(token.device, []), (token.largest, self._freed, token))
 
     def _allocate(self, wanted: Token) -> Token:
-        wanted.id = len(self.made)
+        wanted.id = len(self.tokens)
         wanted.largest = wanted.size
-        self.made.append(wanted)
+        self.tokens.append(wanted)
         return wanted

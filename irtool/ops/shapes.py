@@ -140,14 +140,14 @@ def _symbolic(op: str, a: Dim, b: Dim) -> DimExpr:
     return DimExpr(op, (a, b), dtype)
 
 
-def _cancel(made: DimExpr) -> Dim:
-    """`made`, or the number it always equals."""
-    terms = _polynomial(made)
+def _cancel(expr: DimExpr) -> Dim:
+    """`expr`, or the number it always equals."""
+    terms = _polynomial(expr)
     if not terms:
-        return Int64(0) if made.dtype == "int64" else 0
+        return Int64(0) if expr.dtype == "int64" else 0
     if len(terms) == 1 and () in terms:
-        return Int64(terms[()]) if made.dtype == "int64" else terms[()]
-    return made
+        return Int64(terms[()]) if expr.dtype == "int64" else terms[()]
+    return expr
 
 
 def add(a: Dim, b: Dim) -> Dim:

@@ -31,11 +31,11 @@ class Lexer:
     """The words of a source from `start` to `end`."""
 
     def __init__(
-        self, tables: Tables, source: Source, found: Diagnostics, start: int = 0, end: int | None = None
+        self, tables: Tables, source: Source, diagnostics: Diagnostics, start: int = 0, end: int | None = None
     ) -> None:
         self.source = source
         self.text = source.text
-        self.found = found
+        self.diagnostics = diagnostics
         self.start = start
         self.end = len(source.text) if end is None else end
         self.tables = tables
@@ -80,7 +80,7 @@ class Lexer:
                 junk += 1
                 position = at + 1
                 if junk > _MOST_JUNK:
-                    self.found.error(
+                    self.diagnostics.error(
                         "too many characters that Relay text does not have; giving up",
                         Span(self.source, at, at + 1),
                         code=StrayCharacter,
@@ -109,7 +109,7 @@ class Lexer:
             nesting += 1 if match[0] == "/*" else -1
             if nesting == 0:
                 return match.end()
-        self.found.error("this comment has no end", Span(self.source, at, at + 2), code=Unterminated)
+        self.diagnostics.error("this comment has no end", Span(self.source, at, at + 2), code=Unterminated)
         return self.end
 
     def _end_of_line(self, at: int) -> int:
@@ -119,14 +119,14 @@ class Lexer:
     def _report_junk(self, word: str, at: int) -> None:
         span = Span(self.source, at, at + 1)
         if word in "\"'":
-            self.found.error("this string has no end", span, code=Unterminated)
+            self.diagnostics.error("this string has no end", span, code=Unterminated)
         elif word == "#":
-            self.found.error(
+            self.diagnostics.error(
                 "unknown section", span, help='sections are #[version = "0.0.5"] and #[metadata]', code=UnexpectedWord
             )
         else:
             shown = word if word.isprintable() else f"U+{ord(word):04X}"
-            self.found.error(f"the character {shown} has no meaning here", span, code=StrayCharacter)
+            self.diagnostics.error(f"the character {shown} has no meaning here", span, code=StrayCharacter)
 
     def _declared_part(self, word: str, at: int, previous: str) -> str:
         """How much of `word`, found at `at`, is the variable's name."""

@@ -63,7 +63,7 @@ def lowered_functions(source: Source) -> dict[str, Span]:
 def with_lowered(
     module: Module,
     lowered: dict[str, Span],
-    found: Diagnostics,
+    diagnostics: Diagnostics,
     read_type: Callable[[str], Type | None],
     constant: ConstantOf | None = None,
 ) -> Module:
@@ -76,20 +76,20 @@ def with_lowered(
     names = TakenNames()
     for name, span in lowered.items():
         if name in module.functions:
-            found.error(f"the function @{name} is defined twice", span, code=DefinedTwice)
+            diagnostics.error(f"the function @{name} is defined twice", span, code=DefinedTwice)
         text = span.source.text[span.start : span.end]
         text = text[text.index("=") + 1 :].lstrip()
         call = calls.get(name)
         whole = Span(span.source, span.end - len(text), span.end)
         if not text.endswith("\n}"):
-            found.warn(
+            diagnostics.warn(
                 f"the lowered function @{name} has no end, a }} at the start of a line; it is added",
                 span,
                 code=LoweredFunction,
             )
             whole = _with_end(whole)
             text = whole.source.text[whole.start : whole.end]
-        nest = _read(name, whole, names, call, found, read_type, constant)
+        nest = _read(name, whole, names, call, diagnostics, read_type, constant)
         if nest is not None:
             kept[name] = nest
             continue
@@ -108,7 +108,7 @@ def _read(
     span: Span,
     names: TakenNames,
     call: Call | None,
-    found: Diagnostics,
+    diagnostics: Diagnostics,
     read_type: Callable[[str], Type | None],
     constant: ConstantOf | None,
 ) -> PrimFunc | LoweredText | None:
@@ -123,10 +123,12 @@ def _read(
     try:
         nest = read_primfn(name, span, names, outputs if outputs > 0 else None, constant)
     except NotRead as reason:
-        found.warn(f"the lowered function @{name} is kept as text: {reason.what}", reason.span, code=LoweredFunction)
+        diagnostics.warn(
+            f"the lowered function @{name} is kept as text: {reason.what}", reason.span, code=LoweredFunction
+        )
         return None
     except IrError as error:
-        found.items += error.diagnostics
+        diagnostics.items += error.diagnostics
         return LoweredText(text, None if call is None else _type_of_text(text, call, read_type))
     tensors = [TensorType(b.shape, b.dtype) for b in nest.original_params]
     known = None if call is None or arguments is None else _type(tensors, arguments, _stated(call, read_type))

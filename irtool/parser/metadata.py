@@ -74,7 +74,7 @@ class Metadata:
         self.nodes: list[dict[str, Any]] = []
         self.tensors: list[Any] = []
         self.entries: dict[str, list[int]] = {}
-        self.made: dict[int, Any] = {}
+        self.objects: dict[int, Any] = {}
         self._attributes: dict[int, Any] = {}
         self._claimed: set[int] | None = None
         self._missing: dict[tuple[str, int], Any] = {}
@@ -178,7 +178,7 @@ class Metadata:
 
     def make(self, number: int) -> Any:
         """The object of a node and, before it, of all nodes that it refers to."""
-        made = self.made
+        made = self.objects
         if number in made:
             return made[number]
         open_nodes: set[int] = set()
@@ -242,9 +242,9 @@ class Metadata:
         if key == "":
             return None
         if key == "Array":
-            return tuple([self.made[int(n)] for n in record.get("data", ())])
+            return tuple([self.objects[int(n)] for n in record.get("data", ())])
         if key == "Map":
-            values = [self.made[int(n)] for n in record.get("data", ())]
+            values = [self.objects[int(n)] for n in record.get("data", ())]
             if "keys" in record:
                 return dict(zip(record["keys"], values, strict=True))
             return dict(zip(values[::2], values[1::2], strict=True))
@@ -263,7 +263,7 @@ class Metadata:
         if key.startswith("tir."):
             return build_arithmetic(key[4:], Fields(attrs, self))
         return MetaNode(
-            key, {n: self.made[int(v)] if self._seems_reference(v) else plain_value(v) for n, v in attrs.items()}
+            key, {n: self.objects[int(v)] if self._seems_reference(v) else plain_value(v) for n, v in attrs.items()}
         )
 
     def tensor(self, number: int) -> tuple[Any, str]:

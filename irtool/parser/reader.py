@@ -63,7 +63,7 @@ class Reader:
         """Where the last word that was taken ends."""
 
     def run(self, words: Iterator[Word]) -> None:
-        """Reads all words. What comes of them is the builder's `result`; errors are in the builder's `found`."""
+        """Reads all words. What comes of them is the builder's `result`; errors are in the builder's `diagnostics`."""
         actions = self.tables.actions
         builder = self.builder
         rules = [(symbol, n, getattr(builder, name) if name else None) for symbol, n, name in self.tables.rules]

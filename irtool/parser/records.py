@@ -64,7 +64,7 @@ class Fields:
 
     def ref(self, name: str) -> Any:
         number = int(self.attrs[name])
-        return self.metadata.made[number]
+        return self.metadata.objects[number]
 
     def opt(self, name: str) -> Any:
         return self.ref(name) if name in self.attrs else None

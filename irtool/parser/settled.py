@@ -58,14 +58,14 @@ def _is_open(value: Any) -> bool:
     return False
 
 
-def _rebuilt(value: Any, made: dict[int, Any], metadata: Metadata) -> Any:
+def _rebuilt(value: Any, objects: dict[int, Any], metadata: Metadata) -> Any:
     if _is_record(value):
         return _attributes(value, metadata)
     if isinstance(value, tuple):
-        return tuple([made.get(id(v), v) for v in value])
+        return tuple([objects.get(id(v), v) for v in value])
     if isinstance(value, dict):
-        return {k: made.get(id(v), v) for k, v in value.items()}
-    return MetaNode(value.type_key, {k: made.get(id(v), v) for k, v in value.fields.items()})
+        return {k: objects.get(id(v), v) for k, v in value.items()}
+    return MetaNode(value.type_key, {k: objects.get(id(v), v) for k, v in value.fields.items()})
 
 
 def _attributes(record: MetaNode, metadata: Metadata) -> Operator:

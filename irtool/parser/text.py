@@ -54,26 +54,26 @@ def parse(text: str, filename: str = "<text>") -> Module:
 
     Nothing is inferred. Raises IrError with every mistake that was found.
     """
-    module, found = read_with_diagnostics(text, filename)
+    module, diagnostics = read_with_diagnostics(text, filename)
     if module is None:
-        raise IrError([d for d in found if d.level == "error"])
+        raise IrError([d for d in diagnostics if d.level == "error"])
     return module
 
 
 def parse_expr(text: str, filename: str = "<text>") -> Expr:
     """The expression that a text holds. Raises IrError with every mistake that was found."""
-    found = Diagnostics()
-    result = _read(text, filename, found, "expression")
-    found.check()
+    diagnostics = Diagnostics()
+    result = _read(text, filename, diagnostics, "expression")
+    diagnostics.check()
     return result
 
 
 def read_with_diagnostics(text: str, filename: str = "<text>") -> tuple[Module | None, list[Diagnostic]]:
     """The module that a text holds, None where there are errors; and the errors and warnings, in order of place."""
-    found = Diagnostics()
-    result = _read(text, filename, found, None)
-    items = sorted(found.items, key=lambda d: d.span.start if d.span is not None else -1)
-    if found.errors:
+    diagnostics = Diagnostics()
+    result = _read(text, filename, diagnostics, None)
+    items = sorted(diagnostics.items, key=lambda d: d.span.start if d.span is not None else -1)
+    if diagnostics.errors:
         return None, items
     if isinstance(result, Expr):
         items.append(Diagnostic(_BARE, result.span, "warning", code=BareExpression))
@@ -83,21 +83,21 @@ def read_with_diagnostics(text: str, filename: str = "<text>") -> tuple[Module |
 
 def read_type(text: str, known: State | None = None) -> Type | None:
     """The type that a text holds, or None if it holds none. `known` tells the names of types and type parameters."""
-    found = Diagnostics()
+    diagnostics = Diagnostics()
     source = Source("<type>", text)
-    builder = Builder(source, known.metadata if known is not None else Metadata(), found, read_type)
+    builder = Builder(source, known.metadata if known is not None else Metadata(), diagnostics, read_type)
     if known is not None:
         builder.type_definitions = known.type_definitions
         builder.type_variables = dict(known.type_variables)
         builder.dim_names = known.dim_names
     tables = load()
-    Reader(tables, builder, "lone_type").run(Lexer(tables, source, found).words())
-    return None if found.errors else builder.result
+    Reader(tables, builder, "lone_type").run(Lexer(tables, source, diagnostics).words())
+    return None if diagnostics.errors else builder.result
 
 
-def _read(text: str, filename: str, found: Diagnostics, start: str | None) -> Any:
+def _read(text: str, filename: str, diagnostics: Diagnostics, start: str | None) -> Any:
     if not text.isascii() and (half := _HALF_CHARACTER.search(text)) is not None:
-        found.error("half of a character stands here", Span(Source(filename, text), half.start(), half.end()))
+        diagnostics.error("half of a character stands here", Span(Source(filename, text), half.start(), half.end()))
         return None
     section = find_section(text)
     source = Source(filename, text if section < 0 else text[:section])
@@ -105,7 +105,7 @@ def _read(text: str, filename: str, found: Diagnostics, start: str | None) -> An
         metadata = Metadata(text, section)
     except IrError as error:
         for d in error.diagnostics:
-            found.items.append(replace(d, span=Span(source, max(section - 1, 0), section)))
+            diagnostics.items.append(replace(d, span=Span(source, max(section - 1, 0), section)))
         return None
     del text
     form = _look_at(source)
@@ -114,7 +114,7 @@ def _read(text: str, filename: str, found: Diagnostics, start: str | None) -> An
         again = _attempt(source, metadata, start, other)
         if len(again[1].errors) < len(said.errors):
             result, said = again
-    found.items += said.items
+    diagnostics.items += said.items
     return result
 
 
@@ -168,44 +168,44 @@ def _attempt(
     source: Source, metadata: Metadata, start: str | None, form: _Form
 ) -> tuple[Module | Expr | None, Diagnostics]:
     """Reads the code of a text in that form."""
-    found = Diagnostics()
+    diagnostics = Diagnostics()
     tables = load()
-    builder = Builder(source, metadata, found, read_type)
+    builder = Builder(source, metadata, diagnostics, read_type)
     builder.strict = form.version is not None and not form.lines_bind
     if start is None:
         start = "module" if form.is_module else "expression"
-        _check_version(form.version, source, found)
+        _check_version(form.version, source, diagnostics)
         if form.version is not None and form.lines_bind:
-            found.warn(
+            diagnostics.warn(
                 "the text has no `;`: it is read in the form of tutorials, in which lines end bindings",
                 code=TutorialDialect,
             )
     reader = Reader(tables, builder, start, form.lines_bind)
     with _garbage_collection_paused():
         try:
-            reader.run(_words(tables, source, found, form))
+            reader.run(_words(tables, source, diagnostics, form))
         except GaveUp:
-            return None, found
-    return _finish(builder, start, form.lowered), found
+            return None, diagnostics
+    return _finish(builder, start, form.lowered), diagnostics
 
 
-def _check_version(version: str | None, source: Source, found: Diagnostics) -> None:
+def _check_version(version: str | None, source: Source, diagnostics: Diagnostics) -> None:
     if version is None:
-        found.warn(
+        diagnostics.warn(
             "the text has no version line",
             Span(source, 0, 1),
             help='it should start with #[version = "0.0.5"]',
             code=NoVersionLine,
         )
     elif version not in _VERSIONS:
-        found.error(
+        diagnostics.error(
             f'unknown version "{version}"',
             Span(source, 0, 1),
             help='this is the reader of version "0.0.5"',
             code=UnknownVersion,
         )
     elif version != _VERSIONS[0]:
-        found.warn(f"the text is of version {version}", Span(source, 0, 1), code=NoVersionLine)
+        diagnostics.warn(f"the text is of version {version}", Span(source, 0, 1), code=NoVersionLine)
 
 
 def _late_types(text: str) -> list[tuple[int, int]]:
@@ -224,41 +224,41 @@ def _without(skipped: list[tuple[int, int]], end: int) -> tuple[tuple[int, int],
     return (*rest, (at, end))
 
 
-def _words(tables: Tables, source: Source, found: Diagnostics, form: _Form) -> Iterator[Word]:
+def _words(tables: Tables, source: Source, diagnostics: Diagnostics, form: _Form) -> Iterator[Word]:
     """The words of a text without its lowered functions; the version line before all, once.
 
     It may stand again in a text that was put together from several.
     """
     if len(form.parts) == 1:
-        lexer = Lexer(tables, source, found)
+        lexer = Lexer(tables, source, diagnostics)
         lexer.line_ends_bind = form.lines_bind
         return lexer.words()
-    return _words_of_parts(tables, source, found, form)
+    return _words_of_parts(tables, source, diagnostics, form)
 
 
-def _words_of_parts(tables: Tables, source: Source, found: Diagnostics, form: _Form) -> Iterator[Word]:
+def _words_of_parts(tables: Tables, source: Source, diagnostics: Diagnostics, form: _Form) -> Iterator[Word]:
     first = form.version_word
     if first is not None:
         yield first
-    for word in _words_of(tables, source, found, form.parts, form.lines_bind):
+    for word in _words_of(tables, source, diagnostics, form.parts, form.lines_bind):
         if word[0] != "VERSION" or first is None:
             yield word
         elif dialect.read_version(word[1]) != form.version:
             place = Span(source, word[2], word[2] + len(word[1]))
-            found.error("the text has two version lines, and they differ", place, code=UnknownVersion)
+            diagnostics.error("the text has two version lines, and they differ", place, code=UnknownVersion)
 
 
 def _words_of(
     tables: Tables,
     source: Source,
-    found: Diagnostics,
+    diagnostics: Diagnostics,
     parts: tuple[tuple[int, int], ...],
     lines_bind: bool = False,
 ) -> Iterator[Word]:
     """The words of these parts of a text."""
     paths: set[str] = set()
     for start, end in parts:
-        lexer = Lexer(tables, source, found, start, end)
+        lexer = Lexer(tables, source, diagnostics, start, end)
         lexer.paths = paths
         lexer.line_ends_bind = lines_bind
         for word in lexer.words():
@@ -269,23 +269,23 @@ def _words_of(
 
 def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
     """Reports what only the end of the text tells: names that nothing defines, a metadata section that is not there."""
-    found, metadata = builder.found, builder.metadata
+    diagnostics, metadata = builder.diagnostics, builder.metadata
     for span in builder.loose_attributes:
-        found.error("attributes stand where an expression must", span)
+        diagnostics.error("attributes stand where an expression must", span)
     for message, span in builder.doubtful.values():
-        found.error(message, span, code=NumberOutOfRange)
+        diagnostics.error(message, span, code=NumberOutOfRange)
     for name, span in builder.undefined[:_MOST_UNDEFINED]:
         owner = builder.parameter_of.get(name)
         hint = f"; it is a parameter of @{owner}" if owner is not None else ""
         alike = ["%" + n for n in builder.resembling.get(name, ())]
-        found.error(f"%{name} is not defined here{hint}", span, help=ask(alike), code=UndefinedVariable)
+        diagnostics.error(f"%{name} is not defined here{hint}", span, help=ask(alike), code=UndefinedVariable)
     if metadata.missing_records:
         names = list(metadata.missing_records)
         shown = ", ".join(names[:_MOST_NAMED]) + (" …" if len(names) > _MOST_NAMED else "")
         message = f"the text has no {shown}: its value is unknown and is kept as a reference"
-        found.warn(message, metadata.missing_records[names[0]], code=UnknownRecord)
+        diagnostics.warn(message, metadata.missing_records[names[0]], code=UnknownRecord)
     if metadata.missing_constants:
-        found.items.append(
+        diagnostics.items.append(
             Diagnostic(
                 "the metadata section is cut off: values that the text refers to are unknown",
                 level="warning",
@@ -299,34 +299,36 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
         if undefined and module is not None:
             elsewhere = functions_elsewhere(module, undefined, lambda text: read_type(text, builder))
             for name in elsewhere:
-                found.warn(
+                diagnostics.warn(
                     f"the lowered function @{name} is not in the text", builder.globals[name].span, code=LoweredFunction
                 )
             module = module.with_functions({**elsewhere, **module.functions})
             undefined = [name for name in undefined if name not in elsewhere]
         for name in undefined[:_MOST_UNDEFINED]:
             var = builder.globals[name]
-            found.error(
+            diagnostics.error(
                 f"there is no function @{name}", var.span, help=nearest(name, builder.functions), code=UnknownFunction
             )
         unheard = [name for name in builder.type_names if name not in builder.type_definitions]
         for name in unheard[:_MOST_UNDEFINED]:
             span = builder.type_names[name]
             known = [*builder.type_definitions, "int32", "float32", "bool"]
-            found.error(f"unknown type {name}", span, help=nearest(name, known), code=UnknownType)
+            diagnostics.error(f"unknown type {name}", span, help=nearest(name, known), code=UnknownType)
         if lowered and module is not None:
-            return with_lowered(module, lowered, found, lambda text: read_type(text, builder), _constants(metadata))
+            return with_lowered(
+                module, lowered, diagnostics, lambda text: read_type(text, builder), _constants(metadata)
+            )
         return module
-    if found.errors:
+    if diagnostics.errors:
         return None
     result = builder.result
     if not isinstance(result, Expr):
-        found.error("the text is not an expression")
+        diagnostics.error("the text is not an expression")
         return None
     if lowered:
-        found.warn(_BARE, result.span, code=BareExpression)
+        diagnostics.warn(_BARE, result.span, code=BareExpression)
         whole = expression_module(result)
-        return with_lowered(whole, lowered, found, lambda text: read_type(text, builder), _constants(metadata))
+        return with_lowered(whole, lowered, diagnostics, lambda text: read_type(text, builder), _constants(metadata))
     return result
 
 

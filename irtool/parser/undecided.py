@@ -24,15 +24,15 @@ def without_values(operator: type[Operator], record: MetaNode) -> Operator:
     return _of(operator, {f.name: record for f in operator.fields()})
 
 
-def with_missing_values(made: Operator) -> Operator:
+def with_missing_values(attrs: Operator) -> Operator:
     """The same attributes, as undecided ones where one that the operator's meaning depends on is missing."""
     from ..plugin import type_hints
 
-    operator = type(made)
+    operator = type(attrs)
     hints = type_hints(operator)
-    values = {f.name: getattr(made, f.name) for f in operator.fields()}
+    values = {f.name: getattr(attrs, f.name) for f in operator.fields()}
     lacking = any(_is_missing(v) for n, v in values.items() if hints.get(n, Any) is not Any)
-    return _of(operator, values) if lacking else made
+    return _of(operator, values) if lacking else attrs
 
 
 def undecided_call(module: Module) -> Call | None:

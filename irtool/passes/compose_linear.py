@@ -62,10 +62,10 @@ class _Composer:
         seen = post_order(function)
         for e in seen:
             self.users.update(children(e))
-        self.made: dict[Expr, Expr] = {}
+        self.composed: dict[Expr, Expr] = {}
 
     def run(self) -> Function:
-        return rewrite(self.function, self._leave, memo=self.made)
+        return rewrite(self.function, self._leave, memo=self.composed)
 
     def _leave(self, old: Expr, new: Expr) -> Expr:
         layer = _matrix_of(old)
@@ -98,7 +98,7 @@ class _Composer:
     def _applied(self, e: Expr, weight: Any, axis: int) -> Expr:
         """`weight` applied to `e`, as far behind as it goes, or as a layer in front of it."""
         moved = self._push(e, weight, axis)
-        return moved.expr if moved is not None else _layer(self.made[e], weight, axis, _static(e), _dtype(e))
+        return moved.expr if moved is not None else _layer(self.composed[e], weight, axis, _static(e), _dtype(e))
 
     def _past_resizing(self, e: Call, weight: Any, axis: int) -> _Moved | None:
         a = e.attrs
@@ -145,7 +145,7 @@ class _Composer:
         if not kept:
             return _Moved(_sum(moved, shape), True)
         matrix = np.concatenate([w for _, w in kept], axis=1)
-        parts = [self.made[f] for f, _ in kept]
+        parts = [self.composed[f] for f, _ in kept]
         rest = parts[0] if len(parts) == 1 else call("concatenate", Tuple(tuple(parts)), axis=axis)
         whole = list(_static(e))
         whole[axis] = matrix.shape[1]
@@ -189,7 +189,7 @@ class _Composer:
             product = (weight @ flat).reshape(weight.shape[0], *first.shape[1:])
             made = array_constant(product, _dtype(e))
             attrs = replace(e.attrs, channels=weight.shape[0])
-            return _Moved(Call(e.op, (self.made[e.args[0]], made), attrs, (), e.span), True)
+            return _Moved(Call(e.op, (self.composed[e.args[0]], made), attrs, (), e.span), True)
         layer = _matrix_of(e)
         if layer is None or layer[1] != axis or not _saves(weight, layer[0]):
             return None

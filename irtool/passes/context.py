@@ -194,10 +194,10 @@ class PassContext:
         """Notes a warning, once."""
         self.note(Diagnostic(message, span, "warning"))
 
-    def note(self, found: Diagnostic) -> None:
+    def note(self, diagnostic: Diagnostic) -> None:
         """Notes a warning, once."""
-        if found not in self.warnings:
-            self.warnings.append(found)
+        if diagnostic not in self.warnings:
+            self.warnings.append(diagnostic)
 
     def option(self, key: str, default: Any) -> Any:
         """The value of a config key, or `default`."""

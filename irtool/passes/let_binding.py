@@ -56,20 +56,20 @@ class Bindings:
 class Block:
     """`let`s around a body that is no `let`; written out as nodes only where something needs the expression."""
 
-    __slots__ = ("bindings", "body", "made")
+    __slots__ = ("bindings", "body", "result")
 
     def __init__(self, bindings: Bindings, body: Expr) -> None:
         self.bindings = bindings
         self.body = body
-        self.made: Expr | None = None
+        self.result: Expr | None = None
 
     def expr(self) -> Expr:
         """The nested `let`s."""
-        if self.made is None:
-            self.made = self.body
+        if self.result is None:
+            self.result = self.body
             for var, value in reversed(list(self.bindings)):
-                self.made = Let(var, value, self.made)
-        return self.made
+                self.result = Let(var, value, self.result)
+        return self.result
 
 
 class LetList:

@@ -63,7 +63,7 @@ class PartitionGraph(ModulePass):
         for name, function in prepared.relay_functions.items():
             partitioner = _Partitioner(name, function, {*functions, *made}, self.bind_constants)
             functions[name] = partitioner.run()
-            made.update(partitioner.made)
+            made.update(partitioner.partitions)
         partitioned = prepared.with_functions({**functions, **made})
         if made:
             partitioned = _optimized(partitioned, made, context)
@@ -101,14 +101,14 @@ class _Outline:
 
 
 class _Partitioner:
-    """Rewrites one function. `made` is the functions of its regions by name."""
+    """Rewrites one function. `partitions` is the functions of its regions by name."""
 
     def __init__(self, name: str, function: Function, taken: set[str], bind_constants: bool) -> None:
         self.name = name
         self.function = function
         self.taken = taken
         self.bind_constants = bind_constants
-        self.made: dict[str, Function] = {}
+        self.partitions: dict[str, Function] = {}
         self.regions = Regions(function)
         self.outlines = {r: _Outline() for r in self.regions.all}
         whole = [r for r in self.regions.all if r.merged_into is None]
@@ -180,7 +180,7 @@ class _Partitioner:
         wanted = f"{region.compiler}_{self.name}_{region.id}"
         marks = {"global_symbol": wanted, "Primitive": 1, "Compiler": region.compiler, "Inline": 1}
         name = self._fresh(wanted)
-        self.made[name] = Function(params, substitute(body, bound), result_type, (), marks)
+        self.partitions[name] = Function(params, substitute(body, bound), result_type, (), marks)
         call = Call(GlobalVar(name), tuple(outline.params[p] for p in params))
         if len(outputs) == 1:
             outline.results = {outputs[0]: call}
@@ -199,12 +199,12 @@ def _is_constant(e: Expr) -> bool:
     return isinstance(e, Constant) or (isinstance(e, Tuple) and all(isinstance(f, Constant) for f in e.fields))
 
 
-def _optimized(module: Module, made: Mapping[str, Function], context: PassContext) -> Module:
+def _optimized(module: Module, partitions: Mapping[str, Function], context: PassContext) -> Module:
     """The new functions after the passes that their targets want for them."""
     from .run import run_passes
 
     targets = known_targets(context)
-    for name, function in made.items():
+    for name, function in partitions.items():
         target = targets.get(function.attrs["Compiler"])
         if target is None or not target.optimize:
             continue

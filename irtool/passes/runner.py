@@ -102,12 +102,12 @@ def _fill_places(after: Module, before: Module) -> None:
             fill_places(f)
 
 
-def _failure(p: Pass, module: Module, context: PassContext, found: Sequence[Diagnostic]) -> IrError:
+def _failure(p: Pass, module: Module, context: PassContext, diagnostics: Sequence[Diagnostic]) -> IrError:
     """The error that a pass broke its module: a bug of irtool, or a mistake in a pass from outside."""
     failed = _as_selected(p, context)
     if not is_outside(type(p)):
-        return PassFailure(found, module=module, failed=failed, context=context)
-    error = blame_all(type(p), found)
+        return PassFailure(diagnostics, module=module, failed=failed, context=context)
+    error = blame_all(type(p), diagnostics)
     error.failed, error.module, error.context = failed, module, context
     return error
 

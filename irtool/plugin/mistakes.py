@@ -62,9 +62,9 @@ def blame_code(error: BaseException, what: str = "") -> PluginError | None:
     return PluginError(f"in the plug-in {shown(at[0])}:{at[1]}{', ' if what else ''}{what}: {said}")
 
 
-def blame_all(cls: type, found: Sequence[Diagnostic]) -> PluginError:
+def blame_all(cls: type, diagnostics: Sequence[Diagnostic]) -> PluginError:
     """Diagnostics about what a plug-in made, which are said of it."""
-    first, *rest = found
+    first, *rest = diagnostics
     head = f"in the plug-in {place_of(cls)}, {describe(cls)}: {first.message}"
     return PluginError([dataclasses.replace(first, message=head), *rest])
 

@@ -76,10 +76,10 @@ Digits = tuple[dict[Expr, Expr], list[Digit], list[Loop]]
 order of the given ones."""
 
 
-def _composed(a: Digits, made: Mapping[int, Digit], bounds: Sequence[int]) -> dict[Expr, Expr]:
+def _composed(a: Digits, digits: Mapping[int, Digit], bounds: Sequence[int]) -> dict[Expr, Expr]:
     values: dict[Expr, Expr] = {}
     for d in a[1]:
-        terms = [made[n].var * (n // d.stride) for n in reversed(bounds) if d.stride <= n < d.stride * d.extent]
+        terms = [digits[n].var * (n // d.stride) for n in reversed(bounds) if d.stride <= n < d.stride * d.extent]
         value: Expr = terms[0]
         for t in terms[1:]:
             value = value + t

@@ -80,11 +80,11 @@ def _is_product(r: Reduction, v: Var, least: int) -> bool:
     return len(operands) > 1 and all(any(not any(depends(i, x) for i in e.indices) for x in others) for e in operands)
 
 
-def _filled(found: dict[Buffer, LayoutPreference] | None) -> dict[Buffer, LayoutPreference] | None:
+def _filled(preferences: dict[Buffer, LayoutPreference] | None) -> dict[Buffer, LayoutPreference] | None:
     """The preferences, None where a buffer ends within a block: a kernel may read less of it than its loop has steps."""
-    if found is not None and any(b.shape[w.axis] % w.factor for b, w in found.items()):
+    if preferences is not None and any(b.shape[w.axis] % w.factor for b, w in preferences.items()):
         return None
-    return found
+    return preferences
 
 
 def _padded(

@@ -40,7 +40,7 @@ class Units:
         self.tools = tools
         self.length = length
         self.done = done
-        self.made: dict[str, str] = {}
+        self.units: dict[str, str] = {}
         """The units so far, by file name."""
         self._waiting: list[Named] = []
         self._size = 0
@@ -57,12 +57,12 @@ class Units:
     def finish(self, whole: str, top: Sequence[str], body: Sequence[str]) -> dict[str, str]:
         """Every unit, by file name: first the one with what calls the kernels, `body`, between `top` and their declarations.
         A program that is too small to be cut is one, `whole`."""
-        if not self.made:
+        if not self.units:
             return {f"{self.name}.c": whole}
         if self._waiting:
             self._close()
         host = "\n".join([*top, _HIDDEN, *self._declared, "", *body])
-        return {f"{self.name}_part0.c": host, **self.made}
+        return {f"{self.name}_part0.c": host, **self.units}
 
     def _close(self) -> None:
         """Ends a unit."""
@@ -71,7 +71,7 @@ class Units:
         texts = [line for v in variants for line in section(v, [k for x, k in group if x is v], "IRT_HIDDEN")]
         declared = self._declared[-len(group) :]
         text = "\n".join([*_HEADERS, _HIDDEN, *self.tools(group), *declared, *texts])
-        name = f"{self.name}_part{len(self.made) + 1}.c"
-        self.made[name] = text
+        name = f"{self.name}_part{len(self.units) + 1}.c"
+        self.units[name] = text
         self._waiting, self._size = [], 0
         self.done(name, text)

@@ -83,27 +83,27 @@ class Expressions:
                 made[e] = self._one(e, [made[k] for k in children(e)])
         return [made[r] for r in roots]
 
-    def _branches(self, e: Select, made: dict[Expr, str]) -> Generator[Any, Any, str]:
+    def _branches(self, e: Select, values: dict[Expr, str]) -> Generator[Any, Any, str]:
         b = self.b
         then, other, end = (b.fresh(n) for n in ("then", "else", "end"))
-        b.branch(made[e.cond], then, other)
+        b.branch(values[e.cond], then, other)
         b.start(then)
-        (first,) = yield self._scope([e.then], made)
+        (first,) = yield self._scope([e.then], values)
         then_block = b.block
         b.jump(end)
         b.start(other)
-        (second,) = yield self._scope([e.other], made)
+        (second,) = yield self._scope([e.other], values)
         other_block = b.block
         b.start(end)
         return b.value(f"phi {self.type(e.dtype)} [ {first}, %{then_block} ], [ {second}, %{other_block} ]")
 
-    def _short_circuit(self, e: Binary, made: dict[Expr, str]) -> Generator[Any, Any, str]:
+    def _short_circuit(self, e: Binary, values: dict[Expr, str]) -> Generator[Any, Any, str]:
         b = self.b
         more, end = b.fresh("more"), b.fresh("end")
         before = b.block
-        b.branch(made[e.a], *((more, end) if e.op == "and" else (end, more)))
+        b.branch(values[e.a], *((more, end) if e.op == "and" else (end, more)))
         b.start(more)
-        (right,) = yield self._scope([e.b], made)
+        (right,) = yield self._scope([e.b], values)
         after = b.block
         b.start(end)
         known = "false" if e.op == "and" else "true"

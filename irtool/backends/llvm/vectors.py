@@ -32,17 +32,17 @@ class VectorPrinter:
         self.b: Builder = scalars.b
         self.place = place
         self.registers = registers
-        self.made: dict[ir.Value, str] = {}
+        self.values: dict[ir.Value, str] = {}
 
     def print(self, body: ir.Body) -> None:
         """The instructions of a body and of what it has inside."""
         for s in body.steps:
             if isinstance(s, ir.Assign):
-                self.b.do(f"store {_t(s.value)} {self.made[s.value]}, ptr {self.registers[s.register]}")
+                self.b.do(f"store {_t(s.value)} {self.values[s.value]}, ptr {self.registers[s.register]}")
             elif isinstance(s, ir.StoreVector):
                 self._store(s)
             else:
-                self.made[s] = self._value(s)
+                self.values[s] = self._value(s)
 
     def print_square(self, s: ir.CopySquare) -> None:
         """The instructions that copy a square."""
@@ -65,7 +65,7 @@ class VectorPrinter:
         return self.b.value(text)
 
     def _typed(self, *values: ir.Value) -> str:
-        return f"{_t(values[0])} {', '.join(self.made[v] for v in values)}"
+        return f"{_t(values[0])} {', '.join(self.values[v] for v in values)}"
 
     # -- memory --------------------------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ class VectorPrinter:
         return self.b.element(value_type(type.dtype), place, str(more))
 
     def _store(self, s: ir.StoreVector) -> None:
-        t, value = s.value.type, self.made[s.value]
+        t, value = s.value.type, self.values[s.value]
         base = self.scalars.index(s.base)
         align = f"align {dtypes.itemsize(t.dtype)}"
         if s.stride == 1:
@@ -148,9 +148,9 @@ class VectorPrinter:
         if isinstance(v, ir.Pick):
             return self._pick(v)
         if isinstance(v, ir.Same):
-            return self.made[v.value]
+            return self.values[v.value]
         if isinstance(v, ir.Bitcast):
-            return self.made[v.value] if _t(v.value) == t else self._v(f"bitcast {self._typed(v.value)} to {t}")
+            return self.values[v.value] if _t(v.value) == t else self._v(f"bitcast {self._typed(v.value)} to {t}")
         if isinstance(v, ir.Convert):
             return self._convert(v)
         if isinstance(v, ir.Compare):
@@ -209,7 +209,7 @@ class VectorPrinter:
         return self._v(f"{ {'&': 'and', '|': 'or', '^': 'xor'}[v.op] } {self._typed(*v.values)}")
 
     def _both(self, a: ir.Value, b: ir.Value) -> str:
-        return f"{_t(a)} {self.made[a]}, {_t(b)} {self.made[b]}"
+        return f"{_t(a)} {self.values[a]}, {_t(b)} {self.values[b]}"
 
     def _unary(self, v: ir.Unary) -> str:
         t, lanes = v.type, v.type.lanes
@@ -232,7 +232,7 @@ class VectorPrinter:
         elif dtypes.is_float(t.dtype):
             how = "uitofp" if dtypes.is_unsigned(s.dtype) else "sitofp"
         elif s.bits == t.bits:
-            return self.made[v.value]
+            return self.values[v.value]
         else:
             how = "trunc" if t.bits < s.bits else "zext" if dtypes.is_unsigned(s.dtype) else "sext"
         return self._v(f"{how} {self._typed(v.value)} to {_t(v)}")
@@ -256,7 +256,7 @@ class VectorPrinter:
             infinite = _listed(VectorType(dtype, lanes), [float("inf")] * lanes)
             return self._mask(self._v(f"fcmp {'oeq' if name == 'isinf' else 'olt'} {t} {size}, {infinite}"), v.type)
         symbol = self.scalars.library.vector(name, dtype, lanes)
-        return self._v(f"call {_t(v)} {symbol}({', '.join(f'{_t(a)} {self.made[a]}' for a in v.args)})")
+        return self._v(f"call {_t(v)} {symbol}({', '.join(f'{_t(a)} {self.values[a]}' for a in v.args)})")
 
     def _extreme(self, name: str, dtype: str, bits: str, a: ir.Value, b: ir.Value) -> str:
         least = name in ("min", "minimum")
@@ -273,7 +273,7 @@ class VectorPrinter:
     def _intrinsic(self, name: str, t: str, dtype: str, lanes: int, args: Sequence[ir.Value]) -> str:
         symbol = f"llvm.{name}.v{lanes}f{dtypes.bits(dtype)}"
         self.scalars.library.outside(f"declare {t} @{symbol}({', '.join([t] * len(args))})")
-        return self._v(f"call {t} @{symbol}({', '.join(f'{t} {self.made[a]}' for a in args)})")
+        return self._v(f"call {t} @{symbol}({', '.join(f'{t} {self.values[a]}' for a in args)})")
 
     def _pick(self, v: ir.Pick) -> str:
         b = self.b
@@ -284,7 +284,7 @@ class VectorPrinter:
             assert part.result is not None
             b.start(label)
             self.print(part)
-            ends.append(f"[ {self.made[part.result]}, %{b.block} ]")
+            ends.append(f"[ {self.values[part.result]}, %{b.block} ]")
             b.jump(end)
         b.start(end)
         return self._v(f"phi {_t(v)} {', '.join(ends)}")

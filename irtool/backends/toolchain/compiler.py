@@ -159,9 +159,9 @@ class Compiler:
             raise self.unrunnable(error) from None
         self.check([command], found, folder)
 
-    def check(self, commands: Sequence[Sequence[str]], found: Sequence[Answer], folder: Path) -> None:
+    def check(self, commands: Sequence[Sequence[str]], answers: Sequence[Answer], folder: Path) -> None:
         """Raises ToolError for the first of some commands, run in a folder, that failed."""
-        for command, done in zip(commands, found, strict=True):
+        for command, done in zip(commands, answers, strict=True):
             said = done.stderr.strip() or done.stdout.strip()
             notes = (shlex.join(command),)
             if done.returncode != 0:

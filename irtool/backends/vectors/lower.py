@@ -269,7 +269,7 @@ class Lowering:
                 stack.extend((k, False) for k in reversed(kids))
         return order
 
-    def _node(self, e: Expr, made: dict[Expr, Value], body: Body) -> Value:
+    def _node(self, e: Expr, values: dict[Expr, Value], body: Body) -> Value:
         """The value of a node, whose operands are made; it is for the caller to append it."""
         if not self._varies(e):
             return Splat(self._type("int32" if e.dtype == "bool" else e.dtype), e)
@@ -278,15 +278,15 @@ class Lowering:
         if isinstance(e, Load):
             return self._load(e, body)
         if isinstance(e, Binary):
-            return self._binary(e, made[e.a], made[e.b], body)
+            return self._binary(e, values[e.a], values[e.b], body)
         if isinstance(e, Select):
-            return self._select(e, made, body)
+            return self._select(e, values, body)
         if isinstance(e, Cast):
-            return self._cast(e, made[e.value], body)
+            return self._cast(e, values[e.value], body)
         if isinstance(e, Not):
-            return Unary(made[e.value].type, "not", made[e.value])
+            return Unary(values[e.value].type, "not", values[e.value])
         assert isinstance(e, Call)
-        return self._call(e, [made[a] for a in e.args], body)
+        return self._call(e, [values[a] for a in e.args], body)
 
     def _cast(self, e: Cast, value: Value, body: Body) -> Value:
         source, target = e.value.dtype, e.dtype

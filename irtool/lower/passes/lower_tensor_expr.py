@@ -63,7 +63,7 @@ class LowerTensorExpr(ModulePass):
         functions = _without_compiled(functions, lowering.external)
         functions |= {name: with_function(f, attrs={"Extern": 1}) for name, f in lowering.external.items()}
         functions |= lowering.given
-        after = module.with_functions({**functions, **nests.made})
+        after = module.with_functions({**functions, **nests.functions})
         if after is module:
             _warn_of_operators(module, context)
         return after if after is module else after.with_attrs(_attributes(module, lowering, nests, targets))
@@ -92,7 +92,7 @@ def _attributes(module: Module, lowering: CallLowering, nests: LoopNests, target
     info = main_func_info(module, targets)
     if info is not None:
         attrs["main_func_info"] = info
-    metadata = {n: nest_info(f, nests.sources[n]) for n, f in nests.made.items()}
+    metadata = {n: nest_info(f, nests.sources[n]) for n, f in nests.functions.items()}
     if metadata:
         attrs["function_metadata"] = {**attrs.get("function_metadata", {}), **metadata}
     compilers = {n: str(f.attrs["Compiler"]) for n, f in lowering.external.items()}

@@ -33,10 +33,10 @@ def known(types: Sequence[Type], indices: Sequence[int]) -> bool:
     return all(tensor(types[i], f"argument {i}") is not None for i in indices)
 
 
-def require_dtype(found: TensorType, accepted: Sequence[str], what: str) -> None:
+def require_dtype(type: TensorType, accepted: Sequence[str], what: str) -> None:
     """RelationError unless the tensor holds one of these dtypes."""
-    if found.dtype not in accepted:
-        raise RelationError(f"{what} must hold {' or '.join(accepted)}, not {found.dtype}")
+    if type.dtype not in accepted:
+        raise RelationError(f"{what} must hold {' or '.join(accepted)}, not {type.dtype}")
 
 
 def require_out_dtype(dtype: str, accepted: Sequence[str]) -> None:

@@ -25,13 +25,17 @@ class State:
     """The state that all parts of the builder work on."""
 
     def __init__(
-        self, source: Source, metadata: Metadata, found: Diagnostics, read_type: Callable[[str, State], Type | None]
+        self,
+        source: Source,
+        metadata: Metadata,
+        diagnostics: Diagnostics,
+        read_type: Callable[[str, State], Type | None],
     ) -> None:
         """`read_type` reads the type in a comment, with the names that are known here."""
         self.read_type = read_type
         self.source = source
         self.metadata = metadata
-        self.found = found
+        self.diagnostics = diagnostics
         self.strict = True
         """False in the tutorials' dialect (a text without version line): short operator names are understood."""
         self.unwinding = True
@@ -84,9 +88,9 @@ class State:
 
     def report(self, diagnostic: Diagnostic) -> None:
         """Files an error; raises GaveUp once there are too many."""
-        self.found.items.append(diagnostic)
-        if len(self.found.items) >= _MOST_ERRORS:
-            self.found.error("too many errors; giving up")
+        self.diagnostics.items.append(diagnostic)
+        if len(self.diagnostics.items) >= _MOST_ERRORS:
+            self.diagnostics.error("too many errors; giving up")
             raise GaveUp
 
     def declare(self, name: str, var: Var) -> None:

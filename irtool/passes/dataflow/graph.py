@@ -44,9 +44,9 @@ class ExprGraph:
         return found
 
     @staticmethod
-    def _feed(found: list[list[int]], source: int, user: int) -> None:
+    def _feed(users: list[list[int]], source: int, user: int) -> None:
         if source < user:
-            found[user].append(source)
+            users[user].append(source)
 
     @cached_property
     def outputs(self) -> list[list[tuple[int, int]]]:

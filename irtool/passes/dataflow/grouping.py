@@ -94,7 +94,7 @@ class _Grouper:
         return self.groups
 
     def _add(self, root: Expr) -> None:
-        found = self.matcher.found
+        found = self.matcher.matches
         group = Group(root, Match(found))
         inputs: dict[Expr, Var] = {}
         params: list[Var] = []
@@ -113,14 +113,14 @@ class _Grouper:
             self.taken.update(e for e in made if e not in inputs)
             self.groups[root] = group
 
-    def _inner(self, found: dict[DFPattern, list[Expr]]) -> set[Expr]:
+    def _inner(self, matches: dict[DFPattern, list[Expr]]) -> set[Expr]:
         """Nodes that matched the ends and paths of dominators, or lie in a matched function: no inputs."""
         inner: set[Expr] = set()
         for part in self.parts:
             if isinstance(part, DominatorPattern):
-                inner.update(found.get(part.parent, ()), found.get(part.path, ()))
+                inner.update(matches.get(part.parent, ()), matches.get(part.path, ()))
             elif isinstance(part, FunctionPattern):
-                for e in found.get(part, ()):
+                for e in matches.get(part, ()):
                     if isinstance(e, Function):
                         inner.update(ExprGraph(e.body).nodes)
         return inner
@@ -133,18 +133,18 @@ class _Grouper:
             part = part.left if Matcher(self.graph).match(part.left, e) else part.right
         return isinstance(part, ConstantPattern) or (isinstance(part, ExprPattern) and isinstance(part.expr, Constant))
 
-    def _may_take(self, root: Expr, made: dict[Expr, Expr], inputs: dict[Expr, Var]) -> bool:
+    def _may_take(self, root: Expr, rewritten: dict[Expr, Expr], inputs: dict[Expr, Var]) -> bool:
         graph = self.graph
-        for e in made:
+        for e in rewritten:
             if e in inputs or isinstance(e, Op | Function | Constant):
                 continue
             if e in self.taken:
                 return False
-            if made[e] is made[root]:
+            if rewritten[e] is rewritten[root]:
                 continue
             for user, _ in graph.outputs[graph.index[e]]:
                 outside = graph.nodes[user]
-                inside = outside in made and outside not in inputs
+                inside = outside in rewritten and outside not in inputs
                 if not inside and not graph.dominators.dominates(graph.index[root], user):
                     return False
         return True

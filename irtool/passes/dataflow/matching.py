@@ -67,25 +67,25 @@ class Matcher:
 
     def __init__(self, graph: ExprGraph) -> None:
         self.graph = graph
-        self.found: dict[DFPattern, list[Expr]] = {}
+        self.matches: dict[DFPattern, list[Expr]] = {}
         self._trail: list[DFPattern] = []
         self._once = True
 
     def match(self, pattern: DFPattern, e: Expr) -> bool:
-        """Whether the pattern matches at `e`; `found` then holds what its parts matched."""
-        self.found = {}
+        """Whether the pattern matches at `e`; `matches` then holds what its parts matched."""
+        self.matches = {}
         self._trail = []
         self._once = True
         return self._visit(pattern, e)
 
     def _visit(self, pattern: DFPattern, e: Expr) -> bool:
         if self._once:
-            bound = self.found.get(pattern)
+            bound = self.matches.get(pattern)
             if bound is not None:
                 return e is bound[0]
         mark = len(self._trail)
         if _RULES[pattern.__class__](self, pattern, e):
-            self.found.setdefault(pattern, []).append(e)
+            self.matches.setdefault(pattern, []).append(e)
             self._trail.append(pattern)
             return True
         self._undo(mark)
@@ -93,7 +93,7 @@ class Matcher:
 
     def _undo(self, mark: int) -> None:
         for pattern in self._trail[mark:]:
-            self.found.pop(pattern, None)
+            self.matches.pop(pattern, None)
         del self._trail[mark:]
 
     def _all(self, patterns: tuple[DFPattern, ...], nodes: tuple[Expr, ...]) -> bool:

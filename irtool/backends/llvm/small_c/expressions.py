@@ -39,7 +39,7 @@ class Expressions(Tokens, Conversions):
         self.types: dict[str, Type] = {}
         self.names: dict[str, Value] = {}
         self.unions: dict[str, dict[str, tuple[Type, str]]] = {}
-        self.made = Compiled("", [])
+        self.compiled = Compiled("", [])
 
     def type_here(self, at: int | None = None) -> Type | None:
         word = self.tokens[self.at if at is None else at]
@@ -195,7 +195,7 @@ class Expressions(Tokens, Conversions):
             args.append(value if value.type.pointer else self.loaded(value))
             self.take(",")
         if name.startswith("irt_"):
-            self.made.calls[name] = None
+            self.compiled.calls[name] = None
             t, params = signature(name)
             given = [
                 a if a.type.pointer else self.converted(a, p) for a, p in zip(args, params or [a.type for a in args])
@@ -207,5 +207,5 @@ class Expressions(Tokens, Conversions):
         listed = ", ".join(f"{t} {self.converted(a, t).text}" for a in args)
         stem = name.removesuffix("f") if single else name
         symbol = f"llvm.{stem}.f{t.bits}" if stem in _INTRINSICS else name
-        self.made.declares[f"declare {t} @{symbol}({', '.join([str(t)] * len(args))})"] = None
+        self.compiled.declares[f"declare {t} @{symbol}({', '.join([str(t)] * len(args))})"] = None
         return Value(t, self.b.value(f"call {t} @{symbol}({listed})"))

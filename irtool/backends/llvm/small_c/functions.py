@@ -19,7 +19,7 @@ class _Function(Expressions):
 
     def function(self) -> Compiled:
         self.result = self.type()
-        self.made.name = self.step()
+        self.compiled.name = self.step()
         self.step("(")
         params = []
         while not self.take(")"):
@@ -36,13 +36,13 @@ class _Function(Expressions):
         self.step("{")
         while not self.take("}"):
             self.statement()
-        head = f"define internal {self.result} @{self.made.name}({', '.join(params)})"
+        head = f"define internal {self.result} @{self.compiled.name}({', '.join(params)})"
         if self.b.is_open:
             self.b.do("unreachable")
-        self.made.lines = self.b.text(
-            head + (" noinline" if "_far_" in self.made.name else " alwaysinline") + " nounwind"
+        self.compiled.lines = self.b.text(
+            head + (" noinline" if "_far_" in self.compiled.name else " alwaysinline") + " nounwind"
         )
-        return self.made
+        return self.compiled
 
     def variable(self, name: str, t: Type, first: str = "") -> None:
         slot = self.b.slot(str(t), f"{name}_at")
