@@ -279,20 +279,7 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
         hint = f"; it is a parameter of @{owner}" if owner is not None else ""
         alike = ["%" + n for n in builder.resembling.get(name, ())]
         diagnostics.error(f"%{name} is not defined here{hint}", span, help=ask(alike), code=UndefinedVariable)
-    if metadata.missing_records:
-        names = list(metadata.missing_records)
-        shown = ", ".join(names[:_MOST_NAMED]) + (" …" if len(names) > _MOST_NAMED else "")
-        message = f"the text has no {shown}: its value is unknown and is kept as a reference"
-        diagnostics.warn(message, metadata.missing_records[names[0]], code=UnknownRecord)
-    if metadata.missing_constants:
-        diagnostics.items.append(
-            Diagnostic(
-                "the metadata section is cut off: values that the text refers to are unknown",
-                level="warning",
-                filename=builder.source.name,
-                code=MissingMetadata,
-            )
-        )
+    _report_metadata(builder)
     if start == "module":
         module: Module | None = builder.result
         undefined = [name for name in builder.globals if name not in builder.functions and name not in lowered]
@@ -330,6 +317,25 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
         whole = expression_module(result)
         return with_lowered(whole, lowered, diagnostics, lambda text: read_type(text, builder), _constants(metadata))
     return result
+
+
+def _report_metadata(builder: Builder) -> None:
+    """Warns of what the text refers to and its metadata section, if there is one, does not have."""
+    diagnostics, metadata = builder.diagnostics, builder.metadata
+    if metadata.missing_records:
+        names = list(metadata.missing_records)
+        shown = ", ".join(names[:_MOST_NAMED]) + (" …" if len(names) > _MOST_NAMED else "")
+        message = f"the text has no {shown}: its value is unknown and is kept as a reference"
+        diagnostics.warn(message, metadata.missing_records[names[0]], code=UnknownRecord)
+    if metadata.missing_constants:
+        diagnostics.items.append(
+            Diagnostic(
+                "the metadata section is cut off: values that the text refers to are unknown",
+                level="warning",
+                filename=builder.source.name,
+                code=MissingMetadata,
+            )
+        )
 
 
 def _constants(metadata: Metadata) -> Callable[[int], Any] | None:
