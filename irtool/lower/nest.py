@@ -16,6 +16,7 @@ from ..te.reduction import Reducer
 from ..te.tensor import Extern
 from ..tir import dtypes
 from ..tir.builder import Builder
+from ..tir.dtypes import accumulator_dtype
 from ..tir.expr import Axis, Cast, Const, Expr, Load, Reduce, Var, cast, const, post_order, rewrite
 from ..tir.forms import AnyForm, InOrder, Loop, Map, Reduction, TupleReduction
 from ..tir.kernel import Kernel
@@ -25,9 +26,6 @@ from ..tir.stmt import Buffer, For, If, Scope, Stmt, Store, pre_order, rewrite_s
 from ..tir.vector_target import USUAL, VectorTarget
 from .compose import TensorGraph
 from .stages import TensorStage, choose_stages
-
-_WIDE = {"float16": "float32", "bfloat16": "float32"}
-"""Sums and products of 16-bit floats are accumulated in single precision, as numpy's are."""
 
 
 def lower_function(graph: TensorGraph, name: str, target: VectorTarget = USUAL) -> Kernel:
@@ -154,7 +152,7 @@ def _lower_stage(stage: TensorStage, reduction: TensorStage | None, buffers: dic
 
 def _accumulator(body: Expr) -> Buffer:
     assert isinstance(body, Reduce)
-    wide = _WIDE.get(body.dtype, body.dtype) if body.reducer.name in ("sum", "prod") else body.dtype
+    wide = accumulator_dtype(body.dtype) if body.reducer.name in ("sum", "prod") else body.dtype
     return Buffer("acc", (), wide, Scope.LOCAL)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from .. import te
 from ..deferred import np
 from ..ir import TupleType, Type
+from ..tir.dtypes import accumulator_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
-from .nn.window_expression import wide_dtype
 from .shapes import require_compatible, require_rank, tensor
 from .waves import wave_expressions, waves
 
@@ -62,7 +62,7 @@ class Dft(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         real, imaginary = inputs
         extent = real.shape[-1]
-        wide = wide_dtype(real.dtype)
+        wide = accumulator_dtype(real.dtype)
         scale = te.const(1.0 / extent if self.inverse and extent else 1.0, wide)
 
         def part(name: str, dtype: str, term: Any) -> Any:

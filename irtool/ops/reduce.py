@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from .. import te
 from ..deferred import np
 from ..ir import TensorType, Type
+from ..tir.dtypes import accumulator_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .binary import pick, truncated_quotient
 from .conversion import convert
@@ -81,7 +82,7 @@ class Reduction(Operator):
 
     def sum_elements(self, x: Any, out_type: Any, element: Function, finish: Function) -> Any:
         """The te tensor of `finish(sum of element(full index))`, 16-bit floats summed in float32."""
-        wide = "float32" if out_type.dtype in ("float16", "bfloat16") else out_type.dtype
+        wide = accumulator_dtype(out_type.dtype)
 
         def combine(full: tuple[Any, ...], over: list[Any]) -> Any:
             return (te.reduce_any if wide == "bool" else te.sum)(te.cast(element(full), wide), axis=over)
@@ -144,14 +145,16 @@ def _te_truth(f: Function) -> Function:
 
 
 def _te_sum(e: Any, over: list[Any]) -> Any:
-    if e.dtype in ("float16", "bfloat16"):
-        return te.cast(te.sum(te.cast(e, "float32"), axis=over), e.dtype)
+    wide = accumulator_dtype(e.dtype)
+    if wide != e.dtype:
+        return te.cast(te.sum(te.cast(e, wide), axis=over), e.dtype)
     return te.reduce_any(e, axis=over) if e.dtype == "bool" else te.sum(e, axis=over)
 
 
 def _te_prod(e: Any, over: list[Any]) -> Any:
-    if e.dtype in ("float16", "bfloat16"):
-        return te.cast(te.prod(te.cast(e, "float32"), axis=over), e.dtype)
+    wide = accumulator_dtype(e.dtype)
+    if wide != e.dtype:
+        return te.cast(te.prod(te.cast(e, wide), axis=over), e.dtype)
     return te.reduce_all(e, axis=over) if e.dtype == "bool" else te.prod(e, axis=over)
 
 

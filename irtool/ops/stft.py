@@ -11,8 +11,8 @@ from .. import te
 from ..deferred import np
 from ..diagnostics import IrError
 from ..ir import TensorType, Type
+from ..tir.dtypes import accumulator_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
-from .nn.window_expression import wide_dtype
 from .shapes import add, floordiv, require_floats, require_rank, sub, tensor
 from .waves import wave_expressions, waves
 
@@ -76,7 +76,7 @@ class Stft(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         x, window = inputs
-        dtype = wide_dtype(x.dtype)
+        dtype = accumulator_dtype(x.dtype)
         k = te.reduce_axis(self.win_length, name="k")
         scale = te.const(1 / math.sqrt(self.n_fft) if self.normalized else 1.0, dtype)
 

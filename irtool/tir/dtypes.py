@@ -37,6 +37,16 @@ def is_float(dtype: str) -> bool:
     return parts(dtype)[0] in ("float", "bfloat")
 
 
+def is_half(dtype: str) -> bool:
+    """True for float16 and bfloat16."""
+    return dtype in ("float16", "bfloat16")
+
+
+def accumulator_dtype(dtype: str) -> str:
+    """What sums and products of that dtype are accumulated in: float32 for 16-bit floats, as in numpy."""
+    return "float32" if is_half(dtype) else dtype
+
+
 @cache
 def is_int(dtype: str) -> bool:
     """True for signed and unsigned integers (not for bool)."""

@@ -74,7 +74,7 @@ class VectorTarget:
 
     def lanes_of(self, dtype: str) -> int:
         """Lanes per vector; 16-bit floats count as float32, in which they are computed."""
-        return self.lanes(4 if dtype in ("float16", "bfloat16") else dtypes.itemsize(dtype))
+        return self.lanes(dtypes.itemsize(dtypes.accumulator_dtype(dtype)))
 
     def lanes(self, itemsize: int) -> int:
         """Elements of a vector."""

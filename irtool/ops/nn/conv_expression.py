@@ -7,8 +7,9 @@ from math import prod
 from typing import Any
 
 from ... import te
+from ...tir.dtypes import accumulator_dtype
 from ..layout import Layout, convert_shape, source_indices
-from .window_expression import pad_axes, present, tap, wide_dtype, window_axes
+from .window_expression import pad_axes, present, tap, window_axes
 
 Pads = Sequence[tuple[int, int]]
 
@@ -59,7 +60,7 @@ def result(
     out_type: Any, out_layout: Layout, form: str, element: Callable[..., Any], name: str, attrs: dict[str, Any]
 ) -> Any:
     """A tensor of `out_type` in `out_layout`, its elements given by canonical indices; summed wide, then rounded."""
-    wide = wide_dtype(out_type.dtype)
+    wide = accumulator_dtype(out_type.dtype)
 
     def at(*i: Any) -> Any:
         return element(*source_indices(i, form, out_layout))
@@ -101,7 +102,7 @@ def convolution(
     each = outputs // groups
     rc, c = channel_axes(data_layout, depth)
     over = window_axes(kernel)
-    wide = wide_dtype(out_type.dtype)
+    wide = accumulator_dtype(out_type.dtype)
 
     def element(n: Any, o: Any, *position: Any) -> Any:
         group = te.floordiv(o, each) if groups > 1 and each > 1 else (o if groups > 1 else 0)
@@ -142,7 +143,7 @@ def weight_gradient(
     x = padded_data(data.tensor, data.stored, "NCHW", short)
     over = [te.reduce_axis(n, name=f"r{i}") for i, n in enumerate((gradient.shape[0], *gradient.shape[2:]))]
     outputs, depth = gradient.shape[1] // groups, data.shape[1] // groups
-    wide = wide_dtype(out_type.dtype)
+    wide = accumulator_dtype(out_type.dtype)
 
     def element(o: Any, c: Any, *k: Any) -> Any:
         channel = te.floordiv(o, outputs) * depth + c if groups > 1 else c

@@ -10,13 +10,14 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
+from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import require_dtype, show_shape
 from ..shapes import add, ceildiv, require_floats, require_rank, sub, tensor
 from .convolve import pad_spatial
 from .geometry import pad_amounts
 from .precision import narrow, widen
-from .window_expression import pad_axes, wide_dtype
+from .window_expression import pad_axes
 
 
 @operator("nn.correlation", "data1", "data2", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="CorrelationAttrs", level=2)
@@ -109,7 +110,7 @@ class Correlation(Operator):
         self.require_meaning(*(x.shape for x in inputs))
         pads: Any = pad_amounts(self.padding, 2)
         a, b = (pad_axes(x, (2, 3), pads) for x in inputs)
-        wide = wide_dtype(a.dtype)
+        wide = accumulator_dtype(a.dtype)
         channels = a.shape[1]
         rc = te.reduce_axis(channels, name="rc")
         ky, kx = te.reduce_axis(self.kernel_size, name="ky"), te.reduce_axis(self.kernel_size, name="kx")

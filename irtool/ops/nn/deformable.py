@@ -11,6 +11,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import ANY
+from ...tir.dtypes import accumulator_dtype
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert
 from ..shapes import add, compatible, floordiv, mul, product, tensor
@@ -19,7 +20,6 @@ from .conv import exactly
 from .conv_expression import Stored, result
 from .gemm import matmul
 from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group, positions
-from .window_expression import wide_dtype
 
 
 @operator(
@@ -124,7 +124,7 @@ class DeformableConv2D(Operator):
 
         def element(n: Any, o: Any, i: Any, j: Any) -> Any:
             c = te.floordiv(o, each) * depth + rc if self.groups > 1 else rc
-            wide = wide_dtype(out_type.dtype)
+            wide = accumulator_dtype(out_type.dtype)
             return te.sum(te.cast(seen[n, c, ky, kx, i, j], wide) * te.cast(w[o, rc, ky, kx], wide), axis=[rc, ky, kx])
 
         return result(out_type, out_layout, "NCHW", element, "deformable_conv2d", {})

@@ -10,12 +10,12 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
+from ...tir.dtypes import accumulator_dtype
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..shapes import compatible, maximum, mul, require_compatible, require_rank, tensor
 from ..typical import extent_of, summed
 from .gemm import matmul
 from .partly_known import batch_product_known, one_float, product_known
-from .window_expression import wide_dtype
 
 
 def relate_matmul(
@@ -65,7 +65,7 @@ def narrowed(total: Any, out_type: Any) -> Any:
 
 def product_expression(a: Any, b: Any, out_type: Any, transpose_a: bool, transpose_b: bool, tag: str) -> Any:
     """The tensor expression of a product of a tensor with a matrix."""
-    wide = wide_dtype(out_type.dtype)
+    wide = accumulator_dtype(out_type.dtype)
     k = te.reduce_axis(a.shape[-2 if transpose_a else -1], name="k")
 
     def element(*i: Any) -> Any:
@@ -202,7 +202,7 @@ class DensePack(Product):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, weight = inputs
-        wide = wide_dtype(out_type.dtype)
+        wide = accumulator_dtype(out_type.dtype)
         tile = weight.shape[2]
         k = te.reduce_axis(data.shape[1], name="k")
 
@@ -278,7 +278,7 @@ class BatchMatmul(Product):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         a, b = inputs
-        wide = wide_dtype(out_type.dtype)
+        wide = accumulator_dtype(out_type.dtype)
         k = te.reduce_axis(a.shape[1 if self.transpose_a else 2], name="k")
 
         def element(n: Any, i: Any, j: Any) -> Any:

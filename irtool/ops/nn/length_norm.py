@@ -9,12 +9,13 @@ from typing import Any
 from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
+from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import number_as
 from ..relations import identity
 from ..shapes import normalize_axes, normalize_axis, require_floats
 from .precision import narrow, widen
-from .window_expression import pad_axes, wide_dtype
+from .window_expression import pad_axes
 
 
 @operator("nn.l2_normalize", "data", attrs="L2NormalizeAttrs", level=2)
@@ -47,7 +48,7 @@ class L2Normalize(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (data,) = inputs
-        wide = wide_dtype(data.dtype)
+        wide = accumulator_dtype(data.dtype)
         removed = {a % data.ndim for a in self.axis} or set(range(data.ndim))
         over = {a: te.reduce_axis(data.shape[a], name=f"k{a}") for a in sorted(removed)}
         shape = tuple(1 if a in removed else d for a, d in enumerate(data.shape))
@@ -118,7 +119,7 @@ class LRN(Operator):
         (data,) = inputs
         self.require_odd()
         axis = self.axis % data.ndim
-        wide = wide_dtype(data.dtype)
+        wide = accumulator_dtype(data.dtype)
         reach = min(self.size // 2, data.shape[axis])  # beyond are zeros only
         near = te.reduce_axis(2 * reach + 1, name="near")
         padded = pad_axes(data, (axis,), ((reach, reach),))

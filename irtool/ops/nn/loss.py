@@ -9,12 +9,12 @@ from typing import Any
 from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type, scalar
+from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..indexing.bounds import clip_indices, require_elements
 from ..shapes import compatible, require_floats, require_rank, same_shape, tensor
 from ..typical import NearOne, below, extent_of
 from .precision import narrow, widen
-from .window_expression import wide_dtype
 
 
 class CrossEntropyFamily(Operator):
@@ -41,7 +41,7 @@ def sum_all(shape: Sequence[int], value: Callable[[tuple[Any, ...]], Any], name:
 
 def negative_mean(x: Any, value: Callable[[tuple[Any, ...], str], Any]) -> Any:
     """The sum of `value` over all elements of `x`, divided by minus its first extent."""
-    wide = wide_dtype(x.dtype)
+    wide = accumulator_dtype(x.dtype)
     total = sum_all(x.shape, lambda i: value(i, wide), "total")
     mean = total[()] / te.const(-x.shape[0], wide)
     return te.compute((), lambda: te.cast(mean, x.dtype), name="mean", tag="elemwise")
@@ -146,7 +146,7 @@ class NLLLoss(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         predictions, targets, weights = inputs
         dtype = predictions.dtype
-        wide = wide_dtype(dtype)
+        wide = accumulator_dtype(dtype)
 
         def target(i: tuple[Any, ...]) -> Any:
             return te.clip_index(targets[i], predictions.shape[1])

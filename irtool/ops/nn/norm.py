@@ -9,13 +9,13 @@ from typing import Any
 from ... import te
 from ...deferred import np
 from ...ir import TensorType, TupleType, Type
+from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import number_as
 from ..shapes import normalize_axis, require_floats, tensor
 from ..typical import NearOne, NearZero
 from .partly_known import per_channel
 from .precision import along, narrow, widen
-from .window_expression import wide_dtype
 
 
 @operator(
@@ -84,7 +84,7 @@ class BatchNorm(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, gamma, beta, mean, var = inputs
         axis = self.axis % data.ndim
-        wide = wide_dtype(data.dtype)
+        wide = accumulator_dtype(data.dtype)
 
         def factor(c: Any) -> Any:
             value = te.const(1, wide) / te.sqrt(te.cast(var[c], wide) + self.epsilon)
@@ -166,7 +166,7 @@ class ScaledNorm(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, gamma, beta = inputs
         axis = self.axis % data.ndim
-        wide = wide_dtype(data.dtype)
+        wide = accumulator_dtype(data.dtype)
         parts = self.groups()
         removed = self.averaged(data.ndim, axis)
         each = data.shape[axis] // parts

@@ -9,10 +9,10 @@ from typing import Any
 from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
+from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, Reporter, operator
 from ..shapes import normalize_axis, require_floats, tensor
 from .precision import narrow, widen
-from .window_expression import wide_dtype
 
 
 def without(indices: Sequence[Any], axis: int) -> tuple[Any, ...]:
@@ -25,7 +25,7 @@ def largest_along(x: Any, axis: int) -> Any:
     over = te.reduce_axis(x.shape[axis], name="k")
 
     def element(*i: Any) -> Any:
-        return te.largest_number(te.cast(x[(*i[:axis], over, *i[axis:])], wide_dtype(x.dtype)), axis=over)
+        return te.largest_number(te.cast(x[(*i[:axis], over, *i[axis:])], accumulator_dtype(x.dtype)), axis=over)
 
     return te.compute(without(x.shape, axis), element, name="T_softmax_maxelem", tag="comm_reduce")
 
@@ -78,7 +78,7 @@ class Softmax(SoftmaxFamily):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (x,) = inputs
         axis = self.axis % x.ndim
-        wide = wide_dtype(x.dtype)
+        wide = accumulator_dtype(x.dtype)
         largest = largest_along(x, axis)
         raised = te.compute(
             x.shape,
@@ -121,7 +121,7 @@ class LogSoftmax(SoftmaxFamily):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (x,) = inputs
         axis = self.axis % x.ndim
-        wide = wide_dtype(x.dtype)
+        wide = accumulator_dtype(x.dtype)
         largest = largest_along(x, axis)
         raised = te.compute(
             x.shape,

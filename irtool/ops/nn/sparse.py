@@ -14,13 +14,13 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import Dim
+from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import convert
 from ..indexing.bounds import clip_indices
 from ..shapes import mul, require_compatible, require_integers, require_numbers, require_rank, sub, tensor
 from ..typical import Rows, below, extent_of, shape_of, summed
 from .gemm import matmul
-from .window_expression import wide_dtype
 
 
 def dense_form(
@@ -63,7 +63,7 @@ def sparse_product(dense: np.ndarray, data: np.ndarray, indices: np.ndarray, ind
     """`dense @ sparse.T` of a matrix; infinite numbers meet no zero that is not stored."""
     columns = dense.shape[1]
     if np.isfinite(dense).all() or not columns:
-        wide = wide_dtype(str(dense.dtype))
+        wide = accumulator_dtype(str(dense.dtype))
         return matmul(dense, dense_form(data, indices, indptr, columns, wide).T, dense.dtype)
     blocks = data.reshape(len(data), *(data.shape[1:] if data.ndim == 3 else (data.shape[1:] or (1,)) + (1,)))
     height, width = blocks.shape[1:]
@@ -105,7 +105,7 @@ def row_sums(
     data = inputs[1]
     height = data.shape[1] if data.ndim > 1 else 1
     width = data.shape[2] if data.ndim > 2 else 1
-    wide = wide_dtype(dtype)
+    wide = accumulator_dtype(dtype)
     across = -(-columns // width)
     count = data.shape[0] if columns else 0
 

@@ -10,9 +10,10 @@ from math import gcd
 from typing import Any
 
 from ... import te
+from ...tir.dtypes import accumulator_dtype
 from ..layout import Layout, convert_shape, source_indices
 from .conv_expression import Pads, Stored, padded_data, result
-from .window_expression import present, tap, wide_dtype, window_axes
+from .window_expression import present, tap, window_axes
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def transposed_convolution(
         for n, k, s, d, (a, _), o in zip(x.shape[2:], kernel, strides, dilation, pads, out[2:], strict=True)
     ]
     seen = padded_data(data, data_layout, form, [axis.around for axis in axes])
-    wide = wide_dtype(out_type.dtype)
+    wide = accumulator_dtype(out_type.dtype)
     name = f"conv{rank}d_transpose"
     attrs = {"strides": tuple(strides), "dilation": tuple(dilation), "groups": groups}
 

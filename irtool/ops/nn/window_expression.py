@@ -7,6 +7,7 @@ from math import gcd
 from typing import Any
 
 from ... import te
+from ...tir.dtypes import accumulator_dtype
 
 Pads = Sequence[tuple[int, int]]
 
@@ -63,7 +64,7 @@ def pooled(
     """Each window's largest element, or with `lowest` None its sum (16-bit floats in float32), over `axes` of `x`."""
     padded = pad_axes(x, axes, pads, 0 if lowest is None else lowest)
     over = window_axes(kernel)
-    wide = wide_dtype(x.dtype) if lowest is None else x.dtype
+    wide = accumulator_dtype(x.dtype) if lowest is None else x.dtype
 
     def element(*i: Any) -> Any:
         at = list(i)
@@ -81,11 +82,6 @@ def least(dtype: str) -> float | int:
     if dtype.startswith("int"):
         return -(1 << (int(dtype[3:]) - 1))
     return 0 if dtype.startswith(("uint", "bool")) else float("-inf")
-
-
-def wide_dtype(dtype: str) -> str:
-    """What sums of that dtype are formed in: float32 for 16-bit floats."""
-    return "float32" if dtype in ("float16", "bfloat16") else dtype
 
 
 def window_count(
@@ -118,7 +114,7 @@ def adaptive(x: Any, axes: Sequence[int], sizes: Sequence[int], average: bool) -
         shape[axis] = out
     bounds = [Bounds(x.shape[axis], out) for axis, out in zip(axes, sizes, strict=True)]
     over = window_axes([b.widest for b in bounds])
-    wide = wide_dtype(x.dtype) if average else x.dtype
+    wide = accumulator_dtype(x.dtype) if average else x.dtype
 
     def reduced(*i: Any) -> Any:
         at, inside = list(i), []

@@ -8,9 +8,9 @@ from typing import Any
 
 from ... import te
 from ...deferred import np
+from ...tir.dtypes import accumulator_dtype
 from ..layout import Layout
 from .conv_expression import padded_data, result
-from .window_expression import wide_dtype
 from .winograd_transform import matrices
 
 
@@ -28,7 +28,7 @@ def transformed_weights(w: Any, out_type: Any, tile: int, transformed: Sequence[
 
     The transformed axes come first in the result, then the other axes of the kernel, then `O` and `I`.
     """
-    wide = wide_dtype(w.dtype)
+    wide = accumulator_dtype(w.dtype)
     rank = len(transformed)
     order = [*[i for i in range(rank) if transformed[i]], *[i for i in range(rank) if not transformed[i]]]
 
@@ -84,7 +84,7 @@ def winograd_convolution(
     x = padded_data(data, data_layout, form, fitted)
     batch, channels = x.shape[:2]
     outputs = weight.shape[-2]
-    wide = wide_dtype(out_type.dtype)
+    wide = accumulator_dtype(out_type.dtype)
     alphas = [tile + kernel[i] - 1 for i in moved]
     places = [tiles[i] if transformed[i] else x.shape[2 + i] for i in range(rank)]
 
