@@ -75,3 +75,14 @@ def test_reads_cover_no_more_than_the_places() -> None:
         assert tuple(read[k] for k in s.mask) == places
         assert max(read) == max(places) and min(read) == 0 and places_of(name_of(places)) == places
     assert find_shuffle((0, 50, 100, 150)) is None
+
+
+@pytest.mark.parametrize("op", ["nn.adaptive_avg_pool2d", "nn.adaptive_max_pool2d"])
+@pytest.mark.parametrize("shape, sizes", [((1, 5, 13, 13), [6, 6]), ((2, 3, 33, 40), [7, 3]), ((1, 4, 9, 20), [9, 7])])
+def test_windows_of_different_sizes_have_known_ends(op: str, shape, sizes, tmp_path) -> None:
+    module = program(f"{op}(%x, output_size={sizes})", shape, "float32")
+    x = data(shape, "float32")
+    irtool.build(module, name="m", emit="c", out_dir=tmp_path, mcpu="x86-64-v3")
+    assert "if (" not in (tmp_path / "m.c").read_text().split("static void", 1)[1].split("static int")[0]
+    for mcpu in ("x86-64", "native"):
+        np.testing.assert_allclose(irtool.build(module, mcpu=mcpu).run([x]), irtool.evaluate(module, [x]), rtol=1e-5)

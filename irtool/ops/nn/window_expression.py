@@ -109,10 +109,30 @@ def adaptive(x: Any, axes: Sequence[int], sizes: Sequence[int], average: bool) -
 
     The result has the shape of `x` with `sizes` in the place of its extents along `axes`.
     """
-    shape = list(x.shape)
-    for axis, out in zip(axes, sizes, strict=True):
-        shape[axis] = out
     bounds = [Bounds(x.shape[axis], out) for axis, out in zip(axes, sizes, strict=True)]
+    every = range(len(axes))
+    # Windows of different sizes are combined along one axis after the other: what they share of a row is combined once.
+    groups = [every] if all(b.even for b in bounds) else [range(n, n + 1) for n in every if bounds[n].widest > 1]
+    total = x
+    for group in groups:
+        total = _combined(total, [axes[n] for n in group], [bounds[n] for n in group], average)
+    if not average:
+        return total
+
+    def mean(*i: Any) -> Any:
+        count: Any = 1
+        for axis, b in zip(axes, bounds, strict=True):
+            count = count * (b.widest if b.even else b.end(i[axis]) - b.start(i[axis]))
+        return quotient(total[i], count, x.dtype)
+
+    return te.compute(total.shape, mean, name="adaptive_mean", tag="elemwise")
+
+
+def _combined(x: Any, axes: Sequence[int], bounds: Sequence[Bounds], average: bool) -> Any:
+    """The largest element or the sum of each window along some axes."""
+    shape = list(x.shape)
+    for axis, b in zip(axes, bounds, strict=True):
+        shape[axis] = b.out
     over = window_axes([b.widest for b in bounds])
     wide = accumulator_dtype(x.dtype) if average else x.dtype
 
@@ -127,17 +147,7 @@ def adaptive(x: Any, axes: Sequence[int], sizes: Sequence[int], average: bool) -
         value = te.cast(x[tuple(at)] if where is None else x[tuple(_within(at, axes, x.shape))], wide)
         return combine(value, axis=present(over), where=where) if present(over) else value
 
-    total = te.compute(tuple(shape), reduced, name="adaptive_pool", tag="adaptive_pool")
-    if not average:
-        return total
-
-    def mean(*i: Any) -> Any:
-        count: Any = 1
-        for axis, b in zip(axes, bounds, strict=True):
-            count = count * (b.widest if b.even else b.end(i[axis]) - b.start(i[axis]))
-        return quotient(total[i], count, x.dtype)
-
-    return te.compute(tuple(shape), mean, name="adaptive_mean", tag="elemwise")
+    return te.compute(tuple(shape), reduced, name="adaptive_pool", tag="adaptive_pool")
 
 
 def _within(at: Sequence[Any], axes: Sequence[int], shape: Sequence[int]) -> list[Any]:
