@@ -21,7 +21,8 @@ def main() -> None:
     try:
         _check(path, found)
     except Exception as error:  # noqa: BLE001  # whatever it is, it is the result
-        found["error"] = f"{type(error).__name__}: {' '.join(str(error).split())[:400]}"
+        said = " ".join(str(error).replace(f"{path.parent}/", "").split())
+        found["error"] = f"{type(error).__name__}: {said[:400]}"
     print(json.dumps(found))
 
 
@@ -31,6 +32,7 @@ def _check(path: Path, found: dict[str, Any]) -> None:
     import irtool
 
     warnings.filterwarnings("ignore")
+    found["stage"] = "ONNX Runtime"
     inputs = dict(np.load(path.with_suffix(".npz")))
     onnxruntime.set_default_logger_severity(3)
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
