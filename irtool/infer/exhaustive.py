@@ -25,6 +25,7 @@ from ..ir import (
     PatternWildcard,
 )
 from ..trampoline import trampoline
+from .covering import covers
 
 _LIMIT = 20_000
 """Candidates looked at before giving up: their number can double with every clause."""
@@ -48,7 +49,10 @@ _Questions = tuple[Any, _Place, Any] | None
 
 def unmatched_cases(match: Match, module: Module, limit: int = _LIMIT, most: int | None = None) -> list[Pattern]:
     """Patterns of values that no clause of `match` takes, the first `most` of them; empty if it is exhaustive."""
-    clauses = _Clauses([c.pattern for c in match.clauses])
+    patterns = [c.pattern for c in match.clauses]
+    if covers(patterns, module, limit):
+        return []
+    clauses = _Clauses(patterns)
     root = _Place()
     missed: list[Pattern] = []
     looked_at = 1
