@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +19,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
     """
     functions = list(program.functions.values())
     runs = {n: [s for s in steps(f.body) if isinstance(s, RunKernel)] for n, f in program.functions.items()}
+    calls = Counter(r.kernel for rs in runs.values() for r in rs)
     entries = program.entries or [program.entry]
     written = sources or Sources({}, entry_points(program), program.arena_bytes)
     entry = written.entries[0]
@@ -48,7 +50,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
                 "reason": k.choice.reason,
                 "stages": [{**asdict(s), "primitives": list(s.primitives)} for s in k.choice.stages],
                 "macs": k.macs,
-                "calls": sum(r.kernel is k for rs in runs.values() for r in rs),
+                "calls": calls[k],
                 "workspace_bytes": k.workspace,
             }
             for k in program.kernels
@@ -71,8 +73,9 @@ def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
     scratch: list[dict[str, Any]] = []
     for at, s in enumerate(steps(body)):
         if isinstance(s, Loop):
+            end = at + len(steps([s])) - 1
             for c in s.carried:
-                found.setdefault(c, [at, at])[1] = at + len(steps([s])) - 1
+                found.setdefault(c, [at, at])[1] = end
         if isinstance(s, RunKernel):
             scratch += [_scratch(function, s, b, at) for b in _offsets(s)]
         for slot in s.reads if isinstance(s, Branch) else (*s.reads, *s.writes):

@@ -47,12 +47,11 @@ class Capture:
             key.append(c.function)
             for var, value in c.captured.items():
                 assert isinstance(var, Var)
-                refuse = _refusal(closure.function, var)
-                form = with_leaves(value, partial(self._code, var.name, refuse))
+                form = with_leaves(value, partial(self._code, closure.function, var))
                 key.append((form, _constructors(value)))
         self.key = tuple(key)
 
-    def _code(self, name: str, refuse: IrError, leaf: Value) -> Any:
+    def _code(self, function: Function, var: Var, leaf: Value) -> Any:
         """What a leaf contributes to the key."""
         if isinstance(leaf, Slot):
             slot = leaf.resolve()
@@ -61,14 +60,14 @@ class Capture:
             if slot not in self._numbers:
                 self._numbers[slot] = len(self.slots)
                 self.slots.append(slot)
-                self._names.append(name)
+                self._names.append(var.name)
             return self._numbers[slot]
         if isinstance(leaf, Closure):
             if leaf not in self._closures:
                 self._closures[leaf] = len(self._closures)
                 self._waiting.append(leaf)
             return "closure", self._closures[leaf]
-        raise refuse
+        raise _refusal(function, var)
 
     def inside(self) -> tuple[Closure, list[Slot]]:
         """The closure as its function's body sees it, and the parameters that stand for the slots."""

@@ -10,6 +10,7 @@ allow it, memory planning lets a value be computed where it has to be.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..tir.program import (
@@ -102,21 +103,18 @@ class _Looped:
         """What each parameter of the group is in all iterations: one of the function's own parameters or a constant; None if it is
         not always the same."""
         sources: dict[Slot, Slot | None] = {p: p for p in self.start.params}
-        moves = [
-            (source.resolve(), target)
-            for s in self.ends
-            for source, target in zip(s.inputs, self.members[self.number[s.function]].params)
-        ]
-        changed = True
+        targets: dict[Slot, list[Slot]] = defaultdict(list)
+        for s in self.ends:
+            for source, target in zip(s.inputs, self.members[self.number[s.function]].params):
+                targets[source.resolve()].append(target)
+        changed = [s for s in targets if s.kind != PARAM or s in sources]
         while changed:
-            changed = False
-            for source, target in moves:
-                if source.kind == PARAM and source not in sources:
-                    continue  # not known yet: another round will tell
-                value = sources[source] if source.kind == PARAM else source if source.kind == CONSTANT else None
+            source = changed.pop()
+            value = sources[source] if source.kind == PARAM else source if source.kind == CONSTANT else None
+            for target in targets[source]:
                 if target not in sources or (sources[target] is not value and sources[target] is not None):
                     sources[target] = None if target in sources else value
-                    changed = True
+                    changed += [target] if target in targets else []
         return sources
 
     def build(self) -> HostFunction:

@@ -16,6 +16,7 @@ ALIGNMENT = 64
 """Bytes. Every offset is a multiple: a cache line, and the widest vector."""
 
 _TRIES = 300
+_SOME = 100
 _MANY = 1500
 
 
@@ -44,6 +45,29 @@ def place(items: Sequence[Interval]) -> tuple[int, int]:
     lower = _largest_live(items)
     if len(items) > _MANY:
         return _sweep(items), lower
+    if len(items) > _SOME:
+        return _place_apart(items), lower
+    return _place_best(items, lower), lower
+
+
+def _place_apart(items: Sequence[Interval]) -> int:
+    """Places below all others those that are alive at any time, such as what a loop carries: none of the others can be there."""
+    begin, end = min(i.first for i in items), max(i.last for i in items)
+    above: list[Interval] = []
+    bottom = 0
+    for i in items:
+        if i.first == begin and i.last == end:
+            i.offset, bottom = bottom, bottom + i.size
+        else:
+            above.append(i)
+    top = _place_best(above, _largest_live(above)) if above else 0
+    for i in above:
+        i.offset += bottom
+    return bottom + top
+
+
+def _place_best(items: Sequence[Interval], lower: int) -> int:
+    """The bytes used by the best of several orders."""
     best = (-1, [0])
     orders = [
         sorted(items, key=lambda i: (-i.size, i.first)),
@@ -69,7 +93,7 @@ def place(items: Sequence[Interval]) -> tuple[int, int]:
             best, first = (total, offsets), order
     for item, offset in zip(first, best[1]):
         item.offset = offset
-    return max(best[0], 0), lower
+    return max(best[0], 0)
 
 
 def _sweep(items: Sequence[Interval]) -> int:
@@ -124,7 +148,8 @@ def _fit(order: Sequence[Interval]) -> tuple[int, list[int]]:
             if first <= item.last and item.first <= last:
                 if begin - at >= item.size:
                     break
-                at = max(at, end)
+                if end > at:
+                    at = end
         offsets.append(at)
         entry = (at, at + item.size, item.first, item.last)
         low, high = 0, len(placed)
