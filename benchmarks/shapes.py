@@ -196,6 +196,99 @@ def references(n: int) -> str:
     return _main(f"%x: {T}", f"  let %r = ref(%x);\n{body}  ref_read(%r)")
 
 
+def polymorphic(n: int) -> str:
+    """Polymorphic functions, each calling the one behind it."""
+    defs = "".join(f"def @f{i}[A](%x: A) -> A {{ @f{i + 1}(%x) }}\n" for i in range(n))
+    return _main(f"%x: {T}", "  @f0(%x)", f"{defs}def @f{n}[A](%x: A) -> A {{ %x }}\n")
+
+
+def polymorphic_upwards(n: int) -> str:
+    """Polymorphic functions, each calling the one before."""
+    defs = "".join(f"def @f{i + 1}[A](%x: A) -> A {{ @f{i}(%x) }}\n" for i in range(n))
+    return _main(f"%x: {T}", f"  @f{n}(%x)", f"def @f0[A](%x: A) -> A {{ %x }}\n{defs}")
+
+
+def higher_order(n: int) -> str:
+    """Polymorphic functions that hand a function on, which the last one calls."""
+    defs = (
+        "".join(f"def @f{i}[A, B](%g: fn (A) -> B, %x: A) -> B {{ @f{i + 1}(%g, %x) }}\n" for i in range(n))
+        + f"def @f{n}[A, B](%g: fn (A) -> B, %x: A) -> B {{ %g(%x) }}\n"
+    )
+    return _main(f"%x: {T}", f"  @f0(fn (%y: {T}) -> {T} {{ tanh(%y) }}, %x)", defs)
+
+
+def mutual(n: int) -> str:
+    """Functions in a ring, each calling the next one while a number is positive."""
+    defs = "".join(
+        f"def @f{i}(%k: int32, %x: {T}) -> {T} {{\n"
+        f"  if (less(%k, 1)) {{ %x }} else {{ @f{(i + 1) % n}(subtract(%k, 1), tanh(%x)) }}\n}}\n"
+        for i in range(n)
+    )
+    return _main(f"%k: int32, %x: {T}", "  @f0(%k, %x)", defs)
+
+
+def mutual_values(n: int) -> str:
+    """The same, with work left to do after each call: no loop comes of it."""
+    defs = "".join(
+        f"def @f{i}(%k: int32, %x: {T}) -> {T} {{\n"
+        f"  if (less(%k, 1)) {{ %x }} else {{ add(%x, @f{(i + 1) % n}(subtract(%k, 1), tanh(%x))) }}\n}}\n"
+        for i in range(n)
+    )
+    return _main(f"%k: int32, %x: {T}", "  @f0(%k, %x)", defs)
+
+
+def constructors(n: int) -> str:
+    """Constructors with fields, and values of all of them."""
+    kinds = "type Kind[A] { " + ", ".join(f"K{i}(A, Kind[A])" for i in range(n)) + ", Last }\n"
+    body = "".join(f"    K{i}(%a{i}, _) => %a{i},\n" for i in range(n))
+    return _main(f"%x: {T}, %k: Kind[{T}]", f"  match (%k) {{\n{body}    Last => %x\n  }}", kinds)
+
+
+def columns(n: int) -> str:
+    """A `match` on a tuple of two, with a clause for each pair of equal constructors."""
+    kinds = "type Kind { " + ", ".join(f"K{i}" for i in range(n)) + " }\n"
+    body = "".join(f"    (K{i}, K{i}) => tanh(%x),\n" for i in range(n))
+    return _main(f"%x: {T}, %k: (Kind, Kind)", f"  match (%k) {{\n{body}    _ => %x\n  }}", kinds)
+
+
+def composed(n: int) -> str:
+    """Closures, each calling the one that it holds."""
+    compose = f"def @compose(%f: fn ({T}) -> {T}) -> fn ({T}) -> {T} {{ fn (%y: {T}) -> {T} {{ tanh(%f(%y)) }} }}\n"
+    body = "".join(f"  let %c{i + 1} = @compose(%c{i});\n" for i in range(n))
+    return _main(f"%x: {T}", f"  let %c0 = fn (%y: {T}) -> {T} {{ exp(%y) }};\n{body}  %c{n}(%x)", compose)
+
+
+def wide_calls(n: int) -> str:
+    """A function with many parameters that calls another one with all of them."""
+    names = [f"%x{i}" for i in range(n)]
+    typed = ", ".join(f"{x}: {T}" for x in names)
+    total = "".join(f"  %{i + 1} = add(%{i}, %x{i});\n" for i in range(n))
+    callee = f"def @f({typed}) -> {T} {{\n  %0 = negative(%x0);\n{total}  %{n}\n}}\n"
+    return _main(typed, f"  @f({', '.join(names)})", callee)
+
+
+def type_params(n: int) -> str:
+    """A function with many type parameters."""
+    typed = ", ".join(f"%x{i}: A{i}" for i in range(n))
+    callee = f"def @f[{', '.join(f'A{i}' for i in range(n))}]({typed}) -> A0 {{ %x0 }}\n"
+    return _main(f"%x: {T}", f"  @f({', '.join(['%x'] * n)})", callee)
+
+
+def wide_results(n: int) -> str:
+    """A function whose result is a tuple of many fields, taken apart by its caller."""
+    made = f"def @f(%x: {T}) {{\n  %0 = nn.softmax(%x);\n  ({', '.join(['%0'] * n)},)\n}}\n"
+    body = "".join(f"  %{2 * i + 2} = %0.{i};\n  %{2 * i + 3} = add(%{2 * i + 1}, %{2 * i + 2});\n" for i in range(n))
+    return _main(f"%x: {T}", f"  %0 = @f(%x);\n  %1 = negative(%x);\n{body}  %{2 * n + 1}", made)
+
+
+def same_constants(n: int) -> str:
+    """Functions that all use the same constants."""
+    uses = "".join(f"  %{i + 1} = add(%{i}, {i}f);\n" for i in range(4))
+    defs = "".join(f"def @f{i}(%x: {T}) -> {T} {{\n  %0 = tanh(%x);\n{uses}  %4\n}}\n" for i in range(n))
+    lines = "".join(f"  %{i + 1} = @f{i}(%{i});\n" for i in range(n))
+    return _main(f"%x: {T}", f"  %0 = negative(%x);\n{lines}  %{n}", defs)
+
+
 SHAPES: tuple[Shape, ...] = tuple(
     f for name, f in list(globals().items()) if name[0].islower() and getattr(f, "__module__", "") == __name__
 )

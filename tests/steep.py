@@ -10,6 +10,8 @@ LARGER: dict[tuple[str, str], str] = {
     ("functions", "PartialEvaluate"): _CALLED,
     ("untyped_functions", "PartialEvaluate"): _CALLED,
     ("let_functions", "PartialEvaluate"): _CALLED,
+    ("mutual", "PartialEvaluate"): _CALLED,
+    ("mutual_values", "PartialEvaluate"): _CALLED,
     ("wide_tuple", "FirstOrderGradient"): "the gradient of a field is a tuple with zeros for all others",
 }
 """By shape and stage: results larger than the input, because TVM's are. They are measured by the size of the result."""

@@ -41,8 +41,9 @@ from ...trampoline import trampoline
 from ..let_binding import LetList, Names
 from .constants import computes_tensors, evaluated, known_tensors
 from .copying import Identities
-from .fuel import Fuel, fuel_of, meet
+from .fuel import Allowance, Fuel, SpentError, fuel_of, meet
 from .store import Store
+from .summaries import Summaries, Summary, moved, variables
 from .values import Partial, Static, StaticData, StaticFunction, StaticRef, StaticTensor, StaticTuple
 
 Steps = Generator[Any, Any, Any]
@@ -57,6 +58,8 @@ class Evaluator:
         self.names = Names()
         self.identities = Identities()
         self.fuel: dict[int, Fuel] = {}
+        self.allowance = Allowance(module)
+        self.summaries = Summaries()
         self.store = Store()
         self.frames: list[dict[Var, Partial]] = [{}]
         self.globals: dict[str, Partial] = {}
@@ -95,11 +98,20 @@ class Evaluator:
         self.identities.register(function)
         apply = self.static_function(function, reference)
         made = self.globals[name] = self.partial(StaticFunction(apply), reference)
-        residual = yield self.residual_function(function, apply, reference)
-        self.functions[name] = self.identities.copy(residual)
+        summary, before = None, self.allowance.steps
+        self.summaries.begin()
+        try:
+            summary = yield self.own_code(function, apply, reference)
+        except SpentError:  # by an application around it: its own code is still to be made
+            del self.globals[name]
+            raise
+        finally:
+            self.summaries.end(self.identities.of(function), summary, self.allowance.steps - before)
+        self.functions[name] = self.identities.copy(summary.residual)
         return made
 
     def visit(self, e: Expr, lets: LetList, name: Var | None = None) -> Steps:
+        self.allowance.work(1)
         return _VISIT[e.__class__](self, e, lets) if name is None else self.named(e, lets, name)
 
     def named(self, e: Expr, lets: LetList, name: Var) -> Steps:
@@ -197,8 +209,8 @@ class Evaluator:
     def bind_function(self, e: Function, lets: LetList, name: Var) -> Steps:
         apply = self.static_function(e, name)
         params = tuple(Var(p.name, p.type_annotation, p.span, None, p.virtual_device) for p in e.params)
-        residual = yield self.residual_function(with_function(e, params=params), apply, name)
-        return self.partial(StaticFunction(apply), lets.push(residual, name))
+        code = yield self.own_code(with_function(e, params=params), apply, name)
+        return self.partial(StaticFunction(apply), lets.push(code.residual, name))
 
     def free_variables(self, function: Function) -> list[Var]:
         """What `function` uses from around it. Functions in one another are looked into together, once."""
@@ -227,28 +239,44 @@ class Evaluator:
             number = self.identities.of(function)
             before = self.fuel.get(number)
             lower, progress = meet(before, tuple(map(fuel_of, arguments)))
-            if not (progress or inside):
-                dynamic = tuple(a.dynamic for a in arguments)
-                self.store.invalidate()
-                return self.partial(None, lets.push(Call(name, dynamic, attrs, type_args)))
+            if before is not None:
+                self.summaries.note_recursion()
+            if not (inside or (progress and self.allowance.lasts)):
+                return self.residual_call(name, arguments, attrs, type_args, lets)
             given = dict(zip(function.type_params, type_args, strict=False))
             types: dict[Any, Type] = {p: given.get(p) or IncompleteType() for p in function.type_params}
+            summary = None if inside else self.summaries.fitting(number, arguments)
+            if summary is not None:
+                return self.by_summary(summary, arguments, types, lets)
             copy = self.own_or_copy(function, types)
             frame = dict(captured)
             if isinstance(name, Var):
                 frame[name] = itself
             frame.update(zip(copy.params, arguments, strict=True))
+            start, outermost = len(lets.items), not inside and self.allowance.begin()
             self.fuel[number] = lower
             self.frames.append(frame)
             try:
                 return (yield self.visit(copy.body, lets))
+            except SpentError:
+                if not outermost:
+                    raise
+                del lets.items[start:]
             finally:
                 self.frames.pop()
                 self.fuel[number] = before
+                if outermost:
+                    self.allowance.end()
+            return self.residual_call(name, arguments, attrs, type_args, lets)
 
         return apply
 
-    def residual_function(self, function: Function, apply: Callable[..., Steps], name: Expr) -> Steps:
+    def residual_call(self, name: Expr, arguments: list[Partial], attrs: Any, type_args: Any, lets: LetList) -> Partial:
+        """A call that is left to the program."""
+        self.store.invalidate()
+        return self.partial(None, lets.push(Call(name, tuple(a.dynamic for a in arguments), attrs, type_args)))
+
+    def own_code(self, function: Function, apply: Callable[..., Steps], name: Expr) -> Steps:
         """The function's own code: its body evaluated with unknown arguments.
 
         The body is evaluated whether or not that is progress: a call of the function by its name can stand for what is
@@ -258,11 +286,29 @@ class Evaluator:
         lets = self.lets()
         with self.store.extended():
             self.store.invalidate()
+            clean = self.store.depth
             arguments = [self.partial(None, p) for p in function.params]
             itself = self.partial(StaticFunction(apply), name)
             known = {} if function.attrs.get("Primitive") else {"inside": True}
             value = yield apply(itself, arguments, None, function.type_params, lets, **known)
-        return with_function(function, body=lets.wrap(value.dynamic))
+            has_effects = self.store.depth > clean
+        residual = with_function(function, body=lets.wrap(value.dynamic))
+        return Summary(residual, len(lets.items), value, has_effects)
+
+    def by_summary(self, summary: Summary, arguments: list[Partial], types: dict[Any, Type], lets: LetList) -> Partial:
+        """A call of a function whose code with unknown arguments is known: a copy of that code."""
+        self.allowance.work(summary.size)
+        copy = self.identities.copy(summary.residual, types)
+        atoms: dict[Expr, Expr] = dict(zip(variables(summary.residual), variables(copy), strict=True))
+        body = substitute(copy.body, {p: a.dynamic for p, a in zip(copy.params, arguments, strict=True)})
+        while isinstance(body, Let):
+            lets.push(body.value, body.var)
+            body = body.body
+        if summary.has_effects:
+            self.store.invalidate()
+        self.clock += 1
+        given: dict[Expr, Partial] = dict(zip(summary.residual.params, arguments, strict=True))
+        return moved(summary.result, given, atoms, self.clock)
 
     def constant_function(self, callee: Expr) -> Callable[..., Steps]:
         """An operator or primitive function: evaluated if all arguments are known, called otherwise."""

@@ -46,6 +46,11 @@ class Store:
                 return None
         return None
 
+    @property
+    def depth(self) -> int:
+        """How many frames there are: more after unknown code ran."""
+        return len(self._frames)
+
     def invalidate(self) -> None:
         """Unknown code ran: nothing is known of any reference."""
         self._frames.append(_Frame(history_valid=False))
