@@ -8,6 +8,7 @@ its type either, it is inferred together with those that call it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import overload
 from weakref import WeakKeyDictionary
 
@@ -104,6 +105,15 @@ def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     return sorted(diagnostics, key=place)
 
 
+@dataclass(frozen=True, eq=False)
+class _Failure:
+    """Why functions that were inferred together are refused."""
+
+    names: tuple[str, ...]
+    fresh: bool
+    diagnostics: tuple[Diagnostic, ...]
+
+
 class _ModuleInference:
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -115,7 +125,9 @@ class _ModuleInference:
         """Functions whose own text leaves their type open, and what calls them: their callers may decide it."""
         self.diagnostics: list[Diagnostic] = []
         self.wider: dict[str, None] = {}
-        """Functions that were found to have another type than their annotations say."""
+        """Functions that were found to have another type than their annotations say, or any after they were refused."""
+        self.failed: dict[str, _Failure] = {}
+        """Functions that are refused, as things stand."""
 
     def signature(self, name: str) -> Type | None:
         known = self.signatures.get(name)
@@ -130,45 +142,61 @@ class _ModuleInference:
                 self.signatures[name] = f.checked_type
             elif (declared := _declared(f)) is not None:
                 self.signatures[name] = declared
-        undeclared = [n for n in functions if n not in self.signatures]
-        for group in _groups(undeclared, functions):
+        for component in _groups(sorted(functions), functions):
+            self._infer_component(sorted(component))
+        if self.deferred:
+            callers = [n for n, f in functions.items() if f.checked_type is None and self._calls_deferred([n])]
+            wanted = {*self.deferred, *callers}
+            self.infer(sorted(wanted), with_callers=True)
+            self._repeat_for_wider_types(list(functions))
+        for failure in dict.fromkeys(self.failed.values()):
+            self.diagnostics += failure.diagnostics
+
+    def _infer_component(self, names: list[str]) -> None:
+        """Infers functions that call each other, directly or not; what else they call is inferred.
+
+        In the order of their names, wherever they stand: where `?` meets a number, the first one that says so decides.
+        """
+        functions = self.functions
+        undeclared = [n for n in names if n not in self.signatures]
+        for group in _groups(undeclared, functions) if undeclared else ():
             if self.deferred and self._calls_deferred(group):
                 self.deferred.update(dict.fromkeys(group))
             else:
-                self.infer(group)
+                self.infer(sorted(group))
         tried = set(undeclared)
-        for name, f in functions.items():
+        for name in names:
+            f = functions[name]
             if f.checked_type is None:
                 if name not in tried and not (self.deferred and self._calls_deferred([name])):
                     self.infer([name])
             elif self.is_stale(f):
                 self.infer([name], fresh=True)
-        if self.deferred:
-            callers = [n for n, f in functions.items() if f.checked_type is None and self._calls_deferred([n])]
-            wanted = {*self.deferred, *callers}
-            self.infer([n for n in functions if n in wanted], with_callers=True)
-        self._repeat_for_wider_types()
+        self._repeat_for_wider_types(names)
 
-    def _repeat_for_wider_types(self) -> None:
-        """Infers those again that were inferred before a function whose type came out wider than declared.
+    def _repeat_for_wider_types(self, names: list[str]) -> None:
+        """Infers those again, of functions that call each other, that were inferred before one whose type came out wider than
+        declared.
 
-        `-> Tensor[(n, 2), float32]` of a body of type `Tensor[(?, 2), float32]` gives `?`. What callers see must not hang on
-        the order of the functions, which is another where the printed text is read again. Types only get wider, so this ends.
+        `-> Tensor[(n, 2), float32]` of a body of type `Tensor[(?, 2), float32]` gives `?`, which agrees with `m` where `n` does
+        not. Neither what callers see nor whether they are refused must hang on the order of the functions, which is another
+        where the printed text is read again: what is refused is tried again, too. Types only get wider, so this ends.
         """
-        waiting = list(self.wider)
+        waiting, self.wider = list(self.wider), {}
         if not waiting:
             return
         callers: dict[str, list[str]] = {}
-        for name, f in self.functions.items():
-            for callee in global_names(f):
+        for name in names:
+            for callee in global_names(self.functions[name]):
                 callers.setdefault(callee, []).append(name)
-        while waiting and not self.diagnostics:
+        while waiting:
             for name in callers.get(waiting.pop(), ()):
-                before = self.signatures.get(name)
-                if name in self.done and self.is_stale(self.done[name]):
+                if name in self.failed:
+                    self.infer(list(self.failed[name].names), self.failed[name].fresh)
+                elif name in self.done and self.is_stale(self.done[name]):
                     self.infer([name], fresh=True)
-                    if self.signatures.get(name) != before:
-                        waiting.append(name)
+                waiting += self.wider
+                self.wider = {}
 
     def _calls_deferred(self, names: list[str]) -> bool:
         return any(c in self.deferred for n in names for c in global_names(self.functions[n]))
@@ -179,6 +207,7 @@ class _ModuleInference:
         A function whose type stays open is put off, to be inferred with those that call it; `with_callers`, this is that.
         """
         functions = self.functions
+        refused = {n for n in names if self.failed.pop(n, None) is not None}
         solver = Solver()
         found = Constraints(self.module, self.signature, solver, fresh)
         if with_callers:
@@ -202,7 +231,7 @@ class _ModuleInference:
                     )
         if solver.diagnostics:
             # What hangs on an error is poisoned; what else is unknown may do so by ways not followed here.
-            self.diagnostics += solver.diagnostics
+            self.failed.update(dict.fromkeys(names, _Failure(tuple(names), fresh, tuple(solver.diagnostics))))
             return
         reports = {n: d for n, part in parts.items() if (d := report_open(found, n, part)) is not None}
         unsettled = [n for n in names if has_unknowns(solver.resolve(found.types[functions[n]]))]
@@ -212,13 +241,14 @@ class _ModuleInference:
                 if _declared(functions[name]) is None:
                     del self.signatures[name]
             return
+        self.open = {n: d for n, d in self.open.items() if n not in names} if self.open else {}
         self.open.update(reports)
         made_all = attach(found, *[functions[n] for n in names], keep_unknown=not (reports or unsettled))
         for name, made in zip(names, made_all, strict=True):
             assert isinstance(made, Function)
             self.done[name] = made
             inferred = made.checked_type or solver.resolve(found.types[functions[name]])
-            if not self.signatures[name].is_open and inferred != self.signatures[name]:
+            if name in refused or (not self.signatures[name].is_open and inferred != self.signatures[name]):
                 self.wider[name] = None
             self.signatures[name] = inferred
         callees = {e.name: e for e in found.types if isinstance(e, GlobalVar)}
