@@ -20,6 +20,7 @@ from ..ir import (
     GlobalVar,
     IncompleteType,
     Module,
+    TensorType,
     Type,
     global_names,
     post_order,
@@ -278,8 +279,15 @@ def _declared(f: Function) -> FuncType | None:
 
 def partly_declared(f: Function) -> FuncType:
     """The type that the annotations say, with unknowns where they say nothing."""
-    params = tuple(p.type_annotation or IncompleteType() for p in f.params)
-    return FuncType(params, f.ret_type or IncompleteType(), f.type_params)
+    params = tuple(_apart(p.type_annotation) for p in f.params)
+    return FuncType(params, _apart(f.ret_type), f.type_params)
+
+
+def _apart(t: Type | None) -> Type:
+    """The type as an object of its own: joins follow the object, and the same text may have become one for several parameters."""
+    if t.__class__ is TensorType:
+        return TensorType(t.shape, t.dtype, t.span)  # type: ignore[union-attr]  # by the class, which mypy does not follow
+    return t or IncompleteType()
 
 
 def _groups(names: Iterable[str], functions: dict[str, Function]) -> list[list[str]]:
