@@ -48,6 +48,8 @@ def _decompose_phases(program: Program, target: VectorTarget) -> None:
 
 def _flush_exponentials(program: Program, target: VectorTarget) -> None:
     def flushed(k: Kernel) -> Kernel:
+        if not any(o in ("nn.softmax", "nn.fast_softmax") for o in k.operators):
+            return k  # exp as it stands in the program is not that of a softmax
         made = flush_exponentials(k.stages, lambda b: b)
         return k.replace(stages=made) if any(a is not b for a, b in zip(made, k.stages)) else k
 
@@ -125,9 +127,8 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "FlushExponentials",
-        "exponentials beside the largest of a row are 0 where they would be subnormal, and slow; stages are final",
+        "exponentials of a softmax are 0 where they would be subnormal, and slow, as its meaning says; stages are final",
         _flush_exponentials,
-        vectors=True,
     ),
     ProgramStage(
         "NoteFiniteWeights",

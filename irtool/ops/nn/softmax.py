@@ -10,6 +10,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ...tir.dtypes import accumulator_dtype
+from ...tir.intrinsics import LEAST_EXPONENT
 from ..base import Operator, Pattern, Reporter, operator
 from ..shapes import normalize_axis, require_floats, tensor
 from .precision import narrow, widen
@@ -41,6 +42,14 @@ def sum_along(x: Any, axis: int) -> Any:
     )
 
 
+def _exponential(x: np.ndarray) -> np.ndarray:
+    """exp of what is at most 0; what would be subnormal in float32 is 0, as compiled kernels have it (`flushed_exp`)."""
+    raised = np.exp(x)
+    if x.dtype == np.float32:
+        raised[x < LEAST_EXPONENT] = 0
+    return raised
+
+
 class SoftmaxFamily(Operator):
     """The type rule: any tensor of floats that has the axis, giving its own type."""
 
@@ -61,7 +70,10 @@ class SoftmaxFamily(Operator):
 @operator("nn.softmax", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="SoftmaxAttrs", level=1)
 @dataclass(frozen=True)
 class Softmax(SoftmaxFamily):
-    """`exp(x - max) / sum(exp(x - max))` along `axis`."""
+    """`exp(x - max) / sum(exp(x - max))` along `axis`.
+
+    In single precision exp of less than -87 is 0: it would be subnormal, as beside the 1 of each row it is nothing.
+    """
 
     precision = "never"
     fast_form = "nn.fast_softmax"
@@ -72,7 +84,7 @@ class Softmax(SoftmaxFamily):
         if not data.size:
             return data
         x = widen(data)
-        raised = np.exp(x - x.max(axis=self.axis, keepdims=True))
+        raised = _exponential(x - x.max(axis=self.axis, keepdims=True))
         return narrow(raised / raised.sum(axis=self.axis, keepdims=True), data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...tir.expr import Binary, Call, Const, Expr, Load, rewrite
+from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, rewrite
 from ...tir.forms import AnyForm, Map, Reduction
 from ...tir.stmt import Buffer, Store
 
@@ -44,7 +44,7 @@ def flush_exponentials(forms: Sequence[AnyForm], same: Same) -> list[AnyForm]:
             values = [_flushed(s.value, largest, same) for s in form.stores]
             if any(v is not s.value for v, s in zip(values, form.stores)):
                 form = replace(form, stores=tuple(Store(s.buffer, s.indices, v) for v, s in zip(values, form.stores)))
-        source = largest_of(form)
+        source = _reduced(form, "max", -math.inf, of=_widened)
         if source is not None:
             assert isinstance(form, Reduction)
             largest[same(form.stores[0].buffer)] = same(source)
@@ -57,8 +57,13 @@ def largest_of(form: AnyForm) -> Buffer | None:
     return _reduced(form, "max", -math.inf)
 
 
-def _reduced(form: AnyForm, op: str, init: float) -> Buffer | None:
-    """The buffer whose rows a stage reduces, from `init` on; None if it does something else."""
+def _widened(e: Expr) -> Expr:
+    """What is cast to float32, as numbers of 16 bits are before they are computed with."""
+    return e.value if isinstance(e, Cast) and e.dtype == "float32" else e
+
+
+def _reduced(form: AnyForm, op: str, init: float, of: Callable[[Expr], Expr] = lambda e: e) -> Buffer | None:
+    """The buffer whose rows a stage reduces, from `init` on; None if it does something else. `of`: what an element is made of."""
     if not isinstance(form, Reduction) or form.guards or len(form.inner) != 1 or len(form.stores) != 1:
         return None
     u, stored = form.update, form.stores[0].value
@@ -66,7 +71,8 @@ def _reduced(form: AnyForm, op: str, init: float) -> Buffer | None:
         return None
     if not isinstance(stored, Load) or stored.source is not form.acc or not isinstance(form.init, Const):
         return None
-    return u.b.source if isinstance(u.b, Load) and form.init.value == init else None
+    element = of(u.b)
+    return element.source if isinstance(element, Load) and form.init.value == init else None
 
 
 def _distance(e: Expr, largest: dict[Buffer, Buffer], same: Same) -> Expr | None:
@@ -74,9 +80,10 @@ def _distance(e: Expr, largest: dict[Buffer, Buffer], same: Same) -> Expr | None
     if not isinstance(e, Call) or e.name != "exp" or e.dtype != "float32":
         return None
     (d,) = e.args
-    if not isinstance(d, Binary) or d.op != "-" or not isinstance(d.a, Load) or not isinstance(d.b, Load):
+    if not isinstance(d, Binary) or d.op != "-" or not isinstance(d.b, Load):
         return None
-    return d if largest.get(same(d.b.source)) is same(d.a.source) else None
+    x = _widened(d.a)
+    return d if isinstance(x, Load) and largest.get(same(d.b.source)) is same(x.source) else None
 
 
 def _flushed(value: Expr, largest: dict[Buffer, Buffer], same: Same) -> Expr:
