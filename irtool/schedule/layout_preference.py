@@ -196,6 +196,28 @@ def propagate(kernel: Kernel, layouts: dict[Buffer, LayoutPreference]) -> dict[B
     return found
 
 
+def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: dict[Buffer, LayoutPreference]) -> bool:
+    """True if blocks of an operand leave a reduction no vector axis, where its results do not lie in such blocks themselves.
+
+    That is so where elements beside each other in a block belong to several results, as the channels of groups narrower than
+    the block, and where no other operand has a vector axis: only in row-major order are the results of a row beside each other.
+    """
+    after = propagate(kernel, {b: preference, **preferred})
+    for r in kernel.stages:
+        if not isinstance(r, Reduction) or any(s.buffer in after for s in r.stores):
+            continue
+        for e in _operands(r):
+            blocks = after.get(e.source)
+            if blocks is None or e.source in preferred:
+                continue
+            index = e.indices[blocks.axis]
+            if any(_moves(index, v, blocks.factor) for v, _ in r.loops):
+                return True
+            if not preferred and any(e.indices[-1] is v for v, _ in r.loops):
+                return True
+    return False
+
+
 def _shifted_axis(e: Load, preference: LayoutPreference, indices: tuple, buffer: Buffer) -> LayoutPreference | None:
     """The axis of the result that the blocked axis of an operand goes to with an offset (concatenation)."""
     terms, offset = Simplifier().linear(e.indices[preference.axis])

@@ -14,7 +14,7 @@ from ..tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, kern
 from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, Scope, blocked
 from ..tir.vector_target import VectorTarget
-from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate
+from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate, spreads
 from .panels import rows_beside, vectors_per_block
 from .scaled_weights import constants_beside, follow_results
 from .shared_weights import shared_weights
@@ -29,6 +29,14 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
     maps = {s.outputs[0].resolve() for s in single}
     weights = {s.outputs[0].resolve() for s in single if constants_beside(s)} - plain
     preferred = {s: _preferences_of(s, target, weights) for s in calls}
+    readers: dict[Slot, list[tuple[RunKernel, Buffer]]] = {}
+    for s in calls:
+        for slot, b in zip(s.inputs, s.kernel.inputs):
+            readers.setdefault(slot.resolve(), []).append((s, b))
+
+    def spread(slot: Slot, preference: LayoutPreference) -> bool:
+        return any(spreads(r.kernel, b, preference, preferred[r]) for r, b in readers.get(slot, ()))
+
     # A slot has the layout that its producer gives it; an element-by-element producer gives what its readers preference.
     for s in calls:
         for slot, b in zip(s.inputs, s.kernel.inputs):
@@ -40,10 +48,12 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
                 and slot.kind == TEMP
                 and slot not in plain
                 and _worthwhile(b, preference)
+                and not spread(slot, preference)
             ):
                 chosen.setdefault(slot, preference)
     for s in calls:
-        _choose(s, preferred[s], chosen, plain)
+        after = _blocks_of_results(s, preferred[s], chosen, plain)
+        chosen.update((slot, preference) for slot, preference in after.items() if not spread(slot, preference))
     variants: dict[tuple, Kernel] = {}
     packed: dict[tuple[Slot, Layout], Slot] = {}
     packable = {s: {**_packable(s, preferred[s], target), **follow_results(s, chosen)} for s in calls}
@@ -88,9 +98,10 @@ def _row_major_slots(program: Program) -> set[Slot]:
     return slots
 
 
-def _choose(
+def _blocks_of_results(
     s: RunKernel, preferred: dict[Buffer, LayoutPreference], chosen: dict[Slot, LayoutPreference], plain: set[Slot]
-) -> None:
+) -> dict[Slot, LayoutPreference]:
+    """What a call would give those of its results that have no layout yet."""
     layouts: dict[Buffer, LayoutPreference] = {}
     for slot, b in zip(s.inputs, s.kernel.inputs):
         if slot.resolve() in chosen:
@@ -99,12 +110,14 @@ def _choose(
         if b in preferred:
             layouts[b] = preferred[b]
     after = propagate(s.kernel, layouts)
+    found: dict[Slot, LayoutPreference] = {}
     for slot, b in zip(s.outputs, s.kernel.outputs):
         slot = slot.resolve()
         preference = after.get(b)
         if preference is None or slot in chosen or slot.kind != TEMP or slot in plain or not _worthwhile(b, preference):
             continue
-        chosen[slot] = preference
+        found[slot] = preference
+    return found
 
 
 def _worthwhile(b: Buffer, preference: LayoutPreference) -> bool:

@@ -47,6 +47,26 @@ def test_grouped_convolutions_are_tiled(groups, outputs, mcpu):
         assert strategies(report) == {"register_tile"}
 
 
+@pytest.mark.parametrize("mcpu", ["x86-64-v3", "native"])
+@pytest.mark.parametrize("channels, groups", [(32, 16), (32, 8), (48, 12), (32, 4), (64, 2)])
+@pytest.mark.parametrize("pool", [False, True])
+def test_narrow_groups_behind_other_layers_are_tiled(channels, groups, mcpu, pool):
+    """The layer before would leave its channels in blocks, which hold several groups."""
+    generator = np.random.RandomState(7)
+    weights = {"p": generator.randn(channels, 16, 1, 1), "w": generator.randn(channels, channels // groups, 3, 3)}
+    before = "nn.max_pool2d(%0, pool_size=[3, 3], padding=[1, 1, 1, 1])" if pool else "%0"
+    text = f"""def @main(%x: Tensor[(1, 16, 20, 18), float32], %p: Tensor[({channels}, 16, 1, 1), float32],
+          %w: Tensor[({channels}, {channels // groups}, 3, 3), float32]) {{
+  %0 = nn.conv2d(%x, %p, channels={channels}, kernel_size=[1, 1]);
+  %1 = {before};
+  nn.conv2d(%1, %w, padding=[1, 1, 1, 1], groups={groups}, channels={channels}, kernel_size=[3, 3])
+}}
+"""
+    inputs = {"x": generator.randn(1, 16, 20, 18).astype("float32")}
+    report = compiled(text, {n: w.astype("float32") for n, w in weights.items()}, inputs, mcpu=mcpu)
+    assert "scalar_reduction" not in strategies(report)
+
+
 @pytest.mark.parametrize("outputs", [17, 30, 50, 63])
 def test_odd_channel_counts_fill_up_the_weights(outputs):
     report = convolution((2, 5, 7, 9), (outputs, 5, 3, 3), f"padding=[1, 1, 1, 1], channels={outputs}")
