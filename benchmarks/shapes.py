@@ -258,6 +258,11 @@ def composed(n: int) -> str:
     return _main(f"%x: {T}", f"  let %c0 = fn (%y: {T}) -> {T} {{ exp(%y) }};\n{body}  %c{n}(%x)", compose)
 
 
+def composed_memory(n: int) -> str:
+    """Closures, each calling the one that it holds; the first uses a tensor, which all of them need."""
+    return composed(n).replace("exp(%y)", "add(%y, %x)")
+
+
 def wide_calls(n: int) -> str:
     """A function with many parameters that calls another one with all of them."""
     names = [f"%x{i}" for i in range(n)]

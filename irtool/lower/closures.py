@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..diagnostics import IrError
 from ..interp.values import Data
@@ -27,62 +27,140 @@ def close(function: Function, find: Callable[[Expr], Value], free: dict[Function
     return Closure(function, {v: value for v, value in captured.items() if value is not None})
 
 
-class Capture:
+class Capture(NamedTuple):
     """What a closure uses from around it, through the closures that it uses as well.
 
     Attributes:
+        number: equal for two closures that one function of the program can serve, given the slots of either.
         slots: the memory, each slot once; constants need not be handed over.
-        key: equal for two captures that one function of the program can serve, given the slots of either.
+        names: what parameters for the slots are called.
     """
 
-    def __init__(self, closure: Closure) -> None:
-        self.slots: list[Slot] = []
-        self._names: list[str] = []
-        self._numbers: dict[Slot, int] = {}
-        self._closures: dict[Closure, int] = {closure: 0}
-        self._waiting = [closure]
-        key: list[Any] = []
-        while self._waiting:
-            c = self._waiting.pop(0)
-            key.append(c.function)
-            for var, value in c.captured.items():
-                assert isinstance(var, Var)
-                form = with_leaves(value, partial(self._code, closure.function, var))
-                key.append((form, _constructors(value)))
-        self.key = tuple(key)
+    number: int
+    slots: tuple[Slot, ...]
+    names: tuple[str, ...]
 
-    def _code(self, function: Function, var: Var, leaf: Value) -> Any:
-        """What a leaf contributes to the key."""
-        if isinstance(leaf, Slot):
-            slot = leaf.resolve()
-            if slot.kind == CONSTANT:
-                return slot
-            if slot not in self._numbers:
-                self._numbers[slot] = len(self.slots)
-                self.slots.append(slot)
-                self._names.append(var.name)
-            return self._numbers[slot]
-        if isinstance(leaf, Closure):
-            if leaf not in self._closures:
-                self._closures[leaf] = len(self._closures)
-                self._waiting.append(leaf)
-            return "closure", self._closures[leaf]
-        raise _refusal(function, var)
 
-    def inside(self) -> tuple[Closure, list[Slot]]:
+class Captures:
+    """The captures of the closures of a program.
+
+    That of a closure is made of those of the closures that it uses, each of which is looked at once. Closures hold only
+    earlier ones and themselves, so there is no other ring.
+    """
+
+    def __init__(self) -> None:
+        self._captures: dict[Closure, Capture] = {}
+        self._numbers: dict[Any, int] = {}
+
+    def of(self, closure: Closure) -> Capture:
+        """The capture of a closure; IrError where it uses what is not in memory."""
+        stack = [closure]
+        while stack:
+            c = stack[-1]
+            waiting = [x for x in self._parts(c) if x not in self._captures]
+            if waiting:
+                stack += waiting
+                continue
+            stack.pop()
+            if c not in self._captures:
+                self._captures[c] = self._moved(c) if isinstance(c, _Moved) else self._made(c)
+        return self._captures[closure]
+
+    def inside(self, closure: Closure) -> tuple[Closure, list[Slot]]:
         """The closure as its function's body sees it, and the parameters that stand for the slots."""
-        params = [Slot(n, s.shape, s.dtype, PARAM) for n, s in zip(self._names, self.slots)]
-        made = {c: Closure(c.function, {}) for c in self._closures}
+        capture = self.of(closure)
+        params = [Slot(n, s.shape, s.dtype, PARAM) for n, s in zip(capture.names, capture.slots)]
+        origin = closure.origin if isinstance(closure, _Moved) else closure
+        return _Moved(origin, dict(zip(self.of(origin).slots, params)), {}), params
 
-        def seen(leaf: Value) -> Value:
+    def _parts(self, c: Closure) -> list[Closure]:
+        """The closures whose captures that of a closure is made of."""
+        if isinstance(c, _Moved):
+            return [c.origin]
+        found: list[Closure] = []
+
+        def collect(leaf: Value) -> None:
+            if isinstance(leaf, Closure) and leaf is not c:
+                found.append(leaf)
+
+        for value in c.captured.values():
+            with_leaves(value, collect)
+        return found
+
+    def _moved(self, c: _Moved) -> Capture:
+        number, slots, names = self._captures[c.origin]
+        return Capture(number, tuple(map(c.place, slots)), names)
+
+    def _made(self, c: Closure) -> Capture:
+        order: dict[Slot, int] = {}
+        names: list[str] = []
+
+        def place(slot: Slot, name: str) -> int:
+            if slot not in order:
+                names.append(name)
+            return order.setdefault(slot, len(order))
+
+        def code(var: Var, leaf: Value) -> Any:
+            """What a leaf contributes to the number."""
+            if leaf is c:
+                return "itself"
+            if isinstance(leaf, Slot):
+                slot = leaf.resolve()
+                return slot if slot.kind == CONSTANT else place(slot, var.name)
             if isinstance(leaf, Closure):
-                return made[leaf]
-            slot = leaf.resolve()
-            return slot if slot.kind == CONSTANT else params[self._numbers[slot]]
+                number, slots, inner = self._captures[leaf]
+                return "closure", number, *map(place, slots, inner)
+            raise _refusal(c.function, var)
 
-        for c, inner in made.items():
-            inner.captured.update((v, with_leaves(value, seen)) for v, value in c.captured.items())
-        return next(iter(made.values())), params
+        key: list[Any] = [c.function]
+        for var, value in c.captured.items():
+            assert isinstance(var, Var)
+            key.append((with_leaves(value, partial(code, var)), _constructors(value)))
+        number = self._numbers.setdefault(tuple(key), len(self._numbers))
+        return Capture(number, tuple(order), tuple(names))
+
+
+class _Moved(Closure):
+    """A closure that finds parameters in the places of slots, as do the closures that it holds.
+
+    What it captures is made when it is asked for, so a chain of closures is not made anew for each of them.
+    """
+
+    def __init__(self, origin: Closure, places: dict[Slot, Slot], moved: dict[Closure, Closure]) -> None:
+        self.origin = origin
+        self.places = places
+        self.function = origin.function
+        self._moved = moved
+        moved[origin] = self
+        self._captured: dict[Expr, Value] | None = None
+
+    @property
+    def captured(self) -> dict[Expr, Value]:  # type: ignore[override]  # an attribute of the others
+        """As of the origin, with the parameters in it."""
+        if self._captured is None:
+            self._captured = {v: with_leaves(value, self._seen) for v, value in self.origin.captured.items()}
+        return self._captured
+
+    def _seen(self, leaf: Value) -> Value:
+        if isinstance(leaf, _Moved):
+            places = {s: self.place(p) for s, p in leaf.places.items()}
+            return self._moved.get(leaf) or self._remember(leaf, _Moved(leaf.origin, places, {}))
+        if isinstance(leaf, Closure):
+            return self._moved.get(leaf) or _Moved(leaf, self.places, self._moved)
+        slot = leaf.resolve()
+        return slot if slot.kind == CONSTANT else self.place(slot)
+
+    def _remember(self, leaf: Closure, moved: Closure) -> Closure:
+        self._moved[leaf] = moved
+        return moved
+
+    def place(self, slot: Slot) -> Slot:
+        """The parameter for a slot, which may have become another one since."""
+        found = self.places.get(slot)
+        if found is None:
+            now = slot.resolve()
+            found = next((p for s, p in self.places.items() if s.resolve() is now), slot)
+        return found
 
 
 def _constructors(value: Value) -> tuple[str, ...]:

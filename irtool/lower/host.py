@@ -22,7 +22,7 @@ from ..ir import Constant, Function, MissingData, Module, Var
 from ..tir.program import CONSTANT, HostFunction, Program, RunKernel, Slot, steps
 from ..tir.vector_target import USUAL, VectorTarget
 from .arguments import bind_constant_arguments
-from .closures import Capture
+from .closures import Captures
 from .function import FunctionLowering
 from .kernels import Kernels
 from .loops import loop_tail_calls
@@ -65,7 +65,8 @@ class ModuleLowering:
         self._constants_of: dict[Constant, Slot] = {}
         self._waiting: list[tuple[str, Closure, list[Slot]]] = []
         self._queued: set[str] = set()
-        self._lifted: dict[Any, str] = {}
+        self._lifted: dict[int, str] = {}
+        self._captures = Captures()
 
     def run(self, entries: list[str]) -> Program:
         """The program of some entries."""
@@ -95,12 +96,12 @@ class ModuleLowering:
 
     def lift(self, closure: Closure, hint: str) -> tuple[str, list[Slot]]:
         """The name of a local function in the program, and the slots that a call hands over behind its arguments."""
-        capture = Capture(closure)
-        name = self._lifted.get(capture.key)
+        capture = self._captures.of(closure)
+        name = self._lifted.get(capture.number)
         if name is None:
-            name = self._lifted[capture.key] = self._free_name(f"{hint}_local{len(self._lifted)}")
-            self._waiting.append((name, *capture.inside()))
-        return name, capture.slots
+            name = self._lifted[capture.number] = self._free_name(f"{hint}_local{len(self._lifted)}")
+            self._waiting.append((name, *self._captures.inside(closure)))
+        return name, list(capture.slots)
 
     def _free_name(self, wanted: str) -> str:
         while wanted in self._queued or wanted in self.module:
