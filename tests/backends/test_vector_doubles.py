@@ -9,6 +9,7 @@ import pytest
 
 import irtool
 from irtool.backends.formulas import vector_math
+from irtool.backends.formulas.vector_powers import CHEAP
 from tests.backends.direct import PROCESSORS, Functions
 
 LIMIT = 4.0
@@ -73,7 +74,9 @@ def units(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
 @pytest.fixture(scope="module", params=PROCESSORS)
 def functions(request, tmp_path_factory):
     return Functions(
-        [(name, "float64") for name in (*REFERENCES, "pow")], request.param, tmp_path_factory.mktemp("doubles")
+        [(name, "float64") for name in (*REFERENCES, "pow", *CHEAP.values())],
+        request.param,
+        tmp_path_factory.mktemp("doubles"),
     )
 
 
@@ -106,6 +109,23 @@ def test_powers_of_doubles(functions) -> None:
         distance = units(functions("pow", x, y), np.power(x.astype(WIDE), y.astype(WIDE)))
     worst = int(distance.argmax())
     assert distance[worst] <= LIMIT, (x[worst], y[worst], distance[worst])
+
+
+@pytest.mark.parametrize("exponent", CHEAP)
+def test_cheap_powers_of_doubles(functions, exponent: float) -> None:
+    x = arguments()
+    with np.errstate(all="ignore"):
+        distance = units(functions(CHEAP[exponent], x), np.power(x.astype(WIDE), np.full(len(x), exponent, WIDE)))
+    worst = int(distance.argmax())
+    assert distance[worst] <= LIMIT, (exponent, x[worst], distance[worst])
+
+
+@pytest.mark.parametrize("constant", ["power(%x, 2.0)", "power(%x, 1.7)", "power(2.0, %x)", "power(10.0, %x)"])
+def test_powers_of_doubles_with_a_constant(constant: str) -> None:
+    x = np.linspace(0.1, 3, 64)
+    text = constant.replace(".0", ".0f64").replace(".7", ".7f64")
+    module = irtool.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(64), float64]) {{ {text} }}')
+    np.testing.assert_allclose(irtool.build(module).run([x]), irtool.evaluate(module, [x]), rtol=1e-15)
 
 
 def test_functions_come_with_what_they_call() -> None:

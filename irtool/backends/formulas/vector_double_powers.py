@@ -66,12 +66,14 @@ _FAR_POW = """static __attribute__((noinline, unused)) {t} irt_vfar_pow_{n}({t} 
 # Most vectors have positive normal numbers only, and so have their powers. Of others, the C library is asked.
 _POW = (
     """IRT_INLINE {t} irt_vpow_{n}({t} x, {t} y) {{
-  {i} bits = ({i})x - 0x3fe6a09e667f3bcd;
+  typedef uint64_t unsigned_bits __attribute__((vector_size(sizeof({t}))));
+  {i} bits = ({i})((unsigned_bits)x - 0x3fe6a09e667f3bcdu);
   {t} w, r = irt_vpow_exponent_{n}(bits, ({t})((bits >> 52) + 0x4338000000000000) - 6755399441055744.0, y, &w);
-  {t} value = ({t})(({i})"""
+  {t} value = ({t})((unsigned_bits)"""
     + horner("r", _EXP2_TERMS, "")
-    + """ + (({i})w << 52));
-  if (irt_vbeyond_{n}(({i})x - 0x0010000000000000, 0x7fe0000000000000, ({i})w - 0x4337fffffffffc04, 2041)) value = irt_vfar_pow_{n}(x, y);
+    + """ + ((unsigned_bits)w << 52));
+  {i} start = ({i})((unsigned_bits)x - 0x0010000000000000u), end = ({i})((unsigned_bits)w - 0x4337fffffffffc04u);
+  if (irt_vbeyond_{n}(start, 0x7fe0000000000000, end, 2041)) value = irt_vfar_pow_{n}(x, y);
   return value;
 }}"""
 )

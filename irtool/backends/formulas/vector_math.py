@@ -144,8 +144,11 @@ _NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {
 def function_for(call: Call, strict: bool) -> tuple[str, tuple[int, ...]] | None:
     """The function of vectors that gives the value of a call, and which of its arguments it takes; None if there is none, or
     `strict`, none that gives what the C library gives."""
-    known = (call.name, compute_dtype(call.args[0].dtype)) in FUNCTIONS
-    return vector_powers.cheapest(call) if known and (not strict or call.name in EXACT) else None
+    dtype = compute_dtype(call.args[0].dtype)
+    if (call.name, dtype) not in FUNCTIONS or (strict and call.name not in EXACT):
+        return None
+    name, taken = vector_powers.cheapest(call)
+    return (name, taken) if (name, dtype) in FUNCTIONS else (call.name, tuple(range(len(call.args))))
 
 
 def c_name(name: str, dtype: str, lanes: int) -> str:

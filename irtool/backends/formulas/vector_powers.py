@@ -86,19 +86,20 @@ _FAR_POW = (
 # Most vectors have positive normal numbers only, and so have their powers: from 2^-125 to 2^125 is what `w` tells.
 _POW = (
     """IRT_INLINE {t} irt_vpow_{n}({t} x, {t} y) {{
-  {i} bits = ({i})x - 0x3f3504f3;
+  typedef uint32_t unsigned_bits __attribute__((vector_size(sizeof({t}))));
+  {i} bits = ({i})((unsigned_bits)x - 0x3f3504f3u);
   {t} w, sum, r = irt_vpow_exponent_{n}(bits, __builtin_convertvector(bits >> 23, {t}), y, &w, &sum);
-  {t} value = ({t})(({i})"""
+  {t} value = ({t})((unsigned_bits)"""
     + horner("r", EXP2_TERMS)
-    + """ + (({i})w << 23));
-  if (irt_vbeyond_{n}(({i})x - 0x00800000, 0x7f000000, ({i})w - 0x4b3fff83, 251)) value = irt_vfar_pow_{n}(x, y);
+    + """ + ((unsigned_bits)w << 23));
+  if (irt_vbeyond_{n}(({i})((unsigned_bits)x - 0x00800000u), 0x7f000000, ({i})((unsigned_bits)w - 0x4b3fff83u), 251)) value = irt_vfar_pow_{n}(x, y);
   return value;
 }}"""
 )
 
 # Powers that are cheap, with the ends as pow has them: the square root of -∞ is ∞, that of -0 is +0.
 _ROOT_OF = """IRT_INLINE {t} irt_vroot_of_{n}({t} x) {{
-  return irt_vselect_{n}(x == -INFINITY, INFINITY - ({t}){{0}}, x + 0.0f);
+  return irt_vselect_{n}(x == -INFINITY, INFINITY - ({t}){{0}}, x + 0.0{f});
 }}"""
 _ROOTS = """IRT_INLINE {t} irt_v{name}_{n}({t} x) {{
   {t} a = irt_vroot_of_{n}(x), q = irt_vsqrt_{n}(a);
@@ -109,10 +110,13 @@ _PRODUCTS = """IRT_INLINE {t} irt_v{name}_{n}({t} x) {{
   return $text;
 }}"""
 _OF_ROOTS = {
-    -1.5: ("pow_minus_3_2", "(1.0f / a) / q"),
-    -0.75: ("pow_minus_3_4", "irt_vselect_{n}((a == 0.0f) | (a == INFINITY), 1.0f - ({t}){{0}}, irt_vsqrt_{n}(q)) / a"),
-    -0.5: ("pow_minus_1_2", "1.0f / q"),
-    -0.25: ("pow_minus_1_4", "1.0f / irt_vsqrt_{n}(q)"),
+    -1.5: ("pow_minus_3_2", "(1.0{f} / a) / q"),
+    -0.75: (
+        "pow_minus_3_4",
+        "irt_vselect_{n}((a == 0.0{f}) | (a == INFINITY), 1.0{f} - ({t}){{0}}, irt_vsqrt_{n}(q)) / a",
+    ),
+    -0.5: ("pow_minus_1_2", "1.0{f} / q"),
+    -0.25: ("pow_minus_1_4", "1.0{f} / irt_vsqrt_{n}(q)"),
     0.5: ("pow_1_2", "q"),
     0.25: ("pow_1_4", "irt_vsqrt_{n}(q)"),
     0.75: ("pow_3_4", "q * irt_vsqrt_{n}(q)"),
@@ -120,9 +124,9 @@ _OF_ROOTS = {
     2.5: ("pow_5_2", "a * a * q"),
 }
 _OF_PRODUCTS = {
-    -3.0: ("pow_minus_3", "x * x", "(1.0f / x) / q"),
-    -2.0: ("pow_minus_2", "1.0f / x", "q * q"),
-    -1.0: ("pow_minus_1", "1.0f / x", "q"),
+    -3.0: ("pow_minus_3", "x * x", "(1.0{f} / x) / q"),
+    -2.0: ("pow_minus_2", "1.0{f} / x", "q * q"),
+    -1.0: ("pow_minus_1", "1.0{f} / x", "q"),
     1.0: ("pow_1", "x", "q"),
     2.0: ("pow_2", "x", "q * q"),
     3.0: ("pow_3", "x * x", "q * x"),
@@ -154,6 +158,8 @@ _HYPOT = """IRT_INLINE {t} irt_vhypot_{n}({t} x, {t} y) {{
   return irt_vselect_{n}((a == INFINITY) | (b == INFINITY), INFINITY - ({t}){{0}}, r);
 }}"""
 
+_EACH = ("float32", "float64")
+
 FUNCTIONS: dict[tuple[str, str], str] = {
     ("less", "float32"): _LESS,
     ("beyond", "float32"): _BEYOND,
@@ -161,9 +167,9 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("far_pow", "float32"): _FAR_POW,
     ("pow", "float32"): _POW,
     ("hypot", "float32"): _HYPOT,
-    ("root_of", "float32"): _ROOT_OF,
-    **{(name, "float32"): fill(_ROOTS, text=text) for name, text in _OF_ROOTS.values()},
-    **{(n, "float32"): fill(_PRODUCTS, first=q, text=text) for n, q, text in _OF_PRODUCTS.values()},
+    **{("root_of", d): _ROOT_OF for d in _EACH},
+    **{(name, d): fill(_ROOTS, text=text) for name, text in _OF_ROOTS.values() for d in _EACH},
+    **{(n, d): fill(_PRODUCTS, first=q, text=text) for n, q, text in _OF_PRODUCTS.values() for d in _EACH},
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {
