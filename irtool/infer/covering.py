@@ -50,7 +50,7 @@ def _split(rows: list[_Row], module: Module) -> Iterator[list[_Row]]:
         asked.setdefault(name, (head, []))[1].append((n, rest))
     if kind is None:
         places = min(row[0] for row in rows if row is not None)  # type: ignore[type-var]  # all of them are numbers
-        yield [_without(places, row) for row in rows]  # type: ignore[arg-type]
+        yield [_without(places, row) for row in rows]  # type: ignore[arg-type]  # none of them is a pair here
         return
     for head, found in asked.values():
         yield list(_together(found, anything, len(head.patterns)))

@@ -18,6 +18,7 @@ from ...tir.forms import Loop, TupleReduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Stmt, Store, seq
 from ..forms import Reduction
+from ..primitives import step
 from .base import Candidate, Stage, Strategy, choose_strategy, strategy
 
 _MOST = 16
@@ -42,10 +43,11 @@ class UnevenWindows(Strategy):
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         made = []
-        for r in candidate.plan:
+        for n, r in enumerate(candidate.plan):
             inner = stage.inner(r, serial=stage.serial)
             chosen, offer = choose_strategy(inner)
-            made.append(chosen.apply(inner, offer))
+            with step(f"result {n}: {chosen.name} — {offer.reason}"):
+                made.append(chosen.apply(inner, offer))
         return seq(made)
 
 
