@@ -376,7 +376,8 @@ class Solver:
                 raise
             self.refuse(rule, f"the attribute {name} has to be known as a number")
             return
-        if found is not None:
+        # A type that is as unknown as an argument's says that both are one, and not yet that the operator takes it.
+        if found is not None and self.find(found).__class__ is not IncompleteType:
             rule.done = True
             self.pending.pop(rule, None)
             return
