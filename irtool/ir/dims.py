@@ -90,7 +90,7 @@ Dim = int | _Any | DimVar | DimExpr
 
 
 def is_dimension(value: object) -> bool:
-    """True if `value` may stand in a shape: numbers are whole and not negative."""
+    """True if `value` may stand in a shape: numbers are whole, not negative, and below 2^63."""
     if isinstance(value, int):
-        return value >= 0 and value.__class__ is not bool
+        return 0 <= value < 1 << 63 and value.__class__ is not bool
     return value is ANY or isinstance(value, DimVar | DimExpr)
