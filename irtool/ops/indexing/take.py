@@ -225,7 +225,7 @@ class GatherND(Operator):
             source.append(clip_indices(indices[k], data.shape[batch + k]))
         if not source:
             return np.broadcast_to(data, (*inner, *data.shape)).copy()
-        return data[tuple(source)].reshape((*inner, *data.shape[batch + count :]))
+        return data[tuple(np.broadcast_to(i, inner) for i in source)]
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, indices = inputs

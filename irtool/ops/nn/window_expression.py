@@ -112,7 +112,8 @@ def adaptive(x: Any, axes: Sequence[int], sizes: Sequence[int], average: bool) -
     bounds = [Bounds(x.shape[axis], out) for axis, out in zip(axes, sizes, strict=True)]
     every = range(len(axes))
     # Windows of different sizes are combined along one axis after the other: what they share of a row is combined once.
-    groups = [every] if all(b.even for b in bounds) else [range(n, n + 1) for n in every if bounds[n].widest > 1]
+    apart = [range(n, n + 1) for n in every if bounds[n].widest > 1 or bounds[n].out != x.shape[axes[n]]]
+    groups = [every] if all(b.even for b in bounds) else apart
     total = x
     for group in groups:
         total = _combined(total, [axes[n] for n in group], [bounds[n] for n in group], average)
