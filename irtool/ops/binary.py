@@ -86,6 +86,11 @@ def _of_bits(f: Function) -> Function:
     return apply
 
 
+def added(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The sum as `add` has it: of bools, whether one of them is true and the other is not."""
+    return _of_bits(np.add)(a, b)
+
+
 def _in_dtype(f: Function) -> Function:
     """`f` with its result in the dtype of the inputs."""
     return lambda a, b: np.asarray(f(a, b)).astype(a.dtype)
@@ -157,6 +162,11 @@ def _te_bits(f: Function) -> Function:
         return te.cast(f(te.cast(a, "uint8"), te.cast(b, "uint8")) & te.const(1, "uint8"), "bool")
 
     return apply
+
+
+def added_expression(a: Any, b: Any) -> Any:
+    """`added` of two elements in a tensor expression."""
+    return _te_bits(lambda x, y: x + y)(a, b)
 
 
 def _te_divide(a: Any, b: Any) -> Any:

@@ -10,6 +10,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, Reporter, operator
+from ..binary import added, added_expression
 from ..shapes import normalize_axis, tensor
 from ..typical import NearZero
 from .partly_known import per_channel
@@ -43,12 +44,14 @@ class BiasAdd(Operator):
         return per_channel(args, out, self.axis)
 
     def evaluate(self, data: np.ndarray, bias: np.ndarray) -> np.ndarray:
-        return data + along(bias, data.ndim, self.axis)
+        return added(data, along(bias, data.ndim, self.axis))
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, bias = inputs
         axis = self.axis % data.ndim
-        return te.compute(data.shape, lambda *i: data[i] + bias[i[axis]], name="bias_add", tag="broadcast")
+        return te.compute(
+            data.shape, lambda *i: added_expression(data[i], bias[i[axis]]), name="bias_add", tag="broadcast"
+        )
 
 
 @operator("nn.prelu", "data", "alpha", pattern=Pattern.BROADCAST, attrs="PReluAttrs", level=3)
