@@ -61,6 +61,7 @@ def dense(s: GradientSite) -> list[Expr]:
 @gradient("nn.matmul")
 def matmul(s: GradientSite) -> list[Expr]:
     """g bᵀ and aᵀ g, with the factors transposed as in the call."""
+    _require_one_dtype(s)
     a, b = s.args
     flips = (s.attrs.transpose_a, s.attrs.transpose_b)
     if flips == (False, True):
@@ -85,6 +86,7 @@ def matmul(s: GradientSite) -> list[Expr]:
 @gradient("nn.batch_matmul")
 def batch_matmul(s: GradientSite) -> list[Expr]:
     """The gradients of a matrix product, for each matrix of the batch."""
+    _require_one_dtype(s)
     a, b = s.args
     grad = s.grad
 
@@ -156,7 +158,10 @@ def conv2d(s: GradientSite) -> list[Expr]:
         out_layout=at.kernel_layout,
         out_dtype=out_dtype,
     )
-    return [of_data, of_weight]
+    return [
+        g if isinstance(t, TensorType) and t.dtype == out_dtype else call("cast_like", g, x)
+        for g, x, t in zip((of_data, of_weight), s.args, s.types, strict=True)
+    ]
 
 
 def _four(padding: tuple[int, ...]) -> tuple[int, int, int, int]:
