@@ -81,7 +81,7 @@ class VectorTuples(Strategy):
 
 
 def _choose_lanes(form: TupleReduction, order: InOrder, stage: Stage) -> Lanes | None:
-    if not stage.target.vector_bytes or _in_turn(form, order) is None:
+    if not stage.target.vector_bytes or _in_turn(form, order) is None or any(b.dtype == "bool" for b in form.accs):
         return None
     count = min(stage.target.lanes_of(b.dtype) for b in form.accs)
     simplify = Simplifier({v: (0, n - 1) for v, n in (*form.loops, *form.inner)})
