@@ -153,9 +153,12 @@ class Value:
             raise IrError(f"{what} is {axis}, and the tensor has {rank} axes")
         return axis % rank
 
-    def axes(self, axes: Sequence[int], what: str = "axes") -> tuple[int, ...]:
-        """Axes counted from the front."""
-        return tuple(self.axis(a, what) for a in axes)
+    def axes(self, axes: Sequence[int], what: str = "axes", rank: int | None = None) -> tuple[int, ...]:
+        """Axes counted from the front. Raises IrError where the tensor, or one of `rank` axes, lacks one, or one comes twice."""
+        counted = tuple(self.axis(a, what, rank) for a in axes)
+        if len(set(counted)) < len(counted):
+            raise IrError(f"{what} {list(axes)} name one axis twice", code=DamagedModel)
+        return counted
 
     def as_constant(self) -> Value:
         """The value with its elements in the text, where they are known; else itself."""

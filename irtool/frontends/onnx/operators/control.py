@@ -85,5 +85,5 @@ def _number(count: Value | None) -> Value | None:
     if count is None or not count.shape:
         return count
     if count.known is not None:
-        return Value.constant(count.known.reshape(()), count.dtype)
+        return Value.constant(np.array(count.number("the trip count")), count.dtype)
     return count.call("reshape", newshape=[])

@@ -124,6 +124,10 @@ class OneHot(OnnxOperator):
     def expand_indices(self, indices: Value, depth: Value, values: Value, *, axis: int = -1) -> Result:
         at = indices.axis(axis, rank=indices.rank + 1)
         indices = indices if indices.dtype in ("int32", "int64") else cast(indices, "int64")
+        if values.extents("the values of OneHot", rank=1) != (2,):
+            raise IrError(
+                f"the values of OneHot are {values.tensor}, not one elsewhere and one at the index", code=DamagedModel
+            )
         off, on = (values.call("take", Value.constant(np.int64(i)), axis=0) for i in (0, 1))
         if depth.known is None:
             depth = cast(depth.call("reshape", newshape=[]) if depth.shape else depth, "int64")

@@ -62,6 +62,8 @@ def parts_of(x: Value, axis: int, extents: Sequence[int] | None, number: int) ->
             raise IrError(f"axis {axis} of {x.tensor} is too short for {number} parts", code=DamagedModel)
     elif not extents or min(extents) < 0:
         raise IrError(f"parts of {list(extents)} elements are none", code=DamagedModel)
+    elif len(extents) != number:
+        raise IrError(f"the extents of {len(extents)} parts are given for {number}", code=DamagedModel)
     elif isinstance(x.shape[axis], int) and sum(extents) != x.shape[axis]:
         raise IrError(f"parts of {list(extents)} are not all of axis {axis} of {x.tensor}", code=DamagedModel)
     if len(extents) == 1:

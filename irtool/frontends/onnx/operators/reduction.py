@@ -177,7 +177,7 @@ class Scan(OnnxOperator):
 
     @since(11, 14, 26)
     def accumulate(self, x: Value, axis: Value, *, exclusive: int = 0, reverse: int = 0) -> Result:
-        (along_axis,) = axis.ints(f"the axis of {self.node.op_type}")
+        along_axis = axis.number(f"the axis of {self.node.op_type}")
         at = x.axis(along_axis)
         if reverse:
             x = x.call("reverse", axis=at)

@@ -83,6 +83,7 @@ class RoiAlign(OnnxOperator):
         for number, name in zip(shape, ("output_height", "output_width"), strict=True):
             require_count(number, name)
         rois.require_rank(2, "the regions")
+        images.require_rank(1, "the images of the regions")
         if not scale:
             raise IrError("spatial_scale is 0", code=DamagedModel)
         if samples > 0:

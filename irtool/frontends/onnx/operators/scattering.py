@@ -68,6 +68,7 @@ class TensorScatter(OnnxOperator):
         )
         places = Value.constant(steps.astype("int64"))
         if write_indices is not None:
+            write_indices.require_rank(1, "the first places")
             first = cast(write_indices, "int64").call("reshape", newshape=[-1, *(1 for _ in extents[1:])])
             places = places.call("add", first)
         if mode == "circular":

@@ -47,13 +47,13 @@ class Reshape(OnnxOperator):
 
     @since(1)
     def by_attribute(self, x: Value, *, shape: tuple[int, ...]) -> Result:
-        return x.call("reshape", newshape=list(shape))
+        return x.call("reshape", newshape=_newshape(shape))
 
     @since(5, 13, 14, 19, 21, 23, 24, 25, added={"allowzero": 14})
     def by_input(self, x: Value, shape: Value, *, allowzero: int = 0) -> Result:
         if shape.known is None:
             return self._partly_known(x, shape)
-        wanted = list(shape.ints("the shape of Reshape"))
+        wanted = _newshape(shape.ints("the shape of Reshape"))
         if allowzero and 0 in wanted:
             if -1 in wanted:
                 raise IrError("a shape with 0 as an extent and -1 as what is left is ambiguous", code=DamagedModel)
@@ -73,6 +73,16 @@ class Reshape(OnnxOperator):
                     symbols.put(value.expr, axis, numbers)
                 return value
         return refined(x.call("dyn.reshape", shape, newshape=[]), known_parts(shape))
+
+
+def _newshape(wanted: Sequence[int]) -> list[int]:
+    """The shape, which Relay reads alike: its own codes for parts of shapes, from -2 down, are none of ONNX's."""
+    if any(n < -1 for n in wanted) or wanted.count(-1) > 1:
+        raise IrError(
+            f"the shape of Reshape is {list(wanted)}: no extent is below 0 but one that is left open by -1",
+            code=DamagedModel,
+        )
+    return list(wanted)
 
 
 @onnx_operator("Size")
@@ -136,10 +146,7 @@ class Unsqueeze(OnnxOperator):
 
     @since(1, 11)
     def by_attribute(self, x: Value, *, axes: tuple[int, ...]) -> Result:
-        rank = x.rank + len(axes)
-        places = sorted(x.axis(a, "axes", rank) for a in axes)
-        if len(set(places)) < len(places):
-            raise IrError(f"axes {list(axes)} name one place twice", code=DamagedModel)
+        places = sorted(x.axes(axes, rank=x.rank + len(axes)))
         at = 0
         while at < len(places):
             run = 1
