@@ -219,19 +219,19 @@ def higher_order(n: int) -> str:
 
 def mutual(n: int) -> str:
     """Functions in a ring, each calling the next one while a number is positive."""
-    defs = "".join(
-        f"def @f{i}(%k: int32, %x: {T}) -> {T} {{\n"
-        f"  if (less(%k, 1)) {{ %x }} else {{ @f{(i + 1) % n}(subtract(%k, 1), tanh(%x)) }}\n}}\n"
-        for i in range(n)
-    )
-    return _main(f"%k: int32, %x: {T}", "  @f0(%k, %x)", defs)
+    return _ring(n, "{}")
 
 
 def mutual_values(n: int) -> str:
     """The same, with work left to do after each call: no loop comes of it."""
+    return _ring(n, "add(%x, {})")
+
+
+def _ring(n: int, turn: str) -> str:
+    """`turn`: what a function does with its call of the next one, which stands where the braces are."""
     defs = "".join(
         f"def @f{i}(%k: int32, %x: {T}) -> {T} {{\n"
-        f"  if (less(%k, 1)) {{ %x }} else {{ add(%x, @f{(i + 1) % n}(subtract(%k, 1), tanh(%x))) }}\n}}\n"
+        f"  if (less(%k, 1)) {{ %x }} else {{ {turn.format(f'@f{(i + 1) % n}(subtract(%k, 1), tanh(%x))')} }}\n}}\n"
         for i in range(n)
     )
     return _main(f"%k: int32, %x: {T}", "  @f0(%k, %x)", defs)

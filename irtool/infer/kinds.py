@@ -44,9 +44,7 @@ def _check_tensor(t: TensorType, span: Span | None) -> None:
         raise IrError(f"{t.dtype!r} is not a dtype", span, code=IllFormedType)
     wrong = [d for d in t.shape if not is_dimension(d)]
     if wrong:
-        raise IrError(
-            f"{wrong[0]} is not a dimension: it is a number that is not negative, in {t}", span, code=IllFormedType
-        )
+        raise IrError(f"{wrong[0]} is not a dimension, a number from 0 to 2^63 - 1, in {t}", span, code=IllFormedType)
     count = math.prod([d for d in t.shape if isinstance(d, int)])
     if count >= 1 << 63:
         raise IrError(f"a tensor of {t} has {count} elements: more than 2^63 - 1", span, code=IllFormedType)

@@ -142,17 +142,16 @@ class _Moved(Closure):
         return self._captured
 
     def _seen(self, leaf: Value) -> Value:
+        if leaf in self._moved:
+            return self._moved[leaf]
         if isinstance(leaf, _Moved):
             places = {s: self.place(p) for s, p in leaf.places.items()}
-            return self._moved.get(leaf) or self._remember(leaf, _Moved(leaf.origin, places, {}))
+            self._moved[leaf] = moved = _Moved(leaf.origin, places, {})
+            return moved
         if isinstance(leaf, Closure):
-            return self._moved.get(leaf) or _Moved(leaf, self.places, self._moved)
+            return _Moved(leaf, self.places, self._moved)
         slot = leaf.resolve()
         return slot if slot.kind == CONSTANT else self.place(slot)
-
-    def _remember(self, leaf: Closure, moved: Closure) -> Closure:
-        self._moved[leaf] = moved
-        return moved
 
     def place(self, slot: Slot) -> Slot:
         """The parameter for a slot, which may have become another one since."""

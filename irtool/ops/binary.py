@@ -86,9 +86,8 @@ def _of_bits(f: Function) -> Function:
     return apply
 
 
-def added(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The sum as `add` has it: of bools, whether one of them is true and the other is not."""
-    return _of_bits(np.add)(a, b)
+added = _of_bits(late.add)
+"""The sum as `add` has it: of bools, whether one of them is true and the other is not."""
 
 
 def _in_dtype(f: Function) -> Function:
@@ -164,9 +163,8 @@ def _te_bits(f: Function) -> Function:
     return apply
 
 
-def added_expression(a: Any, b: Any) -> Any:
-    """`added` of two elements in a tensor expression."""
-    return _te_bits(lambda x, y: x + y)(a, b)
+added_expression = _te_bits(lambda a, b: a + b)
+"""`added` of two elements in a tensor expression."""
 
 
 def _te_divide(a: Any, b: Any) -> Any:
@@ -225,7 +223,7 @@ def _row(
 
 
 # name, support level, what it gives, numpy reference, tensor expression, and facts
-_row("add", 1, "sum", _of_bits(late.add), _te_bits(lambda a, b: a + b), precision="follow")
+_row("add", 1, "sum", added, added_expression, precision="follow")
 _row("bitwise_and", 4, "bitwise AND", late.bitwise_and, needs_bits(lambda a, b: a & b), differentiable=False)
 _row("bitwise_or", 4, "bitwise OR", late.bitwise_or, needs_bits(lambda a, b: a | b), differentiable=False)
 _row(

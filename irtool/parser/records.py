@@ -192,7 +192,7 @@ def _tensor_type(f: Fields) -> TensorType:
     shape, dtype = f.kind("shape", tuple), read_dtype(f["dtype"])
     wrong = [d for d in shape if not is_dimension(d)]
     if wrong:
-        raise ValueError("a dimension is a number that is not negative")
+        raise ValueError("a dimension is a number from 0 to 2^63 - 1")
     if dtype is None:
         raise ValueError("its dtype is not a dtype")
     return TensorType(shape, dtype)

@@ -37,7 +37,7 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
     def spread(slot: Slot, preference: LayoutPreference) -> bool:
         return any(spreads(r.kernel, b, preference, preferred[r]) for r, b in readers.get(slot, ()))
 
-    # A slot has the layout that its producer gives it; an element-by-element producer gives what its readers preference.
+    # A slot has the layout that its producer gives it; an element-by-element producer gives what its readers prefer.
     for s in calls:
         for slot, b in zip(s.inputs, s.kernel.inputs):
             slot = slot.resolve()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...tir.program import Slot
+from ..c_types import stored_type
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,9 +32,9 @@ static inline __attribute__((unused)) const void *irt_opaque(const void *place) 
 """
 
 
-def hide(c: Slot, name: str, stored: str) -> str:
+def hide(c: Slot, name: str) -> str:
     """A macro of the constant's own name, which is defined before: its place, through a register that gcc knows nothing of."""
-    return f"#define {name} ((const {stored} *)irt_opaque({name}))"
+    return f"#define {name} ((const {stored_type(c.dtype)} *)irt_opaque({name}))"
 
 
 def is_copied_wrongly(data: np.ndarray) -> bool:

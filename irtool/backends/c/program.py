@@ -8,12 +8,11 @@ from typing import Any
 
 from ...tir import dtypes
 from ...tir.program import Program, RunKernel, Slot, constants_in_use, steps
-from ..c_types import stored_type
 from ..formulas import vector_math, vector_types
 from ..formulas.support import INLINE, definitions
 from ..interface import weights_file
 from ..interface.comment import comment
-from ..interface.entry import EntryPoint, entry_points, write_header
+from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, arena_bytes
 from ..interface.names import Names
@@ -166,12 +165,13 @@ class _Writer:
         units = self.units.finish("\n".join(plain), [*top, *self._team_tools, *self._level_lines], body)
         if constants.outside:
             units[f"{self.name}_part{len(units)}.c"] = constants.outside
+        about = summary(self.program, self.name, self.arena_bytes, entries[0])
         header = write_header(
             self.name,
             entries,
             self.arena_bytes,
             sum(len(p) for p in stored),
-            [*self._summary(entries[0]), *([""] if self.banner else []), *self.banner],
+            [*about, *([""] if self.banner else []), *self.banner],
             any(f.recursive for f in self.program.functions.values()),
             [level.name for level in self.levels],
         )
@@ -198,16 +198,6 @@ class _Writer:
 
     def _banner(self) -> list[str]:
         return [*comment(self.banner), ""] if self.banner else []
-
-    def _summary(self, entry: EntryPoint) -> list[str]:
-        count, total = len(self.program.kernels), sum(c.nbytes for c in self.program.constants)
-        return [
-            f"{self.name}: a network of {count} kernel{'s' * (count != 1)}, {self.arena_bytes} bytes of workspace, "
-            f"{total} bytes of weights.",
-            "",
-            *(f"  in   {p.name}: {p.slot.dtype}[{p.shape}]" for p in entry.inputs),
-            *(f"  out  {p.name}: {p.slot.dtype}[{p.shape}]" for p in entry.outputs),
-        ]
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
@@ -279,9 +269,7 @@ class _Writer:
         called = {c: self._constant(c) for c in self.program.constants}
         self.constants = called
         texts = [f"{self.upper}_WEIGHTS_ATTR {weights.definition(c, n)}" for c, n in called.items()]
-        hidden = {
-            c: opaque.hide(c, n, stored_type(c.dtype)) for c, n in called.items() if opaque.is_copied_wrongly(c.data)
-        }
+        hidden = {c: opaque.hide(c, n) for c, n in called.items() if opaque.is_copied_wrongly(c.data)}
         tools = opaque.DEFINITION.splitlines() if hidden else []
         if self.keep == weights_file.INLINE:
             linkage = weights.linkage(self.upper) if texts else []

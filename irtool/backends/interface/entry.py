@@ -85,6 +85,17 @@ def free_macro(wanted: str, macros: Names) -> str:
     return made
 
 
+def summary(program: Program, name: str, arena_bytes: int, entry: EntryPoint) -> list[str]:
+    """What a file of the program says of it at its beginning: kernels, bytes of memory, and what goes in and comes out."""
+    count, total = len(program.kernels), sum(c.nbytes for c in program.constants)
+    return [
+        f"{name}: a network of {count} kernel{'s' * (count != 1)}, {arena_bytes} bytes of workspace, {total} bytes of weights.",
+        "",
+        *(f"  in   {p.name}: {p.slot.dtype}[{p.shape}]" for p in entry.inputs),
+        *(f"  out  {p.name}: {p.slot.dtype}[{p.shape}]" for p in entry.outputs),
+    ]
+
+
 def write_header(
     name: str,
     entries: Sequence[EntryPoint],

@@ -8,7 +8,7 @@ from typing import Any
 from ...tir.kernel import Kernel
 from ...tir.program import Program, RunKernel, Slot, steps
 from ..interface import weights_file as kept
-from ..interface.entry import EntryPoint, entry_points, write_header
+from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes
 from ..interface.names import Names
@@ -93,18 +93,9 @@ class ProgramWriter:
         runs = [line for e in entries for line in self._run(e)]
         library = self.library.lines()
         size = sum(len(p) for p in stored)
-        count, total = len(self.kernels), sum(c.nbytes for c in self.program.constants)
-        summary = [
-            f"{self.name}: a network of {count} kernel{'s' * (count != 1)}, {self.arena_bytes} bytes of workspace, "
-            f"{total} bytes of weights.",
-            "",
-            *(f"  in   {p.name}: {p.slot.dtype}[{p.shape}]" for p in entries[0].inputs),
-            *(f"  out  {p.name}: {p.slot.dtype}[{p.shape}]" for p in entries[0].outputs),
-            "",
-            *self.banner,
-        ]
+        about = [*summary(self.program, self.name, self.arena_bytes, entries[0]), "", *self.banner]
         lines = [
-            *(f"; {line}".rstrip() for line in summary),
+            *(f"; {line}".rstrip() for line in about),
             *([f'target triple = "{self.triple}"'] if self.triple else []),
             "",
             *self.library.declarations(),
@@ -120,7 +111,7 @@ class ProgramWriter:
         deep = any(f.recursive for f in self.program.functions.values())
         return LlvmText(
             self._with_attributes(lines),
-            write_header(self.name, entries, self.arena_bytes, size, summary, deep),
+            write_header(self.name, entries, self.arena_bytes, size, about, deep),
             stored,
             entries,
             self.arena_bytes,

@@ -10,6 +10,7 @@ from ...ir import TensorType
 from .inputs import shape_options
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from .model import Graph, Model, Node
+from .order import used_names
 
 _OTHERWISE = {
     UnsupportedNode: "replace it where the model is exported from, or export with another opset",
@@ -41,7 +42,7 @@ def inputs_behind(node: Node, makers: Mapping[str, Node], inputs: Iterable[str])
     everything = set(inputs)
     if node not in set(makers.values()) and not any(_has(n, node) for n in makers.values()):
         return everything
-    waiting, seen, found = list(_read(node)), set(), set()
+    waiting, seen, found = list(used_names(node)), set(), set()
     while waiting:
         name = waiting.pop()
         if name in seen:
@@ -50,18 +51,8 @@ def inputs_behind(node: Node, makers: Mapping[str, Node], inputs: Iterable[str])
         if name in everything:
             found.add(name)
         elif name in makers:
-            waiting += _read(makers[name])
+            waiting += used_names(makers[name])
     return found or everything
-
-
-def _read(node: Node) -> list[str]:
-    """The names that a node reads, those of the graphs inside it among them."""
-    names, graphs = list(node.inputs), list(node.subgraphs.values())
-    while graphs:
-        for n in graphs.pop().nodes:
-            names += n.inputs
-            graphs += n.subgraphs.values()
-    return names
 
 
 def _has(outer: Node, node: Node) -> bool:
