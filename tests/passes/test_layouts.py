@@ -197,6 +197,20 @@ def test_two_convolutions_meet_without_transforms(passes: str) -> None:
     np.testing.assert_allclose(irtool.evaluate(folded, inputs), irtool.evaluate(module, inputs), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("result", ["", "NCHW", "NHWC"])
+def test_convolutions_with_moved_taps_take_other_layouts(result: str) -> None:
+    """Data, offsets and results are turned, each unless it has the layout already."""
+    rng = np.random.RandomState(0)
+    shifts, weights = constant(rng.uniform(-1, 1, (1, 18, 4, 4))), constant(rng.uniform(-1, 1, (8, 8, 3, 3)))
+    attributes: dict[str, Any] = {"channels": 8, "kernel_size": (3, 3), "out_layout": result}
+    module = behind_a_convolution(direct("nn.deformable_conv2d", shifts, weights, **attributes))
+    passes = 'ConvertLayout{desired_layouts={"nn.deformable_conv2d": ["NHWC", "default"]}}'
+    after = post_order(irtool.run_passes(module, passes, instruments=[Verifying(), CheckValues()])["main"])
+    (moved,) = (e for e in after if is_call_to(e, "nn.deformable_conv2d"))
+    assert (moved.attrs.data_layout, moved.attrs.kernel_layout) == ("NHWC", "HWIO")
+    assert sum(is_call_to(e, "layout_transform") for e in after) == (3 if result else 4)
+
+
 @pytest.mark.parametrize("lanes", ["x86-64", "haswell", "skylake-avx512"])
 @pytest.mark.parametrize("channels", [1, 3, 4, 6, 16, 24])
 def test_blocks_of_any_number_of_channels(lanes: str, channels: int) -> None:

@@ -9,7 +9,16 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError
-from irtool.frontends.onnx.room import MOST_AXES, MOST_ELEMENTS, MOST_MADE, counted, filled, has_room, require_steps
+from irtool.frontends.onnx.room import (
+    MOST_AXES,
+    MOST_ELEMENTS,
+    MOST_MADE,
+    counted,
+    filled,
+    has_room,
+    require_room,
+    require_steps,
+)
 
 onnx = pytest.importorskip("onnx")
 pytestmark = pytest.mark.promise("hostile models")
@@ -108,8 +117,9 @@ def test_room_has_one_measure() -> None:
     assert not has_room((0, MOST_ELEMENTS + 1)) and not has_room((-1,)) and not has_room((1,) * (MOST_AXES + 1))
     assert counted(3, "x").tolist() == [0, 1, 2] and filled((1, 2), 7, "x").tolist() == [[7, 7]]
     require_steps(4096, "x")
+    require_room((4096, 4096, 4, 1), "x")
     for make in (lambda: counted(MOST_MADE + 1, "x"), lambda: filled((0, MOST_MADE + 1), 1, "x"), lambda: counted(-1, "x"),
-                 lambda: require_steps(4097, "x")):  # fmt: skip
+                 lambda: require_steps(4097, "x"), lambda: require_room((2**26 + 1,), "x")):  # fmt: skip
         with pytest.raises(IrError):
             make()
 

@@ -99,6 +99,22 @@ def test_a_size_that_is_computed_is_refused() -> None:
         irtool.from_onnx(parse(graph))
 
 
+@pytest.mark.parametrize(
+    ("corners", "across", "down"),
+    [(0, [-0.75, -0.25, 0.25, 0.75], [-2 / 3, 0, 2 / 3]), (1, [-1, -1 / 3, 1 / 3, 1], [-1, 0, 1])],
+)
+def test_where_an_affine_map_takes_pixels(corners: int, across: list[float], down: list[float]) -> None:
+    """Extents of three rows and four columns go from -1 to 1: with the middles of the outermost pixels, or with their edges."""
+    graph = f"""net (float[1, 2, 3] theta) => (float[a, b, c, d] y) {{
+        size = Constant<value_ints = [1, 5, 3, 4]>()
+        y = AffineGrid<align_corners = {corners}>(theta, size) }}"""
+    theta = np.array([[[2, 10, 100], [-1, 20, 200]]], "float32")
+    (found,) = evaluated(parse(graph, 20), {"theta": theta})
+    x, y = np.meshgrid(across, down)
+    wanted = np.stack([2 * x + 10 * y + 100, 20 * y - x + 200], -1)[None]
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
 SUPPRESSED = """net (float[1, 8, 4] b, float[8] s) => (int64[n, 3] y) {{
     limit = Constant<value = float[1] {{-0.3}}>()
     chosen = Greater(s, limit)
