@@ -7,6 +7,7 @@ numpy has no name for and writes as two opaque bytes, comes out as its bits (uin
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import zipfile
@@ -62,9 +63,17 @@ def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
                 with archive.open(entry) as file:
                     found[member[:-4]] = _read_array(file, entry.file_size)
     except (ValueError, zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
-        where = f", in {member}" if member else ""
-        raise IrError(f"the .npz file cannot be used{where}: {error}", filename=os.fspath(path)) from None
+        raise _unusable(path, member, error) from None
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # which is what looking for a place before the beginning of the file gives
+            raise
+        raise _unusable(path, member, "it says that parts of it lie outside") from None
     return found
+
+
+def _unusable(path: str | os.PathLike[str], member: str, why: object) -> IrError:
+    where = f", in {member}" if member else ""
+    return IrError(f"the .npz file cannot be used{where}: {why}", filename=os.fspath(path))
 
 
 def _read_array(file: IO[bytes], size: int) -> np.ndarray:
@@ -106,7 +115,7 @@ def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
             return npy.read_array_header_1_0(file)
         if version == (2, 0):
             return npy.read_array_header_2_0(file)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+    except Exception as error:  # noqa: BLE001  # numpy reads the header as Python: whatever it raises is about the header
         first = str(error).partition("\n")[0].rstrip(".")
         raise ValueError(f"its header is damaged ({first})") from None
     if version == (3, 0):
